@@ -1,0 +1,90 @@
+# Every target makes what it needs. `make help` lists them.
+
+PYTHON ?= python3
+UV     ?= uv
+ARGS   ?=
+
+venv := .venv
+bin  := $(venv)/bin
+
+# Nothing of a developer's own configuration decides what a check says.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@echo "make TARGET [PYTHON=python3.12] [ARGS='...']"
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(venv)/.dev ## Create a table, write, query and print what happens
+	@$(bin)/keyfold demo $(ARGS)
+
+.PHONY: test
+test: $(venv)/.dev ## Run the tests, all but the long ones
+	$(bin)/pytest -n 2 $(ARGS)
+
+.PHONY: test-long
+test-long: $(venv)/.dev ## Run the long tests, such as fifty crashes
+	$(bin)/pytest -n 2 -m long --hypothesis-profile=long $(ARGS)
+
+.PHONY: check
+check: $(venv)/.dev ## Lint, check formatting, types, imports and generated files
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+	$(bin)/pyright
+	$(bin)/pytest -q tests/unit/test_imports.py
+	$(bin)/python scripts/generate_shapes.py --check
+	$(bin)/python scripts/generate_docs.py --check
+
+.PHONY: format
+format: $(venv)/.dev ## Format the code and mend what the linter can
+	$(bin)/ruff check --fix .
+	$(bin)/ruff format .
+
+.PHONY: docs
+docs: $(venv)/.dev ## Write the generated parts of the documentation anew
+	$(bin)/python scripts/generate_docs.py
+
+.PHONY: shapes
+shapes: $(venv)/.dev ## Write the shapes of requests anew, from the API's model
+	$(bin)/python scripts/generate_shapes.py
+
+.PHONY: bench
+bench: $(venv)/.bench ## Measure the engine against the bare storage
+	$(bin)/python -m benchmarks.bench_engine $(ARGS)
+
+.PHONY: oracle
+oracle: $(venv)/.dev ## Compare the engine's answers with DynamoDB Local's (needs Java, Maven)
+	$(bin)/python tests/oracle/run.py $(ARGS)
+
+compile := pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url
+
+.PHONY: lock
+lock: ## Pin the newest dependencies (needs uv)
+	$(UV) $(compile) pyproject.toml --group dev --output-file requirements-dev.txt
+	$(UV) $(compile) --group bench --constraint requirements-dev.txt \
+		--output-file requirements-bench.txt
+
+.PHONY: clean
+clean: ## Remove what the other targets made
+	rm -rf $(venv) build dist .hypothesis .pytest_cache .ruff_cache
+
+# Stamps: a file newer than what it depends on means that the step need not run again.
+
+$(venv)/.dev: requirements-dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "make: $(PYTHON) is older than Python 3.11. Name another: make PYTHON=python3.12" >&2; \
+		exit 1; }
+	$(PYTHON) -m venv $(venv)
+	$(bin)/python -m pip install --quiet --require-hashes --requirement requirements-dev.txt
+	$(bin)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(venv)/.bench: $(venv)/.dev requirements-bench.txt
+	$(bin)/python -m pip install --quiet --require-hashes --requirement requirements-bench.txt
+	@touch $@
