@@ -1,0 +1,55 @@
+"""Attribute values: their types, sizes, order, and the one form the engine keeps.
+
+>>> from keyfold.values import normalise_item, encode_number
+>>> normalise_item({"n": {"N": "1e2"}})
+({'n': {'N': '100'}}, 3)
+>>> encode_number("9") < encode_number("10")
+True
+"""
+
+from __future__ import annotations
+
+from keyfold.values._types import AttributeValue, Item
+from keyfold.values.attributes import (
+    MAX_NESTING,
+    normalise_item,
+    normalise_value,
+    restore_binaries,
+)
+from keyfold.values.numbers import (
+    add_numbers,
+    compare_numbers,
+    normalise_number,
+    number_size_bytes,
+    subtract_numbers,
+)
+from keyfold.values.order import (
+    encode_number,
+    encode_partition,
+    encode_scalar,
+    prefix_end,
+    terminate_part,
+)
+from keyfold.values.sizes import item_size_bytes, text_size_bytes, value_size_bytes
+
+__all__ = [
+    "MAX_NESTING",
+    "AttributeValue",
+    "Item",
+    "add_numbers",
+    "compare_numbers",
+    "encode_number",
+    "encode_partition",
+    "encode_scalar",
+    "item_size_bytes",
+    "normalise_item",
+    "normalise_number",
+    "normalise_value",
+    "number_size_bytes",
+    "prefix_end",
+    "restore_binaries",
+    "subtract_numbers",
+    "terminate_part",
+    "text_size_bytes",
+    "value_size_bytes",
+]

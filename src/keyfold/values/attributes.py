@@ -1,0 +1,281 @@
+"""Attribute values as callers send them, made into the one form the engine keeps.
+
+Normalising checks a value by DynamoDB's rules and returns it with canonical numbers,
+canonical base64 for binaries, and its size. What is in order already is returned as it
+is, so an ordinary item costs one walk and no copy.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from typing import Any, TypeGuard
+
+from keyfold.errors import SerializationException, ValidationException
+from keyfold.values._types import AttributeValue, Item
+from keyfold.values.numbers import is_plain_integer, normalise_number, number_size_bytes
+from keyfold.values.sizes import (
+    CONTAINER_BYTES,
+    ELEMENT_BYTES,
+    base64_size_bytes,
+    text_size_bytes,
+)
+
+# Levels of an item, the innermost scalar's included: 31 lists or maps around one.
+MAX_NESTING = 32
+MAX_NAME_BYTES = 65_535
+
+# The request's shape is checked again when this is raised, and that says which type it was.
+_WRONG_TYPE = "Unexpected value type in payload"
+_INVALID = "One or more parameter values were invalid: "
+_EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+_SEVERAL = (
+    "Supplied AttributeValue has more than one datatypes set, "
+    "must contain exactly one of the supported datatypes"
+)
+_TOO_DEEP = (
+    "Nesting Levels have exceeded supported limits: "
+    "Attributes in the item have nested levels beyond supported limit"
+)
+
+
+def normalise_item(item: dict[str, Any]) -> tuple[Item, int]:
+    """Check every attribute of `item`; return it in the engine's form, with its size.
+
+    >>> normalise_item({"pk": {"S": "a"}, "n": {"N": "01.50"}})
+    ({'pk': {'S': 'a'}, 'n': {'N': '1.5'}}, 7)
+
+    Raises ValidationException in the service's words.
+    """
+    try:
+        return _normalise_attributes(item, 0)
+    except AttributeError:
+        raise SerializationException("Attribute names are strings") from None
+
+
+def normalise_value(value: Any) -> tuple[AttributeValue, int]:
+    """Check one attribute value; return it in the engine's form, with its size."""
+    return _normalise(value, 0)
+
+
+def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
+    size = 0
+    changed: dict[str, AttributeValue] | None = None
+    for name, value in item.items():
+        # The two commonest types are handled here: a call a value would double the walk.
+        if value.__class__ is dict and len(value) == 1:
+            if "S" in value:
+                data: Any = value["S"]
+                if data.__class__ is str:
+                    size += len(data) if data.isascii() else _utf8_length(data)
+                    size += len(name) if name.isascii() else _utf8_length(name)
+                    continue
+            elif "N" in value:
+                data = value["N"]
+                if data.__class__ is str and is_plain_integer(data):
+                    size += number_size_bytes(data)
+                    size += len(name) if name.isascii() else _utf8_length(name)
+                    continue
+        elif value is None:
+            raise ValidationException(_EMPTY)
+        normal, value_bytes = _normalise(value, depth)
+        size += value_bytes + (len(name) if name.isascii() else _utf8_length(name))
+        if normal is not value:
+            if changed is None:
+                changed = dict(item)
+            changed[name] = normal
+    if "" in item:
+        raise ValidationException("Empty attribute name")
+    if size > MAX_NAME_BYTES and max(map(_utf8_length, item)) > MAX_NAME_BYTES:
+        message = f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
+        raise ValidationException(message)
+    return (item if changed is None else changed), size
+
+
+def _normalise(value: Any, depth: int) -> tuple[AttributeValue, int]:
+    if not _is_map(value):
+        raise SerializationException(_WRONG_TYPE)
+    given = {kind: data for kind, data in value.items() if data is not None and kind in _BY_TYPE}
+    if len(given) != 1:
+        # The service reads numbers before it counts the types.
+        if isinstance(given.get("N"), str):
+            normalise_number(given["N"])
+        raise ValidationException(_SEVERAL if given else _EMPTY)
+    for kind, data in given.items():
+        normal, size = _BY_TYPE[kind](data, depth)
+        if normal is data and len(value) == 1:
+            return value, size
+        return {kind: normal}, size
+    raise AssertionError
+
+
+def _string(data: Any, depth: int) -> tuple[str, int]:  # noqa: ARG001 - one signature for all types
+    if type(data) is not str:
+        raise SerializationException(_WRONG_TYPE)
+    return data, len(data) if data.isascii() else _utf8_length(data)
+
+
+def _number(data: Any, depth: int) -> tuple[str, int]:  # noqa: ARG001
+    if type(data) is not str:
+        raise SerializationException(_WRONG_TYPE)
+    number = normalise_number(data)
+    return (data if number == data else number), number_size_bytes(number)
+
+
+def _binary(data: Any, depth: int) -> tuple[str, int]:  # noqa: ARG001
+    if isinstance(data, bytes | bytearray):
+        return b64encode(data).decode(), len(data)
+    text = _canonical_base64(data)
+    return text, base64_size_bytes(text)
+
+
+def _canonical_base64(data: Any) -> str:
+    if type(data) is not str:
+        raise SerializationException(_WRONG_TYPE)
+    try:
+        canonical = b64encode(b64decode(data, validate=True)).decode() == data
+    except ValueError:
+        canonical = False
+    if not canonical:
+        raise SerializationException("Invalid Base64 in a binary value")
+    return data
+
+
+def _boolean(data: Any, depth: int) -> tuple[bool, int]:  # noqa: ARG001
+    if type(data) is not bool:
+        raise SerializationException(_WRONG_TYPE)
+    return data, 1
+
+
+def _null(data: Any, depth: int) -> tuple[bool, int]:  # noqa: ARG001
+    if type(data) is not bool:
+        raise SerializationException(_WRONG_TYPE)
+    if not data:
+        raise ValidationException(
+            _INVALID + "Null attribute value types must have the value of true"
+        )
+    return data, 1
+
+
+def _list(data: Any, depth: int) -> tuple[list[AttributeValue], int]:
+    if not _is_list(data):
+        raise SerializationException(_WRONG_TYPE)
+    _check_depth(depth)
+    size = CONTAINER_BYTES
+    normals: list[AttributeValue] = []
+    unchanged = True
+    for value in data:
+        normal, value_bytes = _normalise(value, depth + 1)
+        normals.append(normal)
+        size += value_bytes + ELEMENT_BYTES
+        unchanged = unchanged and normal is value
+    return (data if unchanged else normals), size
+
+
+def _map(data: Any, depth: int) -> tuple[Item, int]:
+    if not _is_map(data):
+        raise SerializationException(_WRONG_TYPE)
+    _check_depth(depth)
+    item, size = _normalise_attributes(data, depth + 1)
+    return item, size + CONTAINER_BYTES + ELEMENT_BYTES * len(item)
+
+
+def _check_depth(depth: int) -> None:
+    if depth >= MAX_NESTING - 1:
+        raise ValidationException(_TOO_DEEP)
+
+
+def _string_set(data: Any, depth: int) -> tuple[list[str], int]:  # noqa: ARG001
+    members = _members(data)
+    if not members:
+        raise ValidationException(_INVALID + "An string set  may not be empty")
+    size = 0
+    for member in members:
+        if type(member) is not str:
+            raise SerializationException(_WRONG_TYPE)
+        size += text_size_bytes(member)
+    if len(set(members)) != len(members):
+        listed = ", ".join(members)
+        raise ValidationException(_INVALID + f"Input collection [{listed}] contains duplicates.")
+    return members, size
+
+
+def _number_set(data: Any, depth: int) -> tuple[list[str], int]:
+    members = _members(data)
+    if not members:
+        raise ValidationException(_INVALID + "An number set  may not be empty")
+    numbers = [_number(member, depth)[0] for member in members]
+    if len(set(numbers)) != len(numbers):
+        raise ValidationException("Input collection contains duplicates")
+    return (members if numbers == members else numbers), sum(map(number_size_bytes, numbers))
+
+
+def _binary_set(data: Any, depth: int) -> tuple[list[str], int]:
+    members = _members(data)
+    if not members:
+        raise ValidationException(_INVALID + "Binary sets should not be empty")
+    texts = [_binary(member, depth)[0] for member in members]
+    if len(set(texts)) != len(texts):
+        listed = ", ".join(texts)
+        message = f"Input collection [{listed}]of type BS contains duplicates."
+        raise ValidationException(_INVALID + message)
+    return (members if texts == members else texts), sum(map(base64_size_bytes, texts))
+
+
+def _members(data: Any) -> list[Any]:
+    if not _is_list(data):
+        raise SerializationException(_WRONG_TYPE)
+    return data
+
+
+def _is_map(value: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def _utf8_length(text: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise SerializationException("Invalid UTF-16 surrogate in a string") from None
+
+
+_BY_TYPE = {
+    "S": _string,
+    "N": _number,
+    "B": _binary,
+    "BOOL": _boolean,
+    "NULL": _null,
+    "L": _list,
+    "M": _map,
+    "SS": _string_set,
+    "NS": _number_set,
+    "BS": _binary_set,
+}
+
+
+def restore_binaries(item: Item) -> Item:
+    """Return `item` with its binaries as bytes, as callers of the dict API get it.
+
+    >>> restore_binaries({"b": {"B": "aGk="}})
+    {'b': {'B': b'hi'}}
+    """
+    return {name: _restored(value) for name, value in item.items()}
+
+
+def _restored(value: AttributeValue) -> AttributeValue:
+    for kind, data in value.items():
+        match kind:
+            case "B":
+                return {"B": b64decode(data)}
+            case "BS":
+                return {"BS": [b64decode(member) for member in data]}
+            case "L":
+                return {"L": [_restored(member) for member in data]}
+            case "M":
+                return {"M": restore_binaries(data)}
+            case _:
+                return value
+    return value

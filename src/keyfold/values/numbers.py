@@ -1,0 +1,132 @@
+"""DynamoDB's numbers: 38 significant digits, 1E-130 to 9.99…E+125, exact.
+
+A number travels and is stored as text. `normalise_number` gives the one text that
+DynamoDB prints for a value, so that equal numbers are equal strings.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Context, Decimal
+
+from keyfold.errors import ValidationException
+
+MAX_DIGITS = 38
+MAX_EXPONENT = 125
+MIN_EXPONENT = -130
+
+_OVERFLOW = (
+    "Number overflow. Attempting to store a number with magnitude larger than supported range"
+)
+_UNDERFLOW = (
+    "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+)
+_TOO_PRECISE = "Attempting to store more than 38 significant digits in a Number"
+
+# Whole numbers of at most 38 digits in canonical form: by far the most common, and already
+# what DynamoDB prints.
+is_plain_integer = re.compile(r"(?:0|-?[1-9][0-9]{0,37})\Z").match
+
+_NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?\Z")
+
+# Wide enough that adding any two valid numbers is exact: exponents span 255 decades.
+_EXACT = Context(prec=400, Emax=999_999, Emin=-999_999)
+
+
+def normalise_number(text: str) -> str:
+    """Return `text` as DynamoDB prints that number.
+
+    >>> normalise_number("+1.50e1")
+    '15'
+    >>> normalise_number("-0.0")
+    '0'
+
+    Raises ValidationException for text that is no number, or is out of range.
+    """
+    if is_plain_integer(text):
+        return text
+    match = _NUMBER.match(text)
+    if match is None or not (match[2] or match[3]):
+        received = f": {text}" if text else ""
+        raise ValidationException(f"The parameter cannot be converted to a numeric value{received}")
+    sign, whole, fraction, exponent_text = match.groups(default="")
+    digits = (whole + fraction).lstrip("0")
+    if not digits:
+        return "0"
+    # Exponents too long to be a sensible int are out of range whatever the digits say.
+    if len(exponent_text) > MAX_DIGITS:
+        raise ValidationException(_UNDERFLOW if exponent_text[0] == "-" else _OVERFLOW)
+    scale = int(exponent_text or 0) - len(fraction)
+    stripped = digits.rstrip("0")
+    scale += len(digits) - len(stripped)
+    magnitude = len(stripped) + scale - 1
+    if magnitude > MAX_EXPONENT:
+        raise ValidationException(_OVERFLOW)
+    if magnitude < MIN_EXPONENT:
+        raise ValidationException(_UNDERFLOW)
+    if len(stripped) > MAX_DIGITS:
+        raise ValidationException(_TOO_PRECISE)
+    return ("-" if sign == "-" else "") + _plain(stripped, scale)
+
+
+def _plain(digits: str, scale: int) -> str:
+    """Write digits x 10^scale without an exponent."""
+    if scale >= 0:
+        return digits + "0" * scale
+    point = len(digits) + scale
+    if point > 0:
+        return f"{digits[:point]}.{digits[point:]}"
+    return f"0.{'0' * -point}{digits}"
+
+
+def add_numbers(left: str, right: str) -> str:
+    """Add two canonical numbers exactly.
+
+    >>> add_numbers("0.1", "0.2")
+    '0.3'
+
+    Raises ValidationException when the sum has too many digits or is out of range.
+    """
+    return _to_canonical(_EXACT.add(Decimal(left), Decimal(right)))
+
+
+def subtract_numbers(left: str, right: str) -> str:
+    """Subtract two canonical numbers exactly; raises like `add_numbers`."""
+    return _to_canonical(_EXACT.subtract(Decimal(left), Decimal(right)))
+
+
+def _to_canonical(value: Decimal) -> str:
+    try:
+        return normalise_number(format(value, "f"))
+    except ValidationException as fault:
+        # The service reports a sum of more than 38 digits as an overflow, not as too precise.
+        raise ValidationException(
+            _OVERFLOW if fault.message == _TOO_PRECISE else fault.message
+        ) from None
+
+
+def compare_numbers(left: str, right: str) -> int:
+    """Return -1, 0 or 1 as canonical `left` is below, equal to or above `right`."""
+    if left == right:
+        return 0
+    return -1 if Decimal(left) < Decimal(right) else 1
+
+
+def number_size_bytes(text: str) -> int:
+    """Return what a canonical number counts towards an item's size.
+
+    The service keeps two decimal digits in a byte, those before and after the point apart and
+    without the zeros at either end, with one byte more, and another for a minus sign.
+
+    >>> number_size_bytes("7"), number_size_bytes("-123.4"), number_size_bytes("0")
+    (2, 5, 1)
+    """
+    if text == "0":
+        return 1
+    negative = text[0] == "-"
+    whole, _, fraction = (text[1:] if negative else text).partition(".")
+    if not fraction:
+        return 1 + (len(whole.rstrip("0")) + 1) // 2 + negative
+    if whole == "0":
+        return 1 + (len(fraction.lstrip("0")) + 1) // 2 + negative
+    return 1 + (len(whole) + 1) // 2 + (len(fraction) + 1) // 2 + negative

@@ -1,0 +1,64 @@
+"""How many bytes a value counts, by DynamoDB's rules.
+
+These sizes decide the 400 KB limit, the 1 MB page and the capacity consumed. They are
+not the length of any text: a number counts half a byte a digit, a list three bytes more
+than what is in it.
+"""
+
+from __future__ import annotations
+
+from keyfold.values._types import AttributeValue, Item
+from keyfold.values.numbers import number_size_bytes
+
+CONTAINER_BYTES = 3
+ELEMENT_BYTES = 1
+
+
+def text_size_bytes(text: str) -> int:
+    """Return the length of `text` in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def base64_size_bytes(text: str) -> int:
+    """Return how many bytes canonical base64 `text` stands for."""
+    return len(text) // 4 * 3 - text.count("=", -2)
+
+
+def value_size_bytes(value: AttributeValue) -> int:
+    """Return what one normalised value counts, without its name.
+
+    >>> value_size_bytes({"L": [{"S": "ab"}, {"BOOL": True}]})
+    8
+    """
+    for kind, data in value.items():
+        match kind:
+            case "S":
+                return text_size_bytes(data)
+            case "N":
+                return number_size_bytes(data)
+            case "B":
+                return base64_size_bytes(data)
+            case "M":
+                return CONTAINER_BYTES + item_size_bytes(data) + ELEMENT_BYTES * len(data)
+            case "L":
+                return CONTAINER_BYTES + sum(
+                    ELEMENT_BYTES + value_size_bytes(each) for each in data
+                )
+            case "SS":
+                return sum(map(text_size_bytes, data))
+            case "NS":
+                return sum(map(number_size_bytes, data))
+            case "BS":
+                return sum(map(base64_size_bytes, data))
+            case _:
+                return 1
+    return 0
+
+
+def item_size_bytes(item: Item) -> int:
+    """Return what an item counts: its names and its values.
+
+    >>> item_size_bytes({"pk": {"S": "a"}, "n": {"N": "100"}})
+    6
+    """
+    return sum(text_size_bytes(name) + value_size_bytes(value) for name, value in item.items())
