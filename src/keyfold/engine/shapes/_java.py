@@ -1,0 +1,149 @@
+"""Traces of Java in the service's messages.
+
+The service is a Java program, and its messages show it: faults come in the order of a hash map,
+and refused values are printed as `toString` prints them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+from typing import Any, cast
+
+from keyfold.engine.shapes._model import Shape, shape
+
+_DEEPEST = 64  # past any value that can be stored; keeps hostile ones from exhausting the stack
+PACKAGE = "com.amazonaws.dynamodb.v20120810"
+
+# AttributeValue prints members that the public model does not have.
+_ATTRIBUTE_VALUE = (
+    *("S", "N", "B", "INT", "DECIMAL", "DOUBLE", "SS", "NS", "BS"),
+    *("INTSET", "DECIMALSET", "DOUBLESET", "M", "L", "NULL", "BOOL"),
+)
+
+
+def member_path(name: str) -> str:
+    """A member's name as messages spell it.
+
+    >>> member_path("TableName"), member_path("SSESpecification")
+    ('tableName', 'sSESpecification')
+    """
+    return name[:1].lower() + name[1:]
+
+
+def reported_order(names: Iterable[str]) -> list[str]:
+    """The order in which the faults of a structure's members are reported.
+
+    The service walks a `HashMap` of the members' paths: bucket by bucket, and within one as
+    declared. Every list of faults captured from the service in 2026 is in this order.
+
+    >>> reported_order(["AttributeName", "KeyType"]), reported_order(["ReadCapacityUnits", "WriteCapacityUnits"])
+    (['AttributeName', 'KeyType'], ['WriteCapacityUnits', 'ReadCapacityUnits'])
+    """
+    declared = list(names)
+    buckets = 16
+    while len(declared) > buckets * 3 // 4:
+        buckets *= 2
+
+    def bucket(name: str) -> int:
+        code = 0
+        for character in member_path(name):
+            code = (31 * code + ord(character)) & 0xFFFFFFFF
+        return (code ^ (code >> 16)) & (buckets - 1)
+
+    return sorted(declared, key=bucket)
+
+
+def class_name(of: Shape) -> str:
+    """The Java type of a shape, as in `java.util.List<java.lang.String>`."""
+    match of.type:
+        case "string":
+            return "java.lang.String"
+        case "boolean":
+            return "java.lang.Boolean"
+        case "integer":
+            return "java.lang.Integer"
+        case "long":
+            return "java.lang.Long"
+        case "double":
+            return "java.lang.Double"
+        case "timestamp":
+            return "java.util.Date"
+        case "blob":
+            return "java.nio.ByteBuffer"
+        case "list":
+            return f"java.util.List<{class_name(shape(of.of))}>"
+        case "map":
+            return f"java.util.Map<java.lang.String, {class_name(shape(of.of))}>"
+        case "structure":
+            return f"{PACKAGE}.{of.name}"
+
+
+def render_value(of: Shape, value: Any, depth: int = 0) -> str:
+    """A value as `toString` prints it; its JSON types must be those of the shape.
+
+    >>> render_value(shape("KeySchema"), [{"AttributeName": "pk", "KeyType": "HASH"}])
+    '[KeySchemaElement(attributeName=pk, keyType=HASH)]'
+    """
+    if value is None:
+        return "null"
+    if depth > _DEEPEST:
+        return "..."
+    match of.type:
+        case "list":
+            element = shape(of.of)
+            return f"[{', '.join([render_value(element, item, depth + 1) for item in value])}]"
+        case "map":
+            element = shape(of.of)
+            entries = cast("dict[str, Any]", value).items()
+            shown = [f"{key}={render_value(element, item, depth + 1)}" for key, item in entries]
+            return f"{{{', '.join(shown)}}}"
+        case "structure":
+            names = _ATTRIBUTE_VALUE if of.name == "AttributeValue" else tuple(of.members)
+            shown = [
+                f"{member_path(name)}={render_value(shape(of.members[name]), value.get(name), depth + 1)}"
+                if name in of.members
+                else f"{member_path(name)}=null"
+                for name in names
+            ]
+            return f"{of.name}({', '.join(shown)})"
+        case "boolean":
+            return "true" if value else "false"
+        case "blob":
+            size = len(to_base64(value)) * 3 // 4 - to_base64(value)[-2:].count("=")
+            return f"java.nio.HeapByteBuffer[pos=0 lim={size} cap={size}]"
+        case _:
+            return str(value)
+
+
+def render_json(of: Shape, value: Any) -> str:
+    """A value as the service's newer validation prints it: JSON of the members that it knows."""
+    return json.dumps(_known_part(of, value, 0), ensure_ascii=False, separators=(",", ":"))
+
+
+def _known_part(of: Shape, value: Any, depth: int) -> Any:
+    if value is None or depth > _DEEPEST:
+        return None
+    match of.type:
+        case "list":
+            element = shape(of.of)
+            return [_known_part(element, item, depth + 1) for item in value]
+        case "map":
+            element = shape(of.of)
+            return {key: _known_part(element, item, depth + 1) for key, item in value.items()}
+        case "structure":
+            return {
+                name: _known_part(shape(inner), value[name], depth + 1)
+                for name, inner in of.members.items()
+                if value.get(name) is not None
+            }
+        case "blob":
+            return to_base64(value)
+        case _:
+            return value
+
+
+def to_base64(value: str | bytes | bytearray | memoryview) -> str:
+    """A binary value as text, whichever way it was given."""
+    return value if isinstance(value, str) else base64.b64encode(value).decode()

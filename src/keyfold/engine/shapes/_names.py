@@ -1,0 +1,48 @@
+"""Names of tables, which since 2024 may be given as ARNs wherever a table exists already."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from keyfold.engine.shapes._constraints import detected, find_failures
+from keyfold.engine.shapes._model import shape
+from keyfold.errors import ValidationException
+
+# As the service checks it, except that a region or an account of other digits is let through:
+# whose table it is, is not for this stage to say.
+ARN = re.compile(r"arn:[a-z0-9-]+:dynamodb:[a-z0-9-]*:[0-9]*:table/([a-zA-Z0-9_.-]{3,255})")
+
+ARN_REFUSED = (
+    "Valid ARN format is 'arn:<awsPartition>:<vendor>:<region>:<subscriber>:resourceType/resourceName', "
+    "where Resource name must have length less than or equal to 255, Resource name must have length "
+    "greater than or equal to 3, Resource name must satisfyregular expression pattern: [a-zA-Z0-9_.-]+"
+)
+
+
+def plain_name(name_or_arn: str) -> str:
+    """The name of the table that `name_or_arn` means.
+
+    >>> plain_name("arn:aws:dynamodb:eu-west-1:123456789012:table/Music")
+    'Music'
+
+    Raises ValidationException for an ARN that names no table.
+    """
+    if not name_or_arn.startswith("arn:"):
+        return name_or_arn
+    if found := ARN.fullmatch(name_or_arn):
+        return found[1]
+    raise ValidationException(ARN_REFUSED)
+
+
+def table_name(request: dict[str, Any]) -> str:
+    """The plain name of the table that a checked request is about."""
+    name: str = request["TableName"]
+    return plain_name(name) if name.startswith("arn:") else name
+
+
+def find_name_error(name_or_arn: str) -> ValidationException | None:
+    """What is wrong with the name or ARN of a table, if anything."""
+    if name_or_arn.startswith("arn:"):
+        return None if ARN.fullmatch(name_or_arn) else ValidationException(ARN_REFUSED)
+    return detected(find_failures(shape("NameOrArn"), name_or_arn, "tableName"))

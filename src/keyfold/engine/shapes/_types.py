@@ -1,0 +1,152 @@
+"""The first gate: JSON types, down to every attribute value.
+
+The service reads a request as a stream, so the fault that comes first in the text is the one
+it reports. What it says depends on the Java type that it was about to fill.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from keyfold.engine.shapes._java import class_name
+from keyfold.engine.shapes._model import Shape, shape
+from keyfold.errors import SerializationException
+
+STRUCTURE_UNEXPECTED = "Start of structure or map found where not expected"
+# A list or a map inside another collection, filled with a scalar: the service lets the
+# failure of a Java cast show.
+CAST_FAILED = (
+    "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class "
+    "java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and "
+    "java.lang.Class are in module java.base of loader 'bootstrap')"
+)
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_BYTES = (bytes, bytearray, memoryview)
+
+
+def walk_types(of: Shape, request: object) -> None:
+    """Raise SerializationException for the first value in `request` of a wrong JSON type."""
+    if not isinstance(request, dict):
+        raise SerializationException
+    # A stack, not recursion: how deep a value may nest is a rule of a later stage.
+    # Each entry is a shape, a value, and whether the value is a member of a structure.
+    stack: list[tuple[Shape, Any, bool]] = [(of, request, True)]
+    while stack:
+        of, value, is_member = stack.pop()
+        if value is None:
+            continue
+        if isinstance(value, dict):
+            stack.extend(reversed(_inside_object(of, cast("dict[object, Any]", value))))
+        elif isinstance(value, list):
+            if of.type != "list":
+                raise SerializationException(_list_refused(of))
+            element = shape(of.of)
+            items = cast("list[Any]", value)
+            stack.extend([(element, item, False) for item in reversed(items)])
+        else:
+            _check_scalar(of, value, is_member=is_member)
+
+
+def _inside_object(of: Shape, value: dict[object, Any]) -> list[tuple[Shape, Any, bool]]:
+    match of.type:
+        case "structure":
+            # Members that the model does not know are skipped, whatever they hold.
+            return [
+                (shape(of.members[name]), item, True)
+                for name, item in value.items()
+                if isinstance(name, str) and name in of.members
+            ]
+        case "map":
+            element = shape(of.of)
+            for name in value:
+                _check_text(name)
+            return [(element, item, False) for item in value.values()]
+        case _:
+            raise SerializationException(STRUCTURE_UNEXPECTED)
+
+
+def _list_refused(of: Shape) -> str:
+    kind = "" if of.type == "map" else "class "
+    return f"Unrecognized collection type {kind}{class_name(of)}"
+
+
+def _check_scalar(of: Shape, value: object, *, is_member: bool) -> None:
+    match of.type:
+        case "string":
+            if not isinstance(value, str):
+                raise SerializationException(_not_converted(value, "String"))
+            _check_text(value)
+        case "boolean":
+            if not isinstance(value, bool):
+                raise SerializationException(
+                    "Unexpected token received from parser"
+                    if isinstance(value, str)
+                    else _not_converted(value, "Boolean")
+                )
+        case "integer" | "long":
+            bits = 31 if of.type == "integer" else 63
+            if type(value) is not int or not -(1 << bits) <= value < 1 << bits:
+                raise SerializationException(_not_converted(value, of.type.capitalize()))
+        case "double" | "timestamp":
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise SerializationException(_not_converted(value, class_name(of).split(".")[-1]))
+        case "blob":
+            if isinstance(value, str):
+                _check_base64(value)
+            elif not isinstance(value, _BYTES):
+                raise SerializationException(
+                    "only base-64-encoded strings are convertible to bytes"
+                )
+        case "structure":
+            raise SerializationException(
+                "Unexpected field type" if is_member else "Unexpected value type in payload"
+            )
+        case "list" | "map":
+            raise SerializationException("Unexpected field type" if is_member else CAST_FAILED)
+
+
+def _not_converted(value: object, target: str) -> str:
+    match value:
+        case True:
+            received = "TRUE_VALUE"
+        case False:
+            received = "FALSE_VALUE"
+        case str():
+            received = "STRING_VALUE"
+        case int():
+            received = "NUMBER_VALUE"
+        case float():
+            received = "DECIMAL_VALUE"
+        case _:
+            received = type(value).__name__  # an object that no JSON has, given in Python
+    return f"{received} cannot be converted to {target}"
+
+
+def _check_text(value: object) -> None:
+    if not isinstance(value, str):
+        raise SerializationException(_not_converted(value, "String"))
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            # A lone surrogate has no UTF-8, so no request can carry it.
+            raise SerializationException from None
+
+
+def _check_base64(text: str) -> None:
+    if len(text) % 4:
+        raise SerializationException(
+            f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}"
+        )
+    padding = 2 if text.endswith("==") else text.endswith("=")
+    if padding:
+        # The last digit before the padding has bits that no byte takes; they must be zero.
+        last = _ALPHABET.find(text[-padding - 1])
+        if last & (0b1111 if padding == 2 else 0b11):  # noqa: PLR2004
+            raise SerializationException("Invalid last non-pad Base64 character dectected")
+    if not _BASE64.fullmatch(text):
+        wrong = next(digit for digit in text[: len(text) - padding] if digit not in _ALPHABET)
+        raise SerializationException(f"Invalid base 64 character: '{wrong}'")

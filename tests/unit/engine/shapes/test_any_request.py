@@ -1,0 +1,134 @@
+"""Whatever a request holds, it passes or is refused with a service error."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyfold.engine.shapes import OPERATIONS, check, check_types
+from keyfold.engine.shapes._check import _look_closely
+from keyfold.engine.shapes._model import Shape, input_shape, shape
+from keyfold.errors import ServiceError
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5)
+    | st.sampled_from(["", "abc", "a;", "a\ud800", "arn:", "ü", "HASH", "NONE", "YQ==", "x" * 300])
+    | st.binary(max_size=3)
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+ATTRIBUTE_VALUES = st.sampled_from(
+    [
+        {"S": "a"},
+        {"N": "1"},
+        {"B": "YQ=="},
+        {"NULL": True},
+        {"L": [{"S": "a"}]},
+        {"M": {"a": {"S": "a"}}},
+    ]
+)
+
+
+def values_of(of: Shape, noise: st.SearchStrategy[Any], depth: int = 0) -> st.SearchStrategy[Any]:
+    """Values shaped as the model says, some of them replaced with `noise`."""
+    return noise | _right_values(of, noise, depth) if depth else _right_values(of, noise, depth)
+
+
+def _right_values(of: Shape, noise: st.SearchStrategy[Any], depth: int) -> st.SearchStrategy[Any]:
+    if of.name == "AttributeValue":
+        return ATTRIBUTE_VALUES
+    limits = of.constraints
+    match of.type:
+        case "structure":
+            members = {
+                name: values_of(shape(inner), noise, depth + 1)
+                for name, inner in of.members.items()
+            }
+            required = {name: members.pop(name) for name in sorted(of.required)}
+            return st.fixed_dictionaries(required, optional=members)
+        case "list":
+            return st.lists(
+                values_of(shape(of.of), noise, depth + 1), min_size=limits.get("min", 0), max_size=3
+            )
+        case "map":
+            keys = _right_values(shape(of.key), noise, depth)
+            return st.dictionaries(keys, values_of(shape(of.of), noise, depth + 1), max_size=2)
+        case "string" if "enum" in limits:
+            return st.sampled_from(limits["enum"])
+        case "string":
+            return st.sampled_from(["abc", "some-name", "a.b_c"])
+        case "integer" | "long":
+            low = limits.get("min", 0)
+            return st.integers(low, limits.get("max", low + 9))
+        case "boolean":
+            return st.booleans()
+        case _:
+            return SCALARS
+
+
+def requests(noise: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[str, Any]]:
+    return st.sampled_from(sorted(OPERATIONS)).flatmap(
+        lambda name: st.tuples(st.just(name), values_of(input_shape(name), noise))
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(operation=st.sampled_from(sorted(OPERATIONS)), request_body=JSON)
+def test_any_json_passes_or_is_refused(operation: str, request_body: Any) -> None:
+    with contextlib.suppress(ServiceError):
+        check(operation, request_body)
+    with contextlib.suppress(ServiceError):
+        check_types(operation, request_body)
+
+
+@settings(max_examples=500, deadline=None)
+@given(requests(noise=JSON))
+def test_any_request_with_faults_passes_or_is_refused(case: tuple[str, Any]) -> None:
+    operation, request_body = case
+    with contextlib.suppress(ServiceError):
+        check(operation, request_body)
+    with contextlib.suppress(ServiceError):
+        check_types(operation, request_body)
+
+
+@settings(max_examples=500, deadline=None)
+@given(requests(noise=SCALARS))
+def test_the_quick_look_passes_nothing_that_the_slow_one_refuses(case: tuple[str, Any]) -> None:
+    operation, request_body = case
+    try:
+        check(operation, request_body)
+    except ServiceError:
+        return
+    if _values_are_objects(input_shape(operation), request_body):
+        _look_closely(operation, request_body)
+
+
+def _values_are_objects(of: Shape, value: Any) -> bool:
+    # Where an attribute value should be, the quick look leaves anything to the engine.
+    match of.type:
+        case _ if value is None:
+            return of.name != "AttributeValue"
+        case "structure" if of.name == "AttributeValue":
+            return isinstance(value, dict)
+        case "structure":
+            return all(
+                _values_are_objects(shape(of.members[name]), inner) for name, inner in value.items()
+            )
+        case "list":
+            return all(_values_are_objects(shape(of.of), inner) for inner in value)
+        case "map":
+            return all(_values_are_objects(shape(of.of), inner) for inner in value.values())
+        case _:
+            return True
