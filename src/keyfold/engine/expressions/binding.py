@@ -1,0 +1,223 @@
+"""Operands of conditions: what they stand for in a request, and whether they may stand there.
+
+Everything here raises ExpressionFault in the service's words. An operand is checked only as
+far as that goes without an item: a path may turn out to lead to anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from keyfold.engine.expressions.comparison import (
+    ORDERED_TYPES,
+    show_value,
+    size_of,
+    to_ordered,
+    type_name,
+)
+from keyfold.engine.expressions.faults import ExpressionFault
+from keyfold.engine.expressions.placeholders import Placeholders
+from keyfold.engine.expressions.trees import (
+    Call,
+    Comparison,
+    Interval,
+    Membership,
+    Operand,
+    Path,
+    Steps,
+    ValuePlaceholder,
+    show_path,
+)
+from keyfold.values import AttributeValue
+
+MAX_OPTIONS = 100
+
+_ATTRIBUTE_TYPES = frozenset({"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"})
+# The service lists them in no order that lasts.
+_SHOWN_TYPES = "{N,BS,L,B,NULL,M,S,SS,NS,BOOL}"
+
+_OPERAND_COUNTS = {
+    "attribute_exists": 1,
+    "attribute_not_exists": 1,
+    "attribute_type": 2,
+    "begins_with": 2,
+    "contains": 2,
+    "size": 1,
+}
+
+_TEXT_TYPES = frozenset({"S", "B"})
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """The bound operand `size(path)`."""
+
+    steps: Steps
+
+
+BoundOperand = Steps | AttributeValue | SizeOf
+"""A path to look up, a value, or the size of what is at a path."""
+
+
+class Binder:
+    """Resolves operands against one request, and collects the paths among them."""
+
+    __slots__ = ("_placeholders", "paths")
+
+    def __init__(self, placeholders: Placeholders) -> None:
+        self._placeholders = placeholders
+        self.paths: list[Steps] = []
+
+    def bind(self, operand: Operand) -> BoundOperand:
+        """Return what `operand` stands for; raises ExpressionFault."""
+        if isinstance(operand, Path):
+            steps = self._placeholders.resolve(operand)
+            self.paths.append(steps)
+            return steps
+        if isinstance(operand, ValuePlaceholder):
+            return self._placeholders.value(operand.name)
+        if isinstance(operand, Call):
+            return self._bind_size(operand)
+        if isinstance(operand, tuple):
+            self.paths.append(operand)
+        return operand
+
+    def bind_all(self, operands: tuple[Operand, ...]) -> list[BoundOperand]:
+        """Return what each of `operands` stands for."""
+        return [self.bind(operand) for operand in operands]
+
+    def _bind_size(self, call: Call) -> BoundOperand:
+        if any(isinstance(operand, Call) for operand in call.operands):
+            # A size has none. Looking no further keeps hundreds of calls off the stack.
+            raise incorrect_operand("size", "N")
+        (operand,) = check_operand_count(call.function, self.bind_all(call.operands))
+        if isinstance(operand, dict):
+            size = size_of(operand)
+            if size is None:
+                raise incorrect_operand("size", type_name(operand))
+            return {"N": str(size)}
+        assert isinstance(operand, tuple)
+        return SizeOf(operand)
+
+
+def check_operand_count(function: str, operands: list[BoundOperand]) -> list[BoundOperand]:
+    """Return `operands` if `function` takes that many; raises ExpressionFault."""
+    if len(operands) != _OPERAND_COUNTS[function]:
+        raise ExpressionFault(
+            "Incorrect number of operands for operator or function; "
+            f"operator or function: {function}, number of operands: {len(operands)}"
+        )
+    return operands
+
+
+def incorrect_operand(function: str, kind: str) -> ExpressionFault:
+    """Return the fault of an operand whose type an operator or function does not take."""
+    return ExpressionFault(
+        "Incorrect operand type for operator or function; "
+        f"operator or function: {function}, operand type: {kind}"
+    )
+
+
+def check_types(function: str, operands: Iterable[BoundOperand], allowed: frozenset[str]) -> None:
+    """Check the types of those operands that are known before any item is."""
+    for operand in operands:
+        if isinstance(operand, dict):
+            kind = type_name(operand)
+        elif isinstance(operand, SizeOf):
+            kind = "N"
+        else:
+            continue
+        if kind not in allowed:
+            raise incorrect_operand(function, kind)
+
+
+def check_distinct(function: str, first: BoundOperand, others: Collection[BoundOperand]) -> None:
+    """Check that an operator does not compare a path with itself."""
+    if isinstance(first, tuple) and first in others:
+        raise ExpressionFault(
+            "The first operand must be distinct from the remaining operands for this operator "
+            f"or function; operator: {function}, first operand: {show_path(first)}"
+        )
+
+
+def check_bounds(low: BoundOperand, high: BoundOperand) -> None:
+    """Check the bounds of BETWEEN where both are known before any item is."""
+    if not (isinstance(low, dict) and isinstance(high, dict)):
+        return
+    kind = type_name(low)
+    if kind not in high:
+        requirement = "same data type for lower and upper bounds"
+    elif to_ordered(kind, low[kind]) > to_ordered(kind, high[kind]):  # pyright: ignore[reportOperatorIssue] - of one type
+        requirement = "upper bound to be greater than or equal to lower bound"
+    else:
+        return
+    raise ExpressionFault(
+        f"The BETWEEN operator requires {requirement}; lower bound operand: {show_value(low)}, "
+        f"upper bound operand: {show_value(high)}"
+    )
+
+
+def bind_comparison(node: Comparison, binder: Binder) -> tuple[BoundOperand, BoundOperand]:
+    """Return the operands of a comparison, checked; raises ExpressionFault."""
+    left, right = binder.bind(node.left), binder.bind(node.right)
+    if node.comparator not in ("=", "<>"):
+        check_types(node.comparator, (left, right), ORDERED_TYPES)
+    check_distinct(node.comparator, left, (right,))
+    return left, right
+
+
+def bind_between(node: Interval, binder: Binder) -> tuple[BoundOperand, BoundOperand, BoundOperand]:
+    """Return the operands of BETWEEN, checked; raises ExpressionFault."""
+    value, low, high = binder.bind(node.value), binder.bind(node.low), binder.bind(node.high)
+    check_types("BETWEEN", (value, low, high), ORDERED_TYPES)
+    check_bounds(low, high)
+    check_distinct("BETWEEN", value, (low, high))
+    return value, low, high
+
+
+def bind_membership(node: Membership, binder: Binder) -> tuple[BoundOperand, list[BoundOperand]]:
+    """Return the operands of IN, checked; raises ExpressionFault."""
+    value = binder.bind(node.value)
+    options = binder.bind_all(node.options)
+    if len(options) > MAX_OPTIONS:
+        raise ExpressionFault(
+            "The IN operator is provided with too many operands; "
+            f"number of operands: {len(options)}"
+        )
+    check_distinct("IN", value, options)
+    return value, options
+
+
+def bind_call(node: Call, binder: Binder) -> list[BoundOperand]:
+    """Return the operands of a function that is a condition, checked; raises ExpressionFault."""
+    function = node.function
+    operands = check_operand_count(function, binder.bind_all(node.operands))
+    match function:
+        case "attribute_exists" | "attribute_not_exists":
+            if not isinstance(operands[0], tuple):
+                raise ExpressionFault(
+                    "Operator or function requires a document path; "
+                    f"operator or function: {function}"
+                )
+        case "attribute_type":
+            check_distinct(function, operands[0], operands[1:])
+            _check_type_name(operands[1])
+        case "begins_with":
+            check_types(function, operands, _TEXT_TYPES)
+            check_distinct(function, operands[0], operands[1:])
+        case _:
+            check_distinct(function, operands[0], operands[1:])
+    return operands
+
+
+def _check_type_name(operand: BoundOperand) -> None:
+    if not isinstance(operand, dict):
+        kind = "N" if isinstance(operand, SizeOf) else _SHOWN_TYPES
+        raise incorrect_operand("attribute_type", kind)
+    if "S" not in operand:
+        raise incorrect_operand("attribute_type", type_name(operand))
+    if operand["S"] not in _ATTRIBUTE_TYPES:
+        raise ExpressionFault(
+            f"Invalid attribute type name found; type: {operand['S']}, valid types: {_SHOWN_TYPES}"
+        )

@@ -1,0 +1,332 @@
+"""Conditions and filters: bound to a request's values and compiled into closures.
+
+Binding walks a tree once for a request. It resolves the operands, checks them as the
+service does, node by node from the left, and returns one callable for the whole; nothing
+of the tree is left to walk when it is asked about an item.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, assert_never
+
+from keyfold.engine.expressions.binding import (
+    Binder,
+    BoundOperand,
+    SizeOf,
+    bind_between,
+    bind_call,
+    bind_comparison,
+    bind_membership,
+)
+from keyfold.engine.expressions.comparison import (
+    ORDERED_TYPES,
+    are_equal,
+    contains_set,
+    has_element,
+    size_of,
+    starts_with,
+    to_ordered,
+    type_name,
+)
+from keyfold.engine.expressions.faults import ExpressionFault
+from keyfold.engine.expressions.parser import (
+    CACHED_EXPRESSIONS,
+    MAX_OPERATORS,
+    parse_condition,
+)
+from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
+from keyfold.engine.expressions.trees import (
+    Both,
+    Call,
+    Comparator,
+    Comparison,
+    Condition,
+    Either,
+    Interval,
+    Membership,
+    Negation,
+    Steps,
+)
+from keyfold.errors import ValidationException
+from keyfold.values import AttributeValue, Item
+
+_ORDERINGS: dict[Comparator, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+# The comparison that holds when the operands change places.
+_MIRRORED: dict[Comparator, Comparator] = {
+    "=": "=",
+    "<>": "<>",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+
+Predicate = Callable[[Item], bool]
+Reader = Callable[[Item], AttributeValue | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCondition:
+    """A condition ready to be asked of items; an absent item is `{}`."""
+
+    holds: Predicate
+    paths: tuple[Steps, ...]
+    """Every path that it mentions."""
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The top-level attributes that it mentions."""
+        return frozenset(str(path[0]) for path in self.paths)
+
+
+def bind_condition(
+    text: str,
+    placeholders: Placeholders,
+    *,
+    kind: Literal["ConditionExpression", "FilterExpression"],
+) -> BoundCondition:
+    """Parse `text`, bind it to the request's placeholders and compile it.
+
+    >>> placeholders = Placeholders(None, {":n": {"N": "2"}})
+    >>> bound = bind_condition("size(tags) >= :n", placeholders, kind="FilterExpression")
+    >>> bound.holds({"tags": {"SS": ["a", "b"]}}), bound.holds({})
+    (True, False)
+
+    Raises ValidationException.
+    """
+    try:
+        parsed = parse_condition(text)
+        check_operator_count(parsed.operator_count)
+        if not parsed.has_placeholders:
+            return _compile_constant(text)
+        return compile_condition(parsed.condition, placeholders)
+    except ExpressionFault as fault:
+        raise fault.to_service_error(kind) from None
+
+
+@lru_cache(maxsize=CACHED_EXPRESSIONS)
+def _compile_constant(text: str) -> BoundCondition:
+    """Compile a condition that is the same for every request, such as `attribute_exists(pk)`."""
+    return compile_condition(parse_condition(text).condition)
+
+
+def compile_condition(
+    condition: Condition, placeholders: Placeholders = NO_PLACEHOLDERS
+) -> BoundCondition:
+    """Bind and compile a tree; raises ExpressionFault."""
+    binder = Binder(placeholders)
+    holds = _compile(condition, binder)
+    return BoundCondition(holds, tuple(binder.paths))
+
+
+def check_operator_count(count: int) -> None:
+    """Raise ExpressionFault for an expression with too many operators and functions."""
+    if count > MAX_OPERATORS:
+        # The service stops counting at the first one too many.
+        raise ExpressionFault(
+            f"The expression contains too many operators; operator count: {MAX_OPERATORS + 1}"
+        )
+
+
+def check_filter_keys(
+    bound: BoundCondition,
+    key_names: Iterable[str],
+    kind: Literal["FilterExpression", "QueryFilter"],
+) -> None:
+    """Raise ValidationException if a query's filter mentions an attribute of the queried key."""
+    attributes = bound.attributes
+    for name in key_names:
+        if name in attributes:
+            shown = "Filter Expression" if kind == "FilterExpression" else kind
+            raise ValidationException(
+                f"{shown} can only contain non-primary key attributes: "
+                f"Primary key attribute: {name}"
+            )
+
+
+def _compile(node: Condition, binder: Binder) -> Predicate:
+    match node:
+        case Comparison():
+            return _compile_comparison(node.comparator, *bind_comparison(node, binder))
+        case Both():
+            return _all_of([_compile(condition, binder) for condition in node.conditions])
+        case Call():
+            return _compile_call(node.function, bind_call(node, binder))
+        case Interval():
+            return _compile_between(*bind_between(node, binder))
+        case Membership():
+            value, options = bind_membership(node, binder)
+            return _any_of([_compile_equality(value, option) for option in options])
+        case Either(conditions):
+            return _any_of([_compile(condition, binder) for condition in conditions])
+        case Negation(condition):
+            return _negated(_compile(condition, binder))
+        case _:
+            assert_never(node)
+
+
+def _all_of(predicates: list[Predicate]) -> Predicate:
+    if len(predicates) == 2:  # noqa: PLR2004 - by far the commonest, and worth a loop less
+        first, second = predicates
+        return lambda item: first(item) and second(item)
+    return lambda item: all(holds(item) for holds in predicates)
+
+
+def _any_of(predicates: list[Predicate]) -> Predicate:
+    if len(predicates) == 1:
+        return predicates[0]
+    return lambda item: any(holds(item) for holds in predicates)
+
+
+def _negated(holds: Predicate) -> Predicate:
+    return lambda item: not holds(item)
+
+
+def _compile_comparison(
+    comparator: Comparator, left: BoundOperand, right: BoundOperand
+) -> Predicate:
+    if isinstance(left, dict) and not isinstance(right, dict):
+        left, right, comparator = right, left, _MIRRORED[comparator]
+    if comparator == "=":
+        return _compile_equality(left, right)
+    if comparator == "<>":
+        return _negated(_compile_equality(left, right))
+    return _compile_ordering(_ORDERINGS[comparator], left, right)
+
+
+def _compile_equality(left: BoundOperand, right: BoundOperand) -> Predicate:
+    if isinstance(right, dict) and not contains_set(right):
+        if isinstance(left, tuple) and len(left) == 1:
+            name: Any = left[0]
+            return lambda item: item.get(name) == right
+        read = reader(left)
+        return lambda item: read(item) == right
+    read_left, read_right = reader(left), reader(right)
+
+    def holds(item: Item) -> bool:
+        mine, theirs = read_left(item), read_right(item)
+        # What is absent equals nothing, not even what is absent too.
+        return mine is not None and theirs is not None and are_equal(mine, theirs)
+
+    return holds
+
+
+def _compile_ordering(
+    compare: Callable[[Any, Any], bool], left: BoundOperand, right: BoundOperand
+) -> Predicate:
+    read_left = reader(left)
+    if not isinstance(right, dict):
+        read_right = reader(right)
+        return lambda item: _is_ordered(compare, read_left(item), read_right(item))
+    kind = type_name(right)
+    bound = to_ordered(kind, right[kind])
+
+    def holds(item: Item) -> bool:
+        value = read_left(item)
+        if value is None:
+            return False
+        data = value.get(kind)
+        return data is not None and compare(to_ordered(kind, data), bound)
+
+    return holds
+
+
+def _is_ordered(
+    compare: Callable[[Any, Any], bool],
+    left: AttributeValue | None,
+    right: AttributeValue | None,
+) -> bool:
+    if left is None or right is None:
+        return False
+    kind = type_name(left)
+    return (
+        kind in ORDERED_TYPES
+        and kind in right
+        and compare(to_ordered(kind, left[kind]), to_ordered(kind, right[kind]))
+    )
+
+
+def _compile_between(value: BoundOperand, low: BoundOperand, high: BoundOperand) -> Predicate:
+    return _all_of(
+        [
+            _compile_ordering(operator.ge, value, low),
+            _compile_ordering(operator.le, value, high),
+        ]
+    )
+
+
+def _compile_call(function: str, operands: list[BoundOperand]) -> Predicate:
+    read = reader(operands[0])
+    match function:
+        case "attribute_exists":
+            return lambda item: read(item) is not None
+        case "attribute_not_exists":
+            return lambda item: read(item) is None
+        case "attribute_type":
+            kind: str = operands[1]["S"]  # pyright: ignore[reportArgumentType, reportCallIssue, reportIndexIssue, reportUnknownVariableType] - a string, as bind_call checked
+            return lambda item: kind in (read(item) or ())
+        case "begins_with":
+            return _relation(starts_with, read, reader(operands[1]))
+        case _:
+            return _relation(has_element, read, reader(operands[1]))
+
+
+def _relation(
+    relates: Callable[[AttributeValue, AttributeValue], bool],
+    read_left: Reader,
+    read_right: Reader,
+) -> Predicate:
+    def holds(item: Item) -> bool:
+        left, right = read_left(item), read_right(item)
+        return left is not None and right is not None and relates(left, right)
+
+    return holds
+
+
+def reader(operand: BoundOperand) -> Reader:
+    """Return the function that gives an operand's value for an item, None where it has none."""
+    if isinstance(operand, dict):
+        return lambda _: operand
+    if isinstance(operand, SizeOf):
+        read = path_reader(operand.steps)
+
+        def read_size(item: Item) -> AttributeValue | None:
+            size = size_of(read(item))
+            return None if size is None else {"N": str(size)}
+
+        return read_size
+    return path_reader(operand)
+
+
+@lru_cache(maxsize=CACHED_EXPRESSIONS)
+def path_reader(steps: Steps) -> Reader:
+    """Return the function that gives what is at a path, None if nothing is."""
+    name: Any = steps[0]
+    inner = steps[1:]
+    if not inner:
+        return lambda item: item.get(name)
+
+    def read(item: Item) -> AttributeValue | None:
+        value = item.get(name)
+        for step in inner:
+            if value is None:
+                return None
+            if isinstance(step, str):
+                members = value.get("M")
+                value = None if members is None else members.get(step)
+            else:
+                elements = value.get("L")
+                value = None if elements is None or step >= len(elements) else elements[step]
+        return value
+
+    return read

@@ -1,0 +1,96 @@
+"""Which of an operation's parameters are expressions, and what may not stand beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from keyfold.errors import ValidationException
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionParameters:
+    """The parameters of one operation, in the order in which the service lists them."""
+
+    legacy: tuple[str, ...]
+    expressions: tuple[str, ...]
+    with_values: tuple[str, ...]
+    """Those expressions that may hold values, as the service names them when none is given."""
+
+
+_WRITE = ExpressionParameters(
+    ("Expected", "ConditionalOperator"), ("ConditionExpression",), ("ConditionExpression",)
+)
+_READ = ExpressionParameters(("AttributesToGet",), ("ProjectionExpression",), ())
+
+_PARAMETERS = {
+    "PutItem": _WRITE,
+    "DeleteItem": _WRITE,
+    "ConditionCheck": _WRITE,
+    "UpdateItem": ExpressionParameters(
+        ("AttributeUpdates", "Expected", "ConditionalOperator"),
+        ("UpdateExpression", "ConditionExpression"),
+        ("UpdateExpression", "ConditionExpression"),
+    ),
+    "GetItem": _READ,
+    "BatchGetItem": _READ,
+    "Query": ExpressionParameters(
+        ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
+        ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
+        ("FilterExpression", "KeyConditionExpression"),
+    ),
+    "Scan": ExpressionParameters(
+        ("AttributesToGet", "ScanFilter", "ConditionalOperator"),
+        ("ProjectionExpression", "FilterExpression"),
+        ("FilterExpression",),
+    ),
+}
+
+
+def check_not_mixed(operation: str, request: Mapping[str, Any]) -> None:
+    """Raise ValidationException if a request has expressions beside the parameters they replace.
+
+    >>> try:
+    ...     check_not_mixed("GetItem", {"AttributesToGet": ["a"], "ProjectionExpression": "a"})
+    ... except ValidationException as error:
+    ...     print(error.message[:58])
+    Can not use both expression and non-expression parameters
+    """
+    parameters = _PARAMETERS[operation]
+    expressions = _given(request, parameters.expressions)
+    if not expressions:
+        return
+    legacy = _given(request, parameters.legacy)
+    if "KeyConditions" in legacy and "KeyConditionExpression" not in expressions:
+        # These two go together: a filter expression does not mind legacy key conditions.
+        legacy.remove("KeyConditions")
+    if legacy:
+        raise ValidationException(
+            "Can not use both expression and non-expression parameters in the same request: "
+            f"Non-expression parameters: {{{', '.join(legacy)}}} "
+            f"Expression parameters: {{{', '.join(expressions)}}}"
+        )
+
+
+def check_placeholders_wanted(operation: str, request: Mapping[str, Any]) -> None:
+    """Raise ValidationException if a request has placeholders but no expression to use them in."""
+    parameters = _PARAMETERS[operation]
+    if request.get("ExpressionAttributeNames") is not None and not _given(
+        request, parameters.expressions
+    ):
+        raise ValidationException(
+            "ExpressionAttributeNames can only be specified when using expressions"
+        )
+    if request.get("ExpressionAttributeValues") is not None and not _given(
+        request, parameters.with_values
+    ):
+        absent = parameters.with_values
+        raise ValidationException(
+            "ExpressionAttributeValues can only be specified when using expressions: "
+            f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} null"
+        )
+
+
+def _given(request: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if request.get(name) is not None]

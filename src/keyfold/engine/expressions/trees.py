@@ -1,0 +1,147 @@
+"""Expressions as trees.
+
+Parsing makes them from text alone: names and values may still be placeholders. Binding
+replaces every operand by what it stands for. The same classes serve both, and the legacy
+parameters, which are translated straight into bound trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from keyfold.values import AttributeValue
+
+Steps = tuple[str | int, ...]
+"""A path whose names are known: attribute names, and positions in lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A document path as written; a name starting with # is still a placeholder."""
+
+    steps: Steps
+    has_placeholders: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePlaceholder:
+    """A value to be taken from ExpressionAttributeValues, such as `:v`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function with its operands: a condition, an operand, or the source of an update."""
+
+    function: str
+    operands: tuple[Operand, ...]
+
+
+Operand = Path | ValuePlaceholder | Call | Steps | AttributeValue
+"""An operand: as written (the classes above) or bound (a path's steps, a value itself)."""
+
+Comparator = Literal["=", "<>", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left comparator right`."""
+
+    comparator: Comparator
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """`value BETWEEN low AND high`, both ends included."""
+
+    value: Operand
+    low: Operand
+    high: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """`value IN (options)`."""
+
+    value: Operand
+    options: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Every one of two or more conditions."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one of two or more conditions."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """Not the condition."""
+
+    condition: Condition
+
+
+Condition = Comparison | Interval | Membership | Call | Both | Either | Negation
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`left + right` or `left - right`."""
+
+    operator: Literal["+", "-"]
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class SetTo:
+    """`SET path = source`."""
+
+    path: Path
+    source: Operand | Arithmetic
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """`REMOVE path`."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class AddTo:
+    """`ADD path value`."""
+
+    path: Path
+    value: ValuePlaceholder
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFrom:
+    """`DELETE path value`."""
+
+    path: Path
+    value: ValuePlaceholder
+
+
+Action = SetTo | Remove | AddTo | DeleteFrom
+
+
+def show_path(steps: Steps) -> str:
+    """Write a path as the service's messages do.
+
+    >>> show_path(("a", "b", 3, "c"))
+    '[a, b, [3], c]'
+    """
+    return "[" + ", ".join(step if isinstance(step, str) else f"[{step}]" for step in steps) + "]"

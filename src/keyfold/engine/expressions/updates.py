@@ -1,0 +1,376 @@
+"""Updates: an item as it was, made into the item it is to be.
+
+Every source is evaluated on the item as it was before. Positions in lists count in the list
+as it was, too: elements are replaced first, then those set past the end are appended in the
+order of their positions, then the removed ones go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from keyfold.engine.expressions.binding import incorrect_operand
+from keyfold.engine.expressions.comparison import SET_TYPES, type_name
+from keyfold.engine.expressions.conditions import Reader, path_reader
+from keyfold.engine.expressions.faults import ExpressionFault
+from keyfold.engine.expressions.parser import parse_update
+from keyfold.engine.expressions.paths import Projection
+from keyfold.engine.expressions.placeholders import Placeholders
+from keyfold.engine.expressions.projections import resolve_apart
+from keyfold.engine.expressions.trees import (
+    Action,
+    AddTo,
+    Arithmetic,
+    Call,
+    DeleteFrom,
+    Operand,
+    Path,
+    Remove,
+    SetTo,
+    Steps,
+    ValuePlaceholder,
+)
+from keyfold.errors import ValidationException
+from keyfold.values import AttributeValue, Item, add_numbers, subtract_numbers
+
+Source = Callable[[Item], AttributeValue | None]
+"""Gives what a path is to hold, for the item as it was; None removes it."""
+
+ADDABLE_TYPES = frozenset({"N"}) | SET_TYPES
+
+# Maps and lists around a scalar, in an item that an update makes.
+MAX_ITEM_NESTING = 31
+
+_LONG_NAMES = {
+    "S": "STRING",
+    "N": "NUMBER",
+    "B": "BINARY",
+    "BOOL": "BOOLEAN",
+    "NULL": "NULL",
+    "L": "LIST",
+    "M": "MAP",
+    "SS": "STRING_SET",
+    "NS": "NUMBER_SET",
+    "BS": "BINARY_SET",
+}
+
+_BAD_OPERAND = "An operand in the update expression has an incorrect data type"
+_BAD_PATH = "The document path provided in the update expression is invalid for update"
+_NO_ATTRIBUTE = "The provided expression refers to an attribute that does not exist in the item"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one path is to hold."""
+
+    steps: Steps
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePlan:
+    """An update bound to a request, to be carried out on one item."""
+
+    changes: tuple[Change, ...]
+    only_removes: bool
+    """Whether it only takes away: such an update does not create an item that is missing."""
+    paths: tuple[Steps, ...]
+    """Every path that it writes or reads."""
+    _touched: Projection
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The top-level attributes that it writes."""
+        return self._touched.attributes
+
+    def apply(self, item: Item) -> Item:
+        """Return the item as it is to be; `item`, which may be its key alone, stays as it is.
+
+        Raises ValidationException where the item does not fit the update.
+        """
+        updated = dict(item)
+        inner: dict[str, list[tuple[Steps, AttributeValue | None]]] = {}
+        for change in self.changes:
+            steps = change.steps
+            name: Any = steps[0]
+            if len(steps) > 1:
+                _check_parent(item, steps)
+            value = change.source(item)
+            if value is not None:
+                _check_nesting(value, len(steps) - 1)
+            if len(steps) > 1:
+                inner.setdefault(name, []).append((steps[1:], value))
+            elif value is None:
+                updated.pop(name, None)
+            else:
+                updated[name] = value
+        for name, changes in inner.items():
+            updated[name] = _changed_inside(item[name], changes)
+        return updated
+
+    def project_touched(self, item: Item) -> Item:
+        """Return only what the update's paths hold in `item`, for UPDATED_OLD and UPDATED_NEW."""
+        return self._touched.apply(item)
+
+
+def _check_parent(item: Item, steps: Steps) -> None:
+    """Check that what a path leads into is there, and is a map or a list as the path has it."""
+    parent = path_reader(steps[:-1])(item)
+    if parent is None or ("M" if isinstance(steps[-1], str) else "L") not in parent:
+        raise ValidationException(_BAD_PATH)
+
+
+def _check_nesting(value: AttributeValue, depth: int) -> None:
+    """Check that a value is not nested too deep where it is to be."""
+    for kind, data in value.items():
+        if kind not in ("L", "M"):
+            return
+        if depth >= MAX_ITEM_NESTING:
+            raise ValidationException("Nesting Levels have exceeded supported limits")
+        for member in data if kind == "L" else data.values():
+            _check_nesting(member, depth + 1)
+
+
+def _changed_inside(
+    value: AttributeValue, changes: list[tuple[Steps, AttributeValue | None]]
+) -> AttributeValue:
+    """Return a copy of a map or list with the changes at the given paths made in it."""
+    here: dict[Any, AttributeValue | None] = {}
+    deeper: dict[Any, list[tuple[Steps, AttributeValue | None]]] = {}
+    for steps, new in changes:
+        if len(steps) == 1:
+            here[steps[0]] = new
+        else:
+            deeper.setdefault(steps[0], []).append((steps[1:], new))
+    if "M" in value:
+        return {"M": _changed_map(value["M"], here, deeper)}
+    return {"L": _changed_list(value["L"], here, deeper)}
+
+
+def _changed_map(
+    members: Item,
+    here: dict[str, AttributeValue | None],
+    deeper: dict[str, list[tuple[Steps, AttributeValue | None]]],
+) -> Item:
+    updated = dict(members)
+    for name, new in here.items():
+        if new is None:
+            updated.pop(name, None)
+        else:
+            updated[name] = new
+    for name, changes in deeper.items():
+        updated[name] = _changed_inside(members[name], changes)
+    return updated
+
+
+def _changed_list(
+    elements: list[AttributeValue],
+    here: dict[int, AttributeValue | None],
+    deeper: dict[int, list[tuple[Steps, AttributeValue | None]]],
+) -> list[AttributeValue]:
+    length = len(elements)
+    updated: list[AttributeValue | None] = list(elements)
+    for position, changes in deeper.items():
+        updated[position] = _changed_inside(elements[position], changes)
+    for position, new in sorted(here.items()):
+        if position < length:
+            updated[position] = new
+        else:
+            updated.append(new)
+    return [element for element in updated if element is not None]
+
+
+def bind_update(text: str, placeholders: Placeholders) -> UpdatePlan:
+    """Parse an UpdateExpression and bind it to the request's names and values.
+
+    >>> placeholders = Placeholders(None, {":one": {"N": "1"}})
+    >>> plan = bind_update("SET hits = hits + :one REMOVE old", placeholders)
+    >>> plan.apply({"hits": {"N": "41"}, "old": {"BOOL": True}})
+    {'hits': {'N': '42'}}
+
+    Raises ValidationException.
+    """
+    try:
+        actions = parse_update(text)
+        paths = resolve_apart(tuple(action.path for action in actions), placeholders)
+        # The service looks at the sources from the last to the first as well.
+        binder = _SourceBinder(placeholders)
+        sources = [binder.bind(action) for action in reversed(actions)]
+    except ExpressionFault as fault:
+        raise fault.to_service_error("UpdateExpression") from None
+    changes = tuple(
+        Change(steps, source) for steps, source in zip(paths, reversed(sources), strict=True)
+    )
+    only_removes = all(isinstance(action, Remove | DeleteFrom) for action in actions)
+    return UpdatePlan(changes, only_removes, paths + tuple(binder.paths), Projection.of(paths))
+
+
+def plan_of(changes: tuple[Change, ...], *, only_removes: bool) -> UpdatePlan:
+    """Make a plan of changes whose paths do not clash, and whose sources read no other path."""
+    paths = tuple(change.steps for change in changes)
+    return UpdatePlan(changes, only_removes, paths, Projection.of(paths))
+
+
+def check_updated_keys(plan: UpdatePlan, key_names: Iterable[str]) -> None:
+    """Raise ValidationException if the update writes an attribute of the table's key."""
+    for name in key_names:
+        if name in plan.attributes:
+            raise ValidationException(
+                "One or more parameter values were invalid: "
+                f"Cannot update attribute {name}. This attribute is part of the key"
+            )
+
+
+def _check_section_type(section: str, value: AttributeValue, allowed: frozenset[str]) -> None:
+    kind = type_name(value)
+    if kind not in allowed:
+        raise ExpressionFault(
+            f"Incorrect operand type for operator or function; operator: {section}, "
+            f"operand type: {_LONG_NAMES[kind]}, typeSet: ALLOWED_FOR_{section}_OPERAND"
+        )
+
+
+def add_to(
+    current: AttributeValue | None, value: AttributeValue, *, mismatch: str
+) -> AttributeValue:
+    """Return `current` with a number added, or a set's members or a list's elements put to it."""
+    if current is None:
+        return value
+    for kind, data in value.items():
+        present = current.get(kind)
+        if present is None:
+            break
+        if kind == "N":
+            return {"N": add_numbers(present, data)}
+        if kind == "L":
+            return {"L": [*present, *data]}
+        known = set(present)
+        return {kind: [*present, *(member for member in data if member not in known)]}
+    raise ValidationException(mismatch)
+
+
+def delete_from(
+    current: AttributeValue | None, value: AttributeValue, *, mismatch: str
+) -> AttributeValue | None:
+    """Return a set without the members of another; None if none is left, or none was there."""
+    if current is None:
+        return None
+    for kind, data in value.items():
+        present = current.get(kind)
+        if present is None:
+            break
+        unwanted = set(data)
+        left = [member for member in present if member not in unwanted]
+        return {kind: left} if left else None
+    raise ValidationException(mismatch)
+
+
+def _data_of(value: AttributeValue, kind: str) -> Any:
+    data = value.get(kind)
+    if data is None:
+        raise ValidationException(_BAD_OPERAND)
+    return data
+
+
+class _SourceBinder:
+    """Binds what actions put into their paths, and collects the paths that they read."""
+
+    def __init__(self, placeholders: Placeholders) -> None:
+        self._placeholders = placeholders
+        self.paths: list[Steps] = []
+
+    def bind(self, action: Action) -> Source:
+        match action:
+            case SetTo(_, source):
+                if isinstance(source, Arithmetic):
+                    return self._bind_arithmetic(source)
+                return self._bind_operand(source)
+            case Remove():
+                return lambda _: None
+            case AddTo(path, placeholder):
+                value = self._placeholders.value(placeholder.name)
+                _check_section_type("ADD", value, ADDABLE_TYPES)
+                read = self._bind_path(path)
+                return lambda item: add_to(read(item), value, mismatch=_BAD_OPERAND)
+            case DeleteFrom(path, placeholder):
+                value = self._placeholders.value(placeholder.name)
+                _check_section_type("DELETE", value, SET_TYPES)
+                read = self._bind_path(path)
+                return lambda item: delete_from(read(item), value, mismatch=_BAD_OPERAND)
+            case _:
+                assert_never(action)
+
+    def _bind_path(self, path: Path) -> Reader:
+        steps = self._placeholders.resolve(path)
+        self.paths.append(steps)
+        return path_reader(steps)
+
+    def _bind_operand(self, operand: Operand) -> Callable[[Item], AttributeValue]:
+        if isinstance(operand, ValuePlaceholder):
+            value = self._placeholders.value(operand.name)
+            return lambda _: value
+        if isinstance(operand, Path):
+            read = self._bind_path(operand)
+
+            def read_present(item: Item) -> AttributeValue:
+                found = read(item)
+                if found is None:
+                    raise ValidationException(_NO_ATTRIBUTE)
+                return found
+
+            return read_present
+        assert isinstance(operand, Call), operand
+        return self._bind_call(operand)
+
+    def _bind_arithmetic(self, source: Arithmetic) -> Source:
+        operands = (source.left, source.right)
+        read_left, read_right = map(self._bind_operand, operands)
+        self._check_literals(source.operator, operands, "N")
+        compute = add_numbers if source.operator == "+" else subtract_numbers
+
+        def result(item: Item) -> AttributeValue:
+            first = _data_of(read_left(item), "N")
+            return {"N": compute(first, _data_of(read_right(item), "N"))}
+
+        return result
+
+    def _bind_call(self, call: Call) -> Callable[[Item], AttributeValue]:
+        function, operands = call.function, call.operands
+        sources = list(map(self._bind_operand, operands))
+        if len(operands) != 2:  # noqa: PLR2004 - as both functions of updates take
+            raise ExpressionFault(
+                "Incorrect number of operands for operator or function; "
+                f"operator or function: {function}, number of operands: {len(operands)}"
+            )
+        first, second = sources
+        if function == "list_append":
+            self._check_literals(function, operands, "L")
+
+            def append(item: Item) -> AttributeValue:
+                head = _data_of(first(item), "L")
+                return {"L": [*head, *_data_of(second(item), "L")]}
+
+            return append
+        path = operands[0]
+        if not isinstance(path, Path):
+            raise ExpressionFault(
+                f"Operator or function requires a document path; operator or function: {function}"
+            )
+        read = self._bind_path(path)
+
+        def present_or_given(item: Item) -> AttributeValue:
+            # The service evaluates what it then does not need, too.
+            given = second(item)
+            present = read(item)
+            return given if present is None else present
+
+        return present_or_given
+
+    def _check_literals(self, function: str, operands: tuple[Operand, ...], allowed: str) -> None:
+        for operand in operands:
+            if isinstance(operand, ValuePlaceholder):
+                kind = type_name(self._placeholders.value(operand.name))
+                if kind != allowed:
+                    raise incorrect_operand(function, kind)
