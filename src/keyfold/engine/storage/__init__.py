@@ -1,0 +1,26 @@
+"""Where rows are kept: the protocol, and SQLite behind it."""
+
+from __future__ import annotations
+
+from keyfold.engine.storage._protocol import (
+    Reader,
+    Row,
+    RowsChanged,
+    RowSet,
+    Span,
+    Storage,
+    Writer,
+)
+from keyfold.engine.storage._sqlite import Durability, SqliteStorage
+
+__all__ = [
+    "Durability",
+    "Reader",
+    "Row",
+    "RowSet",
+    "RowsChanged",
+    "Span",
+    "SqliteStorage",
+    "Storage",
+    "Writer",
+]

@@ -1,0 +1,270 @@
+"""Opening a database file: its format, its settings, and what can be wrong with it."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, Protocol, cast
+
+import apsw
+
+from keyfold.engine.storage._protocol import RowsChanged
+from keyfold.errors import (
+    EngineClosed,
+    FileBusy,
+    FileDamaged,
+    FileFailed,
+    FileNewer,
+    FileNotKeyfold,
+    FileUnreachable,
+    KeyfoldError,
+)
+
+Durability = Literal["durable", "process", "memory"]
+Binding = bytes | int | str | None
+
+
+class Cursor(Protocol):
+    """The part of apsw's cursor that is used here; its own types need Python 3.12."""
+
+    def execute(self, statements: str, bindings: tuple[Binding, ...] = ..., /) -> Cursor: ...
+    def fetchall(self) -> list[tuple[Any, ...]]: ...
+    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+    def close(self) -> None: ...
+
+
+class Connection(Protocol):
+    """The part of apsw's connection that is used here."""
+
+    def cursor(self) -> Cursor: ...
+    def execute(self, statements: str, /) -> Cursor: ...
+    def changes(self) -> int: ...
+    @property
+    def in_transaction(self) -> bool: ...
+    def readonly(self, name: str, /) -> bool: ...
+    def wal_autocheckpoint(self, n: int, /) -> None: ...
+    def wal_checkpoint(self, dbname: str | None = ..., mode: int = ...) -> tuple[int, int]: ...
+    def set_wal_hook(self, callable: Callable[[Any, str, int], int] | None, /) -> None: ...  # noqa: A002 - apsw's name
+    def set_busy_handler(self, callable: Callable[[int], bool] | None, /) -> None: ...  # noqa: A002
+    def close(self, force: bool = ..., /) -> None: ...  # noqa: FBT001 - apsw's signature
+
+
+# "KYFD": tells our files from other SQLite databases, also to the `file` command.
+APPLICATION_ID = 0x4B594644
+FORMAT = 1
+
+MMAP_BYTES = 2_147_418_112
+# Small on purpose: pages come by mmap, and a large cache makes commits slower.
+CACHE_KIB = 8_192
+
+_HEADER_BYTES = 100
+
+_BOOKS = """
+CREATE TABLE books (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
+                    PRIMARY KEY (kind, name)) WITHOUT ROWID
+"""
+
+
+def open_connection(
+    path: str, durability: Durability, *, busy_seconds: float, vfs: str | None = None
+) -> Connection:
+    """Open `path`, making a new file if there is none, ready for reading and writing.
+
+    Raises one of the file errors, having changed nothing, when it is not ours to open.
+    """
+    with translated(path):
+        if durability != "memory":
+            check_header(path, vfs)
+        connection = _connect(path, busy_seconds=busy_seconds, vfs=vfs)
+        try:
+            if durability != "memory":
+                _check_file(connection, path)
+            _create_books(connection)
+            _configure(connection, durability, _wait_up_to(busy_seconds))
+        except BaseException:
+            connection.close(True)  # noqa: FBT003 - apsw's signature
+            raise
+    return connection
+
+
+def open_reader(path: str, *, busy_seconds: float, vfs: str | None = None) -> Connection:
+    """Open one more connection to a file that is open already, for reading or upkeep."""
+    with translated(path):
+        connection = _connect(path, busy_seconds=busy_seconds, vfs=vfs)
+        connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        connection.wal_autocheckpoint(0)
+    return connection
+
+
+def _connect(path: str, *, busy_seconds: float, vfs: str | None) -> Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    opened = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=256)
+    connection = cast(Connection, opened)
+    connection.set_busy_handler(_wait_up_to(busy_seconds))
+    return connection
+
+
+def _wait_up_to(seconds: float) -> Callable[[int], bool]:
+    """Return a busy handler that polls often, so that a busy writer cannot starve others.
+
+    SQLite's own handler backs off to a tenth of a second, in which another process commits
+    hundreds of times.
+    """
+    deadline = 0.0
+
+    def wait(attempt: int) -> bool:
+        nonlocal deadline
+        now = time.monotonic()
+        if attempt == 0:
+            deadline = now + seconds
+        elif now >= deadline:
+            return False
+        time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - jitter, no secret
+        return True
+
+    return wait
+
+
+def check_header(path: str, vfs: str | None) -> None:
+    """Raise unless the file is ours, empty, or not there yet.
+
+    This comes before SQLite opens it: even to look into another program's database would fold
+    its log into it. The header is read by SQLite's own file layer, since closing a descriptor
+    of our own would drop the locks that this process may have on the file.
+    """
+    file = Path(path)
+    if not file.exists():
+        return
+    if not file.is_file():
+        raise FileUnreachable(path, "it is not a file")
+    size = file.stat().st_size
+    if size == 0:
+        return
+    header = b"" if size < _HEADER_BYTES else _read_header(path, vfs)
+    if not header.startswith(b"SQLite format 3\0"):
+        raise FileNotKeyfold(path, "it is not a Keyfold database")
+
+    def number_at(offset: int) -> int:
+        return int.from_bytes(header[offset : offset + 4], "big")
+
+    application_id, version = number_at(68), number_at(60)
+    if application_id == 0 and number_at(40) == 0:
+        # A database without a schema: nothing is in it yet.
+        return
+    if application_id != APPLICATION_ID:
+        raise FileNotKeyfold(path, "it is an SQLite database of something else")
+    if version > FORMAT:
+        raise FileNewer(path, f"it has format {version}, this version reads {FORMAT}")
+
+
+def _read_header(path: str, vfs: str | None) -> bytes:
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB
+    file = apsw.VFSFile(vfs or "", path, [flags, 0])
+    try:
+        return bytes(file.xRead(_HEADER_BYTES, 0))
+    finally:
+        file.xClose()
+
+
+def _check_file(connection: Connection, path: str) -> None:
+    if connection.readonly("main"):
+        raise FileUnreachable(path, "it is read-only, or its folder is")
+    # Pages that are only in the write-ahead log make a short file normal.
+    log = Path(path + "-wal")
+    if log.exists() and log.stat().st_size > 0:
+        return
+    expected = _pragma(connection, "page_count") * _pragma(connection, "page_size")
+    actual = Path(path).stat().st_size
+    if actual < expected:
+        raise FileDamaged(path, f"it has {actual:,} bytes and should have {expected:,}")
+
+
+def _create_books(connection: Connection) -> None:
+    if _pragma(connection, "application_id") == APPLICATION_ID:
+        return
+    # Before the file has a write-ahead log, so that its header tells from the first moment on
+    # whose it is.
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have made them while we waited for the lock.
+    if _pragma(connection, "application_id") != APPLICATION_ID:
+        connection.execute(_BOOKS)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
+
+
+def _configure(connection: Connection, durability: Durability, wait: Callable[[int], bool]) -> None:
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    if durability == "memory":
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        connection.execute("PRAGMA synchronous = OFF")
+        return
+    _use_log(connection, wait)
+    level = "FULL" if durability == "durable" else "NORMAL"
+    connection.execute(f"PRAGMA synchronous = {level}")
+    connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
+    connection.wal_autocheckpoint(0)
+    if sys.platform == "darwin":
+        # There fsync alone leaves the data in the drive's own cache.
+        connection.execute(f"PRAGMA fullfsync = {int(durability == 'durable')}")
+        connection.execute("PRAGMA checkpoint_fullfsync = 1")
+
+
+def _use_log(connection: Connection, wait: Callable[[int], bool]) -> None:
+    """Switch to a write-ahead log; two processes that do so at once get in each other's way."""
+    attempt = 0
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode = WAL").fetchall() == [("wal",)]:
+                return
+        except apsw.BusyError:
+            # SQLite does not ask the busy handler here.
+            if not wait(attempt):
+                raise
+        else:
+            if not wait(attempt):
+                raise apsw.BusyError
+        attempt += 1
+
+
+def _pragma(connection: Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchall()[0][0])
+
+
+@contextmanager
+def translated(path: str) -> Generator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise translate(error, path) from error
+
+
+def translate(error: apsw.Error, path: str) -> KeyfoldError | RowsChanged:
+    """Return the error of ours that says what an SQLite error means here."""
+    detail = str(error).partition(": ")[2] or str(error)
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return FileBusy(path, "another process kept it locked for too long")
+        case apsw.ConnectionClosedError() | apsw.CursorClosedError():
+            return EngineClosed(path)
+        case apsw.CantOpenError():
+            return FileUnreachable(path, "its folder is missing or may not be written")
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return FileUnreachable(path, "it is read-only, or its folder is")
+        case apsw.CorruptError() | apsw.NotADBError():
+            return FileDamaged(path, detail)
+        case apsw.FullError():
+            return FileFailed(path, "the disk is full")
+        case apsw.IOError():
+            return FileFailed(path, f"the disk failed ({detail})")
+        case apsw.SQLError() if "no such table" in str(error) or "no such index" in str(error):
+            return RowsChanged()
+        case _:
+            return FileFailed(path, detail)

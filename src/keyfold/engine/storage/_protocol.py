@@ -1,0 +1,163 @@
+"""What the engine asks of storage: rows in key order, changed in transactions.
+
+A table's rows are a `RowSet`. A row has a key, a value (the item as JSON), a size, and
+one slot for each index column: the row's key in that index, or None when the item is not
+in it. Storage keeps rows in order of their key, and of each index column. Because an
+index entry is a slot of its own row, no entry can exist without its item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RowSet:
+    """Names one table's rows and their index columns.
+
+    `version` goes up whenever the columns change. Storage refuses a RowSet whose version is
+    not the current one with RowsChanged, so that a process which has not heard of a new index
+    cannot write a row without it.
+    """
+
+    number: int
+    version: int
+    columns: tuple[str, ...]
+
+
+class Row(NamedTuple):
+    """One row as read: its key, the item's JSON, the item's size by DynamoDB's rules."""
+
+    key: bytes
+    value: bytes
+    size: int
+
+
+class Span(NamedTuple):
+    """A range of one order: rows from `low` up to but not including `high`.
+
+    `column` names the index column whose order is meant; None is the order of the rows' own
+    keys. `after`, for an index, is the entry (index key, row key) to go on from.
+    """
+
+    low: bytes
+    high: bytes
+    reverse: bool = False
+    column: str | None = None
+    after: tuple[bytes, bytes] | None = None
+
+
+class Reader(Protocol):
+    """A view of the rows as of one moment."""
+
+    def get(self, rows: RowSet, key: bytes) -> Row | None:
+        """Return the row with this key."""
+        ...
+
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> list[Row]:
+        """Return rows of a span in its order.
+
+        At most `limit` rows (a negative limit is none), and no more once their sizes have
+        reached `max_bytes`: the row that reaches it is the last.
+        """
+        ...
+
+    def get_record(self, kind: str, name: str) -> bytes | None:
+        """Return a record of the engine's own books."""
+        ...
+
+    def list_records(
+        self, kind: str, *, below: str | None = None, limit: int = -1
+    ) -> list[tuple[str, bytes]]:
+        """Return records of a kind in order of name, all or the first below a name."""
+        ...
+
+    def read_entries(
+        self, rows: RowSet, low: bytes, *, limit: int
+    ) -> list[tuple[Row, tuple[bytes | None, ...]]]:
+        """Return rows from `low` on in key order, each with what its index columns hold."""
+        ...
+
+    def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:
+        """Return the sum of the sizes of a range of rows."""
+        ...
+
+    def count_rows(self, rows: RowSet) -> tuple[int, int, tuple[tuple[int, int], ...]]:
+        """Return how many rows there are, their sizes' sum, and the same for each column."""
+        ...
+
+
+class Writer(Reader, Protocol):
+    """Changes that take effect together, or not at all."""
+
+    def put(
+        self, rows: RowSet, key: bytes, value: bytes, size: int, entries: tuple[bytes | None, ...]
+    ) -> None:
+        """Write a row, in place of the one with the same key if there is one."""
+        ...
+
+    def delete(self, rows: RowSet, key: bytes) -> None:
+        """Remove a row; one that is not there is no fault."""
+        ...
+
+    def set_record(self, kind: str, name: str, body: bytes | None) -> None:
+        """Write a record of the engine's own books, or remove it."""
+        ...
+
+    def create_rows(self, rows: RowSet) -> None:
+        """Make an empty set of rows."""
+        ...
+
+    def drop_rows(self, rows: RowSet) -> None:
+        """Remove a set of rows and all that is in it."""
+        ...
+
+    def change_columns(self, rows: RowSet, changed: RowSet) -> None:
+        """Make the columns of `rows` those of `changed`; new ones are empty."""
+        ...
+
+
+class Storage(Protocol):
+    """A place where rows are kept."""
+
+    def get(self, rows: RowSet, key: bytes) -> Row | None:
+        """Return one row, as of now."""
+        ...
+
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> list[Row]:
+        """Return rows of a span, as of now; see Reader.read_span."""
+        ...
+
+    def put(
+        self, rows: RowSet, key: bytes, value: bytes, size: int, entries: tuple[bytes | None, ...]
+    ) -> None:
+        """Write one row in a transaction of its own."""
+        ...
+
+    def read(self, work: Callable[[Reader], T]) -> T:
+        """Run `work` on one view of the rows."""
+        ...
+
+    def write(self, work: Callable[[Writer], T]) -> T:
+        """Run `work` as one transaction and return once it is as durable as was promised.
+
+        If `work` raises, nothing that it did takes effect. Calls that wait at the same time
+        may share one commit.
+        """
+        ...
+
+    def check_structure(self) -> list[str]:
+        """Return what is wrong with the file itself, apart from what the rows mean."""
+        ...
+
+    def close(self) -> None:
+        """Give the file back. Closing again does nothing."""
+        ...
+
+
+class RowsChanged(Exception):
+    """A RowSet is out of date: another process changed or dropped the table."""

@@ -1,0 +1,406 @@
+"""Rows in SQLite: one file, several processes, commits shared by those who wait."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NoReturn, TypeVar
+
+import apsw
+
+from keyfold.engine.storage._checkpoints import Checkpointer
+from keyfold.engine.storage._connections import (
+    Connection,
+    Cursor,
+    Durability,
+    open_connection,
+    open_reader,
+    translate,
+)
+from keyfold.engine.storage._protocol import Reader, Row, RowSet, Span, Writer
+from keyfold.engine.storage._statements import (
+    change_statements,
+    create_statements,
+    index_statement,
+    statements_of,
+    table_name,
+)
+from keyfold.errors import EngineClosed, EngineForked, KeyfoldError
+
+T = TypeVar("T")
+
+Entries = tuple[bytes | None, ...]
+
+
+class _View:
+    """A connection seen as rows. It is a Reader always, a Writer inside a transaction."""
+
+    __slots__ = ("_connection", "_cursor", "has_written")
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._cursor: Cursor = connection.cursor()
+        self.has_written = False
+
+    def get(self, rows: RowSet, key: bytes) -> Row | None:
+        # fetchall, not fetchone: a statement stepped to its end holds no snapshot open.
+        found = self._cursor.execute(statements_of(rows).get, (key,)).fetchall()
+        return found[0] if found else None  # pyright: ignore[reportReturnType] - a plain tuple serves as Row
+
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> list[Row]:
+        low, high, reverse, column, after = span
+        bindings: tuple[bytes | int, ...]
+        if column is None:
+            statements = statements_of(rows)
+            statement = statements.backward if reverse else statements.forward
+            bindings = (low, high, limit)
+        elif after is None:
+            statement = index_statement(rows, column, reverse=reverse, resumed=False)
+            bindings = (low, high, limit)
+        else:
+            statement = index_statement(rows, column, reverse=reverse, resumed=True)
+            bindings = (low, high, *after, limit)
+        page: list[Row] = []
+        total = 0
+        for row in self._cursor.execute(statement, bindings):
+            page.append(row)  # pyright: ignore[reportArgumentType] - a plain tuple serves as Row
+            total += row[2]
+            if total >= max_bytes:
+                # Closing resets the statement, which would hold its snapshot open otherwise.
+                self._cursor.close()
+                self._cursor = self._connection.cursor()
+                break
+        return page
+
+    def get_record(self, kind: str, name: str) -> bytes | None:
+        query = "SELECT body FROM books WHERE kind = ? AND name = ?"
+        found = self._cursor.execute(query, (kind, name)).fetchall()
+        return found[0][0] if found else None
+
+    def list_records(
+        self, kind: str, *, below: str | None = None, limit: int = -1
+    ) -> list[tuple[str, bytes]]:
+        bound = "" if below is None else "AND name < ? "
+        query = f"SELECT name, body FROM books WHERE kind = ? {bound}ORDER BY name LIMIT ?"  # noqa: S608 - no outside text
+        bindings = (kind, limit) if below is None else (kind, below, limit)
+        return self._cursor.execute(query, bindings).fetchall()
+
+    def read_entries(self, rows: RowSet, low: bytes, *, limit: int) -> list[tuple[Row, Entries]]:
+        found = self._cursor.execute(statements_of(rows).entries, (low, limit)).fetchall()
+        return [(Row(*each[:3]), each[3:]) for each in found]
+
+    def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:
+        ((size,),) = self._cursor.execute(statements_of(rows).sum_sizes, (low, high)).fetchall()
+        return int(size)
+
+    def count_rows(self, rows: RowSet) -> tuple[int, int, tuple[tuple[int, int], ...]]:
+        (counts,) = self._cursor.execute(statements_of(rows).count).fetchall()
+        count, size, *columns = map(int, counts)
+        return count, size, tuple(zip(columns[::2], columns[1::2], strict=True))
+
+    def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
+        self.has_written = True
+        statements = statements_of(rows)
+        if entries:
+            self._cursor.execute(statements.overwrite, (value, size, key, *entries))
+            if self._connection.changes():
+                return
+        self._cursor.execute(statements.upsert, (key, value, size, *entries))
+
+    def delete(self, rows: RowSet, key: bytes) -> None:
+        self.has_written = True
+        self._cursor.execute(statements_of(rows).delete, (key,))
+
+    def set_record(self, kind: str, name: str, body: bytes | None) -> None:
+        self.has_written = True
+        if body is None:
+            self._cursor.execute("DELETE FROM books WHERE kind = ? AND name = ?", (kind, name))
+        else:
+            self._cursor.execute("REPLACE INTO books VALUES (?, ?, ?)", (kind, name, body))
+
+    def create_rows(self, rows: RowSet) -> None:
+        self._run_all(create_statements(rows))
+
+    def drop_rows(self, rows: RowSet) -> None:
+        self._run_all([f"DROP TABLE {table_name(rows)}"])
+
+    def change_columns(self, rows: RowSet, changed: RowSet) -> None:
+        self._run_all(change_statements(rows, changed))
+
+    def _run_all(self, statements: list[str]) -> None:
+        self.has_written = True
+        for statement in statements:
+            self._cursor.execute(statement)
+
+    def check(self) -> list[str]:
+        found = self._cursor.execute("PRAGMA integrity_check(100)").fetchall()
+        return [str(message) for (message,) in found if message != "ok"]
+
+    def begin(self, kind: str) -> None:
+        self._cursor.execute(kind)
+        self.has_written = False
+
+    def commit(self) -> None:
+        self._cursor.execute("COMMIT")
+
+    @property
+    def is_in_transaction(self) -> bool:
+        return self._connection.in_transaction
+
+    def roll_back(self) -> None:
+        # SQLite rolls back by itself on some errors, such as a full disk.
+        if self._connection.in_transaction:
+            self._cursor.execute("ROLLBACK")
+
+
+class _Ticket:
+    """One piece of work that waits for a commit, and what came of it."""
+
+    __slots__ = ("error", "is_done", "result", "work")
+
+    def __init__(self, work: Callable[[Writer], Any]) -> None:
+        self.work = work
+        self.is_done = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def finish(self, error: BaseException | None) -> None:
+        if error is not None:
+            self.error = error
+        self.is_done = True
+
+
+class SqliteStorage:
+    """Storage in an SQLite file, or in memory.
+
+    One connection does all writing, and the reading of whoever finds it free. A thread that
+    finds it taken, by a commit that waits for the disk, reads by a connection of its own.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        durability: Durability,
+        *,
+        busy_seconds: float = 5.0,
+        vfs: str | None = None,
+    ) -> None:
+        self._path = path
+        self._busy_seconds = busy_seconds
+        self._vfs = vfs
+        self._connection = open_connection(path, durability, busy_seconds=busy_seconds, vfs=vfs)
+        self._view = _View(self._connection)
+        self._lock: threading.Lock | _Refusal = threading.Lock()
+        self._waiting: deque[_Ticket] = deque()
+        self._in_file = durability != "memory"
+        self._own = threading.local()
+        self._readers: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._checkpointer = Checkpointer(self._open_reader)
+        if self._in_file:
+            self._connection.set_wal_hook(self._checkpointer.note_commit)
+        _OPEN.add(self)
+
+    def get(self, rows: RowSet, key: bytes) -> Row | None:
+        lock = self._lock
+        if lock.acquire(not self._in_file):
+            try:
+                return self._view.get(rows, key)
+            except apsw.Error as error:
+                raise translate(error, self._path) from error
+            finally:
+                lock.release()
+        return self._read_aside(lambda reader: reader.get(rows, key))
+
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> list[Row]:
+        lock = self._lock
+        if lock.acquire(not self._in_file):
+            try:
+                return self._view.read_span(rows, span, limit=limit, max_bytes=max_bytes)
+            except apsw.Error as error:
+                raise translate(error, self._path) from error
+            finally:
+                lock.release()
+        return self._read_aside(
+            lambda reader: reader.read_span(rows, span, limit=limit, max_bytes=max_bytes)
+        )
+
+    def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
+        lock = self._lock
+        if not lock.acquire(False):  # noqa: FBT003 - a lock's signature
+            # Somebody commits: wait in the queue, to share the next commit with the others.
+            self.write(lambda writer: writer.put(rows, key, value, size, entries))
+            return
+        # Each statement commits by itself, and the last decides alone: no BEGIN is needed.
+        try:
+            self._view.put(rows, key, value, size, entries)
+            if self._in_file:
+                self._checkpointer.catch_up(self._connection)
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        finally:
+            lock.release()
+
+    def read(self, work: Callable[[Reader], T]) -> T:
+        lock = self._lock
+        if lock.acquire(not self._in_file):
+            try:
+                return self._read_once(self._view, work)
+            finally:
+                lock.release()
+        return self._read_aside(work)
+
+    def write(self, work: Callable[[Writer], T]) -> T:
+        ticket = _Ticket(work)
+        # Refuse before queueing: a closed engine has nobody to do the work.
+        lock = self._lock
+        if isinstance(lock, _Refusal):
+            lock.acquire()
+        self._waiting.append(ticket)
+        with lock:
+            if not ticket.is_done:
+                self._commit_waiting()
+        if ticket.error is not None:
+            raise ticket.error
+        return ticket.result
+
+    def check_structure(self) -> list[str]:
+        return self.read(lambda reader: reader.check())  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownLambdaType, reportUnknownVariableType] - every reader here is a _View
+
+    def close(self) -> None:
+        lock = self._lock
+        if isinstance(lock, _Refusal):
+            return
+        self._checkpointer.stop()
+        with lock:
+            self._lock = _Refusal(EngineClosed(self._path))
+            _OPEN.discard(self)
+            for reader in list(self._readers):
+                # One that is in use closes itself when its thread lets go of it.
+                with suppress(apsw.ThreadingViolationError):
+                    reader.close(True)  # noqa: FBT003 - apsw's signature
+            # Last, so that closing folds the log into the file.
+            self._connection.close(True)  # noqa: FBT003 - apsw's signature
+
+    def disown(self) -> None:
+        """Leave everything alone, in a process that inherited this by a fork.
+
+        SQLite's connections must be neither used nor closed there, so they are kept from
+        ever being freed.
+        """
+        self._lock = _Refusal(EngineForked(self._path))
+        for connection in (self._connection, *self._readers):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+    def _commit_waiting(self) -> None:
+        """Do all the work that waits, in one transaction; the caller holds the lock."""
+        batch: list[_Ticket] = []
+        while self._waiting:
+            batch.append(self._waiting.popleft())
+        if isinstance(self._lock, _Refusal):
+            # Closed while these waited.
+            for ticket in batch:
+                ticket.finish(EngineClosed(self._path))
+            return
+        try:
+            spoiled = self._run_together(batch)
+            if spoiled:
+                # One failed after it had written. Its traces went with the transaction, and the
+                # others' work too: each is done again by itself.
+                for ticket in batch:
+                    if ticket is not spoiled:
+                        self._run_together([ticket])
+            if self._in_file:
+                self._checkpointer.catch_up(self._connection)
+        except BaseException:
+            # An interrupt of this thread: what is not done goes back for the others to do.
+            self._waiting.extendleft(ticket for ticket in reversed(batch) if not ticket.is_done)
+            self._view.roll_back()
+            raise
+
+    def _run_together(self, batch: list[_Ticket]) -> _Ticket | None:
+        """Run and commit `batch`; return the ticket that spoiled it, if one did."""
+        view = self._view
+        try:
+            view.begin("BEGIN IMMEDIATE")
+            for ticket in batch:
+                view.has_written = False
+                ticket.error = None
+                try:
+                    ticket.result = ticket.work(view)
+                except Exception as error:  # noqa: BLE001 - whatever it is, its caller gets it
+                    ticket.error = error
+                    if isinstance(error, apsw.Error):
+                        ticket.error = translate(error, self._path)
+                    if view.has_written or not view.is_in_transaction:
+                        # It left traces, or SQLite has undone everything: a failing disk does
+                        # that.
+                        view.roll_back()
+                        ticket.finish(None)
+                        return ticket
+            view.commit()
+        except apsw.Error as error:
+            view.roll_back()
+            failure = translate(error, self._path)
+            for ticket in batch:
+                ticket.finish(failure)
+            return None
+        for ticket in batch:
+            ticket.finish(None)
+        return None
+
+    def _read_aside(self, work: Callable[[Reader], T]) -> T:
+        view = getattr(self._own, "view", None)
+        if view is None:
+            connection = self._open_reader()
+            view = self._own.view = _View(connection)
+        return self._read_once(view, work)
+
+    def _read_once(self, view: _View, work: Callable[[Reader], T]) -> T:
+        try:
+            view.begin("BEGIN")
+            try:
+                return work(view)
+            finally:
+                view.roll_back()
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+
+    def _open_reader(self) -> Connection:
+        connection = open_reader(self._path, busy_seconds=self._busy_seconds, vfs=self._vfs)
+        self._readers.add(connection)
+        return connection
+
+
+class _Refusal:
+    """Stands in for the lock of a storage that may not be used any more."""
+
+    def __init__(self, error: KeyfoldError) -> None:
+        self._error = error
+
+    def acquire(self, blocking: bool = True) -> NoReturn:  # noqa: ARG002, FBT001, FBT002 - a lock's signature
+        raise self._error
+
+    def release(self) -> None:
+        """Nothing was acquired."""
+
+    __enter__ = acquire
+
+    def __exit__(self, *exception: object) -> None:
+        """Nothing was acquired."""
+
+
+_OPEN: weakref.WeakSet[SqliteStorage] = weakref.WeakSet()
+
+
+def _disown_all() -> None:
+    for storage in list(_OPEN):
+        storage.disown()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_disown_all)

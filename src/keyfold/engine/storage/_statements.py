@@ -1,0 +1,108 @@
+"""The SQL for one set of rows, written once and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from keyfold.engine.storage._protocol import RowSet
+
+
+def table_name(rows: RowSet) -> str:
+    """Return the SQLite table of a row set; it changes with the version.
+
+    A statement by a process that knows an older version thereby fails, instead of leaving
+    out the columns that it has not heard of.
+    """
+    return f"r{rows.number}v{rows.version}"
+
+
+def index_name(rows: RowSet, column: str) -> str:
+    """Return the SQLite index behind a column; it stays the same across versions."""
+    return f"r{rows.number}_{column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """Every statement that reads or writes the rows of one row set."""
+
+    get: str
+    upsert: str
+    overwrite: str
+    delete: str
+    forward: str
+    backward: str
+    count: str
+    sum_sizes: str
+    entries: str
+
+
+@lru_cache(maxsize=1024)
+def statements_of(rows: RowSet) -> Statements:
+    """Return the statements for `rows`."""
+    table, columns = table_name(rows), rows.columns
+    names = ", ".join(("k", "v", "n", *columns))
+    marks = ", ".join("?" * (3 + len(columns)))
+    updates = ", ".join(f"{name} = excluded.{name}" for name in ("v", "n", *columns))
+    same = "".join(f" AND {column} IS ?" for column in columns)
+    counts = "".join(
+        f", count({column}), total(CASE WHEN {column} IS NOT NULL THEN n END)" for column in columns
+    )
+    return Statements(
+        get=f"SELECT k, v, n FROM {table} WHERE k = ?",  # noqa: S608 - every name here is ours
+        upsert=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) DO UPDATE SET {updates}",  # noqa: S608
+        # With the index keys unchanged SQLite need not touch its indexes. The comparison with
+        # the old row is left to SQLite: half the cost of reading it first.
+        overwrite=f"UPDATE {table} SET v = ?, n = ? WHERE k = ?{same}",  # noqa: S608
+        delete=f"DELETE FROM {table} WHERE k = ?",  # noqa: S608
+        forward=f"SELECT k, v, n FROM {table} WHERE k >= ? AND k < ? ORDER BY k LIMIT ?",  # noqa: S608
+        backward=f"SELECT k, v, n FROM {table} WHERE k >= ? AND k < ? ORDER BY k DESC LIMIT ?",  # noqa: S608
+        count=f"SELECT count(*), total(n){counts} FROM {table}",  # noqa: S608
+        sum_sizes=f"SELECT total(n) FROM {table} WHERE k >= ? AND k < ?",  # noqa: S608
+        entries=f"SELECT {names} FROM {table} WHERE k >= ? ORDER BY k LIMIT ?",  # noqa: S608
+    )
+
+
+@lru_cache(maxsize=4096)
+def index_statement(rows: RowSet, column: str, *, reverse: bool, resumed: bool) -> str:
+    """Return the statement that walks an index column over a span."""
+    table, index = table_name(rows), index_name(rows, column)
+    down = " DESC" if reverse else ""
+    resume = f" AND ({column}, k) {'<' if reverse else '>'} (?, ?)" if resumed else ""
+    return (
+        f"SELECT k, v, n FROM {table} INDEXED BY {index} "  # noqa: S608 - every name here is ours
+        f"WHERE {column} >= ? AND {column} < ?{resume} ORDER BY {column}{down}, k{down} LIMIT ?"
+    )
+
+
+def create_statements(rows: RowSet) -> list[str]:
+    """Return what makes an empty row set."""
+    columns = "".join(f", {column} BLOB" for column in rows.columns)
+    fields = f"k BLOB PRIMARY KEY, v BLOB NOT NULL, n INTEGER NOT NULL{columns}"
+    return [
+        f"CREATE TABLE {table_name(rows)} ({fields}) WITHOUT ROWID",
+        *(_create_index(rows, column) for column in rows.columns),
+    ]
+
+
+def change_statements(rows: RowSet, changed: RowSet) -> list[str]:
+    """Return what turns the columns of `rows` into those of `changed`.
+
+    A column that goes keeps its place in the table, since taking it out would rewrite every
+    row; only its index goes. Column names are never used again, so it is never mistaken.
+    """
+    new = [column for column in changed.columns if column not in rows.columns]
+    gone = [column for column in rows.columns if column not in changed.columns]
+    return [
+        f"ALTER TABLE {table_name(rows)} RENAME TO {table_name(changed)}",
+        *(f"DROP INDEX {index_name(rows, column)}" for column in gone),
+        *(f"ALTER TABLE {table_name(changed)} ADD COLUMN {column} BLOB" for column in new),
+        *(_create_index(changed, column) for column in new),
+    ]
+
+
+def _create_index(rows: RowSet, column: str) -> str:
+    return (
+        f"CREATE INDEX {index_name(rows, column)} ON {table_name(rows)} "
+        f"({column}, k) WHERE {column} IS NOT NULL"
+    )
