@@ -1,0 +1,15 @@
+"""DynamoDB's semantics, embedded: one file, no server.
+
+>>> from keyfold.engine import Engine
+>>> with Engine.open(":memory:") as engine:
+...     engine.execute("ListTables", {})
+{'TableNames': []}
+"""
+
+from __future__ import annotations
+
+from keyfold.engine._engine import Engine
+from keyfold.engine._verify import Problem
+from keyfold.engine.storage import Durability
+
+__all__ = ["Durability", "Engine", "Problem"]

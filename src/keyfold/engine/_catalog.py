@@ -1,0 +1,109 @@
+"""The tables of one file, as every process that has it open must see them.
+
+A table's body is a record in the file. Each process keeps the tables it has used. It
+learns that one was changed elsewhere when storage refuses its RowSet: the version is part
+of the name that every statement uses. So an unchanged table costs no check at all.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import orjson
+
+from keyfold.engine._tables import Table, TableBody, build_table
+from keyfold.engine.shapes import plain_name
+from keyfold.engine.storage import Reader, RowSet, Storage, Writer
+from keyfold.errors import ResourceNotFoundException
+
+TABLE_RECORD = "table"
+_COUNTER_RECORD = "counter"
+
+
+class Catalog:
+    """Finds tables by name; changes to tables go through it."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._known: dict[str, Table] = {}
+
+    def find(self, name: str) -> Table:
+        """Return a table, by name or ARN, for reading or writing items.
+
+        Raises ResourceNotFoundException in the words of the item operations.
+        """
+        table = self._known.get(name)
+        if table is None:
+            plain = plain_name(name)
+            body = self._storage.read(lambda reader: read_body(reader, plain))
+            if body is None or body["status"] not in ("ACTIVE", "UPDATING"):
+                raise ResourceNotFoundException("Requested resource not found")
+            table = self._known[name] = build_table(body)
+        return table
+
+    def forget(self) -> None:
+        """Drop what is known; the next use reads the file again."""
+        self._known.clear()
+
+    def is_outdated(self) -> bool:
+        """Tell whether the file knows better about a table that was used."""
+        known = list(self._known.values())
+
+        def work(reader: Reader) -> bool:
+            for table in known:
+                body = read_body(reader, table.name)
+                if body is None or (body["id"], body["version"]) != (
+                    table.body["id"],
+                    table.body["version"],
+                ):
+                    return True
+            return False
+
+        return bool(known) and self._storage.read(work)
+
+    def names(self) -> list[str]:
+        """Return the names of all tables, in order."""
+        records = self._storage.read(lambda reader: reader.list_records(TABLE_RECORD))
+        return sorted(name for name, _ in records)
+
+    def bodies(self) -> list[TableBody]:
+        """Return the bodies of all tables, as they are in the file now."""
+        records = self._storage.read(lambda reader: reader.list_records(TABLE_RECORD))
+        return [cast(TableBody, orjson.loads(body)) for _, body in records]
+
+
+def read_body(reader: Reader, name: str) -> TableBody | None:
+    """Return a table's body as it is in the file."""
+    record = reader.get_record(TABLE_RECORD, name)
+    return None if record is None else cast(TableBody, orjson.loads(record))
+
+
+def require_body(reader: Reader, name: str) -> TableBody:
+    """Return a table's body, or raise in the words of the table operations."""
+    body = read_body(reader, name)
+    if body is None:
+        raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")
+    return body
+
+
+def write_body(writer: Writer, body: TableBody) -> None:
+    """Keep a table's body in the file."""
+    writer.set_record(TABLE_RECORD, body["name"], orjson.dumps(body))
+
+
+def change_columns(writer: Writer, before: TableBody, after: TableBody) -> None:
+    """Keep a body whose columns differ from before, and change the rows to match.
+
+    The version of `after` must be one more than that of `before`.
+    """
+    old, new = build_table(before).rows, build_table(after).rows
+    writer.change_columns(old, RowSet(new.number, new.version, new.columns))
+    write_body(writer, after)
+
+
+def take_number(writer: Writer) -> int:
+    """Return a number for a new table's rows, never given before."""
+    record = writer.get_record(_COUNTER_RECORD, "rows")
+    number = int(record or b"0") + 1
+    writer.set_record(_COUNTER_RECORD, "rows", str(number).encode())
+    return number

@@ -1,0 +1,246 @@
+"""Definitions of tables and indexes in requests: what the service accepts, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from keyfold.engine._tables import IndexBody, KeyElement
+from keyfold.errors import ValidationException
+
+MAX_LOCAL_INDEXES = 5
+MAX_GLOBAL_INDEXES = 20
+MAX_KEY_PARTS = 4
+# A partition key and a sort key.
+PAIR = 2
+MAX_INCLUDED = 100
+MAX_UNITS = 1_000_000_000_000
+
+_INVALID = "One or more parameter values were invalid: "
+
+
+def check_throughput(throughput: dict[str, Any] | None) -> None:
+    """Raise for units beyond what the service can count."""
+    for name in ("ReadCapacityUnits", "WriteCapacityUnits"):
+        units = (throughput or {}).get(name)
+        if units is not None and units > MAX_UNITS:
+            raise ValidationException(f"Given value {units} for {name} is out of bounds")
+
+
+def check_billing(mode: str, throughput: dict[str, Any] | None) -> None:
+    """Raise unless throughput is given exactly where the billing mode wants it."""
+    if mode == "PROVISIONED" and throughput is None:
+        raise ValidationException(
+            f"{_INVALID}ReadCapacityUnits and WriteCapacityUnits "
+            "must both be specified when BillingMode is PROVISIONED"
+        )
+    if mode == "PAY_PER_REQUEST" and throughput is not None:
+        raise ValidationException(
+            f"{_INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits "
+            "can be specified when BillingMode is PAY_PER_REQUEST"
+        )
+
+
+def check_table_key(elements: list[KeyElement], defined: list[str]) -> None:
+    """Raise unless a table's key is one partition key and at most one sort key."""
+    if len(defined) < len(elements):
+        raise ValidationException("Invalid KeySchema: Some index key attribute have no definition")
+    _check_defined(elements, defined)
+    _check_pair(elements)
+
+
+def _check_defined(elements: list[KeyElement], defined: list[str]) -> None:
+    names = list(dict.fromkeys(element["AttributeName"] for element in elements))
+    if not set(names) <= set(defined):
+        raise ValidationException(
+            f"{_INVALID}Some index key attributes are not defined in AttributeDefinitions. "
+            f"Keys: [{', '.join(names)}], AttributeDefinitions: [{', '.join(defined)}]"
+        )
+
+
+def _check_pair(elements: list[KeyElement]) -> None:
+    names = [element["AttributeName"] for element in elements]
+    if len(set(names)) != len(names):
+        message = "Both the Hash Key and the Range Key element in the KeySchema have the same name"
+        raise ValidationException(message)
+    if elements[0]["KeyType"] != "HASH":
+        message = "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
+        raise ValidationException(message)
+    if len(elements) > 1 and elements[1]["KeyType"] != "RANGE":
+        message = "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
+        raise ValidationException(message)
+    if len(elements) > PAIR:
+        raise ValidationException("Invalid KeySchema: More than two key schema elements")
+
+
+def check_local_indexes(
+    indexes: list[dict[str, Any]], table_key: list[KeyElement], defined: list[str]
+) -> None:
+    """Raise unless these local indexes fit the table."""
+    if not indexes:
+        raise ValidationException(f"{_INVALID}List of LocalSecondaryIndexes is empty")
+    if len(table_key) < PAIR:
+        raise ValidationException(
+            f"{_INVALID}Table KeySchema does not have a range key, "
+            "which is required when specifying a LocalSecondaryIndex"
+        )
+    table_partition = table_key[0]["AttributeName"]
+    seen: set[str] = set()
+    for index in indexes:
+        elements: list[KeyElement] = index["KeySchema"]
+        _check_defined(elements, defined)
+        _check_pair(elements)
+        name, partition = index["IndexName"], elements[0]["AttributeName"]
+        if len(elements) < PAIR:
+            message = f"{_INVALID}Index KeySchema does not have a range key for index: {name}"
+            raise ValidationException(message)
+        if partition != table_partition:
+            raise ValidationException(
+                f"{_INVALID}Index KeySchema does not have the same leading hash key as table "
+                f"KeySchema for index: {name}. "
+                f"index hash key: {partition}, table hash key: {table_partition}"
+            )
+        check_projection(index["Projection"])
+        _check_new_name(name, seen)
+    if len(indexes) > MAX_LOCAL_INDEXES:
+        raise ValidationException(
+            f"{_INVALID}Number of LocalSecondaryIndexes exceeds per-table limit "
+            f"of {MAX_LOCAL_INDEXES}"
+        )
+
+
+def check_global_indexes(
+    indexes: list[dict[str, Any]], defined: list[str], taken: Iterable[str]
+) -> None:
+    """Raise unless these global indexes are well formed and their names are free."""
+    if not indexes:
+        raise ValidationException(f"{_INVALID}List of GlobalSecondaryIndexes is empty")
+    seen = set(taken)
+    for index in indexes:
+        check_global_key(index["KeySchema"], defined)
+        check_projection(index["Projection"])
+        _check_new_name(index["IndexName"], seen)
+    if len(indexes) > MAX_GLOBAL_INDEXES:
+        raise ValidationException(
+            f"{_INVALID}GlobalSecondaryIndex count exceeds the per-table limit "
+            f"of {MAX_GLOBAL_INDEXES}"
+        )
+
+
+def check_global_key(elements: list[KeyElement], defined: list[str]) -> None:
+    """Raise unless a global index's key is up to four attributes on each side."""
+    _check_defined(elements, defined)
+    if len(elements) <= PAIR and [element["KeyType"] for element in elements] != ["HASH", "HASH"]:
+        _check_pair(elements)
+        return
+    names = [element["AttributeName"] for element in elements]
+    if len(set(names)) != len(names):
+        message = "Invalid KeySchema: Two elements of the KeySchema have the same name"
+        raise ValidationException(message)
+    kinds = [element["KeyType"] for element in elements]
+    if kinds[0] != "HASH":
+        message = "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
+        raise ValidationException(message)
+    if "HASH" in kinds[kinds.index("RANGE") :] if "RANGE" in kinds else False:
+        raise ValidationException(
+            "Invalid KeySchema: All HASH key elements must precede all RANGE key elements"
+        )
+    for kind in ("HASH", "RANGE"):
+        if kinds.count(kind) > MAX_KEY_PARTS:
+            raise ValidationException(
+                f"Invalid KeySchema: Number of {kind} key elements exceeds limit of {MAX_KEY_PARTS}"
+            )
+
+
+def check_projection(projection: dict[str, Any]) -> None:
+    """Raise unless the projection says what it holds, once."""
+    kind = projection.get("ProjectionType")
+    named = projection.get("NonKeyAttributes")
+    if kind is None:
+        raise ValidationException(f"{_INVALID}Unknown ProjectionType: null")
+    if kind != "INCLUDE" and named is not None:
+        message = f"{_INVALID}ProjectionType is {kind}, but NonKeyAttributes is specified"
+        raise ValidationException(message)
+    if kind == "INCLUDE" and not named:
+        message = f"{_INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified"
+        raise ValidationException(message)
+    if named is not None and len(set(named)) != len(named):
+        duplicate = next(name for name in named if named.count(name) > 1)
+        raise ValidationException(
+            f"{_INVALID}Duplicate attribute name in NonKeyAttributes: {duplicate}"
+        )
+
+
+def check_included(indexes: Iterable[IndexBody]) -> None:
+    """Raise when all indexes together name more attributes than the service allows."""
+    total = sum(len(index["projection"].get("NonKeyAttributes", ())) for index in indexes)
+    if total > MAX_INCLUDED:
+        raise ValidationException(
+            f"{_INVALID}Number of user-specified projected attributes across all indexes "
+            f"exceeds the limit of {MAX_INCLUDED}"
+        )
+
+
+def check_all_used(
+    defined: list[str], table_key: list[KeyElement], index_keys: list[list[KeyElement]]
+) -> None:
+    """Raise when an attribute is defined that no key uses."""
+    keys = [element["AttributeName"] for schema in (table_key, *index_keys) for element in schema]
+    if len(set(defined)) != len(defined):
+        duplicate = next(name for name in defined if defined.count(name) > 1)
+        raise ValidationException(
+            f"{_INVALID}Duplicate AttributeName in AttributeDefinitions: {duplicate}"
+        )
+    if set(defined) <= set(keys):
+        return
+    if not index_keys:
+        raise ValidationException(
+            f"{_INVALID}Number of attributes in KeySchema does not exactly match "
+            "number of attributes defined in AttributeDefinitions"
+        )
+    raise ValidationException(
+        f"{_INVALID}Some AttributeDefinitions are not used. "
+        f"AttributeDefinitions: [{', '.join(defined)}], "
+        f"keys used: [{', '.join(dict.fromkeys(keys))}]"
+    )
+
+
+def check_stream(stream: dict[str, Any] | None) -> None:
+    """Raise unless a stream that is on has a view type, and one that is off has none."""
+    if stream is None:
+        return
+    if stream.get("StreamEnabled") and not stream.get("StreamViewType"):
+        raise ValidationException(
+            f"{_INVALID}StreamViewType must be specified when StreamEnabled is true"
+        )
+    if not stream.get("StreamEnabled") and stream.get("StreamViewType"):
+        raise ValidationException(
+            f"{_INVALID}StreamViewType cannot be specified when StreamEnabled is false"
+        )
+
+
+def _check_new_name(name: str, seen: set[str]) -> None:
+    if name in seen:
+        raise ValidationException(f"{_INVALID}Duplicate index name: {name}")
+    seen.add(name)
+
+
+def index_body(
+    definition: dict[str, Any], *, is_global: bool, column: str, status: str
+) -> IndexBody:
+    """Make the body of an index from its definition in a request."""
+    body = IndexBody(
+        name=definition["IndexName"],
+        is_global=is_global,
+        key=definition["KeySchema"],
+        projection=definition["Projection"],
+        column=column,
+        status=status,
+    )
+    if definition.get("ProvisionedThroughput") is not None:
+        body["throughput"] = definition["ProvisionedThroughput"]
+    if definition.get("OnDemandThroughput") is not None:
+        body["on_demand"] = definition["OnDemandThroughput"]
+    if definition.get("WarmThroughput") is not None:
+        body["warm"] = definition["WarmThroughput"]
+    return body

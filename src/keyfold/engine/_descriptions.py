@@ -1,0 +1,68 @@
+"""Tables as the API describes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._census import NOTHING, Counts
+from keyfold.engine._services import Services
+from keyfold.engine._tables import IndexBody, TableBody
+
+
+def describe_table(services: Services, body: TableBody, counts: Counts = NOTHING) -> dict[str, Any]:
+    """Return the TableDescription of the API."""
+    arn = services.table_arn(body["name"])
+    described: dict[str, Any] = {
+        "AttributeDefinitions": body["definitions"],
+        "TableName": body["name"],
+        "KeySchema": body["key"],
+        "TableStatus": body["status"],
+        "CreationDateTime": body["created_at"],
+        "ProvisionedThroughput": _describe_throughput(body["throughput"]),
+        "TableSizeBytes": counts.size_bytes,
+        "ItemCount": counts.items,
+        "TableArn": arn,
+        "TableId": body["id"],
+        "DeletionProtectionEnabled": body["is_protected"],
+    }
+    if body["billing_mode"] == "PAY_PER_REQUEST" or "billing_changed_at" in body:
+        summary: dict[str, Any] = {"BillingMode": body["billing_mode"]}
+        if "billing_changed_at" in body:
+            summary["LastUpdateToPayPerRequestDateTime"] = body["billing_changed_at"]
+        described["BillingModeSummary"] = summary
+    for heading, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
+        indexes = [
+            _describe_index(each, arn, counts.by_index.get(each["name"], (0, 0)))
+            for each in body["indexes"]
+            if each["is_global"] is is_global
+        ]
+        if indexes:
+            described[heading] = indexes
+    described.update(body["settings"])
+    return described
+
+
+def _describe_throughput(throughput: dict[str, Any]) -> dict[str, Any]:
+    return {"NumberOfDecreasesToday": 0, **throughput}
+
+
+def _describe_index(body: IndexBody, table_arn: str, counts: tuple[int, int]) -> dict[str, Any]:
+    items, size_bytes = counts
+    described: dict[str, Any] = {
+        "IndexName": body["name"],
+        "KeySchema": body["key"],
+        "Projection": body["projection"],
+        "IndexSizeBytes": size_bytes,
+        "ItemCount": items,
+        "IndexArn": f"{table_arn}/index/{body['name']}",
+    }
+    if body["is_global"]:
+        described["IndexStatus"] = body["status"]
+        if body["status"] == "CREATING":
+            described["Backfilling"] = True
+        throughput = body.get("throughput", {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0})
+        described["ProvisionedThroughput"] = _describe_throughput(throughput)
+    for field, name in (("on_demand", "OnDemandThroughput"), ("warm", "WarmThroughput")):
+        if field in body:
+            described[name] = body[field]
+    return described

@@ -1,0 +1,249 @@
+"""The engine: DynamoDB's operations on one file."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from keyfold.engine._catalog import Catalog
+from keyfold.engine._census import Census
+from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
+from keyfold.engine._services import Services
+from keyfold.engine._upkeep import Upkeep
+from keyfold.engine._verify import Problem, verify
+from keyfold.engine.operations import OPERATIONS
+from keyfold.engine.shapes import check, check_types
+from keyfold.engine.storage import Durability, RowsChanged, SqliteStorage
+from keyfold.errors import (
+    InternalServerError,
+    OptionInvalid,
+    ResourceNotFoundException,
+    SerializationException,
+    ServiceError,
+    UnknownOperationException,
+    ValidationException,
+)
+
+MEMORY = ":memory:"
+
+# A table may change again while an operation is tried again; to change this often in a row it
+# would have to do nothing else.
+_ATTEMPTS = 10
+
+_PYTHON, _WIRE = PythonRendering(), WireRendering()
+
+
+class Engine:
+    """DynamoDB in this process, kept in one file or in memory.
+
+    >>> with Engine.open(":memory:") as engine:
+    ...     _ = engine.execute("CreateTable", {
+    ...         "TableName": "Music",
+    ...         "AttributeDefinitions": [{"AttributeName": "artist", "AttributeType": "S"}],
+    ...         "KeySchema": [{"AttributeName": "artist", "KeyType": "HASH"}],
+    ...         "BillingMode": "PAY_PER_REQUEST",
+    ...     })
+    ...     _ = engine.execute("PutItem", {"TableName": "Music", "Item": {"artist": {"S": "Nina"}}})
+    ...     engine.execute("GetItem", {"TableName": "Music", "Key": {"artist": {"S": "Nina"}}})
+    {'Item': {'artist': {'S': 'Nina'}}}
+
+    An engine may be used by several threads. A file may be opened by several processes.
+    """
+
+    def __init__(
+        self, path: str, storage: SqliteStorage, services: Services, upkeep: Upkeep
+    ) -> None:
+        """Use `Engine.open` instead."""
+        self.path = path
+        self._storage = storage
+        self._services = services
+        self._upkeep = upkeep
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        durability: Durability | None = None,
+        clock: Callable[[], float] = time.time,
+        new_id: Callable[[], str] | None = None,
+        ttl_grace_seconds: float = 10.0,
+        upkeep_seconds: float | None = 5.0,
+        busy_seconds: float = 5.0,
+        region: str = "us-east-1",
+        account: str = "000000000000",
+    ) -> Self:
+        """Open a file, or make it; `":memory:"` keeps everything in this process.
+
+        `durability` says what an acknowledged write survives: `"durable"`, the default for
+        files, a loss of power; `"process"` the end of this process, however sudden; `"memory"`,
+        for `":memory:"` alone, nothing.
+
+        `clock` gives the time in seconds since 1970; `new_id` makes table ids. Items expire
+        `ttl_grace_seconds` after their time, looked for every `upkeep_seconds`; None leaves
+        that, and the filling of new indexes, to `run_upkeep`. `busy_seconds` is how long to
+        wait for another process that writes. `region` and `account` appear in ARNs.
+
+        Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
+        FileDamaged, FileBusy.
+        """
+        name = os.fspath(path)
+        if not name:
+            raise OptionInvalid("path", name, 'Name a file, or ":memory:".')
+        level = _check_durability(name, durability)
+        storage = SqliteStorage(name, level, busy_seconds=busy_seconds)
+        try:
+            return cls._on_storage(
+                name,
+                storage,
+                clock=clock,
+                new_id=new_id or _random_id,
+                ttl_grace_seconds=ttl_grace_seconds,
+                upkeep_seconds=upkeep_seconds,
+                region=region,
+                account=account,
+            )
+        except BaseException:
+            storage.close()
+            raise
+
+    @classmethod
+    def _on_storage(
+        cls,
+        path: str,
+        storage: SqliteStorage,
+        *,
+        clock: Callable[[], float],
+        new_id: Callable[[], str],
+        ttl_grace_seconds: float,
+        upkeep_seconds: float | None,
+        region: str,
+        account: str,
+    ) -> Self:
+        catalog = Catalog(storage)
+        upkeep = Upkeep(
+            storage,
+            catalog,
+            clock=clock,
+            grace_seconds=ttl_grace_seconds,
+            interval_seconds=upkeep_seconds,
+            shares_file=path != MEMORY,
+        )
+        services = Services(
+            storage=storage,
+            catalog=catalog,
+            census=Census(storage, clock),
+            clock=clock,
+            new_id=new_id,
+            region=region,
+            account=account,
+            wake_upkeep=upkeep.wake,
+        )
+        upkeep.wake_if_needed()
+        return cls(path, storage, services, upkeep)
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Carry out one operation of DynamoDB's API.
+
+        Takes and returns what its JSON has, as dicts; binaries are bytes. Raises ServiceError
+        as the service would, with its type, status and message.
+        """
+        return self._execute(operation, request, _PYTHON)
+
+    def execute_json(self, operation: str, body: bytes) -> bytes:
+        """Carry out one operation, JSON in and JSON out, for the wire.
+
+        Items that are neither filtered nor projected are copied from storage, not parsed.
+        """
+        try:
+            request = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            raise SerializationException from None
+        return orjson.dumps(self._execute(operation, request, _WIRE))
+
+    def _execute(
+        self, operation: str, request: dict[str, Any], rendering: Rendering
+    ) -> dict[str, Any]:
+        run = OPERATIONS.get(operation)
+        if run is None:
+            raise UnknownOperationException
+        try:
+            check(operation, request)
+            return run(self._services, request, rendering)
+        except RowsChanged:
+            return self._execute_again(operation, request, rendering)
+        except (ValidationException, ResourceNotFoundException):
+            # It may speak of a table as it was: another process may have changed it since.
+            if self._services.catalog.is_outdated():
+                return self._execute_again(operation, request, rendering)
+            check_types(operation, request)
+            raise
+        except ServiceError:
+            # Wrong JSON types inside attribute values come before every other fault, and cost
+            # time to look for: only a request that is refused anyway is looked at.
+            check_types(operation, request)
+            raise
+
+    def _execute_again(
+        self, operation: str, request: dict[str, Any], rendering: Rendering
+    ) -> dict[str, Any]:
+        """Try again with fresh knowledge of the tables: another process changed one.
+
+        Nothing was written: an operation that finds out about a change after it has written
+        does not say so.
+        """
+        for _ in range(_ATTEMPTS):
+            self._services.catalog.forget()
+            with suppress(RowsChanged):
+                return OPERATIONS[operation](self._services, request, rendering)
+        raise InternalServerError("The table is being changed all the time")
+
+    def run_upkeep(self) -> int:
+        """Fill new indexes and delete expired items now; return how many expired."""
+        return self._upkeep.run_once()
+
+    def verify(self) -> list[Problem]:
+        """Check every invariant of the file; return what does not hold."""
+        return verify(self._storage)
+
+    def close(self) -> None:
+        """Give the file back. Closing again does nothing."""
+        self._upkeep.stop()
+        self._storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Engine {self.path}>"
+
+
+def _check_durability(path: str, durability: Durability | None) -> Durability:
+    default: Durability = "memory" if path == MEMORY else "durable"
+    level = durability or default
+    if level not in ("durable", "process", "memory"):
+        advice = 'Give "durable", "process" or, for ":memory:", "memory".'
+        raise OptionInvalid("durability", durability, advice)
+    if (level == "memory") is not (path == MEMORY):
+        advice = 'Only ":memory:" has durability "memory"; files have "durable" or "process".'
+        raise OptionInvalid("durability", durability, advice)
+    return level
+
+
+def _random_id() -> str:
+    return str(uuid.uuid4())

@@ -1,0 +1,45 @@
+"""Deleting items whose time has come."""
+
+from __future__ import annotations
+
+import orjson
+
+from keyfold.engine._catalog import read_body
+from keyfold.engine._tables import TableBody, build_table, encode_expiry
+from keyfold.engine._writes import Delete, Outcome, Write, store
+from keyfold.engine.storage import Span, Storage, Writer
+
+# An expiry further back than this is taken for a mistake, and the item is left alone.
+OLDEST_SECONDS = 5 * 365 * 86_400
+BATCH_ITEMS = 100
+
+
+def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: float) -> int:
+    """Delete some items of one table that expired more than `grace_seconds` ago.
+
+    Returns how many; none when none are left. A batch is one short transaction, so that
+    writers wait little.
+    """
+    if "ttl" not in body:
+        return 0
+    column = body["ttl"]["column"]
+    low = encode_expiry(int(now - OLDEST_SECONDS))
+    high = encode_expiry(int(now - grace_seconds))
+    span = Span(low, high, column=column)
+    rows = build_table(body).rows
+    if not storage.read_span(rows, span, limit=1, max_bytes=1):
+        # Looking first keeps a sweep that finds nothing from taking the write lock.
+        return 0
+
+    def work(writer: Writer) -> int:
+        current = read_body(writer, body["name"])
+        if current is None or current["version"] != body["version"]:
+            return 0
+        table = build_table(current)
+        found = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=1 << 20)
+        for key, value, size in found:
+            gone = Write(table, key, Delete(by_expiry=True))
+            store(writer, Outcome(gone, orjson.loads(value), size, None, b"", 0, ()))
+        return len(found)
+
+    return storage.write(work)

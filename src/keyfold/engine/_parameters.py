@@ -1,0 +1,195 @@
+"""Expressions, or the legacy parameters in their place, as each operation takes them.
+
+One function for each kind of request, in the order in which the service checks things:
+what may not stand together, then values, then placeholders, then the expressions one by
+one, then placeholders that nothing used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from keyfold.engine._keys import KeySchema
+from keyfold.engine._tables import Table
+from keyfold.engine.expressions import (
+    BoundCondition,
+    KeyCondition,
+    Placeholders,
+    Projection,
+    UpdatePlan,
+    bind_attribute_updates,
+    bind_attributes_to_get,
+    bind_condition,
+    bind_expected,
+    bind_filter,
+    bind_key_condition,
+    bind_key_conditions,
+    bind_projection,
+    bind_update,
+    check_filter_keys,
+    check_not_mixed,
+    check_placeholders_wanted,
+    check_updated_keys,
+)
+from keyfold.errors import ValidationException
+from keyfold.values import Item, normalise_item
+
+
+def check_expression_use(operation: str, request: dict[str, Any]) -> None:
+    """Raise for legacy parameters beside expressions, and placeholders without any."""
+    check_not_mixed(operation, request)
+    check_placeholders_wanted(operation, request)
+
+
+def read_placeholders(request: dict[str, Any]) -> Placeholders:
+    """Return the names and values that a request's expressions may use."""
+    return Placeholders(
+        request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
+    )
+
+
+def check_old_or_none(request: dict[str, Any]) -> None:
+    """Raise for a ReturnValues that only UpdateItem takes."""
+    if request.get("ReturnValues") not in (None, "NONE", "ALL_OLD"):
+        raise ValidationException("ReturnValues can only be ALL_OLD or NONE")
+
+
+def read_condition(request: dict[str, Any]) -> BoundCondition | None:
+    """Return the condition of a put, a delete or a check."""
+    text = request.get("ConditionExpression")
+    if text is None:
+        return _read_expected(request)
+    placeholders = read_placeholders(request)
+    condition = bind_condition(text, placeholders, kind="ConditionExpression")
+    placeholders.check_all_used()
+    return condition
+
+
+def _read_expected(request: dict[str, Any]) -> BoundCondition | None:
+    expected, operator = request.get("Expected"), request.get("ConditionalOperator")
+    if expected is None and operator is None:
+        return None
+    return bind_expected(expected or {}, operator)
+
+
+def read_update(
+    request: dict[str, Any],
+) -> tuple[Item, UpdatePlan | None, BoundCondition | None]:
+    """Return the key, the change and the condition of UpdateItem."""
+    check_expression_use("UpdateItem", request)
+    key, _ = normalise_item(request["Key"])
+    updates = request.get("AttributeUpdates")
+    plan = None if updates is None else bind_attribute_updates(updates)
+    if request.get("UpdateExpression") is None and request.get("ConditionExpression") is None:
+        return key, plan, _read_expected(request)
+    plan, condition = read_update_expressions(request)
+    return key, plan, condition
+
+
+def read_update_expressions(
+    request: dict[str, Any],
+) -> tuple[UpdatePlan | None, BoundCondition | None]:
+    """Return the change and the condition of an update that is given by expressions."""
+    placeholders = read_placeholders(request)
+    update, text = request.get("UpdateExpression"), request.get("ConditionExpression")
+    plan = None if update is None else bind_update(update, placeholders)
+    condition = (
+        None if text is None else bind_condition(text, placeholders, kind="ConditionExpression")
+    )
+    placeholders.check_all_used()
+    return plan, condition
+
+
+def check_key_untouched(plan: UpdatePlan, table: Table) -> None:
+    """Raise when an update would change the key of its item."""
+    check_updated_keys(plan, table.key.names)
+
+
+def read_projection(request: dict[str, Any]) -> Projection | None:
+    """Return which attributes a read by key is to give; None for all."""
+    text = request.get("ProjectionExpression")
+    if text is None:
+        names = request.get("AttributesToGet")
+        return None if names is None else bind_attributes_to_get(names)
+    placeholders = read_placeholders(request)
+    projection = bind_projection(text, placeholders)
+    placeholders.check_all_used()
+    return projection
+
+
+@dataclass(frozen=True, slots=True)
+class ReadParameters:
+    """What a Query or Scan asks for, apart from where."""
+
+    filter: BoundCondition | None
+    filter_kind: Literal["FilterExpression", "QueryFilter"]
+    projection: Projection | None
+
+
+def read_query(request: dict[str, Any]) -> tuple[KeyCondition, ReadParameters]:
+    """Return the key condition of a Query, its filter and its projection."""
+    check_expression_use("Query", request)
+    text, conditions = request.get("KeyConditionExpression"), request.get("KeyConditions")
+    key_condition = None
+    if conditions is not None:
+        key_condition = bind_key_conditions(conditions)
+    elif text is None:
+        raise ValidationException(
+            "Either the KeyConditions or KeyConditionExpression parameter "
+            "must be specified in the request."
+        )
+    if not _has_expressions(request, "KeyConditionExpression"):
+        assert key_condition is not None  # one of the two is given
+        return key_condition, _read_legacy(request, "QueryFilter")
+    placeholders = read_placeholders(request)
+    bound = None if text is None else bind_key_condition(text, placeholders)
+    filter_, projection = _bind_filter_and_projection(request, placeholders)
+    placeholders.check_all_used()
+    if bound is not None:
+        key_condition = bound.to_key_condition()
+    assert key_condition is not None  # one of the two is given
+    return key_condition, ReadParameters(filter_, "FilterExpression", projection)
+
+
+def read_scan(request: dict[str, Any]) -> ReadParameters:
+    """Return the filter and the projection of a Scan."""
+    check_expression_use("Scan", request)
+    if not _has_expressions(request):
+        return _read_legacy(request, "ScanFilter")
+    placeholders = read_placeholders(request)
+    filter_, projection = _bind_filter_and_projection(request, placeholders)
+    placeholders.check_all_used()
+    return ReadParameters(filter_, "FilterExpression", projection)
+
+
+def _has_expressions(request: dict[str, Any], *others: str) -> bool:
+    names = ("FilterExpression", "ProjectionExpression", *others)
+    return any(request.get(name) is not None for name in names)
+
+
+def _bind_filter_and_projection(
+    request: dict[str, Any], placeholders: Placeholders
+) -> tuple[BoundCondition | None, Projection | None]:
+    text, wanted = request.get("FilterExpression"), request.get("ProjectionExpression")
+    filter_ = None if text is None else bind_condition(text, placeholders, kind="FilterExpression")
+    projection = None if wanted is None else bind_projection(wanted, placeholders)
+    return filter_, projection
+
+
+def _read_legacy(
+    request: dict[str, Any], parameter: Literal["QueryFilter", "ScanFilter"]
+) -> ReadParameters:
+    conditions, operator = request.get(parameter), request.get("ConditionalOperator")
+    filter_ = None
+    if conditions is not None or operator is not None:
+        filter_ = bind_filter(conditions or {}, operator)
+    names = request.get("AttributesToGet")
+    projection = None if names is None else bind_attributes_to_get(names)
+    return ReadParameters(filter_, "QueryFilter", projection)
+
+
+def check_read_filter(parameters: ReadParameters, schema: KeySchema) -> None:
+    """Raise when a query filters by a key: that is what its key condition is for."""
+    if parameters.filter is not None:
+        check_filter_keys(parameters.filter, schema.names, parameters.filter_kind)

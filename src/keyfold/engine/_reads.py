@@ -1,0 +1,137 @@
+"""Pages of items: what Query and Scan share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._responses import Rendering
+from keyfold.engine._tables import Index, Table
+from keyfold.engine.storage import Row, Span, Storage
+from keyfold.values import Item, item_size_bytes
+
+PAGE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PageQuery:
+    """What one page is to hold."""
+
+    table: Table
+    index: Index | None
+    span: Span
+    limit: int | None
+    is_consistent: bool
+    wants_items: bool
+    holds: Callable[[Item], bool] | None = None
+    project: Callable[[Item], Item] | None = None
+    # A local index may be asked for what it does not hold; each item is then read from the
+    # table as well.
+    fetches: bool = False
+
+
+@dataclass(slots=True)
+class _Page:
+    scanned: int = 0
+    scanned_bytes: int = 0
+    fetched_units: float = 0.0
+    last: Row | None = None
+    count: int = 0
+
+
+def read_page(
+    storage: Storage, query: PageQuery, meter: Meter, rendering: Rendering
+) -> dict[str, Any]:
+    """Read one page and return the response to Query or Scan."""
+    page = _Page()
+    index = query.index
+    whole = index is None or index.projected is None
+    response: dict[str, Any] = {}
+    if whole and query.holds is None and query.project is None:
+        rows = _read_whole(storage, query, page)
+        page.count = len(rows)
+        if query.wants_items:
+            response["Items"] = rendering.stored_list([row[1] for row in rows])
+    else:
+        items = _read_decoded(storage, query, page)
+        page.count = len(items)
+        if query.wants_items:
+            response["Items"] = rendering.items(items)
+    response["Count"] = page.count
+    response["ScannedCount"] = page.scanned
+    if page.last is not None:
+        last: Item = orjson.loads(page.last[1])
+        names = dict.fromkeys(query.table.key.names)
+        if index is not None:
+            names.update(dict.fromkeys(index.key.names))
+        response["LastEvaluatedKey"] = rendering.item({name: last[name] for name in names})
+    if meter.is_on:
+        _count_units(query, page, meter)
+        meter.report(response)
+    return response
+
+
+def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> list[Row]:
+    """Read rows that go into the answer as they are."""
+    limit = query.limit
+    rows = storage.read_span(
+        query.table.rows,
+        query.span,
+        limit=-1 if limit is None else limit,
+        max_bytes=PAGE_BYTES,
+    )
+    page.scanned = len(rows)
+    page.scanned_bytes = sum([row[2] for row in rows])
+    if rows and (page.scanned == limit or page.scanned_bytes >= PAGE_BYTES):
+        page.last = rows[-1]
+    return rows
+
+
+def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]:
+    """Read rows that must be looked into: filtered, or of an index that holds only a part."""
+    index, holds, project = query.index, query.holds, query.project
+    partial = index is not None and index.projected is not None
+    items: list[Item] = []
+    span = query.span
+    while True:
+        left = -1 if query.limit is None else query.limit - page.scanned
+        rows = storage.read_span(query.table.rows, span, limit=left, max_bytes=PAGE_BYTES)
+        read_bytes = 0
+        for row in rows:
+            item: Item = orjson.loads(row[1])
+            size = row[2]
+            read_bytes += size
+            if partial and index is not None:
+                held = index.project(item)
+                size = item_size_bytes(held)
+                if query.fetches:
+                    page.fetched_units += read_units(row[2], is_consistent=query.is_consistent)
+                else:
+                    item = held
+            page.scanned += 1
+            page.scanned_bytes += size
+            if holds is None or holds(item):
+                items.append(item if project is None else project(item))
+            if page.scanned == query.limit or page.scanned_bytes >= PAGE_BYTES:
+                page.last = row
+                return items
+        if read_bytes < PAGE_BYTES or index is None:
+            return items
+        # The rows were large but the index holds little of them: the page is not full yet.
+        entry = index.encode(orjson.loads(rows[-1][1]))
+        assert entry is not None  # the row was found by its entry
+        span = span._replace(after=(entry, rows[-1][0]))
+
+
+def _count_units(query: PageQuery, page: _Page, meter: Meter) -> None:
+    use = meter.use_of(query.table)
+    units = read_units(page.scanned_bytes, is_consistent=query.is_consistent)
+    if query.index is None:
+        use.units = units
+        return
+    use.add_index(query.index.name, units)
+    use.units = page.fetched_units

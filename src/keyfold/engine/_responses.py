@@ -1,0 +1,73 @@
+"""How items leave the engine: as dicts for Python callers, as bytes for the wire.
+
+Operations hand over items as they are stored. For the wire the stored bytes are copied
+into the answer; for Python they are parsed, once, with binaries made bytes again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import orjson
+
+from keyfold.values import Item, restore_binaries
+
+
+class Rendering(Protocol):
+    """Turns items into what goes into a response."""
+
+    def stored(self, value: bytes) -> Any:
+        """Render an item from its stored bytes."""
+        ...
+
+    def stored_list(self, values: list[bytes]) -> Any:
+        """Render a list of items from their stored bytes."""
+        ...
+
+    def item(self, item: Item) -> Any:
+        """Render an item in the engine's form."""
+        ...
+
+    def items(self, items: list[Item]) -> Any:
+        """Render a list of items in the engine's form."""
+        ...
+
+
+class PythonRendering:
+    """Items as dicts, binaries as bytes."""
+
+    def stored(self, value: bytes) -> Item:
+        item = orjson.loads(value)
+        return restore_binaries(item) if may_hold_binary(value) else item
+
+    def stored_list(self, values: list[bytes]) -> list[Item]:
+        joined = b"[" + b",".join(values) + b"]"
+        items = orjson.loads(joined)
+        return [restore_binaries(item) for item in items] if may_hold_binary(joined) else items
+
+    def item(self, item: Item) -> Item:
+        return restore_binaries(item)
+
+    def items(self, items: list[Item]) -> list[Item]:
+        return [restore_binaries(item) for item in items]
+
+
+class WireRendering:
+    """Items as JSON, copied from storage where they are whole."""
+
+    def stored(self, value: bytes) -> orjson.Fragment:
+        return orjson.Fragment(value)
+
+    def stored_list(self, values: list[bytes]) -> orjson.Fragment:
+        return orjson.Fragment(b"[" + b",".join(values) + b"]")
+
+    def item(self, item: Item) -> Item:
+        return item
+
+    def items(self, items: list[Item]) -> list[Item]:
+        return items
+
+
+def may_hold_binary(value: bytes) -> bool:
+    """Tell whether stored JSON could hold a binary; an attribute named B may deceive it."""
+    return b'"B":' in value or b'"BS":' in value

@@ -1,0 +1,29 @@
+"""What every operation is given to work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from keyfold.engine._catalog import Catalog
+from keyfold.engine._census import Census
+from keyfold.engine.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of one engine that operations use."""
+
+    storage: Storage
+    catalog: Catalog
+    census: Census
+    clock: Callable[[], float]
+    new_id: Callable[[], str]
+    region: str
+    account: str
+    # Called when a change of a table leaves work for later: a backfill, or items that expire.
+    wake_upkeep: Callable[[], None]
+
+    def table_arn(self, name: str) -> str:
+        """Return the ARN of a table."""
+        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"

@@ -1,0 +1,210 @@
+"""What the engine knows of a table: its keys, its indexes, and how both become bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal, NotRequired, TypedDict
+
+from keyfold.engine._keys import KeySchema, index_entry_encoder, row_key_encoder
+from keyfold.engine.expressions import KeyAttribute
+from keyfold.engine.storage import RowSet
+from keyfold.values import Item
+
+EntryEncoder = Callable[[Item], bytes | None]
+KeyTypes = dict[str, Literal["S", "N", "B"]]
+
+
+class AttributeDefinition(TypedDict):
+    """One of AttributeDefinitions, as the API has it."""
+
+    AttributeName: str
+    AttributeType: Literal["S", "N", "B"]
+
+
+class KeyElement(TypedDict):
+    """One element of a KeySchema, as the API has it."""
+
+    AttributeName: str
+    KeyType: str
+
+
+class IndexBody(TypedDict):
+    """An index as it is kept in the file."""
+
+    name: str
+    is_global: bool
+    key: list[KeyElement]
+    projection: dict[str, Any]
+    column: str
+    status: str
+    throughput: NotRequired[dict[str, Any]]
+    on_demand: NotRequired[dict[str, Any]]
+    warm: NotRequired[dict[str, Any]]
+
+
+class TableBody(TypedDict):
+    """A table as it is kept in the file."""
+
+    name: str
+    id: str
+    number: int
+    version: int
+    next_column: int
+    created_at: float
+    status: str
+    definitions: list[AttributeDefinition]
+    key: list[KeyElement]
+    indexes: list[IndexBody]
+    billing_mode: str
+    billing_changed_at: NotRequired[float]
+    throughput: dict[str, Any]
+    is_protected: bool
+    tags: dict[str, str]
+    ttl: NotRequired[TtlBody]
+    # Parts of the description that are kept and given back as they came: table class,
+    # encryption, on-demand limits, warm throughput, stream settings.
+    settings: dict[str, Any]
+
+
+class TtlBody(TypedDict):
+    """Which attribute holds the time at which an item expires."""
+
+    attribute: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A secondary index."""
+
+    name: str
+    is_global: bool
+    key: KeySchema
+    projection: str
+    # What the index holds of an item, keys included; None when it holds everything.
+    projected: frozenset[str] | None
+    column: str
+    status: str
+    encode: EntryEncoder
+
+    def project(self, item: Item) -> Item:
+        """Return the attributes of `item` that the index holds."""
+        if self.projected is None:
+            return item
+        kept = self.projected
+        return {name: value for name, value in item.items() if name in kept}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, ready for use: built from its body once and then only read."""
+
+    body: TableBody
+    name: str
+    rows: RowSet
+    key: KeySchema
+    encode_key: Callable[[Item], bytes]
+    indexes: dict[str, Index]
+    # One for each column of the rows, in their order.
+    encoders: tuple[EntryEncoder, ...]
+    key_names: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key_names", frozenset(self.key.names))
+
+    @property
+    def ttl_attribute(self) -> str | None:
+        """The attribute that holds the expiry time, if expiry is on."""
+        ttl = self.body.get("ttl")
+        return ttl["attribute"] if ttl else None
+
+    @property
+    def has_local_indexes(self) -> bool:
+        """Whether any index shares the table's partition key."""
+        return any(not index.is_global for index in self.indexes.values())
+
+    def entries(self, item: Item) -> tuple[bytes | None, ...]:
+        """Return the item's place in each index; raises for keys that an index refuses."""
+        return tuple([encode(item) for encode in self.encoders])
+
+    def key_of(self, item: Item) -> Item:
+        """Return the key attributes of `item`."""
+        return {name: item[name] for name in self.key.names}
+
+
+def build_table(body: TableBody) -> Table:
+    """Make a Table from its body."""
+    types: KeyTypes = {each["AttributeName"]: each["AttributeType"] for each in body["definitions"]}
+    key = read_schema(body["key"], types)
+    indexes = {each["name"]: _build_index(each, key, types) for each in body["indexes"]}
+    encoders = {index.column: index.encode for index in indexes.values()}
+    ttl = body.get("ttl")
+    if ttl is not None:
+        encoders[ttl["column"]] = expiry_encoder(ttl["attribute"])
+    return Table(
+        body=body,
+        name=body["name"],
+        rows=RowSet(body["number"], body["version"], tuple(encoders)),
+        key=key,
+        encode_key=row_key_encoder(key),
+        indexes=indexes,
+        encoders=tuple(encoders.values()),
+    )
+
+
+def read_schema(elements: list[KeyElement], types: KeyTypes) -> KeySchema:
+    """Make a KeySchema from the API's form."""
+
+    def of_kind(kind: str) -> tuple[KeyAttribute, ...]:
+        return tuple(
+            KeyAttribute(each["AttributeName"], types[each["AttributeName"]])
+            for each in elements
+            if each["KeyType"] == kind
+        )
+
+    return KeySchema(of_kind("HASH"), of_kind("RANGE"))
+
+
+def _build_index(body: IndexBody, table_key: KeySchema, types: KeyTypes) -> Index:
+    key = read_schema(body["key"], types)
+    kind = body["projection"]["ProjectionType"]
+    projected = None
+    if kind != "ALL":
+        named = body["projection"].get("NonKeyAttributes", [])
+        projected = frozenset((*table_key.names, *key.names, *named))
+    return Index(
+        name=body["name"],
+        is_global=body["is_global"],
+        key=key,
+        projection=kind,
+        projected=projected,
+        column=body["column"],
+        status=body["status"],
+        encode=index_entry_encoder(body["name"], key),
+    )
+
+
+EXPIRY_BYTES = 8
+LAST_SECOND = 1 << 63
+
+
+def expiry_encoder(attribute: str) -> EntryEncoder:
+    """Compile the encoder of the column by which expired items are found.
+
+    Items without the attribute, or with something else than a number of seconds in it, never
+    expire.
+    """
+
+    def encode(item: Item) -> bytes | None:
+        text = item.get(attribute, {}).get("N")
+        seconds = -1 if text is None else int(Decimal(text))
+        return encode_expiry(seconds) if 0 <= seconds < LAST_SECOND else None
+
+    return encode
+
+
+def encode_expiry(seconds: int) -> bytes:
+    """Encode a time in whole seconds so that bytes sort as times."""
+    return max(seconds, 0).to_bytes(EXPIRY_BYTES, "big")

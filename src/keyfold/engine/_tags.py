@@ -1,0 +1,74 @@
+"""Tags of tables, and the ARNs that name them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from keyfold.engine._services import Services
+from keyfold.errors import ResourceNotFoundException, ValidationException
+
+MAX_TAGS = 50
+MAX_KEY_CHARACTERS = 128
+MAX_VALUE_CHARACTERS = 256
+
+_TAG_SIGNS = "+-=._:/@"
+
+_ARN = re.compile(r"arn:[^:]*:dynamodb:[^:]*:[^:]*:table/([A-Za-z0-9_.-]{3,255})\Z")
+_INVALID = "One or more parameter values were invalid: "
+
+
+def read_tags(tags: list[dict[str, str]]) -> dict[str, str]:
+    """Return tags by key; raises for a key given twice, or too many."""
+    for tag in tags:
+        _check_tag(tag)
+    by_key = {tag["Key"]: tag["Value"] for tag in tags}
+    if len(by_key) != len(tags):
+        raise ValidationException(f"{_INVALID}Duplicate tag keys are not allowed")
+    check_count(by_key)
+    return by_key
+
+
+def _check_tag(tag: dict[str, str]) -> None:
+    key, value = tag.get("Key"), tag.get("Value")
+    if key is None or not 0 < len(key) <= MAX_KEY_CHARACTERS:
+        raise ValidationException(
+            f"{_INVALID}Tag keys have 1 to {MAX_KEY_CHARACTERS} characters. Received: {key}"
+        )
+    if value is None or len(value) > MAX_VALUE_CHARACTERS:
+        raise ValidationException(
+            f"{_INVALID}Tag values have up to {MAX_VALUE_CHARACTERS} characters. Received: {value}"
+        )
+    for text in (key, value):
+        if not all(
+            character.isalnum() or character.isspace() or character in _TAG_SIGNS
+            for character in text
+        ):
+            raise ValidationException(
+                f"{_INVALID}Tags have letters, numbers, spaces and {_TAG_SIGNS}. Received: {text}"
+            )
+
+
+def check_count(tags: dict[str, str]) -> None:
+    """Raise when a table would have more tags than the service allows."""
+    if len(tags) > MAX_TAGS:
+        raise ValidationException(f"{_INVALID}Too many tags. The limit is {MAX_TAGS}")
+
+
+def table_of_arn(services: Services, request: dict[str, Any]) -> str:
+    """Return the name of the table that `ResourceArn` means."""
+    arn: str | None = request.get("ResourceArn")
+    if not arn:
+        raise ValidationException("Invalid TableArn")
+    if not arn.startswith("arn:"):
+        raise ValidationException(f"ARNs must start with 'arn:': {arn}")
+    match = _ARN.match(arn)
+    if match is None:
+        message = f"Invalid TableArn: Invalid ResourceArn provided as input {arn}"
+        raise ValidationException(message)
+    name = match[1]
+    if services.storage.read(lambda reader: reader.get_record("table", name)) is None:
+        raise ResourceNotFoundException(
+            f"Requested resource not found: ResourcArn: {arn} not found"
+        )
+    return name

@@ -1,0 +1,102 @@
+"""What the two transactional operations share: limits, tokens, cancellations."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from keyfold.engine._services import Services
+from keyfold.engine._tables import Table
+from keyfold.engine.storage import Writer
+from keyfold.errors import (
+    IdempotentParameterMismatchException,
+    TransactionCanceledException,
+    ValidationException,
+)
+
+MAX_BYTES = 4 * 1024 * 1024
+TOKEN_SECONDS = 600
+
+_TOKEN_RECORD = "token"  # noqa: S105 - no password
+_TOKEN_AGE_RECORD = "token-age"  # noqa: S105
+# Each new token clears away a few that are past their time, so they never pile up.
+_CLEARED_AT_ONCE = 4
+
+
+def check_distinct(places: Sequence[tuple[Table, bytes]]) -> None:
+    """Raise when a transaction names one item twice."""
+    if len({(table.name, row_key) for table, row_key in places}) != len(places):
+        raise ValidationException(
+            "Transaction request cannot include multiple operations on one item"
+        )
+
+
+def reject(faults: Sequence[ValidationException | None]) -> TransactionCanceledException:
+    """Return the cancellation for requests that do not fit their tables.
+
+    The service names the first of them only.
+    """
+    reasons: list[dict[str, Any]] = [{"Code": "None"} for _ in faults]
+    for place, fault in enumerate(faults):
+        if fault is not None:
+            reasons[place] = {"Code": "ValidationError", "Message": fault.message}
+            break
+    return cancelled(reasons)
+
+
+def cancelled(reasons: list[dict[str, Any]]) -> TransactionCanceledException:
+    """Return the error for a transaction that was not carried out."""
+    codes = ", ".join(reason["Code"] for reason in reasons)
+    return TransactionCanceledException(
+        f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]",
+        {"CancellationReasons": reasons},
+    )
+
+
+def was_done(writer: Writer, services: Services, token: str, request: dict[str, Any]) -> bool:
+    """Tell whether a transaction with this token was carried out in the last ten minutes.
+
+    Raises IdempotentParameterMismatchException when it was another one.
+    """
+    record = writer.get_record(_TOKEN_RECORD, token)
+    if record is None:
+        return False
+    known = orjson.loads(record)
+    if services.clock() - known["at"] >= TOKEN_SECONDS:
+        return False
+    if known["digest"] != _digest(request):
+        raise IdempotentParameterMismatchException
+    return True
+
+
+def remember(writer: Writer, services: Services, token: str, request: dict[str, Any]) -> None:
+    """Keep a token with what was done for it, in the same commit."""
+    now = services.clock()
+    for name, old_token in writer.list_records(
+        _TOKEN_AGE_RECORD, below=_age(now - TOKEN_SECONDS), limit=_CLEARED_AT_ONCE
+    ):
+        writer.set_record(_TOKEN_RECORD, old_token.decode(), None)
+        writer.set_record(_TOKEN_AGE_RECORD, name, None)
+    body = {"at": now, "digest": _digest(request)}
+    writer.set_record(_TOKEN_RECORD, token, orjson.dumps(body))
+    writer.set_record(_TOKEN_AGE_RECORD, f"{_age(now)}/{token}", token.encode())
+
+
+def _age(moment: float) -> str:
+    return f"{moment:020.6f}"
+
+
+def _digest(request: dict[str, Any]) -> str:
+    items = request["TransactItems"]
+    content = orjson.dumps(items, default=_plain, option=orjson.OPT_SORT_KEYS)
+    return sha256(content).hexdigest()
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bytes | bytearray):
+        return b64encode(value).decode()
+    raise TypeError

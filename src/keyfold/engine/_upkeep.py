@@ -1,0 +1,128 @@
+"""What goes on in the background: backfills, and the deletion of expired items.
+
+One process at a time does it for a file, by a lease that is kept in the file.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+
+import orjson
+
+from keyfold.engine._backfill import fill_batch, pending_backfills
+from keyfold.engine._catalog import Catalog
+from keyfold.engine._expiry import sweep_batch
+from keyfold.engine.storage import RowsChanged, Storage, Writer
+from keyfold.errors import KeyfoldError
+
+LEASE_RECORD = "lease"
+LEASE_SECONDS = 30.0
+
+
+class Upkeep:
+    """Runs the background work of one engine, on a thread that starts when there is some."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        catalog: Catalog,
+        *,
+        clock: Callable[[], float],
+        grace_seconds: float,
+        interval_seconds: float | None,
+        shares_file: bool,
+    ) -> None:
+        self._storage, self._catalog, self._clock = storage, catalog, clock
+        self._grace_seconds = grace_seconds
+        self._interval_seconds = interval_seconds
+        self._shares_file = shares_file
+        self._owner = uuid.uuid4().hex
+        self._wanted = threading.Event()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def wake(self) -> None:
+        """See to it that work there is gets done soon."""
+        if self._interval_seconds is None or self._stopping:
+            return
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="keyfold-upkeep", daemon=True
+                )
+                self._thread.start()
+        self._wanted.set()
+
+    def wake_if_needed(self) -> None:
+        """Start the thread when a file that was just opened has work left in it."""
+        if pending_backfills(self._storage) or self._has_expiry():
+            self.wake()
+
+    def run_once(self) -> int:
+        """Do all the work there is now; return how many items expired."""
+        for name in pending_backfills(self._storage):
+            while not self._stopping and not fill_batch(self._storage, name):
+                pass
+        expired = 0
+        for body in self._catalog.bodies():
+            while not self._stopping:
+                swept = sweep_batch(self._storage, body, self._clock(), self._grace_seconds)
+                expired += swept
+                if not swept:
+                    break
+        return expired
+
+    def stop(self) -> None:
+        """End the thread and wait for it."""
+        self._stopping = True
+        self._wanted.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _has_expiry(self) -> bool:
+        return any("ttl" in body for body in self._catalog.bodies())
+
+    def _run(self) -> None:
+        while True:
+            # Without expiry there is nothing to look for until somebody says so.
+            wait_seconds = None
+            try:
+                if self._hold_lease():
+                    self.run_once()
+                if self._has_expiry() or pending_backfills(self._storage):
+                    wait_seconds = self._interval_seconds
+            except (KeyfoldError, RowsChanged):
+                # A busy or failing file, or a table changed meanwhile: try again later. Callers
+                # meet a failing file themselves.
+                wait_seconds = self._interval_seconds
+            self._wanted.wait(wait_seconds)
+            self._wanted.clear()
+            if self._stopping:
+                return
+
+    def _hold_lease(self) -> bool:
+        """Take the lease, or keep it; return whether it is ours."""
+        if not self._shares_file:
+            return True
+        # Processes agree by the machine's clock, not by an engine's own.
+        now = time.time()
+
+        def is_free(record: bytes | None) -> bool:
+            if record is None:
+                return True
+            owner, until = orjson.loads(record)
+            return owner == self._owner or until < now
+
+        def work(writer: Writer) -> bool:
+            if not is_free(writer.get_record(LEASE_RECORD, "upkeep")):
+                return False
+            lease = [self._owner, now + LEASE_SECONDS]
+            writer.set_record(LEASE_RECORD, "upkeep", orjson.dumps(lease))
+            return True
+
+        known = self._storage.read(lambda reader: reader.get_record(LEASE_RECORD, "upkeep"))
+        return is_free(known) and self._storage.write(work)

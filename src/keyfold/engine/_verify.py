@@ -1,0 +1,88 @@
+"""Checking a whole file: everything that must hold between rows, indexes and books."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+
+from keyfold.engine._backfill import BACKFILL_RECORD
+from keyfold.engine._catalog import TABLE_RECORD
+from keyfold.engine._keys import entry_or_none
+from keyfold.engine._tables import Table, build_table
+from keyfold.engine.storage import Reader, Row, Storage
+from keyfold.errors import ServiceError
+from keyfold.values import Item, normalise_item
+
+_BATCH_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that does not hold: where, and what."""
+
+    subject: str
+    fact: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.fact}"
+
+
+def verify(storage: Storage) -> list[Problem]:
+    """Return every problem of a file; an empty list means that it is whole."""
+    problems = [Problem("file", fact) for fact in storage.check_structure()]
+    for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD)):
+        problems += storage.read(lambda reader: _verify_table(reader, name))  # noqa: B023 - run at once
+    return problems
+
+
+def _verify_table(reader: Reader, name: str) -> list[Problem]:
+    """Check one table, all as of one moment."""
+    record = reader.get_record(TABLE_RECORD, name)
+    if record is None:
+        return []
+    table = build_table(orjson.loads(record))
+    is_filling = reader.get_record(BACKFILL_RECORD, name) is not None
+    problems: list[Problem] = []
+    low = b""
+    while True:
+        batch = reader.read_entries(table.rows, low, limit=_BATCH_ROWS)
+        for row, entries in batch:
+            problems += _verify_row(table, row, entries, is_filling=is_filling)
+        if len(batch) < _BATCH_ROWS:
+            return problems
+        low = batch[-1][0][0] + b"\0"
+
+
+def _verify_row(
+    table: Table, row: Row, entries: tuple[bytes | None, ...], *, is_filling: bool
+) -> list[Problem]:
+    key, value, size = row
+    subject = f"table {table.name}, row {key.hex()}"
+    try:
+        item: Item = orjson.loads(value)
+        normal, actual = normalise_item(item)
+    except (orjson.JSONDecodeError, ServiceError, AttributeError) as error:
+        return [Problem(subject, f"is not a valid item: {error}")]
+    facts: list[str] = []
+    if normal is not item:
+        facts.append("is not in normal form")
+    if actual != size:
+        facts.append(f"has size {size}, and its item {actual}")
+    try:
+        if table.encode_key(item) != key:
+            facts.append("is not where its item's key says")
+    except KeyError:
+        facts.append("lacks a key attribute")
+    for column, encode, entry in zip(table.rows.columns, table.encoders, entries, strict=True):
+        expected = entry_or_none(encode, item)
+        if entry != expected and not (is_filling and entry is None):
+            facts.append(f"has another place in {_describe_column(table, column)} than its item")
+    return [Problem(subject, fact) for fact in facts]
+
+
+def _describe_column(table: Table, column: str) -> str:
+    for index in table.indexes.values():
+        if index.column == column:
+            return f"index {index.name}"
+    return "the order of expiry"

@@ -1,0 +1,287 @@
+"""Changes of single items, alone or as parts of a batch or a transaction.
+
+A `Write` says what is to happen to one item. `settle` reads the item, checks the
+condition and works out the new image, without changing anything. `store` carries it out.
+Every change of an item passes `store`, or `put_unseen` where nobody needs to know what
+was there before: what follows changes is told there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from keyfold.engine._capacity import TableUse
+from keyfold.engine._keys import (
+    KeySchema,
+    entry_or_none,
+    explain_item_key,
+    explain_key,
+    partition_span,
+)
+from keyfold.engine._responses import Rendering
+from keyfold.engine._tables import Index, Table
+from keyfold.engine.expressions import UpdatePlan
+from keyfold.engine.storage import Reader, RowsChanged, Storage, Writer
+from keyfold.errors import ConditionalCheckFailedException, ValidationException
+from keyfold.values import Item, item_size_bytes
+
+MAX_ITEM_BYTES = 409_600
+GIB = 1 << 30
+
+_ITEM_TOO_LARGE = "Item size has exceeded the maximum allowed size"
+_UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Write a whole item."""
+
+    item: Item
+    value: bytes
+    size: int
+    entries: tuple[bytes | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Change an item, or make one that has only its key and then change it."""
+
+    key: Item
+    plan: UpdatePlan | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove an item: a caller's wish, or its time has come."""
+
+    by_expiry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Change nothing; the condition alone matters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What is to happen to one item, and under which condition."""
+
+    table: Table
+    row_key: bytes
+    change: Put | Update | Delete | Check
+    holds: Callable[[Item], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One item before and after a write."""
+
+    write: Write
+    old: Item | None
+    old_size: int
+    new: Item | None
+    new_value: bytes
+    new_size: int
+    new_entries: tuple[bytes | None, ...]
+
+    def count(self, use: TableUse, factor: int = 1) -> None:
+        """Add the capacity of this change; transactions cost twice."""
+        largest = max(self.old_size, self.new_size)
+        use.add_change(self.old, self.new, largest, factor)
+
+
+class ConditionFailed(Exception):
+    """A condition did not hold; `item` is what is there instead."""
+
+    def __init__(self, item: Item | None) -> None:
+        super().__init__(item)
+        self.item = item
+
+
+def check_item_size(size_bytes: int) -> None:
+    """Raise for an item to be put that is over 400 KB."""
+    if size_bytes > MAX_ITEM_BYTES:
+        raise ValidationException(_ITEM_TOO_LARGE)
+
+
+def make_put(
+    table: Table,
+    item: Item,
+    size: int,
+    explain: Callable[[KeySchema, Item], ValidationException] = explain_item_key,
+) -> tuple[bytes, Put]:
+    """Check a normalised item against its table; return its row key and the change."""
+    try:
+        row_key = table.encode_key(item)
+    except KeyError:
+        raise explain(table.key, item) from None
+    entries = tuple([encode(item) for encode in table.encoders])
+    return row_key, Put(item, orjson.dumps(item), size, entries)
+
+
+def encode_key_of(table: Table, key: Item) -> bytes:
+    """Return the row key for a normalised `Key` parameter."""
+    if len(key) == len(table.key_names):
+        try:
+            return table.encode_key(key)
+        except KeyError:
+            pass
+    raise explain_key(table.key, key)
+
+
+def settle(reader: Reader, write: Write, *, needs_old: bool = True) -> Outcome:
+    """Work out what a write does to its item; raises ConditionFailed or ValidationException.
+
+    Without `needs_old` the old image of an unconditional put is not read, and not reported.
+    """
+    table, change = write.table, write.change
+    if not needs_old and write.holds is None and isinstance(change, Put):
+        return Outcome(write, None, 0, change.item, change.value, change.size, change.entries)
+    row = reader.get(table.rows, write.row_key)
+    old: Item | None = None if row is None else orjson.loads(row[1])
+    old_size = 0 if row is None else row[2]
+    if write.holds is not None and not write.holds(old or {}):
+        raise ConditionFailed(old)
+    match change:
+        case Put(item, value, size, entries):
+            return Outcome(write, old, old_size, item, value, size, entries)
+        case Update():
+            return _settle_update(write, change, old, old_size)
+        case Delete():
+            return Outcome(write, old, old_size, None, b"", 0, ())
+        case Check():
+            return Outcome(write, old, old_size, old, b"", old_size, ())
+
+
+def _settle_update(write: Write, change: Update, old: Item | None, old_size: int) -> Outcome:
+    plan = change.plan
+    if old is None and plan is not None and plan.only_removes:
+        # Taking something away from an item that is not there does not make it.
+        return Outcome(write, None, 0, None, b"", 0, ())
+    base = change.key if old is None else old
+    new = base if plan is None else plan.apply(base)
+    size = item_size_bytes(new)
+    if size > MAX_ITEM_BYTES:
+        raise ValidationException(_UPDATE_TOO_LARGE)
+    entries = _updated_entries(write.table, old, new)
+    return Outcome(write, old, old_size, new, orjson.dumps(new), size, entries)
+
+
+def _updated_entries(table: Table, old: Item | None, new: Item) -> tuple[bytes | None, ...]:
+    try:
+        return table.entries(new)
+    except ValidationException:
+        if old is None:
+            raise
+    # An item from before an index was added may have a value there that the index refuses. It
+    # stays out of the index, and may be updated, as long as that value is left as it is.
+    refusing = [index for index in table.indexes.values() if _refuses(index, new)]
+    for index in refusing:
+        if any(old.get(name) != new.get(name) for name in index.key.names):
+            index.encode(new)
+    return tuple([entry_or_none(encode, new) for encode in table.encoders])
+
+
+def _refuses(index: Index, item: Item) -> bool:
+    try:
+        index.encode(item)
+    except ValidationException:
+        return True
+    return False
+
+
+def store(writer: Writer, outcome: Outcome) -> None:
+    """Carry out what `settle` worked out."""
+    write = outcome.write
+    match write.change:
+        case Put() | Update():
+            if outcome.new is not None:
+                writer.put(
+                    write.table.rows,
+                    write.row_key,
+                    outcome.new_value,
+                    outcome.new_size,
+                    outcome.new_entries,
+                )
+        case Delete():
+            if outcome.old is not None:
+                writer.delete(write.table.rows, write.row_key)
+        case Check():
+            pass
+
+
+def put_unseen(storage: Storage, table: Table, row_key: bytes, put: Put) -> None:
+    """Write an item without reading what is there: the quick way, where nobody asks for it."""
+    storage.put(table.rows, row_key, put.value, put.size, put.entries)
+
+
+def perform(storage: Storage, write: Write) -> Outcome:
+    """Carry out one write by itself; raises ConditionFailed when its condition does not hold."""
+
+    def work(writer: Writer) -> Outcome:
+        outcome = settle(writer, write)
+        store(writer, outcome)
+        return outcome
+
+    return storage.write(work)
+
+
+def perform_for(
+    storage: Storage, write: Write, request: dict[str, Any], rendering: Rendering
+) -> Outcome:
+    """Carry out the write of a request of its own, with the error that its caller expects."""
+    try:
+        return perform(storage, write)
+    except ConditionFailed as failure:
+        fields: dict[str, Any] = {}
+        wants_item = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+        if wants_item and failure.item is not None:
+            fields["Item"] = rendering.item(failure.item)
+        raise ConditionalCheckFailedException("The conditional request failed", fields) from None
+
+
+def report_collections(
+    storage: Storage,
+    request: dict[str, Any],
+    outcomes: list[Outcome],
+    rendering: Rendering,
+    response: dict[str, Any],
+    *,
+    by_table: bool = False,
+) -> None:
+    """Add the sizes of the item collections that were changed, if they are asked for.
+
+    Only tables with local indexes have item collections in this sense.
+    """
+    if request.get("ReturnItemCollectionMetrics") != "SIZE":
+        return
+    metrics: dict[str, list[dict[str, Any]]] = {}
+    for outcome in outcomes:
+        table, changed = outcome.write.table, outcome.new or outcome.old
+        if not table.has_local_indexes or changed is None:
+            continue
+        partition = table.key.partition[0].name
+        low, high = partition_span(table.key, changed)
+        try:
+            size = storage.read(lambda reader: reader.sum_sizes(table.rows, low, high))  # noqa: B023 - run at once
+        except RowsChanged:
+            # The write is done and must not be tried again for the sake of an estimate.
+            size = 0
+        whole = float(size // GIB)
+        collection = {
+            "ItemCollectionKey": rendering.item({partition: changed[partition]}),
+            "SizeEstimateRangeGB": [whole, whole + 1.0],
+        }
+        listed = metrics.setdefault(table.name, [])
+        if collection not in listed:
+            listed.append(collection)
+    if not metrics:
+        return
+    if by_table:
+        response["ItemCollectionMetrics"] = metrics
+    else:
+        ((response["ItemCollectionMetrics"],),) = metrics.values()

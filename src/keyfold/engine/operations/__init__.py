@@ -1,0 +1,7 @@
+"""Every operation, each in a file of its own."""
+
+from __future__ import annotations
+
+from keyfold.engine.operations._registry import OPERATIONS, Operation
+
+__all__ = ["OPERATIONS", "Operation"]

@@ -1,0 +1,58 @@
+"""Operations by the names that clients use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.operations.batch_get_item import batch_get_item
+from keyfold.engine.operations.batch_write_item import batch_write_item
+from keyfold.engine.operations.create_table import create_table
+from keyfold.engine.operations.delete_item import delete_item
+from keyfold.engine.operations.delete_table import delete_table
+from keyfold.engine.operations.describe_endpoints import describe_endpoints
+from keyfold.engine.operations.describe_limits import describe_limits
+from keyfold.engine.operations.describe_table import describe_table
+from keyfold.engine.operations.describe_time_to_live import describe_time_to_live
+from keyfold.engine.operations.get_item import get_item
+from keyfold.engine.operations.list_tables import list_tables
+from keyfold.engine.operations.list_tags_of_resource import list_tags_of_resource
+from keyfold.engine.operations.put_item import put_item
+from keyfold.engine.operations.query import query
+from keyfold.engine.operations.scan import scan
+from keyfold.engine.operations.tag_resource import tag_resource
+from keyfold.engine.operations.transact_get_items import transact_get_items
+from keyfold.engine.operations.transact_write_items import transact_write_items
+from keyfold.engine.operations.untag_resource import untag_resource
+from keyfold.engine.operations.update_item import update_item
+from keyfold.engine.operations.update_table import update_table
+from keyfold.engine.operations.update_time_to_live import update_time_to_live
+
+Operation = Callable[[Services, dict[str, Any], Rendering], dict[str, Any]]
+
+OPERATIONS: dict[str, Operation] = {
+    "BatchGetItem": batch_get_item,
+    "BatchWriteItem": batch_write_item,
+    "CreateTable": create_table,
+    "DeleteItem": delete_item,
+    "DeleteTable": delete_table,
+    "DescribeEndpoints": describe_endpoints,
+    "DescribeLimits": describe_limits,
+    "DescribeTable": describe_table,
+    "DescribeTimeToLive": describe_time_to_live,
+    "GetItem": get_item,
+    "ListTables": list_tables,
+    "ListTagsOfResource": list_tags_of_resource,
+    "PutItem": put_item,
+    "Query": query,
+    "Scan": scan,
+    "TagResource": tag_resource,
+    "TransactGetItems": transact_get_items,
+    "TransactWriteItems": transact_write_items,
+    "UntagResource": untag_resource,
+    "UpdateItem": update_item,
+    "UpdateTable": update_table,
+    "UpdateTimeToLive": update_time_to_live,
+}

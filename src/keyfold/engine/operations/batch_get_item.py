@@ -1,0 +1,81 @@
+"""BatchGetItem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._parameters import check_expression_use, read_projection
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tables import Table
+from keyfold.engine._writes import encode_key_of
+from keyfold.engine.expressions import Projection
+from keyfold.errors import ValidationException
+from keyfold.values import Item, normalise_item
+
+MAX_KEYS = 100
+MAX_BYTES = 16 * 1024 * 1024
+
+
+def batch_get_item(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
+    """Return items of several tables by their keys; what passes 16 MB is left for later."""
+    wanted: dict[str, dict[str, Any]] = request["RequestItems"]
+    prepared = {name: _prepare(each) for name, each in wanted.items()}
+    if sum(len(keys) for keys, _ in prepared.values()) > MAX_KEYS:
+        raise ValidationException("Too many items requested for the BatchGetItem call")
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    places = {name: _places(services, name, keys) for name, (keys, _) in prepared.items()}
+    responses: dict[str, Any] = {}
+    unprocessed: dict[str, Any] = {}
+    total = 0
+    for name, each in wanted.items():
+        table, row_keys = places[name]
+        projection = prepared[name][1]
+        is_consistent = bool(each.get("ConsistentRead"))
+        found: list[bytes] = []
+        for key, row_key in zip(each["Keys"], row_keys, strict=True):
+            if total > MAX_BYTES:
+                rest = unprocessed.setdefault(name, {**each, "Keys": []})
+                rest["Keys"].append(key)
+                continue
+            row = services.storage.get(table.rows, row_key)
+            size = 0 if row is None else row[2]
+            if row is not None and total + size > MAX_BYTES:
+                total = MAX_BYTES + 1
+                rest = unprocessed.setdefault(name, {**each, "Keys": []})
+                rest["Keys"].append(key)
+                continue
+            total += size
+            if row is not None:
+                found.append(row[1])
+            if meter.is_on:
+                meter.use_of(table).units += read_units(size, is_consistent=is_consistent)
+        responses[table.name] = _render(found, projection, rendering)
+    response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
+    meter.report_all(response)
+    return response
+
+
+def _prepare(request: dict[str, Any]) -> tuple[list[Item], Projection | None]:
+    check_expression_use("BatchGetItem", request)
+    keys = [normalise_item(key)[0] for key in request["Keys"]]
+    return keys, read_projection(request)
+
+
+def _places(services: Services, name: str, keys: list[Item]) -> tuple[Table, list[bytes]]:
+    table = services.catalog.find(name)
+    row_keys = [encode_key_of(table, key) for key in keys]
+    if len(set(row_keys)) != len(row_keys):
+        raise ValidationException("Provided list of item keys contains duplicates")
+    return table, row_keys
+
+
+def _render(values: list[bytes], projection: Projection | None, rendering: Rendering) -> Any:
+    if projection is None:
+        return rendering.stored_list(values)
+    return rendering.items([projection.apply(orjson.loads(value)) for value in values])

@@ -1,0 +1,87 @@
+"""BatchWriteItem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._capacity import Meter
+from keyfold.engine._keys import explain_batch_key
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._writes import (
+    Delete,
+    Outcome,
+    Write,
+    check_item_size,
+    encode_key_of,
+    make_put,
+    report_collections,
+    settle,
+    store,
+)
+from keyfold.engine.storage import Writer
+from keyfold.errors import ValidationException
+from keyfold.values import Item, item_size_bytes, normalise_item
+
+MAX_WRITES = 25
+MAX_BYTES = 16 * 1024 * 1024
+
+_ONE_OF = (
+    "Supplied AttributeValue has more than one datatypes set, "
+    "must contain exactly one of the supported datatypes"
+)
+
+
+def batch_write_item(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
+    """Put and delete items of several tables; each by itself, in any order."""
+    wanted: dict[str, list[dict[str, Any]]] = request["RequestItems"]
+    prepared = [(name, *_prepare(each)) for name, writes in wanted.items() for each in writes]
+    if len(prepared) > MAX_WRITES:
+        raise ValidationException("Too many items requested for the BatchWriteItem call")
+    total = sum(size for _, kind, _, size in prepared if kind == "PutRequest")
+    if total > MAX_BYTES:
+        raise ValidationException("Item size has exceeded the maximum allowed size")
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    writes = [_make_write(services, name, kind, item, size) for name, kind, item, size in prepared]
+    places = {(write.table.name, write.row_key) for write in writes}
+    if len(places) != len(writes):
+        raise ValidationException("Provided list of item keys contains duplicates")
+    needs_old = meter.is_on or request.get("ReturnItemCollectionMetrics") == "SIZE"
+
+    def work(writer: Writer) -> list[Outcome]:
+        outcomes = [settle(writer, write, needs_old=needs_old) for write in writes]
+        for outcome in outcomes:
+            store(writer, outcome)
+        return outcomes
+
+    outcomes = services.storage.write(work)
+    response: dict[str, Any] = {"UnprocessedItems": {}}
+    if meter.is_on:
+        for outcome in outcomes:
+            outcome.count(meter.use_of(outcome.write.table))
+        meter.report_all(response)
+    report_collections(services.storage, request, outcomes, rendering, response, by_table=True)
+    return response
+
+
+def _prepare(request: dict[str, Any]) -> tuple[str, Item, int]:
+    put, delete = request.get("PutRequest"), request.get("DeleteRequest")
+    if (put is None) is (delete is None):
+        raise ValidationException(_ONE_OF)
+    if put is not None:
+        item, size = normalise_item(put["Item"])
+        check_item_size(size)
+        return "PutRequest", item, size
+    assert delete is not None  # one of the two is given
+    key, _ = normalise_item(delete["Key"])
+    return "DeleteRequest", key, item_size_bytes(key)
+
+
+def _make_write(services: Services, name: str, kind: str, item: Item, size: int) -> Write:
+    table = services.catalog.find(name)
+    if kind == "DeleteRequest":
+        return Write(table, encode_key_of(table, item), Delete())
+    row_key, put = make_put(table, item, size, explain_batch_key)
+    return Write(table, row_key, put)

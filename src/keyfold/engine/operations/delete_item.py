@@ -1,0 +1,41 @@
+"""DeleteItem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._capacity import Meter
+from keyfold.engine._parameters import check_expression_use, check_old_or_none, read_condition
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._writes import (
+    Delete,
+    Write,
+    encode_key_of,
+    perform_for,
+    report_collections,
+)
+from keyfold.values import normalise_item
+
+
+def delete_item(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
+    """Remove an item; one that is not there is no fault, unless a condition says so."""
+    check_expression_use("DeleteItem", request)
+    key, _ = normalise_item(request["Key"])
+    check_old_or_none(request)
+    condition = read_condition(request)
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    table = services.catalog.find(request["TableName"])
+    row_key = encode_key_of(table, key)
+    write = Write(table, row_key, Delete(), None if condition is None else condition.holds)
+    outcome = perform_for(services.storage, write, request, rendering)
+    response: dict[str, Any] = {}
+    if request.get("ReturnValues") == "ALL_OLD" and outcome.old is not None:
+        response["Attributes"] = rendering.item(outcome.old)
+    if meter.is_on:
+        outcome.count(meter.use_of(table))
+        meter.report(response)
+    report_collections(services.storage, request, [outcome], rendering, response)
+    return response

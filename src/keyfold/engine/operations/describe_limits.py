@@ -1,0 +1,22 @@
+"""DescribeLimits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+
+
+def describe_limits(
+    services: Services,  # noqa: ARG001 - one signature for all operations
+    request: dict[str, Any],  # noqa: ARG001
+    rendering: Rendering,  # noqa: ARG001
+) -> dict[str, Any]:
+    """Return the quotas that a new account has."""
+    return {
+        "AccountMaxReadCapacityUnits": 80_000,
+        "AccountMaxWriteCapacityUnits": 80_000,
+        "TableMaxReadCapacityUnits": 40_000,
+        "TableMaxWriteCapacityUnits": 40_000,
+    }

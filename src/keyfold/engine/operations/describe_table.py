@@ -1,0 +1,23 @@
+"""DescribeTable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine import _descriptions
+from keyfold.engine._catalog import require_body
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import table_name
+
+
+def describe_table(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return what a table is and how much it holds."""
+    name = table_name(request)
+    body = services.storage.read(lambda reader: require_body(reader, name))
+    counts = services.census.count(body)
+    return {"Table": _descriptions.describe_table(services, body, counts)}

@@ -1,0 +1,29 @@
+"""DescribeTimeToLive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._catalog import require_body
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import table_name
+
+
+def describe_time_to_live(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return whether items of a table expire, and by which attribute."""
+    name = table_name(request)
+    body = services.storage.read(lambda reader: require_body(reader, name))
+    ttl = body.get("ttl")
+    if ttl is None:
+        return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
+    return {
+        "TimeToLiveDescription": {
+            "TimeToLiveStatus": "ENABLED",
+            "AttributeName": ttl["attribute"],
+        }
+    }

@@ -1,0 +1,46 @@
+"""GetItem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._parameters import check_expression_use, read_projection
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._writes import encode_key_of
+from keyfold.values import normalise_item
+
+# The table and the key.
+REQUIRED = 2
+
+
+def get_item(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+    """Return one item by its key, whole or in part."""
+    if len(request) == REQUIRED:
+        # Nothing else is given, so there is nothing more to look at.
+        key, _ = normalise_item(request["Key"])
+        table = services.catalog.find(request["TableName"])
+        row = services.storage.get(table.rows, encode_key_of(table, key))
+        return {} if row is None else {"Item": rendering.stored(row[1])}
+    check_expression_use("GetItem", request)
+    key, _ = normalise_item(request["Key"])
+    projection = read_projection(request)
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    table = services.catalog.find(request["TableName"])
+    row = services.storage.get(table.rows, encode_key_of(table, key))
+    response: dict[str, Any] = {}
+    if row is not None:
+        response["Item"] = (
+            rendering.stored(row[1])
+            if projection is None
+            else rendering.item(projection.apply(orjson.loads(row[1])))
+        )
+    if meter.is_on:
+        size = 0 if row is None else row[2]
+        is_consistent = bool(request.get("ConsistentRead"))
+        meter.use_of(table).units = read_units(size, is_consistent=is_consistent)
+        meter.report(response)
+    return response

@@ -1,0 +1,28 @@
+"""ListTables."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+
+PAGE_TABLES = 100
+
+
+def list_tables(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return the names of tables in order, a page at a time."""
+    names = services.catalog.names()
+    start = request.get("ExclusiveStartTableName")
+    first = 0 if start is None else bisect_right(names, start)
+    limit = request.get("Limit") or PAGE_TABLES
+    page = names[first : first + limit]
+    response: dict[str, Any] = {"TableNames": page}
+    if first + limit < len(names):
+        response["LastEvaluatedTableName"] = page[-1]
+    return response

@@ -1,0 +1,78 @@
+"""Query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._capacity import Meter
+from keyfold.engine._parameters import check_read_filter, read_query
+from keyfold.engine._reads import PageQuery, read_page
+from keyfold.engine._responses import Rendering
+from keyfold.engine._selection import (
+    check_select,
+    find_index,
+    normalise_start_key,
+    read_start_key,
+    resolve_selection,
+)
+from keyfold.engine._services import Services
+from keyfold.engine._spans import condition_span, partition_of, resume_span
+from keyfold.engine._tables import Index, Table
+from keyfold.engine.storage import Span
+from keyfold.errors import ValidationException
+from keyfold.values import Item
+
+
+def query(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+    """Return a page of the items of one partition, in order of their sort keys."""
+    check_select(request)
+    key_condition, parameters = read_query(request)
+    start = normalise_start_key(request)
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    table = services.catalog.find(request["TableName"])
+    index = find_index(table, request)
+    schema = table.key if index is None else index.key
+    condition = key_condition.resolve(schema.partition, schema.sort)
+    check_read_filter(parameters, schema)
+    selection = resolve_selection(request, index, parameters.projection, parameters.filter)
+    low, high = condition_span(condition, schema)
+    reverse = request.get("ScanIndexForward") is False
+    column = None if index is None else index.column
+    span = Span(low, high, reverse, column)
+    if start is not None:
+        span = _resumed(table, index, span, start)
+    page = PageQuery(
+        table=table,
+        index=index,
+        span=span,
+        limit=request.get("Limit"),
+        is_consistent=bool(request.get("ConsistentRead")),
+        wants_items=selection.wants_items,
+        holds=None if parameters.filter is None else parameters.filter.holds,
+        project=selection.project,
+        fetches=selection.fetches,
+    )
+    return read_page(services.storage, page, meter, rendering)
+
+
+def _resumed(table: Table, index: Index | None, span: Span, start: Item) -> Span:
+    if index is None and not table.key.sort:
+        raise ValidationException("The query can return at most one row and cannot be restarted")
+    place = read_start_key(table, index, start)
+    position = place.row_key if place.entry is None else place.entry
+    if not span.low <= position < span.high:
+        if not position.startswith(partition_of(span.low)):
+            raise ValidationException(
+                "The provided starting key is outside query boundaries based on provided conditions"
+            )
+        raise ValidationException(
+            "The provided starting key does not match the range key predicate"
+        )
+    return resume_span(
+        span.low,
+        span.high,
+        reverse=span.reverse,
+        column=span.column,
+        entry=place.entry,
+        row_key=place.row_key,
+    )

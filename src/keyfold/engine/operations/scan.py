@@ -1,0 +1,82 @@
+"""Scan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._capacity import Meter
+from keyfold.engine._keys import END
+from keyfold.engine._parameters import read_scan
+from keyfold.engine._reads import PageQuery, read_page
+from keyfold.engine._responses import Rendering
+from keyfold.engine._selection import (
+    check_select,
+    find_index,
+    normalise_start_key,
+    read_start_key,
+    resolve_selection,
+)
+from keyfold.engine._services import Services
+from keyfold.engine._spans import resume_span, segment_span
+from keyfold.engine.storage import Span
+from keyfold.errors import ValidationException
+
+
+def scan(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+    """Return a page of all the items of a table or an index, in order of their hashes."""
+    check_select(request)
+    low, high = _read_segment(request)
+    parameters = read_scan(request)
+    start = normalise_start_key(request)
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    table = services.catalog.find(request["TableName"])
+    index = find_index(table, request)
+    selection = resolve_selection(request, index, parameters.projection, parameters.filter)
+    column = None if index is None else index.column
+    span = Span(low, high, column=column)
+    if start is not None:
+        place = read_start_key(table, index, start)
+        position = place.row_key if place.entry is None else place.entry
+        if not low <= position < high:
+            raise ValidationException(
+                "The provided starting key is invalid: Invalid ExclusiveStartKey. "
+                "Please use ExclusiveStartKey with correct Segment. "
+                f"TotalSegments: {request['TotalSegments']} Segment: {request['Segment']}"
+            )
+        span = resume_span(
+            low, high, reverse=False, column=column, entry=place.entry, row_key=place.row_key
+        )
+    page = PageQuery(
+        table=table,
+        index=index,
+        span=span,
+        limit=request.get("Limit"),
+        is_consistent=bool(request.get("ConsistentRead")),
+        wants_items=selection.wants_items,
+        holds=None if parameters.filter is None else parameters.filter.holds,
+        project=selection.project,
+        fetches=selection.fetches,
+    )
+    return read_page(services.storage, page, meter, rendering)
+
+
+def _read_segment(request: dict[str, Any]) -> tuple[bytes, bytes]:
+    segment, total = request.get("Segment"), request.get("TotalSegments")
+    if segment is None and total is None:
+        return b"", END
+    if total is None:
+        raise ValidationException(
+            "The TotalSegments parameter is required but was not present in the request "
+            "when Segment parameter is present"
+        )
+    if segment is None:
+        raise ValidationException(
+            "The Segment parameter is required but was not present in the request "
+            "when parameter TotalSegments is present"
+        )
+    if segment >= total:
+        raise ValidationException(
+            "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
+            f"Segment: {segment} is not less than TotalSegments: {total}"
+        )
+    return segment_span(segment, total)

@@ -1,0 +1,33 @@
+"""TagResource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._catalog import require_body, write_body
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tags import check_count, read_tags, table_of_arn
+from keyfold.engine.storage import Writer
+from keyfold.errors import ValidationException
+
+
+def tag_resource(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Add tags to a table, in place of those with the same keys."""
+    if not request.get("Tags"):
+        raise ValidationException("Atleast one Tag needs to be provided as Input.")
+    name = table_of_arn(services, request)
+    tags = read_tags(request["Tags"])
+
+    def work(writer: Writer) -> None:
+        body = require_body(writer, name)
+        body["tags"].update(tags)
+        check_count(body["tags"])
+        write_body(writer, body)
+
+    services.storage.write(work)
+    return {}

@@ -1,0 +1,70 @@
+"""TransactGetItems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._parameters import check_expression_use, read_projection
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tables import Table
+from keyfold.engine._transactions import MAX_BYTES, check_distinct, reject
+from keyfold.engine._writes import encode_key_of
+from keyfold.engine.expressions import Projection
+from keyfold.engine.storage import Reader, Row
+from keyfold.errors import ValidationException
+from keyfold.values import Item, normalise_item
+
+
+def transact_get_items(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
+    """Return several items as of one moment."""
+    gets = [each["Get"] for each in request["TransactItems"]]
+    prepared = [(get["TableName"], *_prepare(get)) for get in gets]
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    tables = [services.catalog.find(name) for name, _, _ in prepared]
+    faults: list[ValidationException | None] = []
+    places: list[tuple[Table, bytes]] = []
+    for table, (_, key, _) in zip(tables, prepared, strict=True):
+        try:
+            places.append((table, encode_key_of(table, key)))
+            faults.append(None)
+        except ValidationException as fault:
+            faults.append(fault)
+    if any(faults):
+        raise reject(faults)
+    check_distinct(places)
+
+    def work(reader: Reader) -> list[Row | None]:
+        return [reader.get(table.rows, row_key) for table, row_key in places]
+
+    rows = services.storage.read(work)
+    if sum(row[2] for row in rows if row is not None) > MAX_BYTES:
+        raise ValidationException(
+            "Aggregated size of all items in the transaction has exceeded the size limit"
+        )
+    responses: list[dict[str, Any]] = []
+    for (table, _), (_, _, projection), row in zip(places, prepared, rows, strict=True):
+        size = 0 if row is None else row[2]
+        if meter.is_on:
+            meter.use_of(table).units += 2 * read_units(size, is_consistent=True)
+        responses.append({} if row is None else {"Item": _render(row, projection, rendering)})
+    response: dict[str, Any] = {"Responses": responses}
+    meter.report_all(response, "Read")
+    return response
+
+
+def _prepare(get: dict[str, Any]) -> tuple[Item, Projection | None]:
+    check_expression_use("GetItem", get)
+    key, _ = normalise_item(get["Key"])
+    return key, read_projection(get)
+
+
+def _render(row: Row, projection: Projection | None, rendering: Rendering) -> Any:
+    if projection is None:
+        return rendering.stored(row[1])
+    return rendering.item(projection.apply(orjson.loads(row[1])))

@@ -1,0 +1,205 @@
+"""TransactWriteItems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from keyfold.engine._capacity import Meter
+from keyfold.engine._parameters import (
+    check_expression_use,
+    check_key_untouched,
+    read_condition,
+    read_update_expressions,
+)
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tables import Table
+from keyfold.engine._transactions import (
+    MAX_BYTES,
+    cancelled,
+    check_distinct,
+    reject,
+    remember,
+    was_done,
+)
+from keyfold.engine._writes import (
+    Check,
+    ConditionFailed,
+    Delete,
+    Outcome,
+    Update,
+    Write,
+    check_item_size,
+    encode_key_of,
+    make_put,
+    report_collections,
+    settle,
+    store,
+)
+from keyfold.engine.expressions import UpdatePlan
+from keyfold.engine.storage import Writer
+from keyfold.errors import ValidationException
+from keyfold.values import Item, normalise_item, normalise_value
+
+# Members take the same expressions as the operations of their own.
+_EXPRESSION_USE = {
+    "ConditionCheck": "ConditionCheck",
+    "Put": "PutItem",
+    "Delete": "DeleteItem",
+    "Update": "UpdateItem",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Action:
+    """One member of the transaction, checked as far as that goes without its table."""
+
+    kind: str
+    table_name: str
+    # The item of a put, the key of everything else.
+    item: Item
+    size: int
+    # What it counts towards the size of the transaction.
+    payload_bytes: int
+    plan: UpdatePlan | None
+    holds: Callable[[Item], bool] | None
+    wants_item: bool
+
+
+def transact_write_items(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
+    """Carry out up to a hundred writes, all of them or none."""
+    actions = [_read_action(each) for each in request["TransactItems"]]
+    _check_payload(actions)
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    writes = _make_writes(services, actions)
+    token = request.get("ClientRequestToken")
+
+    def work(writer: Writer) -> list[Outcome] | None:
+        if token is not None and was_done(writer, services, token, request):
+            return None
+        outcomes = _settle_all(writer, actions, writes, rendering)
+        for outcome in outcomes:
+            store(writer, outcome)
+        if token is not None:
+            remember(writer, services, token, request)
+        return outcomes
+
+    outcomes = services.storage.write(work)
+    response: dict[str, Any] = {}
+    if outcomes is None:
+        # The service charges for looking, not for writing again.
+        for write in writes:
+            if meter.is_on:
+                meter.use_of(write.table).units += 2.0
+        meter.report_all(response, "Read")
+        return response
+    if meter.is_on:
+        for outcome in outcomes:
+            outcome.count(meter.use_of(outcome.write.table), factor=2)
+        meter.report_all(response, "Write")
+    report_collections(services.storage, request, outcomes, rendering, response, by_table=True)
+    return response
+
+
+def _check_payload(actions: list[_Action]) -> None:
+    total = 0
+    for action in actions:
+        total += action.payload_bytes
+        if total > MAX_BYTES:
+            raise ValidationException(
+                f"Transaction payload size cannot exceed 4MB. Payload Size: {total}"
+            )
+
+
+def _read_action(member: dict[str, Any]) -> _Action:
+    given = [kind for kind in _EXPRESSION_USE if member.get(kind) is not None]
+    if len(given) != 1:
+        raise ValidationException(
+            "TransactItems can only contain one of Check, Put, Update or Delete"
+        )
+    kind = given[0]
+    body: dict[str, Any] = member[kind]
+    plan = None
+    item, size = normalise_item(body["Item"] if kind == "Put" else body["Key"])
+    if kind == "Put":
+        check_item_size(size)
+    check_expression_use(_EXPRESSION_USE[kind], body)
+    if kind == "Update":
+        plan, condition = read_update_expressions(body)
+    else:
+        condition = read_condition(body)
+    values: dict[str, Any] = body.get("ExpressionAttributeValues") or {}
+    return _Action(
+        kind=kind,
+        table_name=body["TableName"],
+        item=item,
+        size=size,
+        payload_bytes=size + sum(normalise_value(value)[1] for value in values.values()),
+        plan=plan,
+        holds=None if condition is None else condition.holds,
+        wants_item=body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD",
+    )
+
+
+def _make_writes(services: Services, actions: list[_Action]) -> list[Write]:
+    tables = [services.catalog.find(action.table_name) for action in actions]
+    writes: list[Write] = []
+    faults: list[ValidationException | None] = []
+    for table, action in zip(tables, actions, strict=True):
+        try:
+            writes.append(_make_write(table, action))
+            faults.append(None)
+        except ValidationException as fault:
+            if "cannot contain an empty" in fault.message and "Key:" in fault.message:
+                # The one fault of a key that the service reports by itself.
+                raise
+            faults.append(fault)
+    if any(faults):
+        raise reject(faults)
+    check_distinct([(write.table, write.row_key) for write in writes])
+    return writes
+
+
+def _make_write(table: Table, action: _Action) -> Write:
+    match action.kind:
+        case "Put":
+            row_key, put = make_put(table, action.item, action.size)
+            return Write(table, row_key, put, action.holds)
+        case "Update":
+            row_key = encode_key_of(table, action.item)
+            if action.plan is not None:
+                check_key_untouched(action.plan, table)
+            return Write(table, row_key, Update(action.item, action.plan), action.holds)
+        case "Delete":
+            return Write(table, encode_key_of(table, action.item), Delete(), action.holds)
+        case _:
+            return Write(table, encode_key_of(table, action.item), Check(), action.holds)
+
+
+def _settle_all(
+    writer: Writer, actions: list[_Action], writes: list[Write], rendering: Rendering
+) -> list[Outcome]:
+    """Settle every write, or raise with the reason for each that cannot be."""
+    outcomes: list[Outcome] = []
+    reasons: list[dict[str, Any]] = []
+    for action, write in zip(actions, writes, strict=True):
+        try:
+            outcomes.append(settle(writer, write))
+            reasons.append({"Code": "None"})
+        except ConditionFailed as failure:
+            reason: dict[str, Any] = {
+                "Code": "ConditionalCheckFailed",
+                "Message": "The conditional request failed",
+            }
+            if action.wants_item and failure.item is not None:
+                reason["Item"] = rendering.item(failure.item)
+            reasons.append(reason)
+        except ValidationException as fault:
+            reasons.append({"Code": "ValidationError", "Message": fault.message})
+    if len(outcomes) != len(writes):
+        raise cancelled(reasons)
+    return outcomes

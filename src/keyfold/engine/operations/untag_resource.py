@@ -1,0 +1,33 @@
+"""UntagResource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._catalog import require_body, write_body
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tags import table_of_arn
+from keyfold.engine.storage import Writer
+from keyfold.errors import ValidationException
+
+
+def untag_resource(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Remove tags from a table; keys that it does not have are no fault."""
+    keys: list[str] = request.get("TagKeys") or []
+    if not keys:
+        raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
+    name = table_of_arn(services, request)
+
+    def work(writer: Writer) -> None:
+        body = require_body(writer, name)
+        for key in keys:
+            body["tags"].pop(key, None)
+        write_body(writer, body)
+
+    services.storage.write(work)
+    return {}

@@ -1,0 +1,61 @@
+"""UpdateItem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._capacity import Meter
+from keyfold.engine._parameters import check_key_untouched, read_update
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._writes import (
+    Outcome,
+    Update,
+    Write,
+    encode_key_of,
+    perform_for,
+    report_collections,
+)
+from keyfold.engine.expressions import UpdatePlan
+from keyfold.values import Item
+
+
+def update_item(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
+    """Change an item, or make it when it is not there."""
+    key, plan, condition = read_update(request)
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    table = services.catalog.find(request["TableName"])
+    row_key = encode_key_of(table, key)
+    if plan is not None:
+        check_key_untouched(plan, table)
+    holds = None if condition is None else condition.holds
+    write = Write(table, row_key, Update(key, plan), holds)
+    outcome = perform_for(services.storage, write, request, rendering)
+    response: dict[str, Any] = {}
+    returned = _returned(request.get("ReturnValues"), plan, outcome)
+    if returned is not None:
+        response["Attributes"] = rendering.item(returned)
+    if meter.is_on:
+        outcome.count(meter.use_of(table))
+        meter.report(response)
+    report_collections(services.storage, request, [outcome], rendering, response)
+    return response
+
+
+def _returned(wanted: str | None, plan: UpdatePlan | None, outcome: Outcome) -> Item | None:
+    match wanted:
+        case "ALL_OLD":
+            return outcome.old
+        case "ALL_NEW":
+            return outcome.new
+        case "UPDATED_OLD":
+            touched = outcome.old
+        case "UPDATED_NEW":
+            touched = outcome.new
+        case _:
+            return None
+    if plan is None or touched is None:
+        return None
+    return plan.project_touched(touched) or None

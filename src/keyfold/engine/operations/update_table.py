@@ -1,0 +1,287 @@
+"""UpdateTable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._backfill import begin_backfill, fill_batch
+from keyfold.engine._catalog import change_columns, require_body, write_body
+from keyfold.engine._census import NOTHING
+from keyfold.engine._definitions import (
+    MAX_GLOBAL_INDEXES,
+    check_global_key,
+    check_included,
+    check_projection,
+    check_stream,
+    check_throughput,
+    index_body,
+)
+from keyfold.engine._descriptions import describe_table
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._settings import read_settings
+from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
+from keyfold.engine.shapes import table_name
+from keyfold.engine.storage import RowsChanged, Writer
+from keyfold.errors import (
+    LimitExceededException,
+    ResourceInUseException,
+    ResourceNotFoundException,
+    ValidationException,
+)
+
+_INVALID = "One or more parameter values were invalid: "
+_CHANGES = (
+    "ProvisionedThroughput",
+    "BillingMode",
+    "StreamSpecification",
+    "GlobalSecondaryIndexUpdates",
+    "SSESpecification",
+    "ReplicaUpdates",
+    "TableClass",
+    "DeletionProtectionEnabled",
+    "OnDemandThroughput",
+    "WarmThroughput",
+)
+_NOTHING_TO_DO = (
+    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
+    "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required"
+)
+
+
+def update_table(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Change a table's settings, or add or remove one global index."""
+    name = table_name(request)
+    _check_request(request)
+
+    def work(writer: Writer) -> tuple[TableBody, bool]:
+        before = require_body(writer, name)
+        after: TableBody = {
+            **before,
+            "settings": read_settings(request, services, before["settings"]),
+        }
+        _change_billing(services, request, after)
+        protected = request.get("DeletionProtectionEnabled")
+        if protected is not None:
+            after["is_protected"] = protected
+        fills = _change_indexes(request, after)
+        if [index["column"] for index in after["indexes"]] != [
+            index["column"] for index in before["indexes"]
+        ]:
+            after["version"] = before["version"] + 1
+            change_columns(writer, before, after)
+            if fills:
+                begin_backfill(writer, after)
+        else:
+            write_body(writer, after)
+        return after, fills
+
+    after, fills = services.storage.write(work)
+    services.catalog.forget()
+    try:
+        counts = services.census.count(after)
+    except RowsChanged:
+        # Another process has filled the index already. The change is made, and must not be
+        # tried again.
+        counts = NOTHING
+    described = describe_table(services, {**after, "status": "UPDATING"}, counts)
+    if fills and not fill_batch(services.storage, name):
+        services.wake_upkeep()
+    return {"TableDescription": described}
+
+
+def _check_request(request: dict[str, Any]) -> None:
+    if all(request.get(name) in (None, []) for name in _CHANGES):
+        raise ValidationException(_NOTHING_TO_DO)
+    check_throughput(request.get("ProvisionedThroughput"))
+    check_stream(request.get("StreamSpecification"))
+    seen: set[str] = set()
+    for update in request.get("GlobalSecondaryIndexUpdates") or ():
+        actions = [update[kind] for kind in ("Update", "Create", "Delete") if update.get(kind)]
+        if not actions:
+            raise ValidationException(
+                f"{_INVALID}One of GlobalSecondaryIndexUpdate.Update, "
+                "GlobalSecondaryIndexUpdate.Create, "
+                "GlobalSecondaryIndexUpdate.Delete must not be null"
+            )
+        if len(actions) > 1:
+            raise ValidationException(
+                f"{_INVALID}Only one of GlobalSecondaryIndexUpdate.Update, "
+                "GlobalSecondaryIndexUpdate.Create, "
+                "GlobalSecondaryIndexUpdate.Delete may be specified"
+            )
+        name = actions[0]["IndexName"]
+        if name in seen:
+            raise ValidationException(
+                f"{_INVALID}Only one global secondary index update per index "
+                f"is allowed simultaneously. Index: {name}"
+            )
+        seen.add(name)
+
+
+def _change_billing(services: Services, request: dict[str, Any], body: TableBody) -> None:
+    mode = request.get("BillingMode") or body["billing_mode"]
+    wanted = request.get("ProvisionedThroughput")
+    if mode == "PAY_PER_REQUEST":
+        if wanted is not None:
+            raise ValidationException(
+                f"{_INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits "
+                "can be specified when BillingMode is PAY_PER_REQUEST"
+            )
+        if body["billing_mode"] != mode:
+            body["billing_mode"] = mode
+            body["billing_changed_at"] = services.clock()
+            body["throughput"] = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
+            body["indexes"] = [_without_throughput(index) for index in body["indexes"]]
+        return
+    if body["billing_mode"] != mode and wanted is None:
+        raise ValidationException(
+            f"{_INVALID}ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
+        )
+    if wanted is not None:
+        now = body["throughput"]
+        same = all(
+            now.get(name) == wanted[name] for name in ("ReadCapacityUnits", "WriteCapacityUnits")
+        )
+        if same and body["billing_mode"] == mode and not request.get("GlobalSecondaryIndexUpdates"):
+            raise ValidationException(
+                "The provisioned throughput for the table will not change. "
+                "The requested value equals the current value. "
+                "Current ReadCapacityUnits provisioned for the table: "
+                f"{now['ReadCapacityUnits']}. "
+                f"Requested ReadCapacityUnits: {wanted['ReadCapacityUnits']}. "
+                "Current WriteCapacityUnits provisioned for the table: "
+                f"{now['WriteCapacityUnits']}. "
+                f"Requested WriteCapacityUnits: {wanted['WriteCapacityUnits']}. "
+                "Refer to the Amazon DynamoDB Developer Guide for current limits "
+                "and how to request higher limits."
+            )
+        body["throughput"] = {**now, **wanted, **_moment_of_change(services, now, wanted)}
+    body["billing_mode"] = mode
+
+
+def _moment_of_change(
+    services: Services, now: dict[str, Any], wanted: dict[str, Any]
+) -> dict[str, float]:
+    names = ("ReadCapacityUnits", "WriteCapacityUnits")
+    moments: dict[str, float] = {}
+    if any(wanted[name] > now.get(name, 0) for name in names):
+        moments["LastIncreaseDateTime"] = services.clock()
+    if any(wanted[name] < now.get(name, 0) for name in names):
+        moments["LastDecreaseDateTime"] = services.clock()
+    return moments
+
+
+def _without_throughput(index: IndexBody) -> IndexBody:
+    changed = index.copy()
+    changed.pop("throughput", None)
+    return changed
+
+
+def _change_indexes(request: dict[str, Any], body: TableBody) -> bool:
+    """Change the indexes of `body` as asked; return whether one is to be filled."""
+    updates: list[dict[str, Any]] = request.get("GlobalSecondaryIndexUpdates") or []
+    structural = [update for update in updates if not update.get("Update")]
+    if len(structural) > 1:
+        raise LimitExceededException(
+            "Subscriber limit exceeded: Only 1 online index can be created or deleted "
+            "simultaneously per table"
+        )
+    if structural and any(index["status"] != "ACTIVE" for index in body["indexes"]):
+        raise ResourceInUseException(
+            f"Attempt to change a resource which is still in use: "
+            f"Table is being updated: {body['name']}"
+        )
+    fills = False
+    for update in updates:
+        if update.get("Create"):
+            _add_index(request, update["Create"], body)
+            fills = True
+        elif update.get("Delete"):
+            _remove_index(update["Delete"]["IndexName"], body)
+        else:
+            _change_index(update["Update"], body)
+    return fills
+
+
+def _add_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody) -> None:
+    name = wanted["IndexName"]
+    given: list[AttributeDefinition] = request.get("AttributeDefinitions") or []
+    definitions = {each["AttributeName"]: each for each in body["definitions"]}
+    for each in given:
+        known = definitions.setdefault(each["AttributeName"], each)
+        if known["AttributeType"] != each["AttributeType"]:
+            raise ValidationException(
+                f"{_INVALID}Attributes cannot be redefined. Please check that your attribute "
+                "has the same type as previously defined. "
+                f"Existing schema: Schema:[SchemaElement: key{{{_describe(known)}}}] "
+                f"New schema: Schema:[SchemaElement: key{{{_describe(each)}}}]"
+            )
+    if any(index["name"] == name for index in body["indexes"]):
+        raise ValidationException(
+            f"{_INVALID}Attempting to create an index which already exists: {name}"
+        )
+    # What the new index uses must be defined in this request, known to the table or not.
+    check_global_key(wanted["KeySchema"], [each["AttributeName"] for each in given])
+    check_projection(wanted["Projection"])
+    globals_ = [index for index in body["indexes"] if index["is_global"]]
+    if len(globals_) >= MAX_GLOBAL_INDEXES:
+        raise LimitExceededException(
+            f"{_INVALID}GlobalSecondaryIndex count exceeds the per-table limit "
+            f"of {MAX_GLOBAL_INDEXES}"
+        )
+    if body["billing_mode"] == "PROVISIONED" and wanted.get("ProvisionedThroughput") is None:
+        raise ValidationException(
+            f"{_INVALID}ProvisionedThroughput must be specified for index: {name}"
+        )
+    column = f"i{body['next_column']}"
+    index = index_body(wanted, is_global=True, column=column, status="CREATING")
+    body["indexes"] = [*body["indexes"], index]
+    check_included(body["indexes"])
+    body["next_column"] += 1
+    body["definitions"] = _used_definitions(body, definitions)
+
+
+def _remove_index(name: str, body: TableBody) -> None:
+    _find_index(name, body)
+    body["indexes"] = [index for index in body["indexes"] if index["name"] != name]
+    definitions = {each["AttributeName"]: each for each in body["definitions"]}
+    body["definitions"] = _used_definitions(body, definitions)
+
+
+def _change_index(wanted: dict[str, Any], body: TableBody) -> None:
+    found = _find_index(wanted["IndexName"], body)
+    check_throughput(wanted.get("ProvisionedThroughput"))
+    changed = found.copy()
+    if wanted.get("ProvisionedThroughput") is not None:
+        changed["throughput"] = wanted["ProvisionedThroughput"]
+    if wanted.get("OnDemandThroughput") is not None:
+        changed["on_demand"] = wanted["OnDemandThroughput"]
+    if wanted.get("WarmThroughput") is not None:
+        changed["warm"] = wanted["WarmThroughput"]
+    body["indexes"] = [changed if index is found else index for index in body["indexes"]]
+
+
+def _find_index(name: str, body: TableBody) -> IndexBody:
+    for index in body["indexes"]:
+        if index["name"] == name and index["is_global"]:
+            return index
+    raise ResourceNotFoundException(
+        f"Requested resource not found: Index: {name} not found for Table: {body['name']}"
+    )
+
+
+def _used_definitions(
+    body: TableBody, definitions: dict[str, AttributeDefinition]
+) -> list[AttributeDefinition]:
+    schemas = (body["key"], *(index["key"] for index in body["indexes"]))
+    used = {element["AttributeName"] for schema in schemas for element in schema}
+    return [each for name, each in definitions.items() if name in used]
+
+
+def _describe(definition: AttributeDefinition) -> str:
+    return f"{definition['AttributeName']}:{definition['AttributeType']}:HASH"

@@ -1,0 +1,60 @@
+"""UpdateTimeToLive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._backfill import begin_backfill, fill_batch
+from keyfold.engine._catalog import change_columns, require_body
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tables import TableBody, TtlBody
+from keyfold.engine.shapes import table_name
+from keyfold.engine.storage import Writer
+from keyfold.errors import ValidationException
+
+
+def update_time_to_live(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Let items of a table expire by an attribute, or no longer."""
+    name = table_name(request)
+    specification = request["TimeToLiveSpecification"]
+    attribute: str = specification["AttributeName"]
+    is_enabled: bool = specification["Enabled"]
+
+    def work(writer: Writer) -> None:
+        body = require_body(writer, name)
+        _check_change(body, attribute, is_enabled=is_enabled)
+        changed: TableBody = {**body, "version": body["version"] + 1}
+        if is_enabled:
+            changed["ttl"] = TtlBody(attribute=attribute, column=f"i{body['next_column']}")
+            changed["next_column"] += 1
+        else:
+            del changed["ttl"]
+        change_columns(writer, body, changed)
+        if is_enabled:
+            begin_backfill(writer, changed)
+
+    services.storage.write(work)
+    services.catalog.forget()
+    if is_enabled:
+        fill_batch(services.storage, name)
+        services.wake_upkeep()
+    return {"TimeToLiveSpecification": {"Enabled": is_enabled, "AttributeName": attribute}}
+
+
+def _check_change(body: TableBody, attribute: str, *, is_enabled: bool) -> None:
+    ttl = body.get("ttl")
+    if is_enabled and ttl is not None:
+        raise ValidationException("TimeToLive is already enabled")
+    if not is_enabled:
+        if ttl is None:
+            raise ValidationException("TimeToLive is already disabled")
+        if ttl["attribute"] != attribute:
+            raise ValidationException(
+                "TimeToLive is active on a different AttributeName: "
+                f"current AttributeName is {ttl['attribute']}"
+            )
