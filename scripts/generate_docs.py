@@ -1,0 +1,329 @@
+"""Write the derivable parts of the documentation: what stands between two markers.
+
+    python scripts/generate_docs.py            write them anew
+    python scripts/generate_docs.py --check    exit with 1 if that would change a page
+
+A page asks for a part by name:
+
+    <!-- generated: commands -->
+    <!-- end of generated -->
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal, get_args, get_origin
+
+from typer.testing import CliRunner
+
+import keyfold
+from keyfold.cli import app
+from keyfold.errors import KeyfoldError, ServiceError
+
+ROOT = Path(__file__).resolve().parent.parent
+PUBLIC_PACKAGES = ("keyfold.engine", "keyfold.values")
+
+# What the page of limits shows: what is limited, how to print it, and where the limit is
+# kept, which is a constant or the maximum of a shape.
+LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "Values": (
+        ("Digits of a number", "{number}", "keyfold.values.numbers.MAX_DIGITS"),
+        ("Largest exponent of a number", "{number}", "keyfold.values.numbers.MAX_EXPONENT"),
+        ("Smallest exponent of a number", "{number}", "keyfold.values.numbers.MIN_EXPONENT"),
+        ("Levels of nesting", "{number}", "keyfold.values.attributes.MAX_NESTING"),
+    ),
+    "Items": (
+        ("Item", "{bytes}", "keyfold.engine._writes.MAX_ITEM_BYTES"),
+        ("Partition key", "{bytes}", "keyfold.engine._keys.MAX_PARTITION_BYTES"),
+        ("Sort key", "{bytes}", "keyfold.engine._keys.MAX_SORT_BYTES"),
+    ),
+    "Tables": (
+        ("Name of a table", "{number} characters", "TableName"),
+        ("Name of an index", "{number} characters", "IndexName"),
+        ("Global indexes", "{number}", "keyfold.engine._definitions.MAX_GLOBAL_INDEXES"),
+        ("Local indexes", "{number}", "keyfold.engine._definitions.MAX_LOCAL_INDEXES"),
+        (
+            "Attributes in each side of a global index's key",
+            "{number}",
+            "keyfold.engine._definitions.MAX_KEY_PARTS",
+        ),
+        (
+            "Attributes that projections name, in all indexes",
+            "{number}",
+            "keyfold.engine._definitions.MAX_INCLUDED",
+        ),
+        ("Tags", "{number}", "keyfold.engine._tags.MAX_TAGS"),
+    ),
+    "Requests": (
+        ("Page of a query or scan", "{bytes}", "keyfold.engine._reads.PAGE_BYTES"),
+        ("Segments of a parallel scan", "{number}", "ScanTotalSegments"),
+        ("Keys in BatchGetItem", "{number}", "keyfold.engine.operations.batch_get_item.MAX_KEYS"),
+        (
+            "Response of BatchGetItem",
+            "{bytes}",
+            "keyfold.engine.operations.batch_get_item.MAX_BYTES",
+        ),
+        (
+            "Writes in BatchWriteItem",
+            "{number}",
+            "keyfold.engine.operations.batch_write_item.MAX_WRITES",
+        ),
+        (
+            "Request of BatchWriteItem",
+            "{bytes}",
+            "keyfold.engine.operations.batch_write_item.MAX_BYTES",
+        ),
+        ("Reads in TransactGetItems", "{number}", "TransactGetItemList"),
+        ("Actions in TransactWriteItems", "{number}", "TransactWriteItemList"),
+        ("Items of a transaction, together", "{bytes}", "keyfold.engine._transactions.MAX_BYTES"),
+    ),
+    "Expressions": (
+        ("Expression", "{bytes}", "keyfold.engine.expressions.lexer.MAX_EXPRESSION_LENGTH"),
+        ("Operators", "{number}", "keyfold.engine.expressions.parser.MAX_OPERATORS"),
+        ("Operands of IN", "{number}", "keyfold.engine.expressions.conditions.MAX_OPTIONS"),
+        ("Levels of a path", "{number}", "keyfold.engine.expressions.placeholders.MAX_PATH_LEVELS"),
+        (
+            "Placeholder",
+            "{number} characters",
+            "keyfold.engine.expressions.placeholders.MAX_PLACEHOLDER_LENGTH",
+        ),
+        (
+            "All placeholders' values",
+            "{bytes}",
+            "keyfold.engine.expressions.placeholders.MAX_SUBSTITUTION_BYTES",
+        ),
+    ),
+}
+
+SECTION = re.compile(
+    r"(?P<start><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<end><!-- end of generated -->)",
+    re.DOTALL,
+)
+
+
+def write_commands() -> str:
+    """Show the help of the program and of each command."""
+    parts = [
+        f"## `keyfold {command}`\n\n```text\n{_help_of(command)}\n```"
+        for command in command_names()
+    ]
+    return "\n\n".join((f"```text\n{_help_of()}\n```", *parts))
+
+
+def command_names() -> list[str]:
+    """List the commands in the order in which help shows them."""
+    callbacks = (command.callback for command in app.registered_commands)
+    return [callback.__name__ for callback in callbacks if callback is not None]
+
+
+def _help_of(*command: str) -> str:
+    result = CliRunner().invoke(
+        app, [*command, "--help"], prog_name="keyfold", env={"COLUMNS": "80"}
+    )
+    return result.output.strip()
+
+
+def write_own_errors() -> str:
+    """Show each error that is ours under its code."""
+    parts = [
+        f"### `{error.code}`\n\n`keyfold.errors.{error.__name__}`. {_paragraph(error)}"
+        for error in sorted(own_errors(), key=lambda error: error.code)
+    ]
+    return "\n\n".join(parts)
+
+
+def write_service_errors() -> str:
+    """Show the service's errors in a table."""
+    rows = ["| type | status | when |", "| --- | --- | --- |"]
+    rows += (
+        f"| `{error.__name__}` | {error.status} | {_paragraph(error)} |"
+        for error in sorted(service_errors(), key=lambda error: error.__name__)
+    )
+    return "\n".join(rows)
+
+
+def own_errors() -> list[type[KeyfoldError]]:
+    """Collect every public error that the service does not have."""
+    return [error for error in _public_errors() if not issubclass(error, ServiceError)]
+
+
+def service_errors() -> list[type[ServiceError]]:
+    """Collect every error that is the service's own."""
+    return [
+        error
+        for error in _public_errors()
+        if issubclass(error, ServiceError) and error is not ServiceError
+    ]
+
+
+def _public_errors() -> list[type[KeyfoldError]]:
+    for module in pkgutil.walk_packages(keyfold.__path__, "keyfold."):
+        importlib.import_module(module.name)
+    return [error for error in _subclasses(KeyfoldError) if not error.__name__.startswith("_")]
+
+
+def _subclasses(parent: type[KeyfoldError]) -> Iterator[type[KeyfoldError]]:
+    for child in parent.__subclasses__():
+        yield child
+        yield from _subclasses(child)
+
+
+def write_exports() -> str:
+    """Show what each public package exports."""
+    return "\n\n".join(_write_package(name) for name in PUBLIC_PACKAGES)
+
+
+def _write_package(name: str) -> str:
+    package = importlib.import_module(name)
+    exported: list[str] = package.__all__
+    parts = [f"## `{name}`\n\n{_paragraph(package)}"]
+    parts += (_write_export(export, getattr(package, export)) for export in exported)
+    return "\n\n".join(parts)
+
+
+def _write_export(name: str, thing: object) -> str:
+    if inspect.isclass(thing):
+        return "\n\n".join((f"### `{name}`", _document(thing), *_write_members(thing)))
+    if inspect.isroutine(thing):
+        return f"### `{_signature(name, thing)}`\n\n{_document(thing)}"
+    if isinstance(thing, int | str):
+        return f"### `{name}`\n\nThe value `{thing!r}`."
+    if get_origin(thing) is Literal:
+        return f"### `{name}`\n\nOne of {', '.join(f'`{each!r}`' for each in get_args(thing))}."
+    return f"### `{name}`\n\nA type, for annotations."
+
+
+def _write_members(owner: type) -> Iterator[str]:
+    for name, declared in vars(owner).items():
+        member = getattr(owner, name)
+        if name.startswith("_"):
+            continue
+        if isinstance(declared, property):
+            yield f"#### `{owner.__name__}.{name}`\n\n{_document(declared)}"
+        elif inspect.isroutine(member):
+            signature = _signature(f"{owner.__name__}.{name}", member)
+            yield f"#### `{signature}`\n\n{_document(member)}"
+
+
+def _signature(name: str, function: Callable[..., object]) -> str:
+    parameters = [
+        parameter.replace(
+            annotation=inspect.Parameter.empty, default=_readable_default(parameter.default)
+        )
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name != "self"
+    ]
+    return f"{name}{inspect.Signature(parameters)}"
+
+
+class _Named:
+    """A function as a default: shown by its name, not by its place in memory."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self.name = f"{function.__module__}.{function.__qualname__}"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _readable_default(default: object) -> object:
+    return _Named(default) if inspect.isroutine(default) else default
+
+
+def _docstring(thing: object) -> str:
+    documented = inspect.getdoc(thing)
+    assert documented, f"{thing!r} has no docstring"
+    return documented
+
+
+def _paragraph(thing: object) -> str:
+    """Take the first paragraph of a docstring, in one line."""
+    return " ".join(_docstring(thing).split("\n\n")[0].split())
+
+
+def _document(thing: object) -> str:
+    """Turn a whole docstring into Markdown: paragraphs in one line, examples fenced."""
+    return "\n\n".join(
+        f"```pycon\n{paragraph}\n```"
+        if paragraph.startswith(">>>")
+        else " ".join(paragraph.split())
+        for paragraph in _docstring(thing).split("\n\n")
+    )
+
+
+def write_limits() -> str:
+    """Show every limit, by subject."""
+    parts: list[str] = []
+    for subject, limits in LIMITS.items():
+        rows = [f"## {subject}\n", "| what | limit |", "| --- | --- |"]
+        for what, shown, source in limits:
+            value = _read_limit(source)
+            rows.append(f"| {what} | {shown.format(bytes=_size(value), number=f'{value:,}')} |")
+        parts.append("\n".join(rows))
+    return "\n\n".join(parts)
+
+
+def _read_limit(source: str) -> int:
+    module, _, name = source.rpartition(".")
+    if module:
+        return getattr(importlib.import_module(module), name)
+    model = json.loads((ROOT / "src/keyfold/engine/shapes/model.json").read_text("utf-8"))
+    return model["shapes"][name]["constraints"]["max"]
+
+
+def _size(size_bytes: int) -> str:
+    for unit, name in ((1 << 20, "MB"), (1 << 10, "KB")):
+        if size_bytes >= 10 * unit or (size_bytes >= unit and unit == 1 << 20):
+            return f"{size_bytes // unit:,} {name}"
+    return f"{size_bytes:,} bytes"
+
+
+WRITERS: dict[str, Callable[[], str]] = {
+    "commands": write_commands,
+    "own-errors": write_own_errors,
+    "service-errors": write_service_errors,
+    "exports": write_exports,
+    "limits": write_limits,
+}
+
+
+def pages() -> list[Path]:
+    """List the pages that may hold generated parts."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def renew(text: str) -> str:
+    """Return a page with every generated part written anew."""
+
+    def write(section: re.Match[str]) -> str:
+        content = WRITERS[section["name"]]()
+        return f"{section['start']}\n{content}\n\n{section['end']}"
+
+    return SECTION.sub(write, text)
+
+
+def main() -> int:
+    """Write or check every page; return the exit code."""
+    parser = argparse.ArgumentParser(description="Write the generated parts of the documentation.")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if stale")
+    is_check: bool = parser.parse_args().check
+    stale = [page for page in pages() if renew(page.read_text("utf-8")) != page.read_text("utf-8")]
+    for page in stale:
+        if is_check:
+            print(f"{page.relative_to(ROOT)} is stale; run `make docs`.", file=sys.stderr)
+        else:
+            page.write_text(renew(page.read_text("utf-8")), "utf-8")
+            print(f"wrote {page.relative_to(ROOT)}")
+    return int(is_check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

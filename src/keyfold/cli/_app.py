@@ -1,0 +1,65 @@
+"""The program: its commands, and the one place where errors become text and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from keyfold import __version__
+from keyfold.cli import demo, verify
+from keyfold.errors import KeyfoldError
+
+EXIT_USAGE = 2
+
+app = typer.Typer(
+    name="keyfold",
+    no_args_is_help=True,
+    add_completion=False,
+    # Plain help: it loads nothing, fits any terminal and is what the reference pages show.
+    rich_markup_mode=None,
+    # An unforeseen failure shows Python's own traceback, which is what a report needs.
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_examples(examples: Sequence[str]) -> str:
+    # The leading \b keeps the lines apart where the text is wrapped to the terminal.
+    return "\n".join(("\b", "Examples:", *(f"  {example}" for example in examples)))
+
+
+app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
+app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the flag
+    if wanted:
+        print(f"keyfold {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Single-table DynamoDB design as running Python.
+
+    Exit codes: 0; 1 when the answer is no; 2 when it could not be asked.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program on `arguments`, by default those of the process, and exit."""
+    try:
+        app(args=arguments, prog_name="keyfold")
+    except KeyfoldError as error:
+        print(f"keyfold: {error}", file=sys.stderr)
+        sys.exit(EXIT_USAGE)

@@ -1,0 +1,52 @@
+"""`keyfold verify`: check every invariant of a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = ("keyfold verify shop.db", "keyfold verify shop.db --json")
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(help="The database file.", metavar="FILE")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check that a database file is sound.
+
+    Compares every index entry with its item, recounts items and sizes, and checks the
+    order of keys. Exits with 1 when something is wrong; nothing is changed.
+    """
+    from keyfold.engine import Engine
+    from keyfold.errors import FileDamaged, FileUnreachable
+
+    if not file.exists():
+        raise FileUnreachable(str(file), "there is no such file")
+    try:
+        with Engine.open(file) as engine:
+            problems = [str(problem) for problem in engine.verify()]
+    except FileDamaged as damage:
+        # Too damaged to open is an answer here, not a failure to find one.
+        problems = [str(damage)]
+    if as_json:
+        print(json.dumps({"file": str(file), "problems": problems}, indent=2))
+    else:
+        for problem in problems:
+            print(problem)
+        print(f"{file}: {count_problems(problems)}")
+    raise typer.Exit(1 if problems else 0)
+
+
+def count_problems(problems: list[str]) -> str:
+    """Say how many there are, in words that fit into a sentence."""
+    match len(problems):
+        case 0:
+            return "no problems"
+        case 1:
+            return "1 problem"
+        case number:
+            return f"{number} problems"

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from keyfold.engine import Engine, Problem
+from tests.unit.cli.program import Run
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.db"
+    Engine.open(path).close()
+    return path
+
+
+def test_a_sound_file_has_no_problems(run: Run, file: Path) -> None:
+    outcome = run("verify", file)
+    assert (outcome.code, outcome.out, outcome.err) == (0, f"{file}: no problems\n", "")
+
+
+def test_a_sound_file_has_no_problems_in_json(run: Run, file: Path) -> None:
+    outcome = run("verify", file, "--json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out) == {"file": str(file), "problems": []}
+
+
+def test_a_missing_file_is_refused_and_not_made(run: Run, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.db"
+    outcome = run("verify", missing)
+    assert outcome.code == 2
+    assert outcome.err == (
+        f"keyfold: cannot open {missing}: there is no such file. [file-unreachable]\n"
+    )
+    assert not missing.exists()
+
+
+def test_a_file_of_another_kind_is_refused_and_left_alone(run: Run, tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear reader, " * 1000)
+    outcome = run("verify", letter)
+    assert outcome.code == 2
+    assert outcome.err.endswith("[file-not-keyfold]\n")
+    assert letter.read_text() == "Dear reader, " * 1000
+
+
+def test_problems_are_listed_and_the_answer_is_no(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problems = [Problem("table Orders", "has a hole"), Problem("file", "is short")]
+
+    def find_problems(_: Engine) -> list[Problem]:
+        return problems
+
+    monkeypatch.setattr(Engine, "verify", find_problems)
+    outcome = run("verify", file)
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [
+        "table Orders: has a hole",
+        "file: is short",
+        f"{file}: 2 problems",
+    ]
+    outcome = run("verify", file, "--json")
+    assert outcome.code == 1
+    assert json.loads(outcome.out)["problems"] == [str(problem) for problem in problems]
+
+
+def test_a_file_too_damaged_to_open_is_not_sound(run: Run, file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[100:] = b"\xff" * (len(content) - 100)
+    file.write_bytes(content)
+    outcome = run("verify", file)
+    assert outcome.code == 1
+    assert outcome.out.endswith(f"{file}: 1 problem\n")
