@@ -41,6 +41,37 @@ def check_billing(mode: str, throughput: dict[str, Any] | None) -> None:
         )
 
 
+def check_pair_length(elements: list[KeyElement], place: str) -> None:
+    """Raise when the key of a table or a local index has more than two attributes.
+
+    Only the keys of global indexes may have more, so the shape of requests lets them pass.
+    """
+    if len(elements) > PAIR:
+        listed = ", ".join(
+            f"KeySchemaElement(attributeName={each['AttributeName']}, keyType={each['KeyType']})"
+            for each in elements
+        )
+        raise ValidationException(
+            f"1 validation error detected: Value '[{listed}]' at '{place}' failed to satisfy "
+            f"constraint: Member must have length less than or equal to {PAIR}"
+        )
+
+
+def check_index_throughput(mode: str, index: dict[str, Any]) -> None:
+    """Raise unless an index has throughput exactly where the billing mode wants it."""
+    name, throughput = index["IndexName"], index.get("ProvisionedThroughput")
+    if mode == "PAY_PER_REQUEST" and throughput is not None:
+        raise ValidationException(
+            f"{_INVALID}ProvisionedThroughput should not be specified for index: {name} "
+            "when BillingMode is PAY_PER_REQUEST"
+        )
+    if mode == "PROVISIONED" and throughput is None:
+        raise ValidationException(
+            f"{_INVALID}ProvisionedThroughput must be specified for index: {name}"
+        )
+    check_throughput(throughput)
+
+
 def check_table_key(elements: list[KeyElement], defined: list[str]) -> None:
     """Raise unless a table's key is one partition key and at most one sort key."""
     if len(defined) < len(elements):
@@ -69,8 +100,6 @@ def _check_pair(elements: list[KeyElement]) -> None:
     if len(elements) > 1 and elements[1]["KeyType"] != "RANGE":
         message = "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
         raise ValidationException(message)
-    if len(elements) > PAIR:
-        raise ValidationException("Invalid KeySchema: More than two key schema elements")
 
 
 def check_local_indexes(
@@ -211,11 +240,12 @@ def check_stream(stream: dict[str, Any] | None) -> None:
         return
     if stream.get("StreamEnabled") and not stream.get("StreamViewType"):
         raise ValidationException(
-            f"{_INVALID}StreamViewType must be specified when StreamEnabled is true"
+            f"{_INVALID}Table is being created with a stream enabled, UpdateViewType is required"
         )
     if not stream.get("StreamEnabled") and stream.get("StreamViewType"):
         raise ValidationException(
-            f"{_INVALID}StreamViewType cannot be specified when StreamEnabled is false"
+            f"{_INVALID}Table is being created with a stream disabled, "
+            "UpdateViewType should not be specified"
         )
 
 

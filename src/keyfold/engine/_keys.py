@@ -176,7 +176,7 @@ def index_entry_encoder(index_name: str, schema: KeySchema) -> Callable[[Item], 
     names = schema.names
 
     def explain(item: Item) -> ValidationException | None:
-        return _explain_entry(index_name, schema, item)
+        return explain_entry(index_name, schema, item)
 
     if len(schema.partition) == 1 and len(schema.sort) <= 1:
         partition = schema.partition[0]
@@ -224,7 +224,8 @@ def index_entry_encoder(index_name: str, schema: KeySchema) -> Callable[[Item], 
     return encode_several
 
 
-def _explain_entry(index_name: str, schema: KeySchema, item: Item) -> ValidationException | None:
+def explain_entry(index_name: str, schema: KeySchema, item: Item) -> ValidationException | None:
+    """Return the service's words for why an item is not fit for an index; None if it is."""
     present = [attribute for attribute in schema.attributes if attribute.name in item]
     for attribute in present:
         (actual,) = item[attribute.name]
@@ -241,10 +242,10 @@ def _explain_entry(index_name: str, schema: KeySchema, item: Item) -> Validation
                 f"The AttributeValue for a key attribute cannot contain an empty {kind} value. "
                 f"IndexName: {index_name}, IndexKey: {attribute.name}"
             )
-    return _explain_entry_sizes(index_name, schema, item)
+    return __explain_entry_sizes(index_name, schema, item)
 
 
-def _explain_entry_sizes(
+def __explain_entry_sizes(
     index_name: str, schema: KeySchema, item: Item
 ) -> ValidationException | None:
     for kind, attributes, limit, message in (

@@ -7,10 +7,11 @@ one, then placeholders that nothing used.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from keyfold.engine._keys import KeySchema
+from keyfold.engine._keys import KeySchema, explain_entry
 from keyfold.engine._tables import Table
 from keyfold.engine.expressions import (
     BoundCondition,
@@ -30,6 +31,7 @@ from keyfold.engine.expressions import (
     check_filter_keys,
     check_not_mixed,
     check_placeholders_wanted,
+    check_scalar_keys,
     check_updated_keys,
 )
 from keyfold.errors import ValidationException
@@ -101,9 +103,35 @@ def read_update_expressions(
     return plan, condition
 
 
-def check_key_untouched(plan: UpdatePlan, table: Table) -> None:
-    """Raise when an update would change the key of its item."""
+def check_update(plan: UpdatePlan | None, table: Table) -> None:
+    """Raise when an update would change its item's key, or break the key of an index."""
+    if plan is None:
+        return
     check_updated_keys(plan, table.key.names)
+    check_paths(table, plan)
+    if table.index_key_names & plan.attributes:
+        _check_given_index_keys(plan, table)
+
+
+def _check_given_index_keys(plan: UpdatePlan, table: Table) -> None:
+    given: Item = {}
+    for change in plan.changes:
+        # What comes from the item itself is not known yet; nothing comes from an empty one.
+        with suppress(ValidationException):
+            value = change.source({})
+            if value is not None and len(change.steps) == 1:
+                given[str(change.steps[0])] = value
+    for index in table.indexes.values():
+        fault = explain_entry(index.name, index.key, given)
+        if fault is not None and "Type mismatch" in fault.message:
+            raise fault
+
+
+def check_paths(table: Table, *parts: BoundCondition | Projection | UpdatePlan | None) -> None:
+    """Raise when an expression looks into an attribute of a key, which has nothing inside."""
+    for part in parts:
+        if part is not None and any(len(path) > 1 for path in part.paths):
+            check_scalar_keys(part.paths, table.key.names, sorted(table.index_key_names))
 
 
 def read_projection(request: dict[str, Any]) -> Projection | None:
@@ -130,25 +158,21 @@ class ReadParameters:
 def read_query(request: dict[str, Any]) -> tuple[KeyCondition, ReadParameters]:
     """Return the key condition of a Query, its filter and its projection."""
     check_expression_use("Query", request)
-    text, conditions = request.get("KeyConditionExpression"), request.get("KeyConditions")
-    key_condition = None
-    if conditions is not None:
-        key_condition = bind_key_conditions(conditions)
-    elif text is None:
+    text: str | None = request.get("KeyConditionExpression")
+    conditions: dict[str, Any] = request.get("KeyConditions") or {}
+    if text is None and request.get("KeyConditions") is None:
         raise ValidationException(
             "Either the KeyConditions or KeyConditionExpression parameter "
             "must be specified in the request."
         )
     if not _has_expressions(request, "KeyConditionExpression"):
-        assert key_condition is not None  # one of the two is given
-        return key_condition, _read_legacy(request, "QueryFilter")
+        parameters = _read_legacy(request, "QueryFilter")
+        return bind_key_conditions(conditions), parameters
     placeholders = read_placeholders(request)
     bound = None if text is None else bind_key_condition(text, placeholders)
     filter_, projection = _bind_filter_and_projection(request, placeholders)
     placeholders.check_all_used()
-    if bound is not None:
-        key_condition = bound.to_key_condition()
-    assert key_condition is not None  # one of the two is given
+    key_condition = bind_key_conditions(conditions) if bound is None else bound.to_key_condition()
     return key_condition, ReadParameters(filter_, "FilterExpression", projection)
 
 

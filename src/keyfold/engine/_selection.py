@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from keyfold.engine._keys import KEY_MISMATCH
 from keyfold.engine._tables import Index, Table
@@ -125,14 +125,22 @@ def normalise_start_key(request: dict[str, Any]) -> Item | None:
     return key
 
 
-def read_start_key(table: Table, index: Index | None, key: Item) -> StartKey:
+def read_start_key(
+    operation: Literal["Query", "Scan"], table: Table, index: Index | None, key: Item
+) -> StartKey:
     """Return the place that an ExclusiveStartKey names; raises when it fits no row."""
     names = {*table.key.names, *(() if index is None else index.key.names)}
     if set(key) != names:
+        if operation == "Scan":
+            raise ValidationException(f"{_START_INVALID}: {KEY_MISMATCH}")
         raise ValidationException(_START_INVALID)
     try:
         row_key = encode_key_of(table, table.key_of(key))
         return StartKey(row_key, None if index is None else index.encode(key))
     except ValidationException as fault:
-        message = KEY_MISMATCH if "Type mismatch" in fault.message else fault.message
-        raise ValidationException(f"{_START_INVALID}: {message}") from None
+        if KEY_MISMATCH not in fault.message and "Type mismatch" not in fault.message:
+            raise ValidationException(f"{_START_INVALID}: {fault.message}") from None
+        # A quirk of the service: of the four, these two say which key it is about.
+        says_which = (operation == "Scan") is (index is None)
+        message = f"{_START_INVALID}: {KEY_MISMATCH}" if says_which else KEY_MISMATCH
+        raise ValidationException(message) from None

@@ -110,9 +110,12 @@ class Table:
     # One for each column of the rows, in their order.
     encoders: tuple[EntryEncoder, ...]
     key_names: frozenset[str] = field(init=False)
+    index_key_names: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
+        names = [name for index in self.indexes.values() for name in index.key.names]
         object.__setattr__(self, "key_names", frozenset(self.key.names))
+        object.__setattr__(self, "index_key_names", frozenset(names))
 
     @property
     def ttl_attribute(self) -> str | None:

@@ -31,22 +31,18 @@ def read_tags(tags: list[dict[str, str]]) -> dict[str, str]:
 
 def _check_tag(tag: dict[str, str]) -> None:
     key, value = tag.get("Key"), tag.get("Value")
-    if key is None or not 0 < len(key) <= MAX_KEY_CHARACTERS:
-        raise ValidationException(
-            f"{_INVALID}Tag keys have 1 to {MAX_KEY_CHARACTERS} characters. Received: {key}"
-        )
-    if value is None or len(value) > MAX_VALUE_CHARACTERS:
-        raise ValidationException(
-            f"{_INVALID}Tag values have up to {MAX_VALUE_CHARACTERS} characters. Received: {value}"
-        )
-    for text in (key, value):
-        if not all(
-            character.isalnum() or character.isspace() or character in _TAG_SIGNS
-            for character in text
-        ):
-            raise ValidationException(
-                f"{_INVALID}Tags have letters, numbers, spaces and {_TAG_SIGNS}. Received: {text}"
-            )
+    if not key or not _is_tag_text(key, MAX_KEY_CHARACTERS):
+        shown = "null" if key is None else key
+        raise ValidationException(f"The Tag Key provided is invalid, Key: {shown}")
+    if value is None or not _is_tag_text(value, MAX_VALUE_CHARACTERS):
+        shown = "null" if value is None else value
+        raise ValidationException(f"The Tag Value provided is invalid, Value: {shown}")
+
+
+def _is_tag_text(text: str, longest: int) -> bool:
+    return len(text) <= longest and all(
+        character.isalnum() or character.isspace() or character in _TAG_SIGNS for character in text
+    )
 
 
 def check_count(tags: dict[str, str]) -> None:

@@ -35,6 +35,12 @@ def check_distinct(places: Sequence[tuple[Table, bytes]]) -> None:
         )
 
 
+def raise_if_alone(fault: ValidationException) -> None:
+    """Raise the one fault of a key that the service does not report as a cancellation."""
+    if "cannot contain an empty" in fault.message and " Key: " in fault.message:
+        raise fault
+
+
 def reject(faults: Sequence[ValidationException | None]) -> TransactionCanceledException:
     """Return the cancellation for requests that do not fit their tables.
 

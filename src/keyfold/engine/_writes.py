@@ -18,12 +18,13 @@ from keyfold.engine._capacity import TableUse
 from keyfold.engine._keys import (
     KeySchema,
     entry_or_none,
+    explain_entry,
     explain_item_key,
     explain_key,
     partition_span,
 )
 from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import Index, Table
+from keyfold.engine._tables import Table
 from keyfold.engine.expressions import UpdatePlan
 from keyfold.engine.storage import Reader, RowsChanged, Storage, Writer
 from keyfold.errors import ConditionalCheckFailedException, ValidationException
@@ -174,24 +175,31 @@ def _settle_update(write: Write, change: Update, old: Item | None, old_size: int
 def _updated_entries(table: Table, old: Item | None, new: Item) -> tuple[bytes | None, ...]:
     try:
         return table.entries(new)
-    except ValidationException:
+    except ValidationException as fault:
         if old is None:
-            raise
+            raise _in_words_of_update(fault) from None
     # An item from before an index was added may have a value there that the index refuses. It
     # stays out of the index, and may be updated, as long as that value is left as it is.
-    refusing = [index for index in table.indexes.values() if _refuses(index, new)]
-    for index in refusing:
-        if any(old.get(name) != new.get(name) for name in index.key.names):
-            index.encode(new)
+    for index in table.indexes.values():
+        fault = explain_entry(index.name, index.key, new)
+        if fault and any(old.get(name) != new.get(name) for name in index.key.names):
+            raise _in_words_of_update(fault)
     return tuple([entry_or_none(encode, new) for encode in table.encoders])
 
 
-def _refuses(index: Index, item: Item) -> bool:
-    try:
-        index.encode(item)
-    except ValidationException:
-        return True
-    return False
+def _in_words_of_update(fault: ValidationException) -> ValidationException:
+    if "Type mismatch" in fault.message:
+        return ValidationException(
+            "The update expression attempted to update the secondary index key to unsupported type"
+        )
+    _, _, reason = fault.message.partition("is not supported. ")
+    if not reason:
+        return fault
+    return ValidationException(
+        "One or more parameter values are not valid. The update expression attempted to update "
+        "a secondary index key to a value that is not supported. "
+        f"{reason.partition(' IndexName:')[0]}"
+    )
 
 
 def store(writer: Writer, outcome: Outcome) -> None:

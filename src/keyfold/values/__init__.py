@@ -12,6 +12,7 @@ from __future__ import annotations
 from keyfold.values._types import AttributeValue, Item
 from keyfold.values.attributes import (
     MAX_NESTING,
+    NESTED_TOO_DEEP,
     normalise_item,
     normalise_value,
     restore_binaries,
@@ -34,6 +35,7 @@ from keyfold.values.sizes import item_size_bytes, text_size_bytes, value_size_by
 
 __all__ = [
     "MAX_NESTING",
+    "NESTED_TOO_DEEP",
     "AttributeValue",
     "Item",
     "add_numbers",

@@ -32,7 +32,7 @@ _SEVERAL = (
     "Supplied AttributeValue has more than one datatypes set, "
     "must contain exactly one of the supported datatypes"
 )
-_TOO_DEEP = (
+NESTED_TOO_DEEP = (
     "Nesting Levels have exceeded supported limits: "
     "Attributes in the item have nested levels beyond supported limit"
 )
@@ -181,7 +181,7 @@ def _map(data: Any, depth: int) -> tuple[Item, int]:
 
 def _check_depth(depth: int) -> None:
     if depth >= MAX_NESTING - 1:
-        raise ValidationException(_TOO_DEEP)
+        raise ValidationException(NESTED_TOO_DEEP)
 
 
 def _string_set(data: Any, depth: int) -> tuple[list[str], int]:  # noqa: ARG001

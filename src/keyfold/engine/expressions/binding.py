@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from keyfold.engine.expressions.comparison import (
     ORDERED_TYPES,
+    TEXT_TYPES,
     show_value,
     size_of,
     to_ordered,
@@ -45,8 +46,6 @@ _OPERAND_COUNTS = {
     "contains": 2,
     "size": 1,
 }
-
-_TEXT_TYPES = frozenset({"S", "B"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +203,7 @@ def bind_call(node: Call, binder: Binder) -> list[BoundOperand]:
             check_distinct(function, operands[0], operands[1:])
             _check_type_name(operands[1])
         case "begins_with":
-            check_types(function, operands, _TEXT_TYPES)
+            check_types(function, operands, TEXT_TYPES)
             check_distinct(function, operands[0], operands[1:])
         case _:
             check_distinct(function, operands[0], operands[1:])

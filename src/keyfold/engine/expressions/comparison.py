@@ -20,6 +20,7 @@ _ELEMENT_TYPE = {"SS": "S", "NS": "N", "BS": "B"}
 _TO_ORDERED: dict[str, Callable[[Any], Any]] = {"S": str, "N": Decimal, "B": a2b_base64}
 
 ORDERED_TYPES = frozenset(_TO_ORDERED)
+TEXT_TYPES = frozenset({"S", "B"})
 
 
 def type_name(value: AttributeValue) -> str:

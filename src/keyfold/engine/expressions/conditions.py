@@ -165,8 +165,7 @@ def _compile(node: Condition, binder: Binder) -> Predicate:
         case Interval():
             return _compile_between(*bind_between(node, binder))
         case Membership():
-            value, options = bind_membership(node, binder)
-            return _any_of([_compile_equality(value, option) for option in options])
+            return _compile_membership(*bind_membership(node, binder))
         case Either(conditions):
             return _any_of([_compile(condition, binder) for condition in conditions])
         case Negation(condition):
@@ -219,6 +218,13 @@ def _compile_equality(left: BoundOperand, right: BoundOperand) -> Predicate:
         return mine is not None and theirs is not None and are_equal(mine, theirs)
 
     return holds
+
+
+def _compile_membership(value: BoundOperand, options: list[BoundOperand]) -> Predicate:
+    if all(isinstance(option, dict) and not contains_set(option) for option in options):
+        read = reader(value)
+        return lambda item: read(item) in options
+    return _any_of([_compile_equality(value, option) for option in options])
 
 
 def _compile_ordering(
@@ -308,7 +314,6 @@ def reader(operand: BoundOperand) -> Reader:
     return path_reader(operand)
 
 
-@lru_cache(maxsize=CACHED_EXPRESSIONS)
 def path_reader(steps: Steps) -> Reader:
     """Return the function that gives what is at a path, None if nothing is."""
     name: Any = steps[0]

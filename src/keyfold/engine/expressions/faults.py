@@ -14,4 +14,8 @@ class ExpressionFault(Exception):
 
     def to_service_error(self, parameter: str) -> ValidationException:
         """Return the error as the service words it for the request parameter `parameter`."""
+        if parameter in ("UpdateExpression", "ProjectionExpression"):
+            # Of an expression that is too long, these two do not say how long it is.
+            head, too_long, _ = self.detail.partition(" expression size: ")
+            return ValidationException(f"Invalid {parameter}: {head if too_long else self.detail}")
         return ValidationException(f"Invalid {parameter}: {self.detail}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, assert_never
 
 from keyfold.engine.expressions.binding import (
@@ -13,10 +14,13 @@ from keyfold.engine.expressions.binding import (
     bind_call,
     bind_comparison,
     bind_membership,
+    check_bounds,
+    check_types,
 )
+from keyfold.engine.expressions.comparison import ORDERED_TYPES, TEXT_TYPES
 from keyfold.engine.expressions.conditions import check_operator_count
 from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.parser import parse_condition
+from keyfold.engine.expressions.parser import CACHED_EXPRESSIONS, parse_condition
 from keyfold.engine.expressions.placeholders import Placeholders
 from keyfold.engine.expressions.trees import (
     Both,
@@ -27,6 +31,8 @@ from keyfold.engine.expressions.trees import (
     Interval,
     Membership,
     Negation,
+    Path,
+    ValuePlaceholder,
 )
 from keyfold.errors import ValidationException
 from keyfold.values import AttributeValue
@@ -203,6 +209,8 @@ class KeyCondition:
     def _constraint(self, attribute: KeyAttribute) -> EqualTo | SortRange:
         """Return the constraint on `attribute`, its values checked against the key's type."""
         constraint = self.constraints[attribute.name]
+        if type(constraint) is EqualTo and constraint.value.get(attribute.type):
+            return constraint
         if isinstance(constraint, NotIndexable):
             raise ValidationException(_NOT_INDEXABLE)
         for value in _values_of(constraint):
@@ -252,6 +260,8 @@ class BoundKeyExpression:
     """A KeyConditionExpression whose operands are known; not yet known to be a key condition."""
 
     _leaves: tuple[_Leaf, ...]
+    _condition: KeyCondition | None = None
+    """What it is, where its text alone says that it is one."""
 
     def to_key_condition(self) -> KeyCondition:
         """Take the expression for a key condition; raises ValidationException if it is none.
@@ -259,6 +269,8 @@ class BoundKeyExpression:
         The service does so after it has looked at all expressions of the request and at
         unused placeholders.
         """
+        if self._condition is not None:
+            return self._condition
         constraints: dict[str, KeyConstraint] = {}
         for leaf in self._leaves:
             name, constraint = leaf.to_constraint()
@@ -279,7 +291,7 @@ class _Leaf:
 
     def to_constraint(self) -> tuple[str, KeyConstraint]:
         operator, operands = self.operator, self.operands
-        if operator not in _INDEXABLE:
+        if operator not in _CONSTRAINTS:
             raise ValidationException(
                 f"Invalid operator used in KeyConditionExpression: {operator}"
             )
@@ -314,26 +326,20 @@ def _invalid(detail: str) -> ValidationException:
 
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_INDEXABLE = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"})
+_CONSTRAINTS: dict[str, Callable[..., EqualTo | SortRange]] = {
+    "=": EqualTo,
+    "<": Less,
+    "<=": AtMost,
+    ">": Greater,
+    ">=": AtLeast,
+    "BETWEEN": Within,
+    "begins_with": BeginsWith,
+}
 
 
 def make_constraint(operator: str, values: Sequence[AttributeValue]) -> EqualTo | SortRange:
     """Make the constraint that an operator and its values put on one attribute of a key."""
-    match operator:
-        case "=":
-            return EqualTo(values[0])
-        case "<":
-            return Less(values[0])
-        case "<=":
-            return AtMost(values[0])
-        case ">":
-            return Greater(values[0])
-        case ">=":
-            return AtLeast(values[0])
-        case "BETWEEN":
-            return Within(values[0], values[1])
-        case _:
-            return BeginsWith(values[0])
+    return _CONSTRAINTS[operator](*values)
 
 
 def bind_key_condition(text: str, placeholders: Placeholders) -> BoundKeyExpression:
@@ -347,13 +353,64 @@ def bind_key_condition(text: str, placeholders: Placeholders) -> BoundKeyExpress
     Raises ValidationException.
     """
     try:
-        parsed = parse_condition(text)
-        check_operator_count(parsed.operator_count)
+        plain = _parse_plain(text)
+        if plain is not None:
+            constraints = _bind_plain(plain, placeholders)
+            if len(constraints) == len(plain):
+                return BoundKeyExpression((), KeyCondition(constraints))
         leaves: list[_Leaf] = []
-        _collect(parsed.condition, Binder(placeholders), leaves)
+        _collect(parse_condition(text).condition, Binder(placeholders), leaves)
     except ExpressionFault as fault:
         raise fault.to_service_error("KeyConditionExpression") from None
     return BoundKeyExpression(tuple(leaves))
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainLeaf:
+    """A condition that is fit for a key by its text: an attribute, an operator, placeholders."""
+
+    name: str
+    operator: str
+    values: tuple[str, ...]
+
+
+@lru_cache(maxsize=CACHED_EXPRESSIONS)
+def _parse_plain(text: str) -> tuple[_PlainLeaf, ...] | None:
+    """Return the conditions of a text such as nearly every query has; None for any other."""
+    parsed = parse_condition(text)
+    check_operator_count(parsed.operator_count)
+    node = parsed.condition
+    leaves: list[_PlainLeaf] = []
+    for leaf in node.conditions if isinstance(node, Both) else (node,):
+        match leaf:
+            case Comparison(operator, Path((str(name),)), ValuePlaceholder(value)):
+                leaves.append(_PlainLeaf(name, operator, (value,)))
+            case Call(operator, (Path((str(name),)), ValuePlaceholder(value))):
+                leaves.append(_PlainLeaf(name, operator, (value,)))
+            case Interval(Path((str(name),)), ValuePlaceholder(low), ValuePlaceholder(high)):
+                leaves.append(_PlainLeaf(name, "BETWEEN", (low, high)))
+            case _:
+                return None
+    return tuple(leaves) if all(leaf.operator in _CONSTRAINTS for leaf in leaves) else None
+
+
+def _bind_plain(
+    leaves: tuple[_PlainLeaf, ...], placeholders: Placeholders
+) -> dict[str, KeyConstraint]:
+    constraints: dict[str, KeyConstraint] = {}
+    for leaf in leaves:
+        name, operator = leaf.name, leaf.operator
+        if name[0] == "#":
+            name = placeholders.name(name)
+        values = [placeholders.value(value) for value in leaf.values]
+        if operator != "=":
+            check_types(
+                operator, values, TEXT_TYPES if operator == "begins_with" else ORDERED_TYPES
+            )
+            if operator == "BETWEEN":
+                check_bounds(*values)
+        constraints[name] = _CONSTRAINTS[operator](*values)
+    return constraints
 
 
 def _collect(node: Condition, binder: Binder, leaves: list[_Leaf]) -> None:

@@ -150,10 +150,12 @@ def bind_attributes_to_get(names: list[str]) -> Projection:
     >>> bind_attributes_to_get(["a", "b.c"]).apply({"a": {"N": "1"}, "b.c": {"N": "2"}})
     {'a': {'N': '1'}, 'b.c': {'N': '2'}}
     """
-    for place, name in enumerate(names):
+    seen: set[str] = set()
+    for name in names:
         _check_name(name)
-        if name in names[:place]:
+        if name in seen:
             raise ValidationException(f"{_INVALID}Duplicate value in attribute name: {name}")
+        seen.add(name)
     return Projection.of(tuple((name,) for name in names))
 
 

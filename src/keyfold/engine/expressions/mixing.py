@@ -54,8 +54,8 @@ def check_not_mixed(operation: str, request: Mapping[str, Any]) -> None:
     >>> try:
     ...     check_not_mixed("GetItem", {"AttributesToGet": ["a"], "ProjectionExpression": "a"})
     ... except ValidationException as error:
-    ...     print(error.message[:58])
-    Can not use both expression and non-expression parameters
+    ...     print(error.message.partition(": ")[2])
+    Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}
     """
     parameters = _PARAMETERS[operation]
     expressions = _given(request, parameters.expressions)

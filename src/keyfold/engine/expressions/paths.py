@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from keyfold.engine.expressions.faults import ExpressionFault
 from keyfold.engine.expressions.trees import Steps, show_path
@@ -15,46 +14,60 @@ PathTree = dict[str | int, "PathTree | None"]
 """Paths merged by their common beginnings; None is where one ends."""
 
 
-def check_paths_apart(paths: Iterable[Steps]) -> None:
-    """Raise ExpressionFault if one path is inside another, or two take one value for a map and a list.
+def merge_paths(paths: Iterable[Steps]) -> PathTree:
+    """Merge paths into one tree.
 
-    The service looks at the paths from the last to the first, so `paths` must come that way.
-    """
-    seen: list[Steps] = []
-    for path in paths:
-        for other in seen:
-            clash = _clash(path, other)
-            if clash:
-                raise ExpressionFault(
-                    f"Two document paths {clash} with each other; must remove or rewrite one of "
-                    f"these paths; path one: {show_path(path)}, path two: {show_path(other)}"
-                )
-        seen.append(path)
-
-
-def _clash(path: Steps, other: Steps) -> str | None:
-    for step, other_step in zip(path, other, strict=False):
-        if step != other_step:
-            return "conflict" if type(step) is not type(other_step) else None
-    return "overlap"
-
-
-@lru_cache(maxsize=1024)
-def merge_paths(paths: tuple[Steps, ...]) -> PathTree:
-    """Merge paths that do not clash into one tree.
-
-    >>> merge_paths((("a", "b"), ("a", "c", 0)))
+    >>> merge_paths([("a", "b"), ("a", "c", 0)])
     {'a': {'b': None, 'c': {0: None}}}
+
+    Raises ExpressionFault if a path is inside another, or two take one value for a map and a
+    list. The service looks at paths from the last to the first, so where that may be, they
+    must come in that order.
     """
     tree: PathTree = {}
+    merged: list[Steps] = []
     for path in paths:
-        node = tree
-        for step in path[:-1]:
-            inner = node.setdefault(step, {})
-            assert inner is not None
-            node = inner
-        node[path[-1]] = None
+        if not _merge(tree, path):
+            raise _clash(path, merged)
+        merged.append(path)
     return tree
+
+
+def _merge(tree: PathTree, path: Steps) -> bool:
+    """Put a path into a tree; say whether it fits."""
+    node = tree
+    last = len(path) - 1
+    for place, step in enumerate(path):
+        # All steps from one place are names, or all are positions.
+        if node and type(next(iter(node))) is not type(step):
+            return False
+        if place == last:
+            if step in node:
+                return False
+            node[step] = None
+            return True
+        inner = node.setdefault(step, {})
+        if inner is None:
+            return False
+        node = inner
+    raise AssertionError
+
+
+def _clash(path: Steps, merged: list[Steps]) -> ExpressionFault:
+    for other in merged:
+        apart = [
+            type(step) is type(other_step)
+            for step, other_step in zip(path, other, strict=False)
+            if step != other_step
+        ]
+        if apart[:1] == [True]:
+            continue
+        clash = "conflict" if apart else "overlap"
+        return ExpressionFault(
+            f"Two document paths {clash} with each other; must remove or rewrite one of these "
+            f"paths; path one: {show_path(path)}, path two: {show_path(other)}"
+        )
+    raise AssertionError
 
 
 def select(item: Item, tree: PathTree) -> Item:
@@ -105,8 +118,7 @@ class Projection:
     """The attributes, and parts of attributes, that a request asks for."""
 
     paths: tuple[Steps, ...]
-    attributes: frozenset[str]
-    """The top-level attributes among them."""
+    """What it asks for: paths that do not clash."""
     _tree: PathTree
     _names: tuple[str, ...] | None
     """The attributes asked for, if nothing inside one is."""
@@ -114,20 +126,20 @@ class Projection:
     @staticmethod
     def of(paths: tuple[Steps, ...]) -> Projection:
         """Make a projection of paths that do not clash."""
-        return _make_projection(paths)
+        if any(len(path) > 1 for path in paths):
+            return Projection(paths, merge_paths(paths), None)
+        return Projection(paths, {}, tuple(str(path[0]) for path in paths))
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The top-level attributes among what it asks for."""
+        return frozenset(str(path[0]) for path in self.paths)
 
     def apply(self, item: Item) -> Item:
         """Return what the projection asks for of `item`."""
         if self._names is not None:
             return {name: item[name] for name in self._names if name in item}
         return select(item, self._tree)
-
-
-@lru_cache(maxsize=1024)
-def _make_projection(paths: tuple[Steps, ...]) -> Projection:
-    names = tuple(path[0] for path in paths if isinstance(path[0], str))
-    only_names = all(len(path) == 1 for path in paths)
-    return Projection(paths, frozenset(names), merge_paths(paths), names if only_names else None)
 
 
 def check_scalar_keys(

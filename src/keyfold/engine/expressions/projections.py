@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.parser import parse_projection
-from keyfold.engine.expressions.paths import Projection, check_paths_apart
-from keyfold.engine.expressions.placeholders import Placeholders
+from keyfold.engine.expressions.parser import CACHED_EXPRESSIONS, parse_projection
+from keyfold.engine.expressions.paths import Projection, merge_paths
+from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
 from keyfold.engine.expressions.trees import Path, Steps
 
 
@@ -21,9 +22,17 @@ def bind_projection(text: str, placeholders: Placeholders) -> Projection:
     Raises ValidationException.
     """
     try:
-        return Projection.of(resolve_apart(parse_projection(text), placeholders))
+        if any(path.has_placeholders for path in parse_projection(text)):
+            return Projection.of(resolve_apart(parse_projection(text), placeholders))
+        return _bind_constant(text)
     except ExpressionFault as fault:
         raise fault.to_service_error("ProjectionExpression") from None
+
+
+@lru_cache(maxsize=CACHED_EXPRESSIONS)
+def _bind_constant(text: str) -> Projection:
+    """Bind a projection that is the same for every request."""
+    return Projection.of(resolve_apart(parse_projection(text), NO_PLACEHOLDERS))
 
 
 def resolve_apart(paths: tuple[Path, ...], placeholders: Placeholders) -> tuple[Steps, ...]:
@@ -37,5 +46,5 @@ def resolve_apart(paths: tuple[Path, ...], placeholders: Placeholders) -> tuple[
             resolved.append(steps)
             yield steps
 
-    check_paths_apart(backwards())
+    merge_paths(backwards())
     return tuple(reversed(resolved))

@@ -33,15 +33,19 @@ from keyfold.engine.expressions.trees import (
     ValuePlaceholder,
 )
 from keyfold.errors import ValidationException
-from keyfold.values import AttributeValue, Item, add_numbers, subtract_numbers
+from keyfold.values import (
+    MAX_NESTING,
+    NESTED_TOO_DEEP,
+    AttributeValue,
+    Item,
+    add_numbers,
+    subtract_numbers,
+)
 
 Source = Callable[[Item], AttributeValue | None]
 """Gives what a path is to hold, for the item as it was; None removes it."""
 
 ADDABLE_TYPES = frozenset({"N"}) | SET_TYPES
-
-# Maps and lists around a scalar, in an item that an update makes.
-MAX_ITEM_NESTING = 31
 
 _LONG_NAMES = {
     "S": "STRING",
@@ -78,12 +82,11 @@ class UpdatePlan:
     """Whether it only takes away: such an update does not create an item that is missing."""
     paths: tuple[Steps, ...]
     """Every path that it writes or reads."""
-    _touched: Projection
 
     @property
     def attributes(self) -> frozenset[str]:
         """The top-level attributes that it writes."""
-        return self._touched.attributes
+        return frozenset(str(change.steps[0]) for change in self.changes)
 
     def apply(self, item: Item) -> Item:
         """Return the item as it is to be; `item`, which may be its key alone, stays as it is.
@@ -112,7 +115,7 @@ class UpdatePlan:
 
     def project_touched(self, item: Item) -> Item:
         """Return only what the update's paths hold in `item`, for UPDATED_OLD and UPDATED_NEW."""
-        return self._touched.apply(item)
+        return Projection.of(tuple(change.steps for change in self.changes)).apply(item)
 
 
 def _check_parent(item: Item, steps: Steps) -> None:
@@ -127,8 +130,8 @@ def _check_nesting(value: AttributeValue, depth: int) -> None:
     for kind, data in value.items():
         if kind not in ("L", "M"):
             return
-        if depth >= MAX_ITEM_NESTING:
-            raise ValidationException("Nesting Levels have exceeded supported limits")
+        if depth >= MAX_NESTING - 1:
+            raise ValidationException(NESTED_TOO_DEEP)
         for member in data if kind == "L" else data.values():
             _check_nesting(member, depth + 1)
 
@@ -186,8 +189,8 @@ def bind_update(text: str, placeholders: Placeholders) -> UpdatePlan:
     """Parse an UpdateExpression and bind it to the request's names and values.
 
     >>> placeholders = Placeholders(None, {":one": {"N": "1"}})
-    >>> plan = bind_update("SET hits = hits + :one REMOVE old", placeholders)
-    >>> plan.apply({"hits": {"N": "41"}, "old": {"BOOL": True}})
+    >>> plan = bind_update("SET hits = hits + :one REMOVE fresh", placeholders)
+    >>> plan.apply({"hits": {"N": "41"}, "fresh": {"BOOL": True}})
     {'hits': {'N': '42'}}
 
     Raises ValidationException.
@@ -204,19 +207,19 @@ def bind_update(text: str, placeholders: Placeholders) -> UpdatePlan:
         Change(steps, source) for steps, source in zip(paths, reversed(sources), strict=True)
     )
     only_removes = all(isinstance(action, Remove | DeleteFrom) for action in actions)
-    return UpdatePlan(changes, only_removes, paths + tuple(binder.paths), Projection.of(paths))
+    return UpdatePlan(changes, only_removes, paths + tuple(binder.paths))
 
 
 def plan_of(changes: tuple[Change, ...], *, only_removes: bool) -> UpdatePlan:
     """Make a plan of changes whose paths do not clash, and whose sources read no other path."""
-    paths = tuple(change.steps for change in changes)
-    return UpdatePlan(changes, only_removes, paths, Projection.of(paths))
+    return UpdatePlan(changes, only_removes, tuple(change.steps for change in changes))
 
 
 def check_updated_keys(plan: UpdatePlan, key_names: Iterable[str]) -> None:
     """Raise ValidationException if the update writes an attribute of the table's key."""
+    attributes = plan.attributes
     for name in key_names:
-        if name in plan.attributes:
+        if name in attributes:
             raise ValidationException(
                 "One or more parameter values were invalid: "
                 f"Cannot update attribute {name}. This attribute is part of the key"

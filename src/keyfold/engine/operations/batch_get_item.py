@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from keyfold.engine._capacity import Meter, read_units
-from keyfold.engine._parameters import check_expression_use, read_projection
+from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._tables import Table
@@ -36,6 +36,7 @@ def batch_get_item(
     for name, each in wanted.items():
         table, row_keys = places[name]
         projection = prepared[name][1]
+        check_paths(table, projection)
         is_consistent = bool(each.get("ConsistentRead"))
         found: list[bytes] = []
         for key, row_key in zip(each["Keys"], row_keys, strict=True):
@@ -64,15 +65,14 @@ def batch_get_item(
 def _prepare(request: dict[str, Any]) -> tuple[list[Item], Projection | None]:
     check_expression_use("BatchGetItem", request)
     keys = [normalise_item(key)[0] for key in request["Keys"]]
+    if len({orjson.dumps(key, option=orjson.OPT_SORT_KEYS) for key in keys}) != len(keys):
+        raise ValidationException("Provided list of item keys contains duplicates")
     return keys, read_projection(request)
 
 
 def _places(services: Services, name: str, keys: list[Item]) -> tuple[Table, list[bytes]]:
     table = services.catalog.find(name)
-    row_keys = [encode_key_of(table, key) for key in keys]
-    if len(set(row_keys)) != len(row_keys):
-        raise ValidationException("Provided list of item keys contains duplicates")
-    return table, row_keys
+    return table, [encode_key_of(table, key) for key in keys]
 
 
 def _render(values: list[bytes], projection: Projection | None, rendering: Rendering) -> Any:

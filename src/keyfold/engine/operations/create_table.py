@@ -10,7 +10,9 @@ from keyfold.engine._definitions import (
     check_billing,
     check_global_indexes,
     check_included,
+    check_index_throughput,
     check_local_indexes,
+    check_pair_length,
     check_stream,
     check_table_key,
     check_throughput,
@@ -54,6 +56,9 @@ def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
     throughput = request.get("ProvisionedThroughput")
     check_billing(mode, throughput)
     check_throughput(throughput)
+    check_pair_length(request["KeySchema"], "keySchema")
+    for place, index in enumerate(request.get("LocalSecondaryIndexes") or (), start=1):
+        check_pair_length(index["KeySchema"], f"localSecondaryIndexes.{place}.member.keySchema")
     definitions = request["AttributeDefinitions"]
     defined: list[str] = [each["AttributeName"] for each in definitions]
     key: list[KeyElement] = request["KeySchema"]
@@ -65,8 +70,7 @@ def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
     if global_ is not None:
         check_global_indexes(global_, defined, [each["IndexName"] for each in local or ()])
         for index in global_:
-            check_billing(mode, index.get("ProvisionedThroughput"))
-            check_throughput(index.get("ProvisionedThroughput"))
+            check_index_throughput(mode, index)
     all_indexes = [*(local or ()), *(global_ or ())]
     check_all_used(defined, key, [each["KeySchema"] for each in all_indexes])
     check_stream(request.get("StreamSpecification"))

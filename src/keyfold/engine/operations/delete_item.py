@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._capacity import Meter
-from keyfold.engine._parameters import check_expression_use, check_old_or_none, read_condition
+from keyfold.engine._parameters import (
+    check_expression_use,
+    check_old_or_none,
+    check_paths,
+    read_condition,
+)
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._writes import (
@@ -29,6 +34,7 @@ def delete_item(
     meter = Meter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
+    check_paths(table, condition)
     write = Write(table, row_key, Delete(), None if condition is None else condition.holds)
     outcome = perform_for(services.storage, write, request, rendering)
     response: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from keyfold.engine._capacity import Meter, read_units
-from keyfold.engine._parameters import check_expression_use, read_projection
+from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._writes import encode_key_of
@@ -30,6 +30,7 @@ def get_item(services: Services, request: dict[str, Any], rendering: Rendering) 
     projection = read_projection(request)
     meter = Meter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
+    check_paths(table, projection)
     row = services.storage.get(table.rows, encode_key_of(table, key))
     response: dict[str, Any] = {}
     if row is not None:

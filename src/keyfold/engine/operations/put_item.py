@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._capacity import Meter
-from keyfold.engine._parameters import check_expression_use, check_old_or_none, read_condition
+from keyfold.engine._parameters import (
+    check_expression_use,
+    check_old_or_none,
+    check_paths,
+    read_condition,
+)
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._writes import (
@@ -40,6 +45,7 @@ def put_item(services: Services, request: dict[str, Any], rendering: Rendering) 
     meter = Meter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     row_key, put = make_put(table, item, size)
+    check_paths(table, condition)
     write = Write(table, row_key, put, None if condition is None else condition.holds)
     outcome = perform_for(services.storage, write, request, rendering)
     response: dict[str, Any] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._capacity import Meter
-from keyfold.engine._parameters import check_read_filter, read_query
+from keyfold.engine._parameters import check_paths, check_read_filter, read_query
 from keyfold.engine._reads import PageQuery, read_page
 from keyfold.engine._responses import Rendering
 from keyfold.engine._selection import (
@@ -34,6 +34,7 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
     schema = table.key if index is None else index.key
     condition = key_condition.resolve(schema.partition, schema.sort)
     check_read_filter(parameters, schema)
+    check_paths(table, parameters.filter, parameters.projection)
     selection = resolve_selection(request, index, parameters.projection, parameters.filter)
     low, high = condition_span(condition, schema)
     reverse = request.get("ScanIndexForward") is False
@@ -58,7 +59,7 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
 def _resumed(table: Table, index: Index | None, span: Span, start: Item) -> Span:
     if index is None and not table.key.sort:
         raise ValidationException("The query can return at most one row and cannot be restarted")
-    place = read_start_key(table, index, start)
+    place = read_start_key("Query", table, index, start)
     position = place.row_key if place.entry is None else place.entry
     if not span.low <= position < span.high:
         if not position.startswith(partition_of(span.low)):

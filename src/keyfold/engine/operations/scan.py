@@ -6,7 +6,7 @@ from typing import Any
 
 from keyfold.engine._capacity import Meter
 from keyfold.engine._keys import END
-from keyfold.engine._parameters import read_scan
+from keyfold.engine._parameters import check_paths, read_scan
 from keyfold.engine._reads import PageQuery, read_page
 from keyfold.engine._responses import Rendering
 from keyfold.engine._selection import (
@@ -31,11 +31,12 @@ def scan(services: Services, request: dict[str, Any], rendering: Rendering) -> d
     meter = Meter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     index = find_index(table, request)
+    check_paths(table, parameters.filter, parameters.projection)
     selection = resolve_selection(request, index, parameters.projection, parameters.filter)
     column = None if index is None else index.column
     span = Span(low, high, column=column)
     if start is not None:
-        place = read_start_key(table, index, start)
+        place = read_start_key("Scan", table, index, start)
         position = place.row_key if place.entry is None else place.entry
         if not low <= position < high:
             raise ValidationException(

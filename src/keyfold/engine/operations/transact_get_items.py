@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 
 from keyfold.engine._capacity import Meter, read_units
-from keyfold.engine._parameters import check_expression_use, read_projection
+from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._tables import Table
-from keyfold.engine._transactions import MAX_BYTES, check_distinct, reject
+from keyfold.engine._transactions import MAX_BYTES, check_distinct, raise_if_alone, reject
 from keyfold.engine._writes import encode_key_of
 from keyfold.engine.expressions import Projection
 from keyfold.engine.storage import Reader, Row
@@ -29,11 +29,13 @@ def transact_get_items(
     tables = [services.catalog.find(name) for name, _, _ in prepared]
     faults: list[ValidationException | None] = []
     places: list[tuple[Table, bytes]] = []
-    for table, (_, key, _) in zip(tables, prepared, strict=True):
+    for table, (_, key, projection) in zip(tables, prepared, strict=True):
         try:
             places.append((table, encode_key_of(table, key)))
+            check_paths(table, projection)
             faults.append(None)
         except ValidationException as fault:
+            raise_if_alone(fault)
             faults.append(fault)
     if any(faults):
         raise reject(faults)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from keyfold.engine._capacity import Meter
 from keyfold.engine._parameters import (
     check_expression_use,
-    check_key_untouched,
+    check_paths,
+    check_update,
     read_condition,
     read_update_expressions,
 )
@@ -20,6 +20,7 @@ from keyfold.engine._transactions import (
     MAX_BYTES,
     cancelled,
     check_distinct,
+    raise_if_alone,
     reject,
     remember,
     was_done,
@@ -38,7 +39,7 @@ from keyfold.engine._writes import (
     settle,
     store,
 )
-from keyfold.engine.expressions import UpdatePlan
+from keyfold.engine.expressions import BoundCondition, UpdatePlan
 from keyfold.engine.storage import Writer
 from keyfold.errors import ValidationException
 from keyfold.values import Item, normalise_item, normalise_value
@@ -64,7 +65,7 @@ class _Action:
     # What it counts towards the size of the transaction.
     payload_bytes: int
     plan: UpdatePlan | None
-    holds: Callable[[Item], bool] | None
+    condition: BoundCondition | None
     wants_item: bool
 
 
@@ -117,7 +118,11 @@ def _check_payload(actions: list[_Action]) -> None:
 
 def _read_action(member: dict[str, Any]) -> _Action:
     given = [kind for kind in _EXPRESSION_USE if member.get(kind) is not None]
-    if len(given) != 1:
+    if not given:
+        raise ValidationException(
+            "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request"
+        )
+    if len(given) > 1:
         raise ValidationException(
             "TransactItems can only contain one of Check, Put, Update or Delete"
         )
@@ -140,7 +145,7 @@ def _read_action(member: dict[str, Any]) -> _Action:
         size=size,
         payload_bytes=size + sum(normalise_value(value)[1] for value in values.values()),
         plan=plan,
-        holds=None if condition is None else condition.holds,
+        condition=condition,
         wants_item=body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD",
     )
 
@@ -154,9 +159,7 @@ def _make_writes(services: Services, actions: list[_Action]) -> list[Write]:
             writes.append(_make_write(table, action))
             faults.append(None)
         except ValidationException as fault:
-            if "cannot contain an empty" in fault.message and "Key:" in fault.message:
-                # The one fault of a key that the service reports by itself.
-                raise
+            raise_if_alone(fault)
             faults.append(fault)
     if any(faults):
         raise reject(faults)
@@ -165,19 +168,20 @@ def _make_writes(services: Services, actions: list[_Action]) -> list[Write]:
 
 
 def _make_write(table: Table, action: _Action) -> Write:
+    holds = None if action.condition is None else action.condition.holds
+    check_paths(table, action.condition)
     match action.kind:
         case "Put":
             row_key, put = make_put(table, action.item, action.size)
-            return Write(table, row_key, put, action.holds)
+            return Write(table, row_key, put, holds)
         case "Update":
             row_key = encode_key_of(table, action.item)
-            if action.plan is not None:
-                check_key_untouched(action.plan, table)
-            return Write(table, row_key, Update(action.item, action.plan), action.holds)
+            check_update(action.plan, table)
+            return Write(table, row_key, Update(action.item, action.plan), holds)
         case "Delete":
-            return Write(table, encode_key_of(table, action.item), Delete(), action.holds)
+            return Write(table, encode_key_of(table, action.item), Delete(), holds)
         case _:
-            return Write(table, encode_key_of(table, action.item), Check(), action.holds)
+            return Write(table, encode_key_of(table, action.item), Check(), holds)
 
 
 def _settle_all(

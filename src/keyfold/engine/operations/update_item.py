@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._capacity import Meter
-from keyfold.engine._parameters import check_key_untouched, read_update
+from keyfold.engine._parameters import check_paths, check_update, read_update
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._writes import (
@@ -28,8 +28,8 @@ def update_item(
     meter = Meter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
-    if plan is not None:
-        check_key_untouched(plan, table)
+    check_update(plan, table)
+    check_paths(table, condition)
     holds = None if condition is None else condition.holds
     write = Write(table, row_key, Update(key, plan), holds)
     outcome = perform_for(services.storage, write, request, rendering)

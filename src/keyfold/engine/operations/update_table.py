@@ -11,6 +11,7 @@ from keyfold.engine._definitions import (
     MAX_GLOBAL_INDEXES,
     check_global_key,
     check_included,
+    check_index_throughput,
     check_projection,
     check_stream,
     check_throughput,
@@ -234,10 +235,7 @@ def _add_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody)
             f"{_INVALID}GlobalSecondaryIndex count exceeds the per-table limit "
             f"of {MAX_GLOBAL_INDEXES}"
         )
-    if body["billing_mode"] == "PROVISIONED" and wanted.get("ProvisionedThroughput") is None:
-        raise ValidationException(
-            f"{_INVALID}ProvisionedThroughput must be specified for index: {name}"
-        )
+    check_index_throughput(body["billing_mode"], wanted)
     column = f"i{body['next_column']}"
     index = index_body(wanted, is_global=True, column=column, status="CREATING")
     body["indexes"] = [*body["indexes"], index]
@@ -270,9 +268,7 @@ def _find_index(name: str, body: TableBody) -> IndexBody:
     for index in body["indexes"]:
         if index["name"] == name and index["is_global"]:
             return index
-    raise ResourceNotFoundException(
-        f"Requested resource not found: Index: {name} not found for Table: {body['name']}"
-    )
+    raise ResourceNotFoundException("Requested resource not found")
 
 
 def _used_definitions(

@@ -48,13 +48,14 @@ def update_time_to_live(
 
 def _check_change(body: TableBody, attribute: str, *, is_enabled: bool) -> None:
     ttl = body.get("ttl")
-    if is_enabled and ttl is not None:
-        raise ValidationException("TimeToLive is already enabled")
-    if not is_enabled:
-        if ttl is None:
+    if ttl is None:
+        if not is_enabled:
             raise ValidationException("TimeToLive is already disabled")
-        if ttl["attribute"] != attribute:
-            raise ValidationException(
-                "TimeToLive is active on a different AttributeName: "
-                f"current AttributeName is {ttl['attribute']}"
-            )
+        return
+    if ttl["attribute"] != attribute:
+        raise ValidationException(
+            "TimeToLive is active on a different AttributeName: "
+            f"current AttributeName is {ttl['attribute']}"
+        )
+    if is_enabled:
+        raise ValidationException("TimeToLive is already enabled")

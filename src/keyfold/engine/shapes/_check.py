@@ -75,11 +75,17 @@ def _look_closely(operation: str, request: dict[str, Any]) -> None:
 
 
 def _find_error(operation: str, of: Shape, request: dict[str, Any]) -> ValidationException | None:
-    name = request.get("TableName") if of.members.get("TableName") == "TableArn" else None
+    name = request.get("TableName") if "TableName" in of.members else None
     if operation in _ABOUT_RESOURCES and request.get("ResourceArn") is None:
         return ValidationException("Invalid TableArn")
-    if operation in _NAME_FIRST and name is not None and (error := find_name_error(name)):
-        return error
+    if operation in _NAME_FIRST:
+        if name is None:
+            message = "The parameter 'TableName' is required but was not present in the request"
+            return ValidationException(message)
+        if error := find_name_error(name):
+            return error
+    if operation == "BatchGetItem" and request.get("RequestItems") == {}:
+        return ValidationException("The requestItems parameter is required for BatchGetItem")
     if error := detected(find_failures(of, request)):
         return error
     if operation == "BatchWriteItem":

@@ -55,10 +55,11 @@ class Checkpointer:
         try:
             while True:
                 self._wanted.wait()
+                # Cleared before the look at `_stopping`, so that no wish to stop is lost.
+                self._wanted.clear()
                 if self._stopping:
                     return
                 _checkpoint(connection)
-                self._wanted.clear()
         finally:
             connection.close()
 

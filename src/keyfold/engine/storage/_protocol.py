@@ -9,13 +9,13 @@ index entry is a slot of its own row, no entry can exist without its item.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowSet:
     """Names one table's rows and their index columns.
 
@@ -27,6 +27,9 @@ class RowSet:
     number: int
     version: int
     columns: tuple[str, ...]
+    # Where a storage keeps what it has worked out for these rows: looked up at every call, it
+    # must not cost a hash of all the above.
+    prepared: Any = field(default=None, init=False, compare=False, repr=False)
 
 
 class Row(NamedTuple):

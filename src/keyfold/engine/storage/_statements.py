@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 
 from keyfold.engine.storage._protocol import RowSet
 
@@ -22,7 +21,7 @@ def index_name(rows: RowSet, column: str) -> str:
     return f"r{rows.number}_{column}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Statements:
     """Every statement that reads or writes the rows of one row set."""
 
@@ -35,11 +34,21 @@ class Statements:
     count: str
     sum_sizes: str
     entries: str
+    by_walk: dict[tuple[str, bool, bool], str] = field(
+        default_factory=dict[tuple[str, bool, bool], str]
+    )
 
 
-@lru_cache(maxsize=1024)
 def statements_of(rows: RowSet) -> Statements:
     """Return the statements for `rows`."""
+    prepared: Statements | None = rows.prepared
+    if prepared is None:
+        prepared = _write_statements(rows)
+        object.__setattr__(rows, "prepared", prepared)
+    return prepared
+
+
+def _write_statements(rows: RowSet) -> Statements:
     table, columns = table_name(rows), rows.columns
     names = ", ".join(("k", "v", "n", *columns))
     marks = ", ".join("?" * (3 + len(columns)))
@@ -63,9 +72,17 @@ def statements_of(rows: RowSet) -> Statements:
     )
 
 
-@lru_cache(maxsize=4096)
 def index_statement(rows: RowSet, column: str, *, reverse: bool, resumed: bool) -> str:
     """Return the statement that walks an index column over a span."""
+    by_walk = statements_of(rows).by_walk
+    walk = (column, reverse, resumed)
+    statement = by_walk.get(walk)
+    if statement is None:
+        statement = by_walk[walk] = _write_walk(rows, column, reverse=reverse, resumed=resumed)
+    return statement
+
+
+def _write_walk(rows: RowSet, column: str, *, reverse: bool, resumed: bool) -> str:
     table, index = table_name(rows), index_name(rows, column)
     down = " DESC" if reverse else ""
     resume = f" AND ({column}, k) {'<' if reverse else '>'} (?, ?)" if resumed else ""
