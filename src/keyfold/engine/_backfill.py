@@ -8,12 +8,16 @@ open the file, goes on from there.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import orjson
 
 from keyfold.engine._catalog import change_columns, read_body
 from keyfold.engine._keys import END, entry_or_none
+from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody, build_table
 from keyfold.engine.storage import Span, Storage, Writer
+from keyfold.errors import KeyfoldError
 
 BACKFILL_RECORD = "backfill"
 BATCH_ITEMS = 250
@@ -31,6 +35,18 @@ def pending_backfills(storage: Storage) -> list[str]:
     return [name for name, _ in records]
 
 
+def begin_filling(services: Services, name: str) -> None:
+    """Fill the first batch at once, which is all of a small table; leave the rest for upkeep.
+
+    The column is there already, so a failure here is upkeep's to meet again, not the caller's.
+    """
+    is_filled = False
+    with suppress(KeyfoldError):
+        is_filled = fill_batch(services.storage, name)
+    if not is_filled:
+        services.wake_upkeep()
+
+
 def fill_batch(storage: Storage, name: str) -> bool:
     """Fill one batch of a table's rows; return whether that was the last."""
 
@@ -44,12 +60,14 @@ def fill_batch(storage: Storage, name: str) -> bool:
         table = build_table(body)
         span = Span(start, END)
         batch = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=_BATCH_BYTES)
-        for key, value, size in batch:
+        key = b""
+        for value, size in batch:
             item = orjson.loads(value)
+            key = table.encode_key(item)
             entries = tuple([entry_or_none(encode, item) for encode in table.encoders])
             writer.put(table.rows, key, value, size, entries)
-        if batch and (len(batch) == BATCH_ITEMS or sum(row[2] for row in batch) >= _BATCH_BYTES):
-            writer.set_record(BACKFILL_RECORD, name, batch[-1][0] + b"\0")
+        if len(batch) == BATCH_ITEMS or sum(size for _, size in batch) >= _BATCH_BYTES:
+            writer.set_record(BACKFILL_RECORD, name, key + b"\0")
             return False
         writer.set_record(BACKFILL_RECORD, name, None)
         _activate(writer, body)

@@ -135,3 +135,7 @@ class Meter:
 
 def _in_order(uses: Iterable[TableUse]) -> list[TableUse]:
     return sorted(uses, key=lambda use: use.table.name)
+
+
+OFF = Meter(None)
+"""For requests that did not ask."""

@@ -41,6 +41,10 @@ class Catalog:
             table = self._known[name] = build_table(body)
         return table
 
+    def known(self, name: str) -> Table | None:
+        """Return a table that was used before, as far as this process knows."""
+        return self._known.get(name)
+
     def forget(self) -> None:
         """Drop what is known; the next use reads the file again."""
         self._known.clear()

@@ -58,7 +58,7 @@ def _count(reader: Reader, table: Table) -> Counts:
         if index.projected is not None and held:
             span = Span(b"", END, column=index.column)
             sample = reader.read_span(table.rows, span, limit=_SAMPLE_ITEMS, max_bytes=1 << 30)
-            sizes = [item_size_bytes(index.project(orjson.loads(row[1]))) for row in sample]
+            sizes = [item_size_bytes(index.project(orjson.loads(row[0]))) for row in sample]
             size_bytes = sum(sizes) * held // len(sizes)
         by_index[index.name] = (held, size_bytes)
     return Counts(items, size, by_index)

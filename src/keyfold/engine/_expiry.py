@@ -37,9 +37,10 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
             return 0
         table = build_table(current)
         found = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=1 << 20)
-        for key, value, size in found:
-            gone = Write(table, key, Delete(by_expiry=True))
-            store(writer, Outcome(gone, orjson.loads(value), size, None, b"", 0, ()))
+        for value, size in found:
+            item = orjson.loads(value)
+            gone = Write(table, table.encode_key(item), Delete(by_expiry=True))
+            store(writer, Outcome(gone, item, size, None, b"", 0, ()))
         return len(found)
 
     return storage.write(work)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from keyfold.engine.expressions import KeyAttribute
 from keyfold.errors import ValidationException
@@ -52,16 +53,17 @@ class KeySchema:
 
     partition: tuple[KeyAttribute, ...]
     sort: tuple[KeyAttribute, ...]
+    # All of them, partition first, and their names.
+    attributes: tuple[KeyAttribute, ...] = field(init=False)
+    names: tuple[str, ...] = field(init=False)
+    # What plain key conditions mean for this key, by their text.
+    plans: dict[str, Any] = field(init=False, compare=False, repr=False)
 
-    @property
-    def attributes(self) -> tuple[KeyAttribute, ...]:
-        """All of them, partition first."""
-        return self.partition + self.sort
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Their names, partition first."""
-        return tuple(attribute.name for attribute in self.attributes)
+    def __post_init__(self) -> None:
+        attributes = self.partition + self.sort
+        object.__setattr__(self, "attributes", attributes)
+        object.__setattr__(self, "plans", {})
+        object.__setattr__(self, "names", tuple(attribute.name for attribute in attributes))
 
 
 def encode_part(attribute: KeyAttribute, value: AttributeValue) -> bytes:

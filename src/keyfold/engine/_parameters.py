@@ -7,9 +7,7 @@ one, then placeholders that nothing used.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from keyfold.engine._keys import KeySchema, explain_entry
 from keyfold.engine._tables import Table
@@ -114,13 +112,11 @@ def check_update(plan: UpdatePlan | None, table: Table) -> None:
 
 
 def _check_given_index_keys(plan: UpdatePlan, table: Table) -> None:
-    given: Item = {}
-    for change in plan.changes:
-        # What comes from the item itself is not known yet; nothing comes from an empty one.
-        with suppress(ValidationException):
-            value = change.source({})
-            if value is not None and len(change.steps) == 1:
-                given[str(change.steps[0])] = value
+    given: Item = {
+        str(change.steps[0]): change.given
+        for change in plan.changes
+        if change.given is not None and len(change.steps) == 1
+    }
     for index in table.indexes.values():
         fault = explain_entry(index.name, index.key, given)
         if fault is not None and "Type mismatch" in fault.message:
@@ -140,14 +136,14 @@ def read_projection(request: dict[str, Any]) -> Projection | None:
     if text is None:
         names = request.get("AttributesToGet")
         return None if names is None else bind_attributes_to_get(names)
-    placeholders = read_placeholders(request)
+    # Values have no place in a projection; given beside one, they are ignored.
+    placeholders = Placeholders(request.get("ExpressionAttributeNames"), None)
     projection = bind_projection(text, placeholders)
     placeholders.check_all_used()
     return projection
 
 
-@dataclass(frozen=True, slots=True)
-class ReadParameters:
+class ReadParameters(NamedTuple):
     """What a Query or Scan asks for, apart from where."""
 
     filter: BoundCondition | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -17,12 +17,12 @@ from keyfold.values import Item, item_size_bytes
 PAGE_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class PageQuery:
-    """What one page is to hold."""
+class PageQuery(NamedTuple):
+    """What one page is to hold. A tuple, since every query makes one."""
 
     table: Table
-    index: Index | None
+    # The index that is read; None for the table itself.
+    through: Index | None
     span: Span
     limit: int | None
     is_consistent: bool
@@ -32,6 +32,8 @@ class PageQuery:
     # A local index may be asked for what it does not hold; each item is then read from the
     # table as well.
     fetches: bool = False
+    # A key that names one item: there is nowhere to go on from.
+    finds_one: bool = False
 
 
 @dataclass(slots=True)
@@ -39,7 +41,7 @@ class _Page:
     scanned: int = 0
     scanned_bytes: int = 0
     fetched_units: float = 0.0
-    last: Row | None = None
+    last: bytes | None = None
     count: int = 0
 
 
@@ -48,14 +50,19 @@ def read_page(
 ) -> dict[str, Any]:
     """Read one page and return the response to Query or Scan."""
     page = _Page()
-    index = query.index
-    whole = index is None or index.projected is None
+    index = query.through
+    whole = query.project is None and (index is None or index.projected is None)
     response: dict[str, Any] = {}
-    if whole and query.holds is None and query.project is None:
-        rows = _read_whole(storage, query, page)
-        page.count = len(rows)
+    if whole:
+        # Items go into the answer as they are stored, whether a filter looks at them or not.
+        values = (
+            _read_whole(storage, query, page)
+            if query.holds is None
+            else _read_filtered(storage, query, query.holds, page)
+        )
+        page.count = len(values)
         if query.wants_items:
-            response["Items"] = rendering.stored_list([row[1] for row in rows])
+            response["Items"] = rendering.stored_list(values)
     else:
         items = _read_decoded(storage, query, page)
         page.count = len(items)
@@ -63,11 +70,9 @@ def read_page(
             response["Items"] = rendering.items(items)
     response["Count"] = page.count
     response["ScannedCount"] = page.scanned
-    if page.last is not None:
-        last: Item = orjson.loads(page.last[1])
-        names = dict.fromkeys(query.table.key.names)
-        if index is not None:
-            names.update(dict.fromkeys(index.key.names))
+    if page.last is not None and not query.finds_one:
+        last: Item = orjson.loads(page.last)
+        names = query.table.key.names if index is None else index.cursor_names
         response["LastEvaluatedKey"] = rendering.item({name: last[name] for name in names})
     if meter.is_on:
         _count_units(query, page, meter)
@@ -75,8 +80,21 @@ def read_page(
     return response
 
 
-def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> list[Row]:
-    """Read rows that go into the answer as they are."""
+def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> list[bytes]:
+    """Read rows that all go into the answer."""
+    rows = _read_rows(storage, query, page)
+    return [value for value, _ in rows]
+
+
+def _read_filtered(
+    storage: Storage, query: PageQuery, holds: Callable[[Item], bool], page: _Page
+) -> list[bytes]:
+    """Read rows, and keep those that the filter lets pass."""
+    loads = orjson.loads
+    return [value for value, _ in _read_rows(storage, query, page) if holds(loads(value))]
+
+
+def _read_rows(storage: Storage, query: PageQuery, page: _Page) -> list[Row]:
     limit = query.limit
     rows = storage.read_span(
         query.table.rows,
@@ -85,15 +103,15 @@ def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> list[Row]:
         max_bytes=PAGE_BYTES,
     )
     page.scanned = len(rows)
-    page.scanned_bytes = sum([row[2] for row in rows])
+    page.scanned_bytes = sum([size for _, size in rows])
     if rows and (page.scanned == limit or page.scanned_bytes >= PAGE_BYTES):
-        page.last = rows[-1]
+        page.last = rows[-1][0]
     return rows
 
 
 def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]:
     """Read rows that must be looked into: filtered, or of an index that holds only a part."""
-    index, holds, project = query.index, query.holds, query.project
+    index, holds, project = query.through, query.holds, query.project
     partial = index is not None and index.projected is not None
     items: list[Item] = []
     span = query.span
@@ -101,37 +119,39 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
         left = -1 if query.limit is None else query.limit - page.scanned
         rows = storage.read_span(query.table.rows, span, limit=left, max_bytes=PAGE_BYTES)
         read_bytes = 0
-        for row in rows:
-            item: Item = orjson.loads(row[1])
-            size = row[2]
+        item: Item = {}
+        for value, row_bytes in rows:
+            item = orjson.loads(value)
+            size = row_bytes
             read_bytes += size
+            found = item
             if partial and index is not None:
                 held = index.project(item)
                 size = item_size_bytes(held)
                 if query.fetches:
-                    page.fetched_units += read_units(row[2], is_consistent=query.is_consistent)
+                    page.fetched_units += read_units(row_bytes, is_consistent=query.is_consistent)
                 else:
-                    item = held
+                    found = held
             page.scanned += 1
             page.scanned_bytes += size
-            if holds is None or holds(item):
-                items.append(item if project is None else project(item))
+            if holds is None or holds(found):
+                items.append(found if project is None else project(found))
             if page.scanned == query.limit or page.scanned_bytes >= PAGE_BYTES:
-                page.last = row
+                page.last = value
                 return items
         if read_bytes < PAGE_BYTES or index is None:
             return items
         # The rows were large but the index holds little of them: the page is not full yet.
-        entry = index.encode(orjson.loads(rows[-1][1]))
+        entry = index.encode(item)
         assert entry is not None  # the row was found by its entry
-        span = span._replace(after=(entry, rows[-1][0]))
+        span = span._replace(after=(entry, query.table.encode_key(item)))
 
 
 def _count_units(query: PageQuery, page: _Page, meter: Meter) -> None:
     use = meter.use_of(query.table)
     units = read_units(page.scanned_bytes, is_consistent=query.is_consistent)
-    if query.index is None:
+    if query.through is None:
         use.units = units
         return
-    use.add_index(query.index.name, units)
+    use.add_index(query.through.name, units)
     use.units = page.fetched_units

@@ -70,4 +70,4 @@ class WireRendering:
 
 def may_hold_binary(value: bytes) -> bool:
     """Tell whether stored JSON could hold a binary; an attribute named B may deceive it."""
-    return b'"B":' in value or b'"BS":' in value
+    return b'"B' in value and (b'"B":' in value or b'"BS":' in value)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from keyfold.engine._keys import KEY_MISMATCH
 from keyfold.engine._tables import Index, Table
@@ -16,8 +15,7 @@ from keyfold.values import Item, normalise_item
 _INVALID = "One or more parameter values were invalid: "
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Which attributes of each item go into the answer."""
 
     wants_items: bool
@@ -65,6 +63,7 @@ def find_index(table: Table, request: dict[str, Any]) -> Index | None:
 
 
 def resolve_selection(
+    operation: Literal["Query", "Scan"],
     request: dict[str, Any],
     index: Index | None,
     projection: Projection | None,
@@ -76,7 +75,8 @@ def resolve_selection(
     wants_items = select != "COUNT"
     if index is None or index.projected is None:
         return Selection(wants_items, project, fetches=False)
-    if condition is not None:
+    if condition is not None and operation == "Query":
+        # To a scan's filter, what the index does not hold is simply absent.
         missing = _not_held(index, condition.attributes)
         if missing:
             raise ValidationException(
@@ -103,8 +103,7 @@ def _not_held(index: Index, names: Iterable[str]) -> list[str]:
     return [] if held is None else sorted(set(names) - held)
 
 
-@dataclass(frozen=True, slots=True)
-class StartKey:
+class StartKey(NamedTuple):
     """Where to go on: a row, and for an index the entry it has there."""
 
     row_key: bytes
@@ -131,7 +130,7 @@ def read_start_key(
     """Return the place that an ExclusiveStartKey names; raises when it fits no row."""
     names = {*table.key.names, *(() if index is None else index.key.names)}
     if set(key) != names:
-        if operation == "Scan":
+        if operation == "Scan" and index is None:
             raise ValidationException(f"{_START_INVALID}: {KEY_MISMATCH}")
         raise ValidationException(_START_INVALID)
     try:
@@ -140,7 +139,22 @@ def read_start_key(
     except ValidationException as fault:
         if KEY_MISMATCH not in fault.message and "Type mismatch" not in fault.message:
             raise ValidationException(f"{_START_INVALID}: {fault.message}") from None
-        # A quirk of the service: of the four, these two say which key it is about.
-        says_which = (operation == "Scan") is (index is None)
-        message = f"{_START_INVALID}: {KEY_MISMATCH}" if says_which else KEY_MISMATCH
-        raise ValidationException(message) from None
+        # A quirk of the service: a fault in the key that is read by does not say that it is
+        # about the start key, unless a scan reads the table itself.
+        schema = table.key if index is None else index.key
+        is_read_by = any(each.type not in key[each.name] for each in schema.attributes)
+        if is_read_by and not (operation == "Scan" and index is None):
+            raise ValidationException(KEY_MISMATCH) from None
+        raise ValidationException(f"{_START_INVALID}: {KEY_MISMATCH}") from None
+
+
+def in_words_of_index(fault: ValidationException, index: Index | None) -> ValidationException:
+    """Return a fault of a key's value as the service words it for the key of an index."""
+    text, is_empty, name = fault.message.partition("value. Key: ")
+    if index is None or not is_empty:
+        return fault
+    head, tail = text.split("not valid. ")
+    return ValidationException(
+        f"{head}not valid. A value specified for a secondary index key is not supported. "
+        f"{tail}value. IndexName: {index.name}, IndexKey: {name}"
+    )

@@ -88,6 +88,8 @@ class Index:
     column: str
     status: str
     encode: EntryEncoder
+    # The attributes of a LastEvaluatedKey: the table's key and the index's own.
+    cursor_names: tuple[str, ...]
 
     def project(self, item: Item) -> Item:
         """Return the attributes of `item` that the index holds."""
@@ -186,6 +188,7 @@ def _build_index(body: IndexBody, table_key: KeySchema, types: KeyTypes) -> Inde
         column=body["column"],
         status=body["status"],
         encode=index_entry_encoder(body["name"], key),
+        cursor_names=tuple(dict.fromkeys(table_key.names + key.names)),
     )
 
 

@@ -47,17 +47,17 @@ def _verify_table(reader: Reader, name: str) -> list[Problem]:
     low = b""
     while True:
         batch = reader.read_entries(table.rows, low, limit=_BATCH_ROWS)
-        for row, entries in batch:
-            problems += _verify_row(table, row, entries, is_filling=is_filling)
+        for key, row, entries in batch:
+            problems += _verify_row(table, key, row, entries, is_filling=is_filling)
         if len(batch) < _BATCH_ROWS:
             return problems
-        low = batch[-1][0][0] + b"\0"
+        low = batch[-1][0] + b"\0"
 
 
 def _verify_row(
-    table: Table, row: Row, entries: tuple[bytes | None, ...], *, is_filling: bool
+    table: Table, key: bytes, row: Row, entries: tuple[bytes | None, ...], *, is_filling: bool
 ) -> list[Problem]:
-    key, value, size = row
+    value, size = row
     subject = f"table {table.name}, row {key.hex()}"
     try:
         item: Item = orjson.loads(value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -37,8 +37,7 @@ _ITEM_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 _UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(NamedTuple):
     """Write a whole item."""
 
     item: Item
@@ -47,8 +46,7 @@ class Put:
     entries: tuple[bytes | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     """Change an item, or make one that has only its key and then change it."""
 
     key: Item
@@ -67,8 +65,7 @@ class Check:
     """Change nothing; the condition alone matters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """What is to happen to one item, and under which condition."""
 
     table: Table
@@ -77,8 +74,7 @@ class Write:
     holds: Callable[[Item], bool] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """One item before and after a write."""
 
     write: Write
@@ -89,7 +85,7 @@ class Outcome:
     new_size: int
     new_entries: tuple[bytes | None, ...]
 
-    def count(self, use: TableUse, factor: int = 1) -> None:
+    def charge(self, use: TableUse, factor: int = 1) -> None:
         """Add the capacity of this change; transactions cost twice."""
         largest = max(self.old_size, self.new_size)
         use.add_change(self.old, self.new, largest, factor)
@@ -143,8 +139,8 @@ def settle(reader: Reader, write: Write, *, needs_old: bool = True) -> Outcome:
     if not needs_old and write.holds is None and isinstance(change, Put):
         return Outcome(write, None, 0, change.item, change.value, change.size, change.entries)
     row = reader.get(table.rows, write.row_key)
-    old: Item | None = None if row is None else orjson.loads(row[1])
-    old_size = 0 if row is None else row[2]
+    old: Item | None = None if row is None else orjson.loads(row[0])
+    old_size = 0 if row is None else row[1]
     if write.holds is not None and not write.holds(old or {}):
         raise ConditionFailed(old)
     match change:

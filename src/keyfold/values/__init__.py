@@ -20,6 +20,7 @@ from keyfold.values.attributes import (
 from keyfold.values.numbers import (
     add_numbers,
     compare_numbers,
+    is_plain_number,
     normalise_number,
     number_size_bytes,
     subtract_numbers,
@@ -43,6 +44,7 @@ __all__ = [
     "encode_number",
     "encode_partition",
     "encode_scalar",
+    "is_plain_number",
     "item_size_bytes",
     "normalise_item",
     "normalise_number",

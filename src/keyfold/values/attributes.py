@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from keyfold.errors import SerializationException, ValidationException
 from keyfold.values._types import AttributeValue, Item
-from keyfold.values.numbers import is_plain_integer, normalise_number, number_size_bytes
+from keyfold.values.numbers import is_plain_number, normalise_number, number_size_bytes
 from keyfold.values.sizes import (
     CONTAINER_BYTES,
     ELEMENT_BYTES,
@@ -48,7 +48,7 @@ def normalise_item(item: dict[str, Any]) -> tuple[Item, int]:
     """
     try:
         return _normalise_attributes(item, 0)
-    except AttributeError:
+    except TypeError:
         raise SerializationException("Attribute names are strings") from None
 
 
@@ -58,27 +58,29 @@ def normalise_value(value: Any) -> tuple[AttributeValue, int]:
 
 
 def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
-    size = 0
     changed: dict[str, AttributeValue] | None = None
+    names = "".join(item)
+    size = len(names) if names.isascii() else _utf8_length(names)
     for name, value in item.items():
-        # The two commonest types are handled here: a call a value would double the walk.
+        # The commonest types are handled here: a call a value would double the walk.
         if value.__class__ is dict and len(value) == 1:
             if "S" in value:
                 data: Any = value["S"]
                 if data.__class__ is str:
                     size += len(data) if data.isascii() else _utf8_length(data)
-                    size += len(name) if name.isascii() else _utf8_length(name)
                     continue
             elif "N" in value:
                 data = value["N"]
-                if data.__class__ is str and is_plain_integer(data):
+                if data.__class__ is str and is_plain_number(data):
                     size += number_size_bytes(data)
-                    size += len(name) if name.isascii() else _utf8_length(name)
                     continue
+            elif "BOOL" in value and value["BOOL"].__class__ is bool:
+                size += 1
+                continue
         elif value is None:
             raise ValidationException(_EMPTY)
         normal, value_bytes = _normalise(value, depth)
-        size += value_bytes + (len(name) if name.isascii() else _utf8_length(name))
+        size += value_bytes
         if normal is not value:
             if changed is None:
                 changed = dict(item)
@@ -94,7 +96,12 @@ def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
 def _normalise(value: Any, depth: int) -> tuple[AttributeValue, int]:
     if not _is_map(value):
         raise SerializationException(_WRONG_TYPE)
-    given = {kind: data for kind, data in value.items() if data is not None and kind in _BY_TYPE}
+    given = value
+    if len(value) != 1 or None in value.values() or next(iter(value)) not in _BY_TYPE:
+        # What is null counts as absent, and what is no type is ignored.
+        given = {
+            kind: data for kind, data in value.items() if data is not None and kind in _BY_TYPE
+        }
     if len(given) != 1:
         # The service reads numbers before it counts the types.
         if isinstance(given.get("N"), str):

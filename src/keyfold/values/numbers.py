@@ -23,9 +23,10 @@ _UNDERFLOW = (
 )
 _TOO_PRECISE = "Attempting to store more than 38 significant digits in a Number"
 
-# Whole numbers of at most 38 digits in canonical form: by far the most common, and already
-# what DynamoDB prints.
-is_plain_integer = re.compile(r"(?:0|-?[1-9][0-9]{0,37})\Z").match
+# What DynamoDB prints already: whole numbers of up to 38 digits, and decimals of up to 36.
+is_plain_number = re.compile(
+    r"(?:0|-?[1-9][0-9]{0,37}|-?(?:0|[1-9][0-9]{0,17})\.[0-9]{0,17}[1-9])\Z"
+).match
 
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?\Z")
 
@@ -43,7 +44,7 @@ def normalise_number(text: str) -> str:
 
     Raises ValidationException for text that is no number, or is out of range.
     """
-    if is_plain_integer(text):
+    if is_plain_number(text):
         return text
     match = _NUMBER.match(text)
     if match is None or not (match[2] or match[3]):

@@ -20,10 +20,12 @@ from keyfold.engine.expressions.key_conditions import (
     KeyAttribute,
     KeyCondition,
     Less,
+    PlainKeyCondition,
     ResolvedKeyCondition,
     SortRange,
     Within,
     bind_key_condition,
+    read_plain_key_condition,
 )
 from keyfold.engine.expressions.legacy import (
     bind_attribute_updates,
@@ -49,6 +51,7 @@ __all__ = [
     "KeyCondition",
     "Less",
     "Placeholders",
+    "PlainKeyCondition",
     "Projection",
     "ResolvedKeyCondition",
     "SortRange",
@@ -68,4 +71,5 @@ __all__ = [
     "check_placeholders_wanted",
     "check_scalar_keys",
     "check_updated_keys",
+    "read_plain_key_condition",
 ]

@@ -30,6 +30,11 @@ def type_name(value: AttributeValue) -> str:
     raise AssertionError
 
 
+def ordering_of(kind: str) -> Callable[[str], Any]:
+    """Return the function that makes the data of S, N or B comparable."""
+    return _TO_ORDERED[kind]
+
+
 def to_ordered(kind: str, data: str) -> str | Decimal | bytes:
     """Return the data of an S, N or B as an object that orders as DynamoDB does."""
     return _TO_ORDERED[kind](data)

@@ -27,6 +27,7 @@ from keyfold.engine.expressions.comparison import (
     are_equal,
     contains_set,
     has_element,
+    ordering_of,
     size_of,
     starts_with,
     to_ordered,
@@ -235,14 +236,20 @@ def _compile_ordering(
         read_right = reader(right)
         return lambda item: _is_ordered(compare, read_left(item), read_right(item))
     kind = type_name(right)
-    bound = to_ordered(kind, right[kind])
+    convert = ordering_of(kind)
+    bound = convert(right[kind])
+    if isinstance(left, tuple) and len(left) == 1:
+        name: Any = left[0]
+
+        def attribute_holds(item: Item) -> bool:
+            value = item.get(name)
+            return value is not None and kind in value and compare(convert(value[kind]), bound)
+
+        return attribute_holds
 
     def holds(item: Item) -> bool:
         value = read_left(item)
-        if value is None:
-            return False
-        data = value.get(kind)
-        return data is not None and compare(to_ordered(kind, data), bound)
+        return value is not None and kind in value and compare(convert(value[kind]), bound)
 
     return holds
 

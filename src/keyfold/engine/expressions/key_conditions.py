@@ -366,7 +366,7 @@ def bind_key_condition(text: str, placeholders: Placeholders) -> BoundKeyExpress
 
 
 @dataclass(frozen=True, slots=True)
-class _PlainLeaf:
+class PlainKeyCondition:
     """A condition that is fit for a key by its text: an attribute, an operator, placeholders."""
 
     name: str
@@ -374,28 +374,42 @@ class _PlainLeaf:
     values: tuple[str, ...]
 
 
+def read_plain_key_condition(text: str) -> tuple[PlainKeyCondition, ...] | None:
+    """Return the conditions of a text that is plain, each on another attribute by its own name.
+
+    None for any other text, one with faults included.
+    """
+    try:
+        leaves = _parse_plain(text)
+    except ExpressionFault:
+        return None
+    if leaves is None or any(leaf.name[0] == "#" for leaf in leaves):
+        return None
+    return leaves if len({leaf.name for leaf in leaves}) == len(leaves) else None
+
+
 @lru_cache(maxsize=CACHED_EXPRESSIONS)
-def _parse_plain(text: str) -> tuple[_PlainLeaf, ...] | None:
+def _parse_plain(text: str) -> tuple[PlainKeyCondition, ...] | None:
     """Return the conditions of a text such as nearly every query has; None for any other."""
     parsed = parse_condition(text)
     check_operator_count(parsed.operator_count)
     node = parsed.condition
-    leaves: list[_PlainLeaf] = []
+    leaves: list[PlainKeyCondition] = []
     for leaf in node.conditions if isinstance(node, Both) else (node,):
         match leaf:
             case Comparison(operator, Path((str(name),)), ValuePlaceholder(value)):
-                leaves.append(_PlainLeaf(name, operator, (value,)))
+                leaves.append(PlainKeyCondition(name, operator, (value,)))
             case Call(operator, (Path((str(name),)), ValuePlaceholder(value))):
-                leaves.append(_PlainLeaf(name, operator, (value,)))
+                leaves.append(PlainKeyCondition(name, operator, (value,)))
             case Interval(Path((str(name),)), ValuePlaceholder(low), ValuePlaceholder(high)):
-                leaves.append(_PlainLeaf(name, "BETWEEN", (low, high)))
+                leaves.append(PlainKeyCondition(name, "BETWEEN", (low, high)))
             case _:
                 return None
     return tuple(leaves) if all(leaf.operator in _CONSTRAINTS for leaf in leaves) else None
 
 
 def _bind_plain(
-    leaves: tuple[_PlainLeaf, ...], placeholders: Placeholders
+    leaves: tuple[PlainKeyCondition, ...], placeholders: Placeholders
 ) -> dict[str, KeyConstraint]:
     constraints: dict[str, KeyConstraint] = {}
     for leaf in leaves:

@@ -170,7 +170,9 @@ def bind_attribute_updates(updates: dict[str, Any]) -> UpdatePlan:
     only_removes = bool(updates)
     for name, update in updates.items():
         action, value = update.get("Action") or "PUT", update.get("Value")
-        changes.append(Change((name,), _translate_update(name, action, value)))
+        source = _translate_update(name, action, value)
+        given = source({}) if action == "PUT" else None
+        changes.append(Change((name,), source, given))
         _check_name(name)
         only_removes = only_removes and action == "DELETE"
     return plan_of(tuple(changes), only_removes=only_removes)
@@ -256,10 +258,10 @@ def _read_arguments(operator: str, given: list[Any]) -> list[AttributeValue]:
                 f"{_INVALID}ComparisonOperator {operator} is not valid "
                 f"for {kind} AttributeValue type"
             )
-    if len(set(kinds)) > 1:
-        raise ValidationException(
-            f"{_INVALID}AttributeValues inside AttributeValueList must be of same type"
-        )
+        if kind != kinds[0]:
+            raise ValidationException(
+                f"{_INVALID}AttributeValues inside AttributeValueList must be of same type"
+            )
     if operator == "BETWEEN":
         low, high = (to_ordered(kinds[0], value[kinds[0]]) for value in values)
         if low > high:  # pyright: ignore[reportOperatorIssue] - of one type

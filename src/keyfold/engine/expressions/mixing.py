@@ -82,10 +82,11 @@ def check_placeholders_wanted(operation: str, request: Mapping[str, Any]) -> Non
         raise ValidationException(
             "ExpressionAttributeNames can only be specified when using expressions"
         )
-    if request.get("ExpressionAttributeValues") is not None and not _given(
-        request, parameters.with_values
-    ):
-        absent = parameters.with_values
+    absent = parameters.with_values
+    if not absent:
+        # An operation without such expressions takes no values, and ignores them.
+        return
+    if request.get("ExpressionAttributeValues") is not None and not _given(request, absent):
         raise ValidationException(
             "ExpressionAttributeValues can only be specified when using expressions: "
             f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} null"

@@ -71,6 +71,8 @@ class Change:
 
     steps: Steps
     source: Source
+    given: AttributeValue | None = None
+    """The value itself, where the request gives it and the item has no part in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +206,19 @@ def bind_update(text: str, placeholders: Placeholders) -> UpdatePlan:
     except ExpressionFault as fault:
         raise fault.to_service_error("UpdateExpression") from None
     changes = tuple(
-        Change(steps, source) for steps, source in zip(paths, reversed(sources), strict=True)
+        Change(steps, source, _given(action, placeholders))
+        for steps, source, action in zip(paths, reversed(sources), actions, strict=True)
     )
     only_removes = all(isinstance(action, Remove | DeleteFrom) for action in actions)
     return UpdatePlan(changes, only_removes, paths + tuple(binder.paths))
+
+
+def _given(action: Action, placeholders: Placeholders) -> AttributeValue | None:
+    match action:
+        case SetTo(_, ValuePlaceholder(name)):
+            return placeholders.value(name)
+        case _:
+            return None
 
 
 def plan_of(changes: tuple[Change, ...], *, only_removes: bool) -> UpdatePlan:

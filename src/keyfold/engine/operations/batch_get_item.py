@@ -45,7 +45,7 @@ def batch_get_item(
                 rest["Keys"].append(key)
                 continue
             row = services.storage.get(table.rows, row_key)
-            size = 0 if row is None else row[2]
+            size = 0 if row is None else row[1]
             if row is not None and total + size > MAX_BYTES:
                 total = MAX_BYTES + 1
                 rest = unprocessed.setdefault(name, {**each, "Keys": []})
@@ -53,7 +53,7 @@ def batch_get_item(
                 continue
             total += size
             if row is not None:
-                found.append(row[1])
+                found.append(row[0])
             if meter.is_on:
                 meter.use_of(table).units += read_units(size, is_consistent=is_consistent)
         responses[table.name] = _render(found, projection, rendering)
@@ -65,9 +65,10 @@ def batch_get_item(
 def _prepare(request: dict[str, Any]) -> tuple[list[Item], Projection | None]:
     check_expression_use("BatchGetItem", request)
     keys = [normalise_item(key)[0] for key in request["Keys"]]
+    projection = read_projection(request)
     if len({orjson.dumps(key, option=orjson.OPT_SORT_KEYS) for key in keys}) != len(keys):
         raise ValidationException("Provided list of item keys contains duplicates")
-    return keys, read_projection(request)
+    return keys, projection
 
 
 def _places(services: Services, name: str, keys: list[Item]) -> tuple[Table, list[bytes]]:

@@ -60,7 +60,7 @@ def batch_write_item(
     response: dict[str, Any] = {"UnprocessedItems": {}}
     if meter.is_on:
         for outcome in outcomes:
-            outcome.count(meter.use_of(outcome.write.table))
+            outcome.charge(meter.use_of(outcome.write.table))
         meter.report_all(response)
     report_collections(services.storage, request, outcomes, rendering, response, by_table=True)
     return response

@@ -24,6 +24,7 @@ from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
 from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
 from keyfold.engine._tags import read_tags
+from keyfold.engine.shapes import table_name
 from keyfold.engine.storage import Writer
 from keyfold.errors import ResourceInUseException
 
@@ -81,7 +82,7 @@ def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
     check_included(indexes)
     now = services.clock()
     body = TableBody(
-        name=request["TableName"],
+        name=table_name(request),
         id=services.new_id(),
         number=0,
         version=1,

@@ -41,7 +41,7 @@ def delete_item(
     if request.get("ReturnValues") == "ALL_OLD" and outcome.old is not None:
         response["Attributes"] = rendering.item(outcome.old)
     if meter.is_on:
-        outcome.count(meter.use_of(table))
+        outcome.charge(meter.use_of(table))
         meter.report(response)
     report_collections(services.storage, request, [outcome], rendering, response)
     return response

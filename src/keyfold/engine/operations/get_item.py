@@ -24,7 +24,7 @@ def get_item(services: Services, request: dict[str, Any], rendering: Rendering) 
         key, _ = normalise_item(request["Key"])
         table = services.catalog.find(request["TableName"])
         row = services.storage.get(table.rows, encode_key_of(table, key))
-        return {} if row is None else {"Item": rendering.stored(row[1])}
+        return {} if row is None else {"Item": rendering.stored(row[0])}
     check_expression_use("GetItem", request)
     key, _ = normalise_item(request["Key"])
     projection = read_projection(request)
@@ -35,12 +35,12 @@ def get_item(services: Services, request: dict[str, Any], rendering: Rendering) 
     response: dict[str, Any] = {}
     if row is not None:
         response["Item"] = (
-            rendering.stored(row[1])
+            rendering.stored(row[0])
             if projection is None
-            else rendering.item(projection.apply(orjson.loads(row[1])))
+            else rendering.item(projection.apply(orjson.loads(row[0])))
         )
     if meter.is_on:
-        size = 0 if row is None else row[2]
+        size = 0 if row is None else row[1]
         is_consistent = bool(request.get("ConsistentRead"))
         meter.use_of(table).units = read_units(size, is_consistent=is_consistent)
         meter.report(response)

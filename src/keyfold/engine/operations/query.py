@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import Meter
+from keyfold.engine._capacity import OFF, Meter
 from keyfold.engine._parameters import check_paths, check_read_filter, read_query
+from keyfold.engine._plain_queries import plain_span
 from keyfold.engine._reads import PageQuery, read_page
 from keyfold.engine._responses import Rendering
 from keyfold.engine._selection import (
     check_select,
     find_index,
+    in_words_of_index,
     normalise_start_key,
     read_start_key,
     resolve_selection,
@@ -22,9 +24,26 @@ from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 from keyfold.values import Item
 
+# A query with no more than these may be answered on the quick road.
+_PLAIN = frozenset(
+    {
+        "TableName",
+        "IndexName",
+        "KeyConditionExpression",
+        "ExpressionAttributeValues",
+        "Limit",
+        "ScanIndexForward",
+        "ConsistentRead",
+    }
+)
+
 
 def query(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
     """Return a page of the items of one partition, in order of their sort keys."""
+    if _PLAIN.issuperset(request):
+        page = _plan_plainly(services, request)
+        if page is not None:
+            return read_page(services.storage, page, OFF, rendering)
     check_select(request)
     key_condition, parameters = read_query(request)
     start = normalise_start_key(request)
@@ -32,10 +51,13 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
     table = services.catalog.find(request["TableName"])
     index = find_index(table, request)
     schema = table.key if index is None else index.key
-    condition = key_condition.resolve(schema.partition, schema.sort)
+    try:
+        condition = key_condition.resolve(schema.partition, schema.sort)
+    except ValidationException as fault:
+        raise in_words_of_index(fault, index) from None
     check_read_filter(parameters, schema)
     check_paths(table, parameters.filter, parameters.projection)
-    selection = resolve_selection(request, index, parameters.projection, parameters.filter)
+    selection = resolve_selection("Query", request, index, parameters.projection, parameters.filter)
     low, high = condition_span(condition, schema)
     reverse = request.get("ScanIndexForward") is False
     column = None if index is None else index.column
@@ -44,7 +66,7 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
         span = _resumed(table, index, span, start)
     page = PageQuery(
         table=table,
-        index=index,
+        through=index,
         span=span,
         limit=request.get("Limit"),
         is_consistent=bool(request.get("ConsistentRead")),
@@ -52,8 +74,37 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
         holds=None if parameters.filter is None else parameters.filter.holds,
         project=selection.project,
         fetches=selection.fetches,
+        finds_one=index is None and not table.key.sort,
     )
     return read_page(services.storage, page, meter, rendering)
+
+
+def _plan_plainly(services: Services, request: dict[str, Any]) -> PageQuery | None:
+    """Plan a query whose condition is plain; None for one that takes a closer look."""
+    text, values = request.get("KeyConditionExpression"), request.get("ExpressionAttributeValues")
+    table = services.catalog.known(request["TableName"])
+    if text is None or values is None or table is None:
+        return None
+    name = request.get("IndexName")
+    index = None if name is None else table.indexes.get(name)
+    if name is not None and (
+        index is None
+        or index.status != "ACTIVE"
+        or (index.is_global and request.get("ConsistentRead"))
+    ):
+        return None
+    span = plain_span(table.key if index is None else index.key, text, values)
+    if span is None:
+        return None
+    return PageQuery(
+        table,
+        index,
+        Span(*span, request.get("ScanIndexForward") is False, index and index.column),
+        request.get("Limit"),
+        is_consistent=False,
+        wants_items=True,
+        finds_one=index is None and not table.key.sort,
+    )
 
 
 def _resumed(table: Table, index: Index | None, span: Span, start: Item) -> Span:

@@ -45,13 +45,13 @@ def transact_get_items(
         return [reader.get(table.rows, row_key) for table, row_key in places]
 
     rows = services.storage.read(work)
-    if sum(row[2] for row in rows if row is not None) > MAX_BYTES:
+    if sum(row[1] for row in rows if row is not None) > MAX_BYTES:
         raise ValidationException(
             "Aggregated size of all items in the transaction has exceeded the size limit"
         )
     responses: list[dict[str, Any]] = []
     for (table, _), (_, _, projection), row in zip(places, prepared, rows, strict=True):
-        size = 0 if row is None else row[2]
+        size = 0 if row is None else row[1]
         if meter.is_on:
             meter.use_of(table).units += 2 * read_units(size, is_consistent=True)
         responses.append({} if row is None else {"Item": _render(row, projection, rendering)})
@@ -68,5 +68,5 @@ def _prepare(get: dict[str, Any]) -> tuple[Item, Projection | None]:
 
 def _render(row: Row, projection: Projection | None, rendering: Rendering) -> Any:
     if projection is None:
-        return rendering.stored(row[1])
-    return rendering.item(projection.apply(orjson.loads(row[1])))
+        return rendering.stored(row[0])
+    return rendering.item(projection.apply(orjson.loads(row[0])))

@@ -100,7 +100,7 @@ def transact_write_items(
         return response
     if meter.is_on:
         for outcome in outcomes:
-            outcome.count(meter.use_of(outcome.write.table), factor=2)
+            outcome.charge(meter.use_of(outcome.write.table), factor=2)
         meter.report_all(response, "Write")
     report_collections(services.storage, request, outcomes, rendering, response, by_table=True)
     return response

@@ -38,7 +38,7 @@ def update_item(
     if returned is not None:
         response["Attributes"] = rendering.item(returned)
     if meter.is_on:
-        outcome.count(meter.use_of(table))
+        outcome.charge(meter.use_of(table))
         meter.report(response)
     report_collections(services.storage, request, [outcome], rendering, response)
     return response

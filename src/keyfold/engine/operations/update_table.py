@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
-from keyfold.engine._backfill import begin_backfill, fill_batch
+from keyfold.engine._backfill import begin_backfill, begin_filling
 from keyfold.engine._catalog import change_columns, require_body, write_body
 from keyfold.engine._census import NOTHING
 from keyfold.engine._definitions import (
@@ -25,6 +26,7 @@ from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
 from keyfold.engine.shapes import table_name
 from keyfold.engine.storage import RowsChanged, Writer
 from keyfold.errors import (
+    KeyfoldError,
     LimitExceededException,
     ResourceInUseException,
     ResourceNotFoundException,
@@ -83,15 +85,14 @@ def update_table(
 
     after, fills = services.storage.write(work)
     services.catalog.forget()
-    try:
+    counts = NOTHING
+    # The change is made: what goes wrong from here on must not look as if it were not, nor lead
+    # to another try. A disk that fails now shows itself to the next request.
+    with suppress(RowsChanged, KeyfoldError):
         counts = services.census.count(after)
-    except RowsChanged:
-        # Another process has filled the index already. The change is made, and must not be
-        # tried again.
-        counts = NOTHING
     described = describe_table(services, {**after, "status": "UPDATING"}, counts)
-    if fills and not fill_batch(services.storage, name):
-        services.wake_upkeep()
+    if fills:
+        begin_filling(services, name)
     return {"TableDescription": described}
 
 

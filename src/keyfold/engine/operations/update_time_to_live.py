@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._backfill import begin_backfill, fill_batch
+from keyfold.engine._backfill import begin_backfill, begin_filling
 from keyfold.engine._catalog import change_columns, require_body
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
@@ -41,7 +41,7 @@ def update_time_to_live(
     services.storage.write(work)
     services.catalog.forget()
     if is_enabled:
-        fill_batch(services.storage, name)
+        begin_filling(services, name)
         services.wake_upkeep()
     return {"TimeToLiveSpecification": {"Enabled": is_enabled, "AttributeName": attribute}}
 

@@ -24,6 +24,8 @@ class Checkpointer:
         self._thread: threading.Thread | None = None
         self._stopping = False
         self.log_pages = 0
+        # Held while a checkpoint is under way.
+        self.lock = threading.Lock()
 
     def note_commit(self, connection: object, database: str, pages: int) -> int:  # noqa: ARG002 - SQLite's signature
         """Be told by SQLite, after each commit, how long the log is."""
@@ -59,7 +61,8 @@ class Checkpointer:
                 self._wanted.clear()
                 if self._stopping:
                     return
-                _checkpoint(connection)
+                with self.lock:
+                    _checkpoint(connection)
         finally:
             connection.close()
 

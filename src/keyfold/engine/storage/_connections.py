@@ -45,6 +45,7 @@ class Connection(Protocol):
     def changes(self) -> int: ...
     @property
     def in_transaction(self) -> bool: ...
+    def config(self, op: int, /, *args: int) -> int: ...
     def readonly(self, name: str, /) -> bool: ...
     def wal_autocheckpoint(self, n: int, /) -> None: ...
     def wal_checkpoint(self, dbname: str | None = ..., mode: int = ...) -> tuple[int, int]: ...
@@ -78,12 +79,21 @@ def open_connection(
     """
     with translated(path):
         if durability != "memory":
-            check_header(path, vfs)
+            try:
+                check_header(path, vfs)
+            except OSError as error:
+                if isinstance(error, KeyfoldError):
+                    raise
+                raise FileUnreachable(path, error.strerror or "it cannot be read") from error
         connection = _connect(path, busy_seconds=busy_seconds, vfs=vfs)
         try:
             if durability != "memory":
+                # A file that is refused after all keeps the log that it has.
+                keeps_log = int(_has_companions(path))
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps_log)
                 _check_file(connection, path)
-            _create_books(connection)
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+            _create_books(connection, path)
             _configure(connection, durability, _wait_up_to(busy_seconds))
         except BaseException:
             connection.close(True)  # noqa: FBT003 - apsw's signature
@@ -106,6 +116,8 @@ def _connect(path: str, *, busy_seconds: float, vfs: str | None) -> Connection:
     opened = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=256)
     connection = cast(Connection, opened)
     connection.set_busy_handler(_wait_up_to(busy_seconds))
+    # Otherwise SQLite prepares a statement again whenever the value of its LIMIT changes.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 
 
@@ -153,13 +165,23 @@ def check_header(path: str, vfs: str | None) -> None:
         return int.from_bytes(header[offset : offset + 4], "big")
 
     application_id, version = number_at(68), number_at(60)
-    if application_id == 0 and number_at(40) == 0:
-        # A database without a schema: nothing is in it yet.
+    if application_id == 0 and number_at(40) == 0 and not _has_companions(path):
+        # A database without a schema: nothing is in it yet. With a log or a journal beside it
+        # there may be; ours have their mark in the header before they have a log.
         return
     if application_id != APPLICATION_ID:
         raise FileNotKeyfold(path, "it is an SQLite database of something else")
+    _check_version(path, version)
+
+
+def _check_version(path: str, version: int) -> None:
     if version > FORMAT:
         raise FileNewer(path, f"it has format {version}, this version reads {FORMAT}")
+
+
+def _has_companions(path: str) -> bool:
+    companions = (Path(path + "-wal"), Path(path + "-journal"))
+    return any(file.exists() and file.stat().st_size > 0 for file in companions)
 
 
 def _read_header(path: str, vfs: str | None) -> bytes:
@@ -174,6 +196,8 @@ def _read_header(path: str, vfs: str | None) -> bytes:
 def _check_file(connection: Connection, path: str) -> None:
     if connection.readonly("main"):
         raise FileUnreachable(path, "it is read-only, or its folder is")
+    # The header may be older than what is in the log.
+    _check_version(path, _pragma(connection, "user_version"))
     # Pages that are only in the write-ahead log make a short file normal.
     log = Path(path + "-wal")
     if log.exists() and log.stat().st_size > 0:
@@ -184,7 +208,7 @@ def _check_file(connection: Connection, path: str) -> None:
         raise FileDamaged(path, f"it has {actual:,} bytes and should have {expected:,}")
 
 
-def _create_books(connection: Connection) -> None:
+def _create_books(connection: Connection, path: str) -> None:
     if _pragma(connection, "application_id") == APPLICATION_ID:
         return
     # Before the file has a write-ahead log, so that its header tells from the first moment on
@@ -192,6 +216,9 @@ def _create_books(connection: Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     # Another process may have made them while we waited for the lock.
     if _pragma(connection, "application_id") != APPLICATION_ID:
+        if connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall():
+            connection.execute("ROLLBACK")
+            raise FileNotKeyfold(path, "it is an SQLite database of something else")
         connection.execute(_BOOKS)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")

@@ -33,9 +33,8 @@ class RowSet:
 
 
 class Row(NamedTuple):
-    """One row as read: its key, the item's JSON, the item's size by DynamoDB's rules."""
+    """One row as read: the item's JSON, and its size by DynamoDB's rules."""
 
-    key: bytes
     value: bytes
     size: int
 
@@ -81,8 +80,8 @@ class Reader(Protocol):
 
     def read_entries(
         self, rows: RowSet, low: bytes, *, limit: int
-    ) -> list[tuple[Row, tuple[bytes | None, ...]]]:
-        """Return rows from `low` on in key order, each with what its index columns hold."""
+    ) -> list[tuple[bytes, Row, tuple[bytes | None, ...]]]:
+        """Return rows from `low` on in key order: key, row, and what the index columns hold."""
         ...
 
     def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:

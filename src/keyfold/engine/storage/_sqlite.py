@@ -36,6 +36,9 @@ T = TypeVar("T")
 
 Entries = tuple[bytes | None, ...]
 
+# An item has up to 400 KB, so this many are 13 MB at the most.
+ROWS_AT_ONCE = 32
+
 
 class _View:
     """A connection seen as rows. It is a Reader always, a Writer inside a transaction."""
@@ -54,23 +57,38 @@ class _View:
 
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> list[Row]:
         low, high, reverse, column, after = span
-        bindings: tuple[bytes | int, ...]
+        bounds: tuple[bytes, ...]
         if column is None:
             statements = statements_of(rows)
             statement = statements.backward if reverse else statements.forward
-            bindings = (low, high, limit)
+            bounds = (low, high)
         elif after is None:
             statement = index_statement(rows, column, reverse=reverse, resumed=False)
-            bindings = (low, high, limit)
+            bounds = (low, high)
         else:
             statement = index_statement(rows, column, reverse=reverse, resumed=True)
-            bindings = (low, high, *after, limit)
-        page: list[Row] = []
+            bounds = (low, high, *after)
+        # Most pages are short, and quickest read at once. How much a long one holds is only known
+        # on the way; it is read again from its start, by one statement, to be of one moment.
+        at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
+        page: list[Any] = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
         total = 0
-        for row in self._cursor.execute(statement, bindings):
-            page.append(row)  # pyright: ignore[reportArgumentType] - a plain tuple serves as Row
-            total += row[2]
+        for place, (_, size) in enumerate(page, start=1):
+            total += size
             if total >= max_bytes:
+                return page[:place]
+        if len(page) == at_once != limit:
+            return self._read_long(statement, (*bounds, limit), max_bytes)
+        return page
+
+    def _read_long(
+        self, statement: str, bindings: tuple[bytes | int, ...], max_bytes: int
+    ) -> list[Row]:
+        page: list[Any] = []
+        for row in self._cursor.execute(statement, bindings):
+            page.append(row)
+            max_bytes -= row[1]
+            if max_bytes <= 0:
                 # Closing resets the statement, which would hold its snapshot open otherwise.
                 self._cursor.close()
                 self._cursor = self._connection.cursor()
@@ -90,9 +108,11 @@ class _View:
         bindings = (kind, limit) if below is None else (kind, below, limit)
         return self._cursor.execute(query, bindings).fetchall()
 
-    def read_entries(self, rows: RowSet, low: bytes, *, limit: int) -> list[tuple[Row, Entries]]:
+    def read_entries(
+        self, rows: RowSet, low: bytes, *, limit: int
+    ) -> list[tuple[bytes, Row, Entries]]:
         found = self._cursor.execute(statements_of(rows).entries, (low, limit)).fetchall()
-        return [(Row(*each[:3]), each[3:]) for each in found]
+        return [(each[0], Row(*each[1:3]), each[3:]) for each in found]
 
     def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:
         ((size,),) = self._cursor.execute(statements_of(rows).sum_sizes, (low, high)).fetchall()
@@ -107,7 +127,7 @@ class _View:
         self.has_written = True
         statements = statements_of(rows)
         if entries:
-            self._cursor.execute(statements.overwrite, (value, size, key, *entries))
+            self._cursor.execute(statements.overwrite, (key, value, size, *entries))
             if self._connection.changes():
                 return
         self._cursor.execute(statements.upsert, (key, value, size, *entries))
@@ -196,6 +216,8 @@ class SqliteStorage:
         self._connection = open_connection(path, durability, busy_seconds=busy_seconds, vfs=vfs)
         self._view = _View(self._connection)
         self._lock: threading.Lock | _Refusal = threading.Lock()
+        # Who may read beside a commit: one at a time, so that a fork finds nobody inside SQLite.
+        self._aside = threading.Lock()
         self._waiting: deque[_Ticket] = deque()
         self._in_file = durability != "memory"
         self._own = threading.local()
@@ -255,11 +277,13 @@ class SqliteStorage:
         return self._read_aside(work)
 
     def write(self, work: Callable[[Writer], T]) -> T:
-        ticket = _Ticket(work)
-        # Refuse before queueing: a closed engine has nobody to do the work.
         lock = self._lock
-        if isinstance(lock, _Refusal):
-            lock.acquire()
+        if not self._waiting and lock.acquire(False):  # noqa: FBT003 - a lock's signature
+            try:
+                return self._write_alone(work)
+            finally:
+                lock.release()
+        ticket = _Ticket(work)
         self._waiting.append(ticket)
         with lock:
             if not ticket.is_done:
@@ -286,6 +310,11 @@ class SqliteStorage:
             # Last, so that closing folds the log into the file.
             self._connection.close(True)  # noqa: FBT003 - apsw's signature
 
+    def locks(self) -> list[threading.Lock]:
+        """Return the locks that whoever is inside SQLite for this storage holds one of."""
+        main = [] if isinstance(self._lock, _Refusal) else [self._lock]
+        return [*main, self._aside, self._checkpointer.lock]
+
     def disown(self) -> None:
         """Leave everything alone, in a process that inherited this by a fork.
 
@@ -295,6 +324,24 @@ class SqliteStorage:
         self._lock = _Refusal(EngineForked(self._path))
         for connection in (self._connection, *self._readers):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+    def _write_alone(self, work: Callable[[Writer], T]) -> T:
+        """Do one piece of work that nobody else waits with; the caller holds the lock."""
+        view = self._view
+        try:
+            view.begin("BEGIN IMMEDIATE")
+            try:
+                result = work(view)
+            except BaseException:
+                view.roll_back()
+                raise
+            view.commit()
+            if self._in_file:
+                self._checkpointer.catch_up(self._connection)
+        except apsw.Error as error:
+            view.roll_back()
+            raise translate(error, self._path) from error
+        return result
 
     def _commit_waiting(self) -> None:
         """Do all the work that waits, in one transaction; the caller holds the lock."""
@@ -354,11 +401,11 @@ class SqliteStorage:
         return None
 
     def _read_aside(self, work: Callable[[Reader], T]) -> T:
-        view = getattr(self._own, "view", None)
-        if view is None:
-            connection = self._open_reader()
-            view = self._own.view = _View(connection)
-        return self._read_once(view, work)
+        with self._aside:
+            view = getattr(self._own, "view", None)
+            if view is None:
+                view = self._own.view = _View(self._open_reader())
+            return self._read_once(view, work)
 
     def _read_once(self, view: _View, work: Callable[[Reader], T]) -> T:
         try:
@@ -397,10 +444,27 @@ class _Refusal:
 _OPEN: weakref.WeakSet[SqliteStorage] = weakref.WeakSet()
 
 
+_held_for_fork: list[threading.Lock] = []
+
+
+def _wait_for_quiet() -> None:
+    """Wait until no thread is inside SQLite: its own locks would stay taken in the child."""
+    for storage in list(_OPEN):
+        for lock in storage.locks():
+            lock.acquire()
+            _held_for_fork.append(lock)
+
+
+def _go_on() -> None:
+    while _held_for_fork:
+        _held_for_fork.pop().release()
+
+
 def _disown_all() -> None:
+    _held_for_fork.clear()
     for storage in list(_OPEN):
         storage.disown()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_disown_all)
+    os.register_at_fork(before=_wait_for_quiet, after_in_parent=_go_on, after_in_child=_disown_all)

@@ -53,19 +53,21 @@ def _write_statements(rows: RowSet) -> Statements:
     names = ", ".join(("k", "v", "n", *columns))
     marks = ", ".join("?" * (3 + len(columns)))
     updates = ", ".join(f"{name} = excluded.{name}" for name in ("v", "n", *columns))
-    same = "".join(f" AND {column} IS ?" for column in columns)
+    same = " AND ".join(f"{column} IS excluded.{column}" for column in columns)
     counts = "".join(
         f", count({column}), total(CASE WHEN {column} IS NOT NULL THEN n END)" for column in columns
     )
     return Statements(
-        get=f"SELECT k, v, n FROM {table} WHERE k = ?",  # noqa: S608 - every name here is ours
+        get=f"SELECT v, n FROM {table} WHERE k = ?",  # noqa: S608 - every name here is ours
         upsert=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) DO UPDATE SET {updates}",  # noqa: S608
-        # With the index keys unchanged SQLite need not touch its indexes. The comparison with
-        # the old row is left to SQLite: half the cost of reading it first.
-        overwrite=f"UPDATE {table} SET v = ?, n = ? WHERE k = ?{same}",  # noqa: S608
+        # A new item, or one whose index keys stay: SQLite need not touch its indexes then, and
+        # compares with the old row itself, at half the cost of reading it first. An item that
+        # moves in an index is left as it is, and `upsert` follows.
+        overwrite=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) "  # noqa: S608
+        f"DO UPDATE SET v = excluded.v, n = excluded.n WHERE {same}",
         delete=f"DELETE FROM {table} WHERE k = ?",  # noqa: S608
-        forward=f"SELECT k, v, n FROM {table} WHERE k >= ? AND k < ? ORDER BY k LIMIT ?",  # noqa: S608
-        backward=f"SELECT k, v, n FROM {table} WHERE k >= ? AND k < ? ORDER BY k DESC LIMIT ?",  # noqa: S608
+        forward=f"SELECT v, n FROM {table} WHERE k >= ? AND k < ? ORDER BY k LIMIT ?",  # noqa: S608
+        backward=f"SELECT v, n FROM {table} WHERE k >= ? AND k < ? ORDER BY k DESC LIMIT ?",  # noqa: S608
         count=f"SELECT count(*), total(n){counts} FROM {table}",  # noqa: S608
         sum_sizes=f"SELECT total(n) FROM {table} WHERE k >= ? AND k < ?",  # noqa: S608
         entries=f"SELECT {names} FROM {table} WHERE k >= ? ORDER BY k LIMIT ?",  # noqa: S608
@@ -87,7 +89,7 @@ def _write_walk(rows: RowSet, column: str, *, reverse: bool, resumed: bool) -> s
     down = " DESC" if reverse else ""
     resume = f" AND ({column}, k) {'<' if reverse else '>'} (?, ?)" if resumed else ""
     return (
-        f"SELECT k, v, n FROM {table} INDEXED BY {index} "  # noqa: S608 - every name here is ours
+        f"SELECT v, n FROM {table} INDEXED BY {index} "  # noqa: S608 - every name here is ours
         f"WHERE {column} >= ? AND {column} < ?{resume} ORDER BY {column}{down}, k{down} LIMIT ?"
     )
 

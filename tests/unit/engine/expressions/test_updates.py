@@ -14,7 +14,7 @@ from keyfold.engine.expressions import (
     check_scalar_keys,
     check_updated_keys,
 )
-from keyfold.values import Item
+from keyfold.values import NESTED_TOO_DEEP, Item
 from tests.unit.engine.expressions.refusals import refusal_of
 
 VALUES: dict[str, Any] = {
@@ -264,7 +264,7 @@ def test_an_update_may_not_nest_deeper_than_an_item_may() -> None:
     update("SET m.x = :v", 30)
     for text, depth in (("SET m.x = :v", 31), ("SET m.x = a, b = :v", 1)):
         message = refusal_of(lambda text=text, depth=depth: update(text, depth))
-        assert message == "Nesting Levels have exceeded supported limits"
+        assert message == NESTED_TOO_DEEP
 
 
 def test_what_was_touched_is_returned_in_the_shape_it_has() -> None:

@@ -213,11 +213,6 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     # Batches.
     ("BatchGetItem", {}, [null("requestItems")]),
-    (
-        "BatchGetItem",
-        {"RequestItems": {}},
-        [f"Value at 'RequestItems' failed to satisfy constraint: {AT_LEAST_1}"],
-    ),
     ("BatchGetItem", {"RequestItems": {"abc": {}}}, [null("requestItems.abc.member.keys")]),
     (
         "BatchGetItem",
@@ -303,16 +298,10 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
         {"TableName": ""},
         [bad("", "tableName", AT_LEAST_3), bad("", "tableName", NAME_PATTERN)],
     ),
-    ("DescribeTable", {}, [null("tableName")]),
     ("DeleteTable", {"TableName": "abc;"}, [bad("abc;", "tableName", NAME_PATTERN)]),
     ("DescribeTimeToLive", {"TableName": A256}, [bad(A256, "tableName", AT_MOST_255)]),
     ("CreateTable", {"TableName": "ab"}, [bad("ab", "tableName", AT_LEAST_3)]),
     ("UpdateTable", {"TableName": "ab", "BillingMode": "A"}, [bad("ab", "tableName", AT_LEAST_3)]),
-    (
-        "CreateTable",
-        {},
-        [null("keySchema"), null("tableName"), null("attributeDefinitions")],
-    ),
     ("CreateTable", {"TableName": "abc", "AttributeDefinitions": []}, [null("keySchema")]),
     (
         "CreateTable",

@@ -104,6 +104,27 @@ PASSING: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("operation", "request_body", "message"),
+    [
+        (operation, {}, "The parameter 'TableName' is required but was not present in the request")
+        for operation in ("CreateTable", "DeleteTable", "DescribeTable", "UpdateTimeToLive")
+    ]
+    + [
+        (
+            operation,
+            {"RequestItems": {}},
+            f"The requestItems parameter is required for {operation}",
+        )
+        for operation in ("BatchGetItem", "BatchWriteItem")
+    ],
+)
+def test_what_a_request_is_about_has_words_of_its_own(
+    operation: str, request_body: dict[str, Any], message: str
+) -> None:
+    assert refusal(operation, request_body) == message
+
+
 @pytest.mark.parametrize(("operation", "request_body"), PASSING)
 def test_a_good_request_passes(operation: str, request_body: dict[str, Any]) -> None:
     check(operation, request_body)

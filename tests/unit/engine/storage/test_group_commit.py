@@ -1,0 +1,237 @@
+"""Commits: who waits at the same time shares one, and nobody pays for another's failure."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.engine.storage import Writer
+from keyfold.errors import ConditionalCheckFailedException, FileFailed
+from tests.crash.faulty_vfs import FaultyVfs, NthCall, faulty_vfs, open_on
+from tests.unit.engine.storage.tables import TABLE, add, create, get, names, put
+
+Work = Callable[[], object]
+
+
+@pytest.fixture
+def faulty() -> Iterator[FaultyVfs]:
+    with faulty_vfs() as faulty:
+        yield faulty
+
+
+@pytest.fixture
+def engine(faulty: FaultyVfs, tmp_path: Path) -> Iterator[Engine]:
+    with open_on(faulty, tmp_path / "things.db", clock=time.time) as engine:
+        create(engine)
+        put(engine, "there")
+        faulty.calls.clear()
+        yield engine
+        faulty.fault = None
+        assert engine.verify() == []
+
+
+class Waiting:
+    """Threads that wait for a commit, started one after another while another commit lasts."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.answers: list[object] = []
+        self._threads: list[threading.Thread] = []
+
+    def start(self, work: Work) -> None:
+        place = len(self.answers)
+        self.answers.append(None)
+
+        def run() -> None:
+            try:
+                self.answers[place] = work()
+            except Exception as error:  # noqa: BLE001 - the test looks at it
+                self.answers[place] = error
+
+        thread = threading.Thread(target=run)
+        self._threads.append(thread)
+        thread.start()
+        _wait_until(lambda: len(self._engine._storage._waiting) == len(self._threads))
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join(30)
+            assert not thread.is_alive()
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    # Only a failure takes any time.
+    for _ in range(20_000):
+        if holds():
+            return
+        time.sleep(0.0005)
+    pytest.fail("it never came to that")
+
+
+@contextmanager
+def during_a_commit(engine: Engine, faulty: FaultyVfs) -> Iterator[Waiting]:
+    """Let a commit take as long as the block; then let those who wait go on."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def hold(call: str, ending: str) -> None:
+        if call == "sync" and not begun.is_set():
+            begun.set()
+            may_end.wait(30)
+
+    faulty.fault = hold
+    first = threading.Thread(target=put, args=(engine, "first"))
+    first.start()
+    assert begun.wait(30)
+    waiting = Waiting(engine)
+    try:
+        yield waiting
+    finally:
+        if faulty.fault is hold:
+            faulty.fault = None
+        may_end.set()
+        first.join(30)
+        waiting.join()
+
+
+@pytest.mark.parametrize("kind", ["put", "update", "both"])
+def test_those_who_wait_share_one_commit(engine: Engine, faulty: FaultyVfs, kind: str) -> None:
+    with during_a_commit(engine, faulty) as waiting:
+        for number in range(8):
+            if kind == "put" or (kind == "both" and number % 2):
+                waiting.start(lambda number=number: put(engine, f"thing-{number}"))
+            else:
+                waiting.start(lambda number=number: add(engine, f"thing-{number}"))
+    assert names(engine) == {"there", "first", *(f"thing-{number}" for number in range(8))}
+    assert faulty.count("sync") == 2, "one commit for the first, one for all who waited"
+
+
+def test_a_lone_writer_is_synced_before_it_is_answered(engine: Engine, faulty: FaultyVfs) -> None:
+    for number in range(5):
+        put(engine, f"thing-{number}")
+        assert faulty.count("sync") == number + 1
+    add(engine, "sum")
+    assert faulty.count("sync") == 6
+
+
+def test_in_process_durability_commits_wait_for_no_disk(faulty: FaultyVfs, tmp_path: Path) -> None:
+    path = tmp_path / "quick.db"
+    with open_on(faulty, path, durability="process", clock=time.time) as engine:
+        create(engine)
+        faulty.calls.clear()
+        for number in range(5):
+            put(engine, f"thing-{number}")
+        assert faulty.count("write") > 0
+        assert faulty.count("sync") == 0
+
+
+def test_readers_do_not_wait_for_a_commit(engine: Engine, faulty: FaultyVfs) -> None:
+    with during_a_commit(engine, faulty):
+        assert get(engine, "there") is not None
+        # Not yet acknowledged, so not yet there.
+        assert names(engine) == {"there"}
+    assert names(engine) == {"there", "first"}
+
+
+def test_a_failed_condition_does_not_touch_the_others(engine: Engine, faulty: FaultyVfs) -> None:
+    with during_a_commit(engine, faulty) as waiting:
+        waiting.start(lambda: put(engine, "one"))
+        waiting.start(lambda: _create_only(engine, "there"))
+        waiting.start(lambda: add(engine, "two"))
+    assert isinstance(waiting.answers[1], ConditionalCheckFailedException)
+    assert waiting.answers[2] == 1
+    assert names(engine) == {"there", "first", "one", "two"}
+    assert faulty.count("sync") == 2
+
+
+def _create_only(engine: Engine, name: str) -> None:
+    engine.execute(
+        "PutItem",
+        {
+            "TableName": TABLE,
+            "Item": {"pk": {"S": name}, "new": {"BOOL": True}},
+            "ConditionExpression": "attribute_not_exists(pk)",
+        },
+    )
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_that_fails_after_writing_leaves_no_trace_and_the_others_are_done_once(
+    engine: Engine, faulty: FaultyVfs, place: int
+) -> None:
+    def fail(writer: Writer) -> None:
+        writer.set_record("test", "trace", b"x")
+        raise ZeroDivisionError
+
+    with during_a_commit(engine, faulty) as waiting:
+        for number in range(3):
+            if number == place:
+                waiting.start(lambda: engine._storage.write(fail))
+            waiting.start(lambda: add(engine, "sum"))
+    assert isinstance(waiting.answers[place], ZeroDivisionError)
+    counts = [answer for answer in waiting.answers if isinstance(answer, int)]
+    assert sorted(counts) == [1, 2, 3]
+    assert engine._storage.read(lambda reader: reader.get_record("test", "trace")) is None
+
+
+def test_an_interrupted_writer_leaves_its_work_undone_and_the_others_done(engine: Engine) -> None:
+    def interrupt(writer: Writer) -> None:
+        writer.set_record("test", "trace", b"x")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        engine._storage.write(interrupt)
+    assert engine._storage.read(lambda reader: reader.get_record("test", "trace")) is None
+    assert add(engine, "sum") == 1
+
+
+def _together(engine: Engine, *wanted: str) -> dict[str, Any]:
+    members = [{"Put": {"TableName": TABLE, "Item": {"pk": {"S": name}}}} for name in wanted]
+    return engine.execute("TransactWriteItems", {"TransactItems": members})
+
+
+@pytest.mark.parametrize("place", range(1, 9))
+def test_a_failed_read_of_one_leaves_the_others_whole(
+    engine: Engine, faulty: FaultyVfs, tmp_path: Path, place: int
+) -> None:
+    # SQLite rolls the whole transaction back when a read fails, whoever read.
+    with Engine.open(tmp_path / "things.db", upkeep_seconds=None) as other:
+        for number in range(200):
+            put(other, f"filler-{number}", text={"S": "x" * 400})
+    with during_a_commit(engine, faulty) as waiting:
+        waiting.start(lambda: _create_only(engine, "there"))
+        waiting.start(lambda: _together(engine, "a", "b", "c"))
+        waiting.start(lambda: add(engine, "sum"))
+        waiting.start(lambda: _together(engine, "d", "e", "f"))
+        faulty.fault = NthCall(frozenset(["read"]), place, apsw.IOError)
+    faulty.fault = None
+    found = names(engine)
+    for answer, wanted in (
+        (waiting.answers[1], {"a", "b", "c"}),
+        (waiting.answers[2], {"sum"}),
+        (waiting.answers[3], {"d", "e", "f"}),
+    ):
+        assert isinstance(answer, FileFailed | dict | int)
+        assert found & wanted == (set() if isinstance(answer, FileFailed) else wanted)
+
+
+@pytest.mark.parametrize("call", ["write", "sync"])
+def test_a_failed_commit_fails_all_who_shared_it(
+    engine: Engine, faulty: FaultyVfs, call: str
+) -> None:
+    with during_a_commit(engine, faulty) as waiting:
+        for number in range(4):
+            waiting.start(lambda number=number: add(engine, f"thing-{number}"))
+        # Held back by the first commit's sync; the next ones meet the fault.
+        faulty.fault = NthCall(frozenset([call]), 1, apsw.IOError)
+    faulty.fault = None
+    assert all(isinstance(answer, FileFailed) for answer in waiting.answers)
+    assert names(engine) == {"there", "first"}
+    assert add(engine, "thing-0") == 1
