@@ -177,7 +177,7 @@ class EngineClosed(KeyfoldError, ValueError):
 
 
 class EngineForked(KeyfoldError, RuntimeError):
-    """An engine was used in a child process of the one that opened it."""
+    """A file that was open at a fork was used, or opened again, in the child."""
 
     code = "engine-forked"
 
@@ -187,8 +187,8 @@ class EngineForked(KeyfoldError, RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"engine on {self.path}: it was opened before this process forked. "
-            f"Open the file again in the child. [{self.code}]"
+            f"engine on {self.path}: the file was open when this process forked. Open it after "
+            f"the fork, or start the process with multiprocessing's spawn. [{self.code}]"
         )
 
 

@@ -31,6 +31,7 @@ from keyfold.engine.expressions import (
     check_placeholders_wanted,
     check_scalar_keys,
     check_updated_keys,
+    read_plain_condition,
 )
 from keyfold.errors import ValidationException
 from keyfold.values import Item, normalise_item
@@ -60,6 +61,14 @@ def read_condition(request: dict[str, Any]) -> BoundCondition | None:
     text = request.get("ConditionExpression")
     if text is None:
         return _read_expected(request)
+    plain = read_plain_condition(text)
+    if plain is not None and request.get("ExpressionAttributeNames") is None:
+        values: dict[str, Any] | None = request.get("ExpressionAttributeValues")
+        given = frozenset() if values is None else values.keys()
+        if given == plain.placeholders and values != {}:
+            holds = plain.bind(values or {})
+            if holds is not None:
+                return BoundCondition(holds, ())
     placeholders = read_placeholders(request)
     condition = bind_condition(text, placeholders, kind="ConditionExpression")
     placeholders.check_all_used()

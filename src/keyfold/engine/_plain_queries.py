@@ -8,27 +8,34 @@ leaves to the ordinary way, which alone words errors: here, None means "not sure
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from keyfold.engine._keys import END, MAX_PARTITION_BYTES, MAX_SORT_BYTES, KeySchema
 from keyfold.engine.expressions import KeyAttribute, PlainKeyCondition, read_plain_key_condition
 from keyfold.values import encode_number, encode_partition, is_plain_number, prefix_end
 
 Values = dict[str, Any]
-PlainPlan = Callable[[Values], tuple[bytes, bytes] | None]
+# More texts than this for one key are made up as they go: it is better to start afresh.
+KEPT_PLANS = 1_000
+
 _PartReader = Callable[[Values], bytes | None]
 
 
-def plain_span(schema: KeySchema, text: str, values: Values) -> tuple[bytes, bytes] | None:
-    """Return the range that a plain key condition selects; None where it takes a closer look."""
-    plan = schema.plans.get(text)
-    if plan is None:
-        if text in schema.plans:
-            return None
-        plan = schema.plans[text] = _compile(schema, text)
-        if plan is None:
-            return None
-    return plan(values)
+class PlainPlan(NamedTuple):
+    """What a plain key condition means for one key."""
+
+    span: Callable[[Values], tuple[bytes, bytes] | None]
+    placeholders: frozenset[str]
+
+
+def plan_plainly(schema: KeySchema, text: str) -> PlainPlan | None:
+    """Return the plan for a key condition; None where it takes a closer look."""
+    plans = schema.plans
+    if text not in plans:
+        if len(plans) >= KEPT_PLANS:
+            plans.clear()
+        plans[text] = _compile(schema, text)
+    return plans[text]
 
 
 def _compile(schema: KeySchema, text: str) -> PlainPlan | None:
@@ -41,29 +48,27 @@ def _compile(schema: KeySchema, text: str) -> PlainPlan | None:
     sort = by_name.pop(sort_keys[0].name, None) if sort_keys else None
     if by_name or partition is None or partition.operator != "=":
         return None
-    used = {value for leaf in leaves for value in leaf.values}
+    used = frozenset(value for leaf in leaves for value in leaf.values)
     read_partition = _part_reader(partition_key, partition.values[0], MAX_PARTITION_BYTES)
     if sort is None:
 
         def whole_partition(values: Values) -> tuple[bytes, bytes] | None:
             part = read_partition(values)
-            if part is None or len(values) != len(used):
+            if part is None:
                 return None
             low = encode_partition(part)
             return low, prefix_end(low) or END
 
-        return whole_partition
+        return PlainPlan(whole_partition, used)
     narrow = _compile_sort(sort_keys[0], sort)
     if narrow is None:
         return None
 
     def part_of_partition(values: Values) -> tuple[bytes, bytes] | None:
         part = read_partition(values)
-        if part is None or len(values) != len(used):
-            return None
-        return narrow(encode_partition(part), values)
+        return None if part is None else narrow(encode_partition(part), values)
 
-    return part_of_partition
+    return PlainPlan(part_of_partition, used)
 
 
 def _compile_sort(

@@ -6,11 +6,14 @@ into the answer; for Python they are parsed, once, with binaries made bytes agai
 
 from __future__ import annotations
 
+import re
 from typing import Any, Protocol
 
 import orjson
 
 from keyfold.values import Item, restore_binaries
+
+_BINARY = re.compile(rb'"BS?":').search
 
 
 class Rendering(Protocol):
@@ -70,4 +73,4 @@ class WireRendering:
 
 def may_hold_binary(value: bytes) -> bool:
     """Tell whether stored JSON could hold a binary; an attribute named B may deceive it."""
-    return b'"B' in value and (b'"B":' in value or b'"BS":' in value)
+    return _BINARY(value) is not None

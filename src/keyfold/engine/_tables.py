@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, NotRequired, TypedDict
 
-from keyfold.engine._keys import KeySchema, index_entry_encoder, row_key_encoder
+from keyfold.engine._keys import KeySchema, index_entry_encoder, quick_key_encoder, row_key_encoder
 from keyfold.engine.expressions import KeyAttribute
 from keyfold.engine.storage import RowSet
 from keyfold.values import Item
@@ -108,6 +108,8 @@ class Table:
     rows: RowSet
     key: KeySchema
     encode_key: Callable[[Item], bytes]
+    # The same from a `Key` parameter as it came; None where that takes a closer look.
+    encode_plain_key: Callable[[dict[str, Any]], bytes | None]
     indexes: dict[str, Index]
     # One for each column of the rows, in their order.
     encoders: tuple[EntryEncoder, ...]
@@ -154,6 +156,7 @@ def build_table(body: TableBody) -> Table:
         rows=RowSet(body["number"], body["version"], tuple(encoders)),
         key=key,
         encode_key=row_key_encoder(key),
+        encode_plain_key=quick_key_encoder(key),
         indexes=indexes,
         encoders=tuple(encoders.values()),
     )

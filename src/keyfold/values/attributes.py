@@ -17,7 +17,6 @@ from keyfold.values.sizes import (
     CONTAINER_BYTES,
     ELEMENT_BYTES,
     base64_size_bytes,
-    text_size_bytes,
 )
 
 # Levels of an item, the innermost scalar's included: 31 lists or maps around one.
@@ -195,11 +194,11 @@ def _string_set(data: Any, depth: int) -> tuple[list[str], int]:  # noqa: ARG001
     members = _members(data)
     if not members:
         raise ValidationException(_INVALID + "An string set  may not be empty")
-    size = 0
-    for member in members:
-        if type(member) is not str:
-            raise SerializationException(_WRONG_TYPE)
-        size += text_size_bytes(member)
+    try:
+        joined = "".join(members)
+    except TypeError:
+        raise SerializationException(_WRONG_TYPE) from None
+    size = len(joined) if joined.isascii() else _utf8_length(joined)
     if len(set(members)) != len(members):
         listed = ", ".join(members)
         raise ValidationException(_INVALID + f"Input collection [{listed}] contains duplicates.")

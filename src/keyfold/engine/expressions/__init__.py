@@ -37,6 +37,7 @@ from keyfold.engine.expressions.legacy import (
 from keyfold.engine.expressions.mixing import check_not_mixed, check_placeholders_wanted
 from keyfold.engine.expressions.paths import Projection, check_scalar_keys
 from keyfold.engine.expressions.placeholders import Placeholders
+from keyfold.engine.expressions.plain import read_plain_condition
 from keyfold.engine.expressions.projections import bind_projection
 from keyfold.engine.expressions.updates import UpdatePlan, bind_update, check_updated_keys
 
@@ -71,5 +72,6 @@ __all__ = [
     "check_placeholders_wanted",
     "check_scalar_keys",
     "check_updated_keys",
+    "read_plain_condition",
     "read_plain_key_condition",
 ]

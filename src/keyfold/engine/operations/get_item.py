@@ -21,9 +21,13 @@ def get_item(services: Services, request: dict[str, Any], rendering: Rendering) 
     """Return one item by its key, whole or in part."""
     if len(request) == REQUIRED:
         # Nothing else is given, so there is nothing more to look at.
-        key, _ = normalise_item(request["Key"])
-        table = services.catalog.find(request["TableName"])
-        row = services.storage.get(table.rows, encode_key_of(table, key))
+        table = services.catalog.known(request["TableName"])
+        row_key = None if table is None else table.encode_plain_key(request["Key"])
+        if table is None or row_key is None:
+            key, _ = normalise_item(request["Key"])
+            table = services.catalog.find(request["TableName"])
+            row_key = encode_key_of(table, key)
+        row = services.storage.get(table.rows, row_key)
         return {} if row is None else {"Item": rendering.stored(row[0])}
     check_expression_use("GetItem", request)
     key, _ = normalise_item(request["Key"])

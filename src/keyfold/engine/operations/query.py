@@ -6,7 +6,7 @@ from typing import Any
 
 from keyfold.engine._capacity import OFF, Meter
 from keyfold.engine._parameters import check_paths, check_read_filter, read_query
-from keyfold.engine._plain_queries import plain_span
+from keyfold.engine._plain_queries import plan_plainly
 from keyfold.engine._reads import PageQuery, read_page
 from keyfold.engine._responses import Rendering
 from keyfold.engine._selection import (
@@ -20,6 +20,7 @@ from keyfold.engine._selection import (
 from keyfold.engine._services import Services
 from keyfold.engine._spans import condition_span, partition_of, resume_span
 from keyfold.engine._tables import Index, Table
+from keyfold.engine.expressions import read_plain_condition
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 from keyfold.values import Item
@@ -31,6 +32,7 @@ _PLAIN = frozenset(
         "IndexName",
         "KeyConditionExpression",
         "ExpressionAttributeValues",
+        "FilterExpression",
         "Limit",
         "ScanIndexForward",
         "ConsistentRead",
@@ -93,8 +95,23 @@ def _plan_plainly(services: Services, request: dict[str, Any]) -> PageQuery | No
         or (index.is_global and request.get("ConsistentRead"))
     ):
         return None
-    span = plain_span(table.key if index is None else index.key, text, values)
-    if span is None:
+    schema = table.key if index is None else index.key
+    plan = plan_plainly(schema, text)
+    span = None if plan is None else plan.span(values)
+    if plan is None or span is None:
+        return None
+    used, holds = plan.placeholders, None
+    filter_text = request.get("FilterExpression")
+    if filter_text is not None:
+        condition = read_plain_condition(filter_text)
+        if condition is None or not condition.attributes.isdisjoint(schema.names):
+            return None
+        if index is not None and index.projected is not None:
+            return None
+        used, holds = used | condition.placeholders, condition.bind(values)
+        if holds is None:
+            return None
+    if len(used) != len(values):
         return None
     return PageQuery(
         table,
@@ -103,6 +120,7 @@ def _plan_plainly(services: Services, request: dict[str, Any]) -> PageQuery | No
         request.get("Limit"),
         is_consistent=False,
         wants_items=True,
+        holds=holds,
         finds_one=index is None and not table.key.sort,
     )
 

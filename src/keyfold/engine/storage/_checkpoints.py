@@ -42,7 +42,9 @@ class Checkpointer:
     def catch_up(self, connection: Connection) -> None:
         """Copy the rest of an overlong log; the caller holds off other commits."""
         if self.log_pages >= CATCH_UP_PAGES:
-            _checkpoint(connection)
+            # The thread is nearly always at it by now, and two at once get in each other's way.
+            with self.lock:
+                _checkpoint(connection)
             self.log_pages = 0
 
     def stop(self) -> None:

@@ -9,6 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import apsw
@@ -210,6 +211,7 @@ class SqliteStorage:
         busy_seconds: float = 5.0,
         vfs: str | None = None,
     ) -> None:
+        _check_not_inherited(path)
         self._path = path
         self._busy_seconds = busy_seconds
         self._vfs = vfs
@@ -322,6 +324,8 @@ class SqliteStorage:
         ever being freed.
         """
         self._lock = _Refusal(EngineForked(self._path))
+        with suppress(OSError):
+            _INHERITED.add(_identity(self._path))
         for connection in (self._connection, *self._readers):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
@@ -442,6 +446,23 @@ class _Refusal:
 
 
 _OPEN: weakref.WeakSet[SqliteStorage] = weakref.WeakSet()
+
+
+# Files that were open when this process was forked off. SQLite still has their locks in its
+# tables, though this process does not hold them: a new connection would go without.
+_INHERITED: set[tuple[int, int]] = set()
+
+
+def _identity(path: str) -> tuple[int, int]:
+    status = Path(path).stat()
+    return status.st_dev, status.st_ino
+
+
+def _check_not_inherited(path: str) -> None:
+    if _INHERITED:
+        with suppress(OSError):
+            if _identity(path) in _INHERITED:
+                raise EngineForked(path)
 
 
 _held_for_fork: list[threading.Lock] = []

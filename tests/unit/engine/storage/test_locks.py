@@ -1,0 +1,194 @@
+"""Several processes on one file: who waits for whom, and what keeps a lock a lock."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.engine.storage import Writer
+from keyfold.errors import EngineClosed, FileBusy
+from tests.unit.engine.storage.programs import Program, run_program, running
+from tests.unit.engine.storage.tables import add, create, get, names, put
+
+# Holds the write lock from the first line on, until it is told to let go.
+HOLDING = """
+import sys
+import apsw
+connection = apsw.Connection(sys.argv[1])
+connection.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.readline()
+connection.execute("COMMIT")
+print("let go", flush=True)
+sys.stdin.readline()
+"""
+
+# Says whether it could write at once.
+TRYING = """
+import sys
+from keyfold.engine import Engine
+from keyfold.errors import FileBusy
+from tests.unit.engine.storage.tables import put
+with Engine.open(sys.argv[1], busy_seconds=0.0, upkeep_seconds=None) as engine:
+    try:
+        put(engine, "intruder")
+        print("written")
+    except FileBusy as error:
+        print(error.code)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "things.db"
+    with Engine.open(path) as engine:
+        create(engine)
+        put(engine, "there")
+    return path
+
+
+@pytest.fixture
+def holder(path: Path) -> Iterator[Program]:
+    with running(HOLDING, path) as holder:
+        assert holder.hear() == "held"
+        yield holder
+
+
+def test_a_file_that_another_writes_to_can_be_opened_and_read(path: Path, holder: Program) -> None:
+    with Engine.open(path, busy_seconds=0.0) as engine:
+        assert names(engine) == {"there"}
+        assert engine.verify() == []
+
+
+def test_a_writer_waits_until_the_other_lets_go(path: Path, holder: Program) -> None:
+    with Engine.open(path, busy_seconds=60.0) as engine:
+        thread = threading.Thread(target=put, args=(engine, "patient"))
+        thread.start()
+        # Readers go on meanwhile.
+        assert get(engine, "there") is not None
+        assert get(engine, "patient") is None
+        holder.tell()
+        assert holder.hear() == "let go"
+        thread.join(60)
+        assert names(engine) == {"there", "patient"}
+
+
+def test_a_writer_that_waits_too_long_is_told_and_nothing_is_written(
+    path: Path, holder: Program
+) -> None:
+    with Engine.open(path, busy_seconds=0.01) as engine:
+        with pytest.raises(FileBusy, match="Nothing was written"):
+            put(engine, "hasty")
+        with pytest.raises(FileBusy):
+            add(engine, "sum")
+        holder.tell()
+        assert holder.hear() == "let go"
+        assert names(engine) == {"there"}
+        put(engine, "later")
+        assert add(engine, "sum") == 1
+
+
+def test_a_new_file_that_another_is_making_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    with running(HOLDING, path) as holder:
+        assert holder.hear() == "held"
+        with pytest.raises(FileBusy):
+            Engine.open(path, busy_seconds=0.01)
+        holder.tell()
+        assert holder.hear() == "let go"
+        with Engine.open(path) as engine:
+            create(engine)
+
+
+OPENING = """
+import sys
+from keyfold.engine import Engine
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(int(sys.argv[2])):
+    Engine.open(f"{sys.argv[1]}-{number}").close()
+print("opened")
+"""
+
+
+def test_processes_may_make_one_file_at_the_same_moment(tmp_path: Path) -> None:
+    programs = [Program(OPENING, tmp_path / "new", 25) for _ in range(3)]
+    try:
+        for program in programs:
+            assert program.hear() == "ready"
+        for program in programs:
+            program.tell()
+        for program in programs:
+            assert program.end() == "opened"
+    finally:
+        for program in programs:
+            program.stop()
+    for number in range(25):
+        with Engine.open(tmp_path / f"new-{number}") as engine:
+            assert engine.verify() == []
+
+
+def test_opening_and_closing_the_file_elsewhere_in_the_process_drops_no_lock(path: Path) -> None:
+    # POSIX drops a process's locks on a file when it closes any descriptor of it.
+    with Engine.open(path) as engine:
+
+        def work(writer: Writer) -> str:
+            with Engine.open(path) as another:
+                assert names(another) == {"there"}
+            with pytest.raises(FileBusy), Engine.open(path, busy_seconds=0.0) as another:
+                put(another, "intruder")
+            return run_program(TRYING, path)
+
+        assert engine._storage.write(work) == "file-busy"
+        assert run_program(TRYING, path) == "written"
+        assert names(engine) == {"there", "intruder"}
+
+
+def test_closing_one_of_two_leaves_the_log_to_the_other(path: Path) -> None:
+    with Engine.open(path) as first:
+        with Engine.open(path) as second:
+            put(second, "one")
+        put(first, "two")
+        assert run_program(TRYING, path) == "written"
+        put(first, "three")
+    with Engine.open(path) as engine:
+        assert names(engine) == {"there", "one", "two", "three", "intruder"}
+        assert engine.verify() == []
+
+
+def test_closing_while_others_work_ends_them_with_one_error(path: Path) -> None:
+    engine = Engine.open(path, durability="process")
+    ended: list[BaseException] = []
+    busy = threading.Barrier(7)
+
+    def keep(number: int) -> None:
+        busy.wait()
+        try:
+            while True:
+                if number % 3 == 0:
+                    add(engine, "sum")
+                elif number % 3 == 1:
+                    put(engine, f"thing-{number}")
+                else:
+                    names(engine)
+        except BaseException as error:  # noqa: BLE001 - the test looks at it
+            ended.append(error)
+
+    threads = [threading.Thread(target=keep, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    busy.wait()
+    while get(engine, "sum") is None:
+        time.sleep(0)
+    engine.close()
+    for thread in threads:
+        thread.join(30)
+    assert [type(error) for error in ended] == [EngineClosed] * 6
+    engine.close()
+    with Engine.open(path) as again:
+        assert again.verify() == []

@@ -1,0 +1,253 @@
+"""What one process knows of a table and another changes: noticed before anything goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from keyfold.engine import Engine, _backfill, _upkeep
+from keyfold.engine.storage import Reader, RowsChanged, RowSet, Span, SqliteStorage, Writer
+from keyfold.errors import ResourceNotFoundException, ValidationException
+from tests.unit.engine.storage.tables import (
+    ADD_INDEX,
+    CREATE,
+    DROP_INDEX,
+    TABLE,
+    add,
+    create,
+    get,
+    names,
+    put,
+    query_index,
+)
+
+
+def _open(path: Path, clock: Callable[[], float] = lambda: 0.0) -> Engine:
+    return Engine.open(
+        path, durability="process", upkeep_seconds=None, ttl_grace_seconds=0.0, clock=clock
+    )
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Iterator[tuple[Engine, Engine]]:
+    """Two engines on one file, as two processes have them; both know the table."""
+    path = tmp_path / "things.db"
+    with _open(path) as one, _open(path) as other:
+        create(one)
+        put(one, "there", a={"S": "x"})
+        assert get(other, "there") is not None
+        yield one, other
+        assert one.verify() == other.verify() == []
+
+
+def test_an_index_that_another_added_can_be_queried(both: tuple[Engine, Engine]) -> None:
+    one, other = both
+    other.execute("UpdateTable", ADD_INDEX)
+    assert query_index(one, "x") == {"there"}
+
+
+def test_what_is_written_by_one_is_in_the_index_that_another_added(
+    both: tuple[Engine, Engine],
+) -> None:
+    one, other = both
+    other.execute("UpdateTable", ADD_INDEX)
+    put(one, "new", a={"S": "x"})
+    add(one, "there")
+    assert query_index(other, "x") == {"there", "new"}
+
+
+def test_an_index_that_another_dropped_refuses_nothing(both: tuple[Engine, Engine]) -> None:
+    one, other = both
+    one.execute("UpdateTable", ADD_INDEX)
+    assert query_index(one, "x") == {"there"}
+    other.execute("UpdateTable", DROP_INDEX)
+    put(one, "number", a={"N": "1"})
+    with pytest.raises(ValidationException, match="does not have the specified index"):
+        query_index(one, "x")
+
+
+def test_an_index_that_another_added_refuses_what_does_not_fit(
+    both: tuple[Engine, Engine],
+) -> None:
+    one, other = both
+    other.execute("UpdateTable", ADD_INDEX)
+    with pytest.raises(ValidationException, match="Type mismatch for Index Key a"):
+        put(one, "number", a={"N": "1"})
+
+
+def test_a_table_that_another_deleted_is_gone(both: tuple[Engine, Engine]) -> None:
+    one, other = both
+    other.execute("DeleteTable", {"TableName": TABLE})
+    with pytest.raises(ResourceNotFoundException):
+        put(one, "late")
+    with pytest.raises(ResourceNotFoundException):
+        get(one, "there")
+
+
+def test_a_table_that_another_made_anew_is_the_new_one(both: tuple[Engine, Engine]) -> None:
+    one, other = both
+    other.execute("DeleteTable", {"TableName": TABLE})
+    other.execute(
+        "CreateTable",
+        {
+            **CREATE,
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "N"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        },
+    )
+    with pytest.raises(ValidationException, match="does not match the schema"):
+        get(one, "there")
+    one.execute("PutItem", {"TableName": TABLE, "Item": {"id": {"N": "1"}}})
+    assert other.execute("Scan", {"TableName": TABLE})["Count"] == 1
+
+
+def test_an_index_that_upkeep_filled_can_be_queried(both: tuple[Engine, Engine]) -> None:
+    one, other = both
+    for number in range(20):
+        put(one, f"thing-{number}", a={"S": "x"})
+    with mock.patch.object(_backfill, "BATCH_ITEMS", 4):
+        one.execute("UpdateTable", ADD_INDEX)
+        for engine in both:
+            with pytest.raises(ValidationException, match="Cannot read from backfilling"):
+                query_index(engine, "x")
+        other.run_upkeep()
+    assert len(query_index(one, "x")) == len(query_index(other, "x")) == 21
+
+
+def test_expiry_that_another_switched_on_counts_for_what_is_written_here(tmp_path: Path) -> None:
+    path = tmp_path / "things.db"
+    with _open(path, lambda: 1_000.0) as one, _open(path, lambda: 1_000.0) as other:
+        create(one)
+        put(one, "before", ttl={"N": "900"})
+        other.execute(
+            "UpdateTimeToLive",
+            {
+                "TableName": TABLE,
+                "TimeToLiveSpecification": {"AttributeName": "ttl", "Enabled": True},
+            },
+        )
+        put(one, "after", ttl={"N": "900"})
+        put(one, "later", ttl={"N": "1100"})
+        assert other.run_upkeep() == 2
+        assert names(one) == {"later"}
+        assert one.verify() == []
+
+
+def test_a_change_of_the_table_after_a_commit_does_not_repeat_the_write(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "things.db"
+    schema = [("pk", "HASH"), ("sk", "RANGE")]
+    local = [("pk", "HASH"), ("b", "RANGE")]
+    with _open(path) as one, _open(path) as other:
+        one.execute(
+            "CreateTable",
+            {
+                **CREATE,
+                "AttributeDefinitions": [
+                    {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "b")
+                ],
+                "KeySchema": [{"AttributeName": n, "KeyType": k} for n, k in schema],
+                "LocalSecondaryIndexes": [
+                    {
+                        "IndexName": "local",
+                        "KeySchema": [{"AttributeName": n, "KeyType": k} for n, k in local],
+                        "Projection": {"ProjectionType": "ALL"},
+                    }
+                ],
+            },
+        )
+        _after_the_next_commit(one, lambda: other.execute("UpdateTable", ADD_INDEX))
+        answer = one.execute(
+            "UpdateItem",
+            {
+                "TableName": TABLE,
+                "Key": {"pk": {"S": "p"}, "sk": {"S": "s"}},
+                "UpdateExpression": "ADD n :one",
+                "ExpressionAttributeValues": {":one": {"N": "1"}},
+                "ReturnValues": "ALL_NEW",
+                "ReturnItemCollectionMetrics": "SIZE",
+                "ReturnConsumedCapacity": "INDEXES",
+            },
+        )
+        assert answer["Attributes"]["n"] == {"N": "1"}
+        assert other.execute("Scan", {"TableName": TABLE})["Items"] == [answer["Attributes"]]
+
+
+def test_an_index_that_another_fills_first_is_still_acknowledged(
+    both: tuple[Engine, Engine],
+) -> None:
+    one, other = both
+    _after_the_next_commit(one, other.run_upkeep)
+    one.execute("UpdateTable", ADD_INDEX)
+    assert query_index(one, "x") == query_index(other, "x") == {"there"}
+
+
+def _after_the_next_commit(engine: Engine, act: Callable[[], object]) -> None:
+    """Let something happen in another process right after the engine's next commit."""
+    storage = engine._storage
+    write = storage.write
+
+    def write_once(work: Callable[[Writer], Any]) -> Any:  # noqa: ANN401 - whatever `work` gives
+        storage.write = write
+        result = write(work)
+        act()
+        return result
+
+    storage.write = write_once
+
+
+def test_every_use_of_an_old_version_is_refused(tmp_path: Path) -> None:
+    storage = SqliteStorage(str(tmp_path / "rows.db"), "process")
+    old, new = RowSet(1, 1, ("i1",)), RowSet(1, 2, ("i1", "i2"))
+    row = (b"k", b"{}", 2, (None,))
+    storage.write(lambda writer: writer.create_rows(old))
+    storage.put(old, *row)
+    storage.write(lambda writer: writer.change_columns(old, new))
+    uses: list[Callable[[Reader], object]] = [
+        lambda reader: reader.get(old, b"k"),
+        lambda reader: reader.read_span(old, Span(b"", b"z"), limit=-1, max_bytes=100),
+        lambda reader: reader.read_span(
+            old, Span(b"", b"z", column="i1"), limit=-1, max_bytes=100
+        ),
+        lambda reader: reader.count_rows(old),
+        lambda reader: reader.sum_sizes(old, b"", b"z"),
+        lambda reader: reader.read_entries(old, b"", limit=1),
+    ]
+    for use in uses:
+        with pytest.raises(RowsChanged):
+            storage.read(use)
+    changes: list[Callable[[Writer], object]] = [
+        lambda writer: writer.put(old, *row),
+        lambda writer: writer.delete(old, b"k"),
+        lambda writer: writer.drop_rows(old),
+    ]
+    for change in changes:
+        with pytest.raises(RowsChanged):
+            storage.write(change)
+    with pytest.raises(RowsChanged):
+        storage.put(old, *row)
+    with pytest.raises(RowsChanged):
+        storage.get(old, b"k")
+    assert storage.get(new, b"k") is not None
+    storage.close()
+
+
+def test_one_engine_at_a_time_does_the_upkeep_of_a_file(both: tuple[Engine, Engine]) -> None:
+    one, other = both
+    moment = 1_000.0
+    with mock.patch.object(_upkeep.time, "time", lambda: moment):
+        assert one._upkeep._hold_lease()
+        assert not other._upkeep._hold_lease()
+        moment += _upkeep.LEASE_SECONDS / 2
+        assert one._upkeep._hold_lease(), "who has it keeps it"
+        moment += _upkeep.LEASE_SECONDS / 2 + 1
+        assert not other._upkeep._hold_lease()
+        # Its holder is gone, or asleep.
+        moment += _upkeep.LEASE_SECONDS
+        assert other._upkeep._hold_lease()
+        assert not one._upkeep._hold_lease()
