@@ -20,6 +20,10 @@ TABLE_RECORD = "table"
 _COUNTER_RECORD = "counter"
 
 
+class Unreadable(Exception):
+    """What is stored makes no sense; never reaches a caller by this name."""
+
+
 class Catalog:
     """Finds tables by name; changes to tables go through it."""
 
@@ -38,7 +42,10 @@ class Catalog:
             body = self._storage.read(lambda reader: read_body(reader, plain))
             if body is None or body["status"] not in ("ACTIVE", "UPDATING"):
                 raise ResourceNotFoundException("Requested resource not found")
-            table = self._known[name] = build_table(body)
+            try:
+                table = self._known[name] = build_table(body)
+            except (AttributeError, IndexError, KeyError, TypeError) as error:
+                raise Unreadable(f"the definition of table {plain}") from error
         return table
 
     def known(self, name: str) -> Table | None:
@@ -79,7 +86,12 @@ class Catalog:
 def read_body(reader: Reader, name: str) -> TableBody | None:
     """Return a table's body as it is in the file."""
     record = reader.get_record(TABLE_RECORD, name)
-    return None if record is None else cast(TableBody, orjson.loads(record))
+    if record is None:
+        return None
+    body = orjson.loads(record)
+    if not isinstance(body, dict) or not {"status", "id", "version", "name"} <= body.keys():
+        raise Unreadable(f"the definition of table {name}")
+    return cast(TableBody, body)
 
 
 def require_body(reader: Reader, name: str) -> TableBody:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import orjson
 
-from keyfold.engine._catalog import Catalog
+from keyfold.engine._catalog import Catalog, Unreadable
 from keyfold.engine._census import Census
 from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine._services import Services
@@ -22,6 +22,7 @@ from keyfold.engine.operations import OPERATIONS
 from keyfold.engine.shapes import check, check_types
 from keyfold.engine.storage import Durability, RowsChanged, SqliteStorage
 from keyfold.errors import (
+    FileDamaged,
     InternalServerError,
     OptionInvalid,
     ResourceNotFoundException,
@@ -179,6 +180,10 @@ class Engine:
             return run(self._services, request, rendering)
         except RowsChanged:
             return self._execute_again(operation, request, rendering)
+        except orjson.JSONDecodeError as error:
+            raise FileDamaged(self.path, "the text of an item cannot be read") from error
+        except Unreadable as error:
+            raise FileDamaged(self.path, f"{error} cannot be read") from error
         except (ValidationException, ResourceNotFoundException):
             # It may speak of a table as it was: another process may have changed it since.
             if self._services.catalog.is_outdated():

@@ -64,9 +64,9 @@ def read_condition(request: dict[str, Any]) -> BoundCondition | None:
     plain = read_plain_condition(text)
     if plain is not None and request.get("ExpressionAttributeNames") is None:
         values: dict[str, Any] | None = request.get("ExpressionAttributeValues")
-        given = frozenset() if values is None else values.keys()
-        if given == plain.placeholders and values != {}:
-            holds = plain.bind(values or {})
+        given = values or {}
+        if given.keys() == plain.placeholders and values != {}:
+            holds = plain.bind(given)
             if holds is not None:
                 return BoundCondition(holds, ())
     placeholders = read_placeholders(request)

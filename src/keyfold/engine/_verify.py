@@ -10,11 +10,22 @@ from keyfold.engine._backfill import BACKFILL_RECORD
 from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._keys import entry_or_none
 from keyfold.engine._tables import Table, build_table
-from keyfold.engine.storage import Reader, Row, Storage
-from keyfold.errors import ServiceError
+from keyfold.engine.storage import Reader, Row, RowsChanged, Storage
+from keyfold.errors import FileDamaged, ServiceError
 from keyfold.values import Item, normalise_item
 
 _BATCH_ROWS = 1_000
+
+# What reading made-up bytes as an item or a definition may raise.
+_UNREADABLE = (
+    ServiceError,
+    AttributeError,
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+    RecursionError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +40,22 @@ class Problem:
 
 
 def verify(storage: Storage) -> list[Problem]:
-    """Return every problem of a file; an empty list means that it is whole."""
-    problems = [Problem("file", fact) for fact in storage.check_structure()]
-    for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD)):
-        problems += storage.read(lambda reader: _verify_table(reader, name))  # noqa: B023 - run at once
+    """Return every problem of a file; an empty list means that it is whole.
+
+    Nothing of what is stored is trusted: a damaged file is reported, not run into.
+    """
+    try:
+        problems = [Problem("file", fact) for fact in storage.check_structure()]
+        names = [name for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD))]
+    except FileDamaged as error:
+        return [Problem("file", error.detail)]
+    for name in names:
+        try:
+            problems += storage.read(lambda reader: _verify_table(reader, name))  # noqa: B023 - run at once
+        except FileDamaged as error:
+            problems.append(Problem(f"table {name}", error.detail))
+        except RowsChanged:
+            problems.append(Problem(f"table {name}", "its rows are not there"))
     return problems
 
 
@@ -41,29 +64,37 @@ def _verify_table(reader: Reader, name: str) -> list[Problem]:
     record = reader.get_record(TABLE_RECORD, name)
     if record is None:
         return []
-    table = build_table(orjson.loads(record))
+    try:
+        table = build_table(orjson.loads(record))
+    except _UNREADABLE as error:
+        return [Problem(f"table {name}", f"its definition cannot be read: {error!r}")]
     is_filling = reader.get_record(BACKFILL_RECORD, name) is not None
     problems: list[Problem] = []
     low = b""
     while True:
         batch = reader.read_entries(table.rows, low, limit=_BATCH_ROWS)
         for key, row, entries in batch:
-            problems += _verify_row(table, key, row, entries, is_filling=is_filling)
-        if len(batch) < _BATCH_ROWS:
+            subject = f"table {table.name}, row {_show_key(key)}"
+            try:
+                facts = _find_faults(table, key, row, entries, is_filling=is_filling)
+            except _UNREADABLE as error:
+                facts = [f"cannot be read: {error!r}"]
+            problems += [Problem(subject, fact) for fact in facts]
+        if len(batch) < _BATCH_ROWS or not batch[-1][0]:
             return problems
         low = batch[-1][0] + b"\0"
 
 
-def _verify_row(
+def _show_key(key: object) -> str:
+    return key.hex() if isinstance(key, bytes) else repr(key)
+
+
+def _find_faults(
     table: Table, key: bytes, row: Row, entries: tuple[bytes | None, ...], *, is_filling: bool
-) -> list[Problem]:
+) -> list[str]:
     value, size = row
-    subject = f"table {table.name}, row {key.hex()}"
-    try:
-        item: Item = orjson.loads(value)
-        normal, actual = normalise_item(item)
-    except (orjson.JSONDecodeError, ServiceError, AttributeError) as error:
-        return [Problem(subject, f"is not a valid item: {error}")]
+    item: Item = orjson.loads(value)
+    normal, actual = normalise_item(item)
     facts: list[str] = []
     if normal is not item:
         facts.append("is not in normal form")
@@ -78,7 +109,7 @@ def _verify_row(
         expected = entry_or_none(encode, item)
         if entry != expected and not (is_filling and entry is None):
             facts.append(f"has another place in {_describe_column(table, column)} than its item")
-    return [Problem(subject, fact) for fact in facts]
+    return facts
 
 
 def _describe_column(table: Table, column: str) -> str:

@@ -74,10 +74,13 @@ class _View:
         at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
         page: list[Any] = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
         total = 0
-        for place, (_, size) in enumerate(page, start=1):
-            total += size
-            if total >= max_bytes:
-                return page[:place]
+        try:
+            for place, (_, size) in enumerate(page, start=1):
+                total += size
+                if total >= max_bytes:
+                    return page[:place]
+        except TypeError:
+            raise apsw.CorruptError("a row has no size") from None
         if len(page) == at_once != limit:
             return self._read_long(statement, (*bounds, limit), max_bytes)
         return page
