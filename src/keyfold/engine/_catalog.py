@@ -7,6 +7,7 @@ of the name that every statement uses. So an unchanged table costs no check at a
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import cast
 
 import orjson
@@ -42,10 +43,7 @@ class Catalog:
             body = self._storage.read(lambda reader: read_body(reader, plain))
             if body is None or body["status"] not in ("ACTIVE", "UPDATING"):
                 raise ResourceNotFoundException("Requested resource not found")
-            try:
-                table = self._known[name] = build_table(body)
-            except (AttributeError, IndexError, KeyError, TypeError) as error:
-                raise Unreadable(f"the definition of table {plain}") from error
+            table = self._known[name] = build_table(body)
         return table
 
     def known(self, name: str) -> Table | None:
@@ -78,19 +76,28 @@ class Catalog:
         return sorted(name for name, _ in records)
 
     def bodies(self) -> list[TableBody]:
-        """Return the bodies of all tables, as they are in the file now."""
+        """Return the bodies of all tables that can be read, as they are in the file now."""
         records = self._storage.read(lambda reader: reader.list_records(TABLE_RECORD))
-        return [cast(TableBody, orjson.loads(body)) for _, body in records]
+        bodies: list[TableBody] = []
+        for name, record in records:
+            # One that is damaged is met by whoever uses that table; the others go on.
+            with suppress(Unreadable):
+                bodies.append(_parse_body(name, record))
+        return bodies
 
 
 def read_body(reader: Reader, name: str) -> TableBody | None:
     """Return a table's body as it is in the file."""
     record = reader.get_record(TABLE_RECORD, name)
-    if record is None:
-        return None
-    body = orjson.loads(record)
-    if not isinstance(body, dict) or not {"status", "id", "version", "name"} <= body.keys():
-        raise Unreadable(f"the definition of table {name}")
+    return None if record is None else _parse_body(name, record)
+
+
+def _parse_body(name: str, record: bytes) -> TableBody:
+    try:
+        body = orjson.loads(record)
+        build_table(body)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"the definition of table {name}") from error
     return cast(TableBody, body)
 
 

@@ -44,7 +44,7 @@ class Census:
         counted_at, counts = self._known.get(place, (now, NOTHING))
         if counts.items <= SMALL_TABLE_ITEMS or now - counted_at >= RECOUNT_SECONDS:
             table = build_table(body)
-            counts = self._storage.read(lambda reader: _count(reader, table))
+            counts = self._storage.read(lambda reader: _count(reader, table), is_long=True)
             self._known[place] = (now, counts)
         return counts
 

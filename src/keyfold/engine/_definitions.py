@@ -67,7 +67,7 @@ def check_index_throughput(mode: str, index: dict[str, Any]) -> None:
         )
     if mode == "PROVISIONED" and throughput is None:
         raise ValidationException(
-            f"{_INVALID}ProvisionedThroughput must be specified for index: {name}"
+            f"{_INVALID}ProvisionedThroughput is not specified for index: {name}"
         )
     check_throughput(throughput)
 
@@ -164,7 +164,7 @@ def check_global_key(elements: list[KeyElement], defined: list[str]) -> None:
         return
     names = [element["AttributeName"] for element in elements]
     if len(set(names)) != len(names):
-        message = "Invalid KeySchema: Two elements of the KeySchema have the same name"
+        message = "The KeySchema contains multiple key attributes with the same name"
         raise ValidationException(message)
     kinds = [element["KeyType"] for element in elements]
     if kinds[0] != "HASH":
@@ -172,12 +172,13 @@ def check_global_key(elements: list[KeyElement], defined: list[str]) -> None:
         raise ValidationException(message)
     if "HASH" in kinds[kinds.index("RANGE") :] if "RANGE" in kinds else False:
         raise ValidationException(
-            "Invalid KeySchema: All HASH key elements must precede all RANGE key elements"
+            f"{_INVALID}All HASH key attributes must precede RANGE key attributes in the KeySchema"
         )
     for kind in ("HASH", "RANGE"):
         if kinds.count(kind) > MAX_KEY_PARTS:
             raise ValidationException(
-                f"Invalid KeySchema: Number of {kind} key elements exceeds limit of {MAX_KEY_PARTS}"
+                f"{_INVALID}The KeySchema exceeds the maximum allowed number "
+                f"of {kind} key attributes"
             )
 
 
@@ -195,9 +196,7 @@ def check_projection(projection: dict[str, Any]) -> None:
         raise ValidationException(message)
     if named is not None and len(set(named)) != len(named):
         duplicate = next(name for name in named if named.count(name) > 1)
-        raise ValidationException(
-            f"{_INVALID}Duplicate attribute name in NonKeyAttributes: {duplicate}"
-        )
+        raise ValidationException(f"{_INVALID}Duplicate element in NonKeyAttributes: {duplicate}")
 
 
 def check_included(indexes: Iterable[IndexBody]) -> None:
@@ -217,9 +216,7 @@ def check_all_used(
     keys = [element["AttributeName"] for schema in (table_key, *index_keys) for element in schema]
     if len(set(defined)) != len(defined):
         duplicate = next(name for name in defined if defined.count(name) > 1)
-        raise ValidationException(
-            f"{_INVALID}Duplicate AttributeName in AttributeDefinitions: {duplicate}"
-        )
+        raise ValidationException(f"Attribute Name is duplicated: {duplicate}")
     if set(defined) <= set(keys):
         return
     if not index_keys:

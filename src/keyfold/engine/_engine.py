@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,12 +18,11 @@ from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine._services import Services
 from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._verify import Problem, verify
-from keyfold.engine.operations import OPERATIONS
+from keyfold.engine.operations import OPERATIONS, Operation
 from keyfold.engine.shapes import check, check_types
 from keyfold.engine.storage import Durability, RowsChanged, SqliteStorage
 from keyfold.errors import (
     FileDamaged,
-    InternalServerError,
     OptionInvalid,
     ResourceNotFoundException,
     SerializationException,
@@ -95,9 +94,19 @@ class Engine:
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
         FileDamaged, FileBusy.
         """
-        name = os.fspath(path)
-        if not name:
-            raise OptionInvalid("path", name, 'Name a file, or ":memory:".')
+        name = _check_path(path)
+        for option, value, least in (
+            ("ttl_grace_seconds", ttl_grace_seconds, 0.0),
+            ("upkeep_seconds", upkeep_seconds, 0.001),
+            ("busy_seconds", busy_seconds, 0.0),
+        ):
+            _check_seconds(option, value, least)
+        for option, call in (("clock", clock), ("new_id", new_id or _random_id)):
+            if not callable(call):
+                raise OptionInvalid(option, call, "Give a function without arguments.")
+        for option, text in (("region", region), ("account", account)):
+            if not isinstance(text, str) or not text.isascii() or not text:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+                raise OptionInvalid(option, text, "Give the text that ARNs are to have there.")
         level = _check_durability(name, durability)
         storage = SqliteStorage(name, level, busy_seconds=busy_seconds)
         try:
@@ -172,43 +181,40 @@ class Engine:
     def _execute(
         self, operation: str, request: dict[str, Any], rendering: Rendering
     ) -> dict[str, Any]:
-        run = OPERATIONS.get(operation)
+        run = OPERATIONS.get(operation) if isinstance(operation, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
         if run is None:
             raise UnknownOperationException
+        check(operation, request)
         try:
-            check(operation, request)
-            return run(self._services, request, rendering)
-        except RowsChanged:
-            return self._execute_again(operation, request, rendering)
-        except orjson.JSONDecodeError as error:
-            raise FileDamaged(self.path, "the text of an item cannot be read") from error
-        except Unreadable as error:
-            raise FileDamaged(self.path, f"{error} cannot be read") from error
-        except (ValidationException, ResourceNotFoundException):
-            # It may speak of a table as it was: another process may have changed it since.
-            if self._services.catalog.is_outdated():
-                return self._execute_again(operation, request, rendering)
-            check_types(operation, request)
-            raise
+            return self._run(run, request, rendering)
         except ServiceError:
             # Wrong JSON types inside attribute values come before every other fault, and cost
             # time to look for: only a request that is refused anyway is looked at.
             check_types(operation, request)
             raise
+        except orjson.JSONDecodeError as error:
+            raise FileDamaged(self.path, "the text of an item cannot be read") from error
+        except Unreadable as error:
+            raise FileDamaged(self.path, f"{error} cannot be read") from error
 
-    def _execute_again(
-        self, operation: str, request: dict[str, Any], rendering: Rendering
-    ) -> dict[str, Any]:
-        """Try again with fresh knowledge of the tables: another process changed one.
+    def _run(self, run: Operation, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+        """Run an operation, again if what is known of its tables turns out to be old.
 
-        Nothing was written: an operation that finds out about a change after it has written
-        does not say so.
+        Nothing was written then: an operation that finds out about a change after it has
+        written does not say so.
         """
+        services = self._services
         for _ in range(_ATTEMPTS):
-            self._services.catalog.forget()
-            with suppress(RowsChanged):
-                return OPERATIONS[operation](self._services, request, rendering)
-        raise InternalServerError("The table is being changed all the time")
+            try:
+                return run(services, request, rendering)
+            except RowsChanged:
+                services.catalog.forget()
+            except (ValidationException, ResourceNotFoundException):
+                # It may speak of a table as it was: another process may have changed it since.
+                if not services.catalog.is_outdated():
+                    raise
+                services.catalog.forget()
+        raise FileDamaged(self.path, "a table's rows are not there")
 
     def run_upkeep(self) -> int:
         """Fill new indexes and delete expired items now; return how many expired."""
@@ -238,9 +244,29 @@ class Engine:
         return f"<Engine {self.path}>"
 
 
+def _check_path(path: str | os.PathLike[str]) -> str:
+    advice = 'Name a file, or ":memory:".'
+    try:
+        name = os.fsdecode(path)
+        name.encode()
+    except (TypeError, ValueError):
+        raise OptionInvalid("path", path, advice) from None
+    if not name or "\0" in name:
+        raise OptionInvalid("path", path, advice)
+    return name
+
+
+def _check_seconds(option: str, value: float | None, least: float) -> None:
+    if value is None and option == "upkeep_seconds":
+        return
+    if isinstance(value, int | float) and math.isfinite(value) and value >= least:
+        return
+    raise OptionInvalid(option, value, f"Give a number of seconds, {least:g} or more.")
+
+
 def _check_durability(path: str, durability: Durability | None) -> Durability:
     default: Durability = "memory" if path == MEMORY else "durable"
-    level = durability or default
+    level = default if durability is None else durability
     if level not in ("durable", "process", "memory"):
         advice = 'Give "durable", "process" or, for ":memory:", "memory".'
         raise OptionInvalid("durability", durability, advice)

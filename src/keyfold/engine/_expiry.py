@@ -33,7 +33,7 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
 
     def work(writer: Writer) -> int:
         current = read_body(writer, body["name"])
-        if current is None or current["version"] != body["version"]:
+        if current is None or (current["id"], current["version"]) != (body["id"], body["version"]):
             return 0
         table = build_table(current)
         found = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=1 << 20)

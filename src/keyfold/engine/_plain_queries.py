@@ -31,11 +31,12 @@ class PlainPlan(NamedTuple):
 def plan_plainly(schema: KeySchema, text: str) -> PlainPlan | None:
     """Return the plan for a key condition; None where it takes a closer look."""
     plans = schema.plans
-    if text not in plans:
+    plan: PlainPlan | None = plans.get(text)
+    if plan is None and text not in plans:
         if len(plans) >= KEPT_PLANS:
             plans.clear()
-        plans[text] = _compile(schema, text)
-    return plans[text]
+        plan = plans[text] = _compile(schema, text)
+    return plan
 
 
 def _compile(schema: KeySchema, text: str) -> PlainPlan | None:

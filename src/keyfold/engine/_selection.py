@@ -63,7 +63,6 @@ def find_index(table: Table, request: dict[str, Any]) -> Index | None:
 
 
 def resolve_selection(
-    operation: Literal["Query", "Scan"],
     request: dict[str, Any],
     index: Index | None,
     projection: Projection | None,
@@ -75,8 +74,7 @@ def resolve_selection(
     wants_items = select != "COUNT"
     if index is None or index.projected is None:
         return Selection(wants_items, project, fetches=False)
-    if condition is not None and operation == "Query":
-        # To a scan's filter, what the index does not hold is simply absent.
+    if condition is not None:
         missing = _not_held(index, condition.attributes)
         if missing:
             raise ValidationException(

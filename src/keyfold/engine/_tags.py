@@ -15,16 +15,20 @@ MAX_VALUE_CHARACTERS = 256
 _TAG_SIGNS = "+-=._:/@"
 
 _ARN = re.compile(r"arn:[^:]*:dynamodb:[^:]*:[^:]*:table/([A-Za-z0-9_.-]{3,255})\Z")
-_INVALID = "One or more parameter values were invalid: "
 
 
 def read_tags(tags: list[dict[str, str]]) -> dict[str, str]:
     """Return tags by key; raises for a key given twice, or too many."""
     for tag in tags:
         _check_tag(tag)
-    by_key = {tag["Key"]: tag["Value"] for tag in tags}
-    if len(by_key) != len(tags):
-        raise ValidationException(f"{_INVALID}Duplicate tag keys are not allowed")
+    by_key: dict[str, str] = {}
+    for tag in tags:
+        key = tag["Key"]
+        if key in by_key:
+            raise ValidationException(
+                f"Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}"
+            )
+        by_key[key] = tag["Value"]
     check_count(by_key)
     return by_key
 
@@ -34,6 +38,8 @@ def _check_tag(tag: dict[str, str]) -> None:
     if not key or not _is_tag_text(key, MAX_KEY_CHARACTERS):
         shown = "null" if key is None else key
         raise ValidationException(f"The Tag Key provided is invalid, Key: {shown}")
+    if key.startswith("aws:"):
+        raise ValidationException(f"Tag Key cannot be prefixed with aws:, Key: {key}")
     if value is None or not _is_tag_text(value, MAX_VALUE_CHARACTERS):
         shown = "null" if value is None else value
         raise ValidationException(f"The Tag Value provided is invalid, Value: {shown}")
@@ -48,7 +54,9 @@ def _is_tag_text(text: str, longest: int) -> bool:
 def check_count(tags: dict[str, str]) -> None:
     """Raise when a table would have more tags than the service allows."""
     if len(tags) > MAX_TAGS:
-        raise ValidationException(f"{_INVALID}Too many tags. The limit is {MAX_TAGS}")
+        raise ValidationException(
+            "Number of Tags exceed the current limit for the provided ResourceArn"
+        )
 
 
 def table_of_arn(services: Services, request: dict[str, Any]) -> str:

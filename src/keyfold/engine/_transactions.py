@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
@@ -11,6 +10,7 @@ import orjson
 
 from keyfold.engine._services import Services
 from keyfold.engine._tables import Table
+from keyfold.engine.shapes import known_part
 from keyfold.engine.storage import Writer
 from keyfold.errors import (
     IdempotentParameterMismatchException,
@@ -82,6 +82,11 @@ def was_done(writer: Writer, services: Services, token: str, request: dict[str, 
 def remember(writer: Writer, services: Services, token: str, request: dict[str, Any]) -> None:
     """Keep a token with what was done for it, in the same commit."""
     now = services.clock()
+    before = writer.get_record(_TOKEN_RECORD, token)
+    if before is not None:
+        # Its age goes with it: left behind, it would take the new record away in its turn.
+        age = f"{_age(orjson.loads(before)['at'])}/{token}"
+        writer.set_record(_TOKEN_AGE_RECORD, age, None)
     for name, old_token in writer.list_records(
         _TOKEN_AGE_RECORD, below=_age(now - TOKEN_SECONDS), limit=_CLEARED_AT_ONCE
     ):
@@ -97,12 +102,5 @@ def _age(moment: float) -> str:
 
 
 def _digest(request: dict[str, Any]) -> str:
-    items = request["TransactItems"]
-    content = orjson.dumps(items, default=_plain, option=orjson.OPT_SORT_KEYS)
-    return sha256(content).hexdigest()
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, bytes | bytearray):
-        return b64encode(value).decode()
-    raise TypeError
+    items = known_part("TransactWriteItems", request)["TransactItems"]
+    return sha256(orjson.dumps(items, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import orjson
 
@@ -51,7 +52,7 @@ def verify(storage: Storage) -> list[Problem]:
         return [Problem("file", error.detail)]
     for name in names:
         try:
-            problems += storage.read(lambda reader: _verify_table(reader, name))  # noqa: B023 - run at once
+            problems += storage.read(partial(_verify_table, name), is_long=True)
         except FileDamaged as error:
             problems.append(Problem(f"table {name}", error.detail))
         except RowsChanged:
@@ -59,7 +60,7 @@ def verify(storage: Storage) -> list[Problem]:
     return problems
 
 
-def _verify_table(reader: Reader, name: str) -> list[Problem]:
+def _verify_table(name: str, reader: Reader) -> list[Problem]:
     """Check one table, all as of one moment."""
     record = reader.get_record(TABLE_RECORD, name)
     if record is None:

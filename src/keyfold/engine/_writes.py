@@ -28,7 +28,7 @@ from keyfold.engine._tables import Table
 from keyfold.engine.expressions import UpdatePlan
 from keyfold.engine.storage import Reader, RowsChanged, Storage, Writer
 from keyfold.errors import ConditionalCheckFailedException, ValidationException
-from keyfold.values import Item, item_size_bytes
+from keyfold.values import Item, item_size_bytes, to_json
 
 MAX_ITEM_BYTES = 409_600
 GIB = 1 << 30
@@ -117,7 +117,7 @@ def make_put(
     except KeyError:
         raise explain(table.key, item) from None
     entries = tuple([encode(item) for encode in table.encoders])
-    return row_key, Put(item, orjson.dumps(item), size, entries)
+    return row_key, Put(item, to_json(item), size, entries)
 
 
 def encode_key_of(table: Table, key: Item) -> bytes:
@@ -165,7 +165,7 @@ def _settle_update(write: Write, change: Update, old: Item | None, old_size: int
     if size > MAX_ITEM_BYTES:
         raise ValidationException(_UPDATE_TOO_LARGE)
     entries = _updated_entries(write.table, old, new)
-    return Outcome(write, old, old_size, new, orjson.dumps(new), size, entries)
+    return Outcome(write, old, old_size, new, to_json(new), size, entries)
 
 
 def _updated_entries(table: Table, old: Item | None, new: Item) -> tuple[bytes | None, ...]:

@@ -16,6 +16,7 @@ from keyfold.values.attributes import (
     normalise_item,
     normalise_value,
     restore_binaries,
+    to_json,
 )
 from keyfold.values.numbers import (
     add_numbers,
@@ -55,5 +56,6 @@ __all__ = [
     "subtract_numbers",
     "terminate_part",
     "text_size_bytes",
+    "to_json",
     "value_size_bytes",
 ]

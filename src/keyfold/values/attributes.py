@@ -10,6 +10,8 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from typing import Any, TypeGuard
 
+import orjson
+
 from keyfold.errors import SerializationException, ValidationException
 from keyfold.values._types import AttributeValue, Item
 from keyfold.values.numbers import is_plain_number, normalise_number, number_size_bytes
@@ -25,6 +27,7 @@ MAX_NAME_BYTES = 65_535
 
 # The request's shape is checked again when this is raised, and that says which type it was.
 _WRONG_TYPE = "Unexpected value type in payload"
+_NAMES_ARE_TEXT = "Attribute names are strings"
 _INVALID = "One or more parameter values were invalid: "
 _EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 _SEVERAL = (
@@ -48,12 +51,15 @@ def normalise_item(item: dict[str, Any]) -> tuple[Item, int]:
     try:
         return _normalise_attributes(item, 0)
     except TypeError:
-        raise SerializationException("Attribute names are strings") from None
+        raise SerializationException(_NAMES_ARE_TEXT) from None
 
 
 def normalise_value(value: Any) -> tuple[AttributeValue, int]:
     """Check one attribute value; return it in the engine's form, with its size."""
-    return _normalise(value, 0)
+    try:
+        return _normalise(value, 0)
+    except TypeError:
+        raise SerializationException(_NAMES_ARE_TEXT) from None
 
 
 def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
@@ -115,9 +121,11 @@ def _normalise(value: Any, depth: int) -> tuple[AttributeValue, int]:
 
 
 def _string(data: Any, depth: int) -> tuple[str, int]:  # noqa: ARG001 - one signature for all types
-    if type(data) is not str:
+    if not isinstance(data, str):
         raise SerializationException(_WRONG_TYPE)
-    return data, len(data) if data.isascii() else _utf8_length(data)
+    # Members of a StrEnum and the like become plain text.
+    text = data if type(data) is str else str.__str__(data)
+    return text, len(text) if text.isascii() else _utf8_length(text)
 
 
 def _number(data: Any, depth: int) -> tuple[str, int]:  # noqa: ARG001
@@ -128,8 +136,9 @@ def _number(data: Any, depth: int) -> tuple[str, int]:  # noqa: ARG001
 
 
 def _binary(data: Any, depth: int) -> tuple[str, int]:  # noqa: ARG001
-    if isinstance(data, bytes | bytearray):
-        return b64encode(data).decode(), len(data)
+    if isinstance(data, bytes | bytearray | memoryview):
+        raw = bytes(data)  # pyright: ignore[reportUnknownArgumentType] - of any memoryview
+        return b64encode(raw).decode(), len(raw)
     text = _canonical_base64(data)
     return text, base64_size_bytes(text)
 
@@ -260,6 +269,19 @@ _BY_TYPE = {
     "NS": _number_set,
     "BS": _binary_set,
 }
+
+
+def to_json(item: Item) -> bytes:
+    """Return a normalised item as the JSON that is stored.
+
+    >>> to_json({"n": {"N": "1"}})
+    b'{"n":{"N":"1"}}'
+    """
+    try:
+        return orjson.dumps(item)
+    except TypeError:
+        # Names of a type derived from str, such as a StrEnum's members.
+        return orjson.dumps(item, option=orjson.OPT_NON_STR_KEYS)
 
 
 def restore_binaries(item: Item) -> Item:

@@ -171,7 +171,7 @@ def bind_attribute_updates(updates: dict[str, Any]) -> UpdatePlan:
     for name, update in updates.items():
         action, value = update.get("Action") or "PUT", update.get("Value")
         source = _translate_update(name, action, value)
-        given = source({}) if action == "PUT" else None
+        given = source({}) if action in ("PUT", "ADD") else None
         changes.append(Change((name,), source, given))
         _check_name(name)
         only_removes = only_removes and action == "DELETE"

@@ -215,7 +215,7 @@ def bind_update(text: str, placeholders: Placeholders) -> UpdatePlan:
 
 def _given(action: Action, placeholders: Placeholders) -> AttributeValue | None:
     match action:
-        case SetTo(_, ValuePlaceholder(name)):
+        case SetTo(_, ValuePlaceholder(name)) | AddTo(_, ValuePlaceholder(name)):
             return placeholders.value(name)
         case _:
             return None

@@ -19,6 +19,8 @@ from keyfold.values import Item, normalise_item
 MAX_KEYS = 100
 MAX_BYTES = 16 * 1024 * 1024
 
+_DUPLICATES = "Provided list of item keys contains duplicates"
+
 
 def batch_get_item(
     services: Services, request: dict[str, Any], rendering: Rendering
@@ -30,33 +32,34 @@ def batch_get_item(
         raise ValidationException("Too many items requested for the BatchGetItem call")
     meter = Meter(request.get("ReturnConsumedCapacity"))
     places = {name: _places(services, name, keys) for name, (keys, _) in prepared.items()}
+    # One table may be named twice: by its name and by its ARN.
+    all_places = [(table.name, key) for table, keys in places.values() for key in keys]
+    if len(set(all_places)) != len(all_places):
+        raise ValidationException(_DUPLICATES)
     responses: dict[str, Any] = {}
     unprocessed: dict[str, Any] = {}
-    total = 0
+    room = MAX_BYTES
     for name, each in wanted.items():
         table, row_keys = places[name]
         projection = prepared[name][1]
         check_paths(table, projection)
         is_consistent = bool(each.get("ConsistentRead"))
-        found: list[bytes] = []
+        values: list[bytes] = []
+        left: list[Any] = []
         for key, row_key in zip(each["Keys"], row_keys, strict=True):
-            if total > MAX_BYTES:
-                rest = unprocessed.setdefault(name, {**each, "Keys": []})
-                rest["Keys"].append(key)
-                continue
-            row = services.storage.get(table.rows, row_key)
+            row = services.storage.get(table.rows, row_key) if room >= 0 else None
             size = 0 if row is None else row[1]
-            if row is not None and total + size > MAX_BYTES:
-                total = MAX_BYTES + 1
-                rest = unprocessed.setdefault(name, {**each, "Keys": []})
-                rest["Keys"].append(key)
+            room -= size
+            if room < 0:
+                left.append(key)
                 continue
-            total += size
             if row is not None:
-                found.append(row[0])
+                values.append(row[0])
             if meter.is_on:
                 meter.use_of(table).units += read_units(size, is_consistent=is_consistent)
-        responses[table.name] = _render(found, projection, rendering)
+        responses[name] = _render(values, projection, rendering)
+        if left:
+            unprocessed[name] = {**each, "Keys": left}
     response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
     meter.report_all(response)
     return response
@@ -66,8 +69,8 @@ def _prepare(request: dict[str, Any]) -> tuple[list[Item], Projection | None]:
     check_expression_use("BatchGetItem", request)
     keys = [normalise_item(key)[0] for key in request["Keys"]]
     projection = read_projection(request)
-    if len({orjson.dumps(key, option=orjson.OPT_SORT_KEYS) for key in keys}) != len(keys):
-        raise ValidationException("Provided list of item keys contains duplicates")
+    if any(key in keys[:place] for place, key in enumerate(keys)):
+        raise ValidationException(_DUPLICATES)
     return keys, projection
 
 

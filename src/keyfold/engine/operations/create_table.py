@@ -24,7 +24,7 @@ from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
 from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
 from keyfold.engine._tags import read_tags
-from keyfold.engine.shapes import table_name
+from keyfold.engine.shapes import known_part, table_name
 from keyfold.engine.storage import Writer
 from keyfold.errors import ResourceInUseException
 
@@ -35,7 +35,7 @@ def create_table(
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Make a table; it is ready at once, though the answer says CREATING as the service does."""
-    body = _read_definition(services, request)
+    body = _read_definition(services, known_part("CreateTable", request))
 
     def work(writer: Writer) -> None:
         if read_body(writer, body["name"]) is not None:

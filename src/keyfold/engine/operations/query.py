@@ -59,7 +59,7 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
         raise in_words_of_index(fault, index) from None
     check_read_filter(parameters, schema)
     check_paths(table, parameters.filter, parameters.projection)
-    selection = resolve_selection("Query", request, index, parameters.projection, parameters.filter)
+    selection = resolve_selection(request, index, parameters.projection, parameters.filter)
     low, high = condition_span(condition, schema)
     reverse = request.get("ScanIndexForward") is False
     column = None if index is None else index.column

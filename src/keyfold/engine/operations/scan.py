@@ -32,7 +32,7 @@ def scan(services: Services, request: dict[str, Any], rendering: Rendering) -> d
     table = services.catalog.find(request["TableName"])
     index = find_index(table, request)
     check_paths(table, parameters.filter, parameters.projection)
-    selection = resolve_selection("Scan", request, index, parameters.projection, parameters.filter)
+    selection = resolve_selection(request, index, parameters.projection, parameters.filter)
     column = None if index is None else index.column
     span = Span(low, high, column=column)
     if start is not None:

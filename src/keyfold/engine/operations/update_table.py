@@ -14,16 +14,15 @@ from keyfold.engine._definitions import (
     check_included,
     check_index_throughput,
     check_projection,
-    check_stream,
-    check_throughput,
     index_body,
 )
 from keyfold.engine._descriptions import describe_table
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
+from keyfold.engine._table_changes import check_changes
 from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
-from keyfold.engine.shapes import table_name
+from keyfold.engine.shapes import known_part, table_name
 from keyfold.engine.storage import RowsChanged, Writer
 from keyfold.errors import (
     KeyfoldError,
@@ -34,22 +33,6 @@ from keyfold.errors import (
 )
 
 _INVALID = "One or more parameter values were invalid: "
-_CHANGES = (
-    "ProvisionedThroughput",
-    "BillingMode",
-    "StreamSpecification",
-    "GlobalSecondaryIndexUpdates",
-    "SSESpecification",
-    "ReplicaUpdates",
-    "TableClass",
-    "DeletionProtectionEnabled",
-    "OnDemandThroughput",
-    "WarmThroughput",
-)
-_NOTHING_TO_DO = (
-    "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
-    "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required"
-)
 
 
 def update_table(
@@ -58,8 +41,9 @@ def update_table(
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Change a table's settings, or add or remove one global index."""
+    request = known_part("UpdateTable", request)
     name = table_name(request)
-    _check_request(request)
+    check_changes(request)
 
     def work(writer: Writer) -> tuple[TableBody, bool]:
         before = require_body(writer, name)
@@ -94,35 +78,6 @@ def update_table(
     if fills:
         begin_filling(services, name)
     return {"TableDescription": described}
-
-
-def _check_request(request: dict[str, Any]) -> None:
-    if all(request.get(name) in (None, []) for name in _CHANGES):
-        raise ValidationException(_NOTHING_TO_DO)
-    check_throughput(request.get("ProvisionedThroughput"))
-    check_stream(request.get("StreamSpecification"))
-    seen: set[str] = set()
-    for update in request.get("GlobalSecondaryIndexUpdates") or ():
-        actions = [update[kind] for kind in ("Update", "Create", "Delete") if update.get(kind)]
-        if not actions:
-            raise ValidationException(
-                f"{_INVALID}One of GlobalSecondaryIndexUpdate.Update, "
-                "GlobalSecondaryIndexUpdate.Create, "
-                "GlobalSecondaryIndexUpdate.Delete must not be null"
-            )
-        if len(actions) > 1:
-            raise ValidationException(
-                f"{_INVALID}Only one of GlobalSecondaryIndexUpdate.Update, "
-                "GlobalSecondaryIndexUpdate.Create, "
-                "GlobalSecondaryIndexUpdate.Delete may be specified"
-            )
-        name = actions[0]["IndexName"]
-        if name in seen:
-            raise ValidationException(
-                f"{_INVALID}Only one global secondary index update per index "
-                f"is allowed simultaneously. Index: {name}"
-            )
-        seen.add(name)
 
 
 def _change_billing(services: Services, request: dict[str, Any], body: TableBody) -> None:
@@ -224,11 +179,14 @@ def _add_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody)
                 f"New schema: Schema:[SchemaElement: key{{{_describe(each)}}}]"
             )
     if any(index["name"] == name for index in body["indexes"]):
-        raise ValidationException(
-            f"{_INVALID}Attempting to create an index which already exists: {name}"
-        )
+        raise ValidationException("Attempting to create an index which already exists")
     # What the new index uses must be defined in this request, known to the table or not.
-    check_global_key(wanted["KeySchema"], [each["AttributeName"] for each in given])
+    defined = [each["AttributeName"] for each in given]
+    if any(element["AttributeName"] not in defined for element in wanted["KeySchema"]):
+        raise ValidationException(
+            f"{_INVALID}AttributeDefinitions is not specified for index: {name}"
+        )
+    check_global_key(wanted["KeySchema"], defined)
     check_projection(wanted["Projection"])
     globals_ = [index for index in body["indexes"] if index["is_global"]]
     if len(globals_) >= MAX_GLOBAL_INDEXES:
@@ -236,13 +194,23 @@ def _add_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody)
             f"{_INVALID}GlobalSecondaryIndex count exceeds the per-table limit "
             f"of {MAX_GLOBAL_INDEXES}"
         )
-    check_index_throughput(body["billing_mode"], wanted)
+    _check_throughput(body, wanted)
     column = f"i{body['next_column']}"
     index = index_body(wanted, is_global=True, column=column, status="CREATING")
     body["indexes"] = [*body["indexes"], index]
     check_included(body["indexes"])
     body["next_column"] += 1
     body["definitions"] = _used_definitions(body, definitions)
+
+
+def _check_throughput(body: TableBody, wanted: dict[str, Any]) -> None:
+    name, throughput = wanted["IndexName"], wanted.get("ProvisionedThroughput")
+    if body["billing_mode"] == "PAY_PER_REQUEST" and throughput is not None:
+        raise ValidationException(
+            f"{_INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
+            f"for index: {name} when BillingMode is PAY_PER_REQUEST"
+        )
+    check_index_throughput(body["billing_mode"], wanted)
 
 
 def _remove_index(name: str, body: TableBody) -> None:
@@ -254,7 +222,8 @@ def _remove_index(name: str, body: TableBody) -> None:
 
 def _change_index(wanted: dict[str, Any], body: TableBody) -> None:
     found = _find_index(wanted["IndexName"], body)
-    check_throughput(wanted.get("ProvisionedThroughput"))
+    if wanted.get("ProvisionedThroughput") is not None:
+        _check_throughput(body, wanted)
     changed = found.copy()
     if wanted.get("ProvisionedThroughput") is not None:
         changed["throughput"] = wanted["ProvisionedThroughput"]
@@ -267,7 +236,11 @@ def _change_index(wanted: dict[str, Any], body: TableBody) -> None:
 
 def _find_index(name: str, body: TableBody) -> IndexBody:
     for index in body["indexes"]:
-        if index["name"] == name and index["is_global"]:
+        if index["name"] == name:
+            if not index["is_global"]:
+                raise ValidationException(
+                    f"Cannot delete an index that is not a GlobalSecondaryIndex: {name}"
+                )
             return index
     raise ResourceNotFoundException("Requested resource not found")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine.shapes import _java
 from keyfold.engine.shapes._constraints import detected, find_failures, map_keys_failure
 from keyfold.engine.shapes._model import Shape, input_shape, shape
 from keyfold.engine.shapes._names import find_name_error
@@ -58,6 +59,11 @@ def check_types(operation: str, request: dict[str, Any]) -> None:
     been found wrong in another way.
     """
     walk_types(_input_of(operation), request)
+
+
+def known_part(operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    """Return a checked request as the service sees it: known members that are not null."""
+    return _java.known_part(_input_of(operation), request)
 
 
 def _input_of(operation: str) -> Shape:

@@ -119,22 +119,23 @@ def render_value(of: Shape, value: Any, depth: int = 0) -> str:
 
 def render_json(of: Shape, value: Any) -> str:
     """A value as the service's newer validation prints it: JSON of the members that it knows."""
-    return json.dumps(_known_part(of, value, 0), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(known_part(of, value, 0), ensure_ascii=False, separators=(",", ":"))
 
 
-def _known_part(of: Shape, value: Any, depth: int) -> Any:
+def known_part(of: Shape, value: Any, depth: int = 0) -> Any:
+    """Return what the service takes notice of: no unknown members, and nothing that is null."""
     if value is None or depth > _DEEPEST:
         return None
     match of.type:
         case "list":
             element = shape(of.of)
-            return [_known_part(element, item, depth + 1) for item in value]
+            return [known_part(element, item, depth + 1) for item in value]
         case "map":
             element = shape(of.of)
-            return {key: _known_part(element, item, depth + 1) for key, item in value.items()}
+            return {key: known_part(element, item, depth + 1) for key, item in value.items()}
         case "structure":
             return {
-                name: _known_part(shape(inner), value[name], depth + 1)
+                name: known_part(shape(inner), value[name], depth + 1)
                 for name, inner in of.members.items()
                 if value.get(name) is not None
             }

@@ -77,7 +77,7 @@ def _text_test(of: Shape) -> Test:
         return _is_name_or_arn
     if of.constraints == _NAME_CONSTRAINTS:
         return _is_name
-    return lambda value: value.isascii() and fits(of, value)
+    return lambda value: str.isascii(value) and fits(of, value)
 
 
 def _number_test(of: Shape) -> Test:

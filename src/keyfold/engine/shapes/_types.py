@@ -22,6 +22,8 @@ CAST_FAILED = (
     "java.lang.Class are in module java.base of loader 'bootstrap')"
 )
 
+MAX_VALUES = 10_000_000
+
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _BYTES = (bytes, bytearray, memoryview)
@@ -34,8 +36,13 @@ def walk_types(of: Shape, request: object) -> None:
     # A stack, not recursion: how deep a value may nest is a rule of a later stage.
     # Each entry is a shape, a value, and whether the value is a member of a structure.
     stack: list[tuple[Shape, Any, bool]] = [(of, request, True)]
+    # A value that contains itself would be walked for ever; no text of a request has so much.
+    left = MAX_VALUES
     while stack:
         of, value, is_member = stack.pop()
+        left -= 1
+        if left == 0:
+            raise SerializationException
         if value is None:
             continue
         if isinstance(value, dict):

@@ -105,9 +105,8 @@ def open_reader(path: str, *, busy_seconds: float, vfs: str | None = None) -> Co
     """Open one more connection to a file that is open already, for reading or upkeep."""
     with translated(path):
         connection = _connect(path, busy_seconds=busy_seconds, vfs=vfs)
-        connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        connection.wal_autocheckpoint(0)
+        _set_up_file(connection)
     return connection
 
 
@@ -235,11 +234,17 @@ def _configure(connection: Connection, durability: Durability, wait: Callable[[i
     _use_log(connection, wait)
     level = "FULL" if durability == "durable" else "NORMAL"
     connection.execute(f"PRAGMA synchronous = {level}")
-    connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
-    connection.wal_autocheckpoint(0)
+    _set_up_file(connection)
     if sys.platform == "darwin":
         # There fsync alone leaves the data in the drive's own cache.
         connection.execute(f"PRAGMA fullfsync = {int(durability == 'durable')}")
+
+
+def _set_up_file(connection: Connection) -> None:
+    """Set what every connection to a file needs, whether it writes, reads or checkpoints."""
+    connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
+    connection.wal_autocheckpoint(0)
+    if sys.platform == "darwin":
         connection.execute("PRAGMA checkpoint_fullfsync = 1")
 
 

@@ -32,11 +32,8 @@ class RowSet:
     prepared: Any = field(default=None, init=False, compare=False, repr=False)
 
 
-class Row(NamedTuple):
-    """One row as read: the item's JSON, and its size by DynamoDB's rules."""
-
-    value: bytes
-    size: int
+# One row as read: the item's JSON, and its size by DynamoDB's rules.
+Row = tuple[bytes, int]
 
 
 class Span(NamedTuple):
@@ -86,6 +83,10 @@ class Reader(Protocol):
 
     def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:
         """Return the sum of the sizes of a range of rows."""
+        ...
+
+    def check_structure(self) -> list[str]:
+        """Return what is wrong with the file itself, apart from what the rows mean."""
         ...
 
     def count_rows(self, rows: RowSet) -> tuple[int, int, tuple[tuple[int, int], ...]]:
@@ -140,8 +141,8 @@ class Storage(Protocol):
         """Write one row in a transaction of its own."""
         ...
 
-    def read(self, work: Callable[[Reader], T]) -> T:
-        """Run `work` on one view of the rows."""
+    def read(self, work: Callable[[Reader], T], *, is_long: bool = False) -> T:
+        """Run `work` on one view of the rows; a long one must not keep writers waiting."""
         ...
 
     def write(self, work: Callable[[Writer], T]) -> T:

@@ -54,7 +54,7 @@ class _View:
     def get(self, rows: RowSet, key: bytes) -> Row | None:
         # fetchall, not fetchone: a statement stepped to its end holds no snapshot open.
         found = self._cursor.execute(statements_of(rows).get, (key,)).fetchall()
-        return found[0] if found else None  # pyright: ignore[reportReturnType] - a plain tuple serves as Row
+        return found[0] if found else None
 
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> list[Row]:
         low, high, reverse, column, after = span
@@ -116,7 +116,7 @@ class _View:
         self, rows: RowSet, low: bytes, *, limit: int
     ) -> list[tuple[bytes, Row, Entries]]:
         found = self._cursor.execute(statements_of(rows).entries, (low, limit)).fetchall()
-        return [(each[0], Row(*each[1:3]), each[3:]) for each in found]
+        return [(each[0], (each[1], each[2]), each[3:]) for each in found]
 
     def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:
         ((size,),) = self._cursor.execute(statements_of(rows).sum_sizes, (low, high)).fetchall()
@@ -161,7 +161,7 @@ class _View:
         for statement in statements:
             self._cursor.execute(statement)
 
-    def check(self) -> list[str]:
+    def check_structure(self) -> list[str]:
         found = self._cursor.execute("PRAGMA integrity_check(100)").fetchall()
         return [str(message) for (message,) in found if message != "ok"]
 
@@ -174,12 +174,18 @@ class _View:
 
     @property
     def is_in_transaction(self) -> bool:
-        return self._connection.in_transaction
+        try:
+            return self._connection.in_transaction
+        except apsw.ConnectionClosedError:
+            return False
 
     def roll_back(self) -> None:
         # SQLite rolls back by itself on some errors, such as a full disk.
-        if self._connection.in_transaction:
+        if self.is_in_transaction:
             self._cursor.execute("ROLLBACK")
+
+    def close(self) -> None:
+        self._connection.close(True)  # noqa: FBT003 - apsw's signature
 
 
 class _Ticket:
@@ -194,16 +200,16 @@ class _Ticket:
         self.error: BaseException | None = None
 
     def finish(self, error: BaseException | None) -> None:
-        if error is not None:
-            self.error = error
-        self.is_done = True
+        if not self.is_done:
+            self.error = error or self.error
+            self.is_done = True
 
 
 class SqliteStorage:
     """Storage in an SQLite file, or in memory.
 
     One connection does all writing, and the reading of whoever finds it free. A thread that
-    finds it taken, by a commit that waits for the disk, reads by a connection of its own.
+    finds it taken, by a commit that waits for the disk, reads by a second one.
     """
 
     def __init__(
@@ -223,10 +229,11 @@ class SqliteStorage:
         self._lock: threading.Lock | _Refusal = threading.Lock()
         # Who may read beside a commit: one at a time, so that a fork finds nobody inside SQLite.
         self._aside = threading.Lock()
+        # Who may read at length: one at a time too.
+        self._apart = threading.Lock()
         self._waiting: deque[_Ticket] = deque()
         self._in_file = durability != "memory"
-        self._own = threading.local()
-        self._readers: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._side: _View | None = None
         self._checkpointer = Checkpointer(self._open_reader)
         if self._in_file:
             self._connection.set_wal_hook(self._checkpointer.note_commit)
@@ -272,8 +279,10 @@ class SqliteStorage:
         finally:
             lock.release()
 
-    def read(self, work: Callable[[Reader], T]) -> T:
+    def read(self, work: Callable[[Reader], T], *, is_long: bool = False) -> T:
         lock = self._lock
+        if is_long and self._in_file:
+            return self._read_apart(work)
         if lock.acquire(not self._in_file):
             try:
                 return self._read_once(self._view, work)
@@ -290,35 +299,39 @@ class SqliteStorage:
                 lock.release()
         ticket = _Ticket(work)
         self._waiting.append(ticket)
-        with lock:
-            if not ticket.is_done:
-                self._commit_waiting()
+        try:
+            with lock:
+                if not ticket.is_done:
+                    self._commit_waiting()
+        except BaseException:
+            # An interrupt while it waited: work that nobody waits for must not be done later.
+            with suppress(ValueError):
+                self._waiting.remove(ticket)
+            raise
         if ticket.error is not None:
             raise ticket.error
         return ticket.result
 
     def check_structure(self) -> list[str]:
-        return self.read(lambda reader: reader.check())  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownLambdaType, reportUnknownVariableType] - every reader here is a _View
+        return self.read(lambda reader: reader.check_structure(), is_long=True)
 
     def close(self) -> None:
         lock = self._lock
         if isinstance(lock, _Refusal):
             return
         self._checkpointer.stop()
-        with lock:
+        with lock, self._aside, self._apart:
             self._lock = _Refusal(EngineClosed(self._path))
             _OPEN.discard(self)
-            for reader in list(self._readers):
-                # One that is in use closes itself when its thread lets go of it.
-                with suppress(apsw.ThreadingViolationError):
-                    reader.close(True)  # noqa: FBT003 - apsw's signature
+            if self._side is not None:
+                self._side.close()
             # Last, so that closing folds the log into the file.
-            self._connection.close(True)  # noqa: FBT003 - apsw's signature
+            self._view.close()
 
     def locks(self) -> list[threading.Lock]:
         """Return the locks that whoever is inside SQLite for this storage holds one of."""
         main = [] if isinstance(self._lock, _Refusal) else [self._lock]
-        return [*main, self._aside, self._checkpointer.lock]
+        return [*main, self._aside, self._apart, self._checkpointer.lock]
 
     def disown(self) -> None:
         """Leave everything alone, in a process that inherited this by a fork.
@@ -327,26 +340,30 @@ class SqliteStorage:
         ever being freed.
         """
         self._lock = _Refusal(EngineForked(self._path))
+        # These are held by threads that this process does not have.
+        self._aside, self._apart = threading.Lock(), threading.Lock()
+        self._checkpointer.lock = threading.Lock()
         with suppress(OSError):
             _INHERITED.add(_identity(self._path))
-        for connection in (self._connection, *self._readers):
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        for view in (self._view, self._side):
+            if view is not None:
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(view))
 
     def _write_alone(self, work: Callable[[Writer], T]) -> T:
         """Do one piece of work that nobody else waits with; the caller holds the lock."""
         view = self._view
         try:
-            view.begin("BEGIN IMMEDIATE")
             try:
+                view.begin("BEGIN IMMEDIATE")
                 result = work(view)
-            except BaseException:
+                view.commit()
+            finally:
+                # Nothing to undo after a commit; after anything else, an interrupt included, no
+                # transaction may stay open.
                 view.roll_back()
-                raise
-            view.commit()
             if self._in_file:
                 self._checkpointer.catch_up(self._connection)
         except apsw.Error as error:
-            view.roll_back()
             raise translate(error, self._path) from error
         return result
 
@@ -373,12 +390,12 @@ class SqliteStorage:
         except BaseException:
             # An interrupt of this thread: what is not done goes back for the others to do.
             self._waiting.extendleft(ticket for ticket in reversed(batch) if not ticket.is_done)
-            self._view.roll_back()
             raise
 
     def _run_together(self, batch: list[_Ticket]) -> _Ticket | None:
         """Run and commit `batch`; return the ticket that spoiled it, if one did."""
         view = self._view
+        is_committing = False
         try:
             view.begin("BEGIN IMMEDIATE")
             for ticket in batch:
@@ -393,31 +410,46 @@ class SqliteStorage:
                     if view.has_written or not view.is_in_transaction:
                         # It left traces, or SQLite has undone everything: a failing disk does
                         # that.
-                        view.roll_back()
                         ticket.finish(None)
                         return ticket
+            is_committing = True
             view.commit()
         except apsw.Error as error:
             view.roll_back()
-            failure = translate(error, self._path)
             for ticket in batch:
-                ticket.finish(failure)
-            return None
-        for ticket in batch:
-            ticket.finish(None)
+                ticket.finish(translate(error, self._path))
+        finally:
+            if is_committing and not view.is_in_transaction:
+                # Also when an interrupt comes right after the commit: what is done is done, and
+                # must not be done again.
+                for ticket in batch:
+                    ticket.finish(None)
+            view.roll_back()
         return None
 
     def _read_aside(self, work: Callable[[Reader], T]) -> T:
         with self._aside:
-            view = getattr(self._own, "view", None)
-            if view is None:
-                view = self._own.view = _View(self._open_reader())
-            return self._read_once(view, work)
+            if isinstance(self._lock, _Refusal):
+                self._lock.acquire()
+            if self._side is None:
+                self._side = _View(self._open_reader())
+            return self._read_once(self._side, work)
+
+    def _read_apart(self, work: Callable[[Reader], T]) -> T:
+        """Run a long read by a connection of its own, so that nobody waits for it."""
+        with self._apart:
+            if isinstance(self._lock, _Refusal):
+                self._lock.acquire()
+            view = _View(self._open_reader())
+            try:
+                return self._read_once(view, work)
+            finally:
+                view.close()
 
     def _read_once(self, view: _View, work: Callable[[Reader], T]) -> T:
         try:
-            view.begin("BEGIN")
             try:
+                view.begin("BEGIN")
                 return work(view)
             finally:
                 view.roll_back()
@@ -425,9 +457,7 @@ class SqliteStorage:
             raise translate(error, self._path) from error
 
     def _open_reader(self) -> Connection:
-        connection = open_reader(self._path, busy_seconds=self._busy_seconds, vfs=self._vfs)
-        self._readers.add(connection)
-        return connection
+        return open_reader(self._path, busy_seconds=self._busy_seconds, vfs=self._vfs)
 
 
 class _Refusal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @contextmanager
-def left_as_it_was(folder: Path) -> Iterator[None]:
+def left_as_it_was(folder: Path) -> Generator[None]:
     """Check that nothing in the folder changes."""
     before = contents(folder)
     yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class Program:
 
 
 @contextmanager
-def running(source: str, *arguments: object) -> Iterator[Program]:
+def running(source: str, *arguments: object) -> Generator[Program]:
     """A program that does not outlive the test."""
     program = Program(source, *arguments)
     try:

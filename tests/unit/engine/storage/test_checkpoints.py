@@ -15,6 +15,7 @@ from keyfold.engine import Engine
 from keyfold.engine.storage import _checkpoints
 from tests.crash.faulty_vfs import FaultyVfs, faulty_vfs, open_on
 from tests.unit.engine.storage.folders import contents
+from tests.unit.engine.storage.programs import running
 from tests.unit.engine.storage.tables import create, names, put
 
 PAGE_BYTES = 4_096 + 24
@@ -61,17 +62,24 @@ def test_constant_writing_leaves_the_log_short(engine: Engine, path: Path) -> No
     assert len(names(engine)) == 1_000
 
 
+# Keeps a view of the file as it was, until it is ended.
+READING = """
+import sys
+import apsw
+connection = apsw.Connection(sys.argv[1])
+connection.execute("BEGIN")
+connection.execute("SELECT * FROM books").fetchall()
+print("reading", flush=True)
+sys.stdin.readline()
+"""
+
+
 def test_a_reader_of_old_pages_holds_no_writer_up(engine: Engine, path: Path) -> None:
     fill(engine, 10)
-    reader = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        reader.execute("BEGIN")
-        ((before,),) = reader.execute("SELECT count(*) FROM books").fetchall()
+    with running(READING, path) as reader:
+        assert reader.hear() == "reading"
         fill(engine, 200, start=10)
         assert log_pages(path) > CATCH_UP_PAGES, "what the reader sees cannot be folded away"
-        assert reader.execute("SELECT count(*) FROM books").fetchall() == [(before,)]
-    finally:
-        reader.close()
     grown = log_pages(path)
     fill(engine, 400, start=210)
     assert log_pages(path) < grown + 20, "the log starts again from its beginning"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def _wait_until(holds: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def during_a_commit(engine: Engine, faulty: FaultyVfs) -> Iterator[Waiting]:
+def during_a_commit(engine: Engine, faulty: FaultyVfs) -> Generator[Waiting]:
     """Let a commit take as long as the block; then let those who wait go on."""
     begun, may_end = threading.Event(), threading.Event()
 

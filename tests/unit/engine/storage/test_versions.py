@@ -192,7 +192,7 @@ def _after_the_next_commit(engine: Engine, act: Callable[[], object]) -> None:
     storage = engine._storage
     write = storage.write
 
-    def write_once(work: Callable[[Writer], Any]) -> Any:  # noqa: ANN401 - whatever `work` gives
+    def write_once(work: Callable[[Writer], Any]) -> Any:
         storage.write = write
         result = write(work)
         act()
@@ -211,9 +211,7 @@ def test_every_use_of_an_old_version_is_refused(tmp_path: Path) -> None:
     uses: list[Callable[[Reader], object]] = [
         lambda reader: reader.get(old, b"k"),
         lambda reader: reader.read_span(old, Span(b"", b"z"), limit=-1, max_bytes=100),
-        lambda reader: reader.read_span(
-            old, Span(b"", b"z", column="i1"), limit=-1, max_bytes=100
-        ),
+        lambda reader: reader.read_span(old, Span(b"", b"z", column="i1"), limit=-1, max_bytes=100),
         lambda reader: reader.count_rows(old),
         lambda reader: reader.sum_sizes(old, b"", b"z"),
         lambda reader: reader.read_entries(old, b"", limit=1),
@@ -240,7 +238,11 @@ def test_every_use_of_an_old_version_is_refused(tmp_path: Path) -> None:
 def test_one_engine_at_a_time_does_the_upkeep_of_a_file(both: tuple[Engine, Engine]) -> None:
     one, other = both
     moment = 1_000.0
-    with mock.patch.object(_upkeep.time, "time", lambda: moment):
+
+    def now() -> float:
+        return moment
+
+    with mock.patch.object(_upkeep.time, "time", now):
         assert one._upkeep._hold_lease()
         assert not other._upkeep._hold_lease()
         moment += _upkeep.LEASE_SECONDS / 2

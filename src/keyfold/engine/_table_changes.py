@@ -1,0 +1,104 @@
+"""What UpdateTable may be asked to do at once, in the service's order and words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._definitions import check_throughput
+from keyfold.errors import ValidationException
+
+_INVALID = "One or more parameter values were invalid: "
+
+# Each change that may be asked for, by its parameter and by the name that the service gives it.
+_CHANGES = {
+    "ProvisionedThroughput": "ProvisionedThroughput",
+    "BillingMode": "BillingMode",
+    "StreamSpecification": "UpdateStreamEnabled",
+    "GlobalSecondaryIndexUpdates": "GlobalSecondaryIndexUpdates",
+    "SSESpecification": "SSESpecification",
+    "ReplicaUpdates": "ReplicaUpdates",
+    "MultiAccountReplicaReady": "MultiAccountReplicaReady",
+    "ReplicaTransitRoleArn": "ReplicaTransitRoleArn",
+    "MultiRegionConsistency": "MultiRegionConsistency",
+    "DeletionProtectionEnabled": "DeletionProtectionEnabled",
+    "OnDemandThroughput": "OnDemandThroughput",
+    "WarmThroughput": "WarmThroughput",
+    "TableClass": "TableClass",
+}
+# These change alone, and are looked at in this order.
+_ALONE = {
+    "SSESpecification": "Server-Side Encryption",
+    "DeletionProtectionEnabled": "DeletionProtection",
+    "TableClass": "TableClass",
+}
+
+
+def check_changes(request: dict[str, Any]) -> None:
+    """Raise unless an UpdateTable request asks for something, and for what goes together."""
+    given = [name for name in _CHANGES if request.get(name) is not None]
+    updates: list[dict[str, Any]] | None = request.get("GlobalSecondaryIndexUpdates")
+    if not given or (given == ["GlobalSecondaryIndexUpdates"] and not updates):
+        names = [shown for name, shown in _CHANGES.items() if name not in given]
+        raise ValidationException(
+            f"At least one of {', '.join(names[:-1])} or {names[-1]} is required"
+        )
+    if updates == []:
+        raise ValidationException(f"{_INVALID}List of GlobalSecondaryIndexUpdates is empty")
+    for name, shown in _ALONE.items():
+        if name in given and len(given) > 1:
+            message = f"{_INVALID}{shown} modification must be the only operation in the request"
+            raise ValidationException(message)
+    check_throughput(request.get("ProvisionedThroughput"))
+    _check_index_updates(updates or [])
+    _check_together(given, updates or [])
+    _check_stream(request.get("StreamSpecification"))
+
+
+def _check_together(given: list[str], updates: list[dict[str, Any]]) -> None:
+    changes_indexes = any(update.get("Create") or update.get("Delete") for update in updates)
+    changes_units = "ProvisionedThroughput" in given and "BillingMode" not in given
+    changes_stream = "StreamSpecification" in given
+    if changes_indexes and changes_units:
+        what = "You cannot create or delete index while updating table IOPS"
+    elif changes_indexes and changes_stream:
+        what = "You cannot create or delete index while changing stream status"
+    elif changes_units and changes_stream:
+        what = "You cannot modify stream status while updating table IOPS"
+    else:
+        return
+    raise ValidationException(f"{_INVALID}{what}")
+
+
+def _check_index_updates(updates: list[dict[str, Any]]) -> None:
+    seen: set[str] = set()
+    for update in updates:
+        actions = [update[kind] for kind in ("Update", "Create", "Delete") if update.get(kind)]
+        if not actions:
+            raise ValidationException(
+                f"{_INVALID}One of GlobalSecondaryIndexUpdate.Update, "
+                "GlobalSecondaryIndexUpdate.Create, "
+                "GlobalSecondaryIndexUpdate.Delete must not be null"
+            )
+        if len(actions) > 1:
+            raise ValidationException(
+                f"{_INVALID}Only one global secondary index action is allowed "
+                "per GlobalSecondaryIndexUpdate object"
+            )
+        name = actions[0]["IndexName"]
+        if name in seen:
+            raise ValidationException(
+                f"{_INVALID}Only one global secondary index update per index "
+                f"is allowed simultaneously. Index: {name}"
+            )
+        seen.add(name)
+
+
+def _check_stream(stream: dict[str, Any] | None) -> None:
+    if stream is None:
+        return
+    if stream["StreamEnabled"] and stream.get("StreamViewType") is None:
+        message = "If stream is being enabled then UpdateViewType is required"
+        raise ValidationException(f"{_INVALID}{message}")
+    if not stream["StreamEnabled"] and stream.get("StreamViewType") is not None:
+        message = "If stream is being disabled, then UpdateViewType must not be specified"
+        raise ValidationException(f"{_INVALID}{message}")
