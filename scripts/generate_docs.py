@@ -88,7 +88,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Expressions": (
         ("Expression", "{bytes}", "keyfold.engine.expressions.lexer.MAX_EXPRESSION_LENGTH"),
         ("Operators", "{number}", "keyfold.engine.expressions.parser.MAX_OPERATORS"),
-        ("Operands of IN", "{number}", "keyfold.engine.expressions.conditions.MAX_OPTIONS"),
+        ("Operands of IN", "{number}", "keyfold.engine.expressions.binding.MAX_OPTIONS"),
         ("Levels of a path", "{number}", "keyfold.engine.expressions.placeholders.MAX_PATH_LEVELS"),
         (
             "Placeholder",
@@ -274,7 +274,10 @@ def write_limits() -> str:
 def _read_limit(source: str) -> int:
     module, _, name = source.rpartition(".")
     if module:
-        return getattr(importlib.import_module(module), name)
+        value = getattr(importlib.import_module(module), name, None)
+        if value is None:
+            sys.exit(f"generate_docs.py: LIMITS names {source}, which is not there any more")
+        return value
     model = json.loads((ROOT / "src/keyfold/engine/shapes/model.json").read_text("utf-8"))
     return model["shapes"][name]["constraints"]["max"]
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,39 @@ def test_a_missing_file_is_refused_and_not_made(run: Run, tmp_path: Path) -> Non
         f"keyfold: cannot open {missing}: there is no such file. [file-unreachable]\n"
     )
     assert not missing.exists()
+
+
+def test_an_empty_file_is_refused_and_left_empty(run: Run, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    outcome = run("verify", empty)
+    assert outcome.code == 2
+    assert outcome.err.endswith("[file-not-keyfold]\n")
+    assert empty.stat().st_size == 0
+
+
+def test_checking_a_file_deletes_nothing_that_has_expired(run: Run, file: Path) -> None:
+    with Engine.open(file, upkeep_seconds=None) as engine:
+        engine.execute(
+            "CreateTable",
+            {
+                "TableName": "Things",
+                "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+                "BillingMode": "PAY_PER_REQUEST",
+            },
+        )
+        expiry = {"Enabled": True, "AttributeName": "ttl"}
+        engine.execute(
+            "UpdateTimeToLive", {"TableName": "Things", "TimeToLiveSpecification": expiry}
+        )
+        long_ago = {"N": str(int(time.time()) - 1_000_000)}
+        engine.execute(
+            "PutItem", {"TableName": "Things", "Item": {"id": {"S": "old"}, "ttl": long_ago}}
+        )
+    assert run("verify", file).code == 0
+    with Engine.open(file, upkeep_seconds=None) as engine:
+        assert engine.execute("Scan", {"TableName": "Things"})["Count"] == 1
 
 
 def test_a_file_of_another_kind_is_refused_and_left_alone(run: Run, tmp_path: Path) -> None:

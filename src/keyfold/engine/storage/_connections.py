@@ -63,6 +63,7 @@ MMAP_BYTES = 2_147_418_112
 CACHE_KIB = 8_192
 
 _HEADER_BYTES = 100
+_JOURNAL_START = bytes.fromhex("d9d505f920a163d7")
 
 _BOOKS = """
 CREATE TABLE books (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
@@ -154,7 +155,7 @@ def check_header(path: str, vfs: str | None) -> None:
     if not file.is_file():
         raise FileUnreachable(path, "it is not a file")
     size = file.stat().st_size
-    if size == 0:
+    if size == 0 or _was_empty(path):
         return
     header = b"" if size < _HEADER_BYTES else _read_header(path, vfs)
     if not header.startswith(b"SQLite format 3\0"):
@@ -176,6 +177,20 @@ def check_header(path: str, vfs: str | None) -> None:
 def _check_version(path: str, version: int) -> None:
     if version > FORMAT:
         raise FileNewer(path, f"it has format {version}, this version reads {FORMAT}")
+
+
+def _was_empty(path: str) -> bool:
+    """Tell whether a journal says that the file had no pages when its last change began.
+
+    A loss of power in the midst of making a file leaves it half written beside such a journal,
+    by which SQLite empties it again.
+    """
+    journal = Path(path + "-journal")
+    if not journal.is_file():
+        return False
+    with journal.open("rb") as file:
+        start = file.read(20)
+    return start[:8] == _JOURNAL_START and start[16:20] == bytes(4)
 
 
 def _has_companions(path: str) -> bool:

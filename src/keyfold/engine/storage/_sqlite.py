@@ -31,7 +31,7 @@ from keyfold.engine.storage._statements import (
     statements_of,
     table_name,
 )
-from keyfold.errors import EngineClosed, EngineForked, KeyfoldError
+from keyfold.errors import EngineClosed, EngineForked, FileDamaged, KeyfoldError
 
 T = TypeVar("T")
 
@@ -455,6 +455,8 @@ class SqliteStorage:
                 view.roll_back()
         except apsw.Error as error:
             raise translate(error, self._path) from error
+        except UnicodeDecodeError as error:
+            raise FileDamaged(self._path, "a name cannot be read") from error
 
     def _open_reader(self) -> Connection:
         return open_reader(self._path, busy_seconds=self._busy_seconds, vfs=self._vfs)
