@@ -59,14 +59,16 @@ def fill_batch(storage: Storage, name: str) -> bool:
             return True
         table = build_table(body)
         span = Span(start, END)
-        batch = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=_BATCH_BYTES)
+        values, sizes = writer.read_span(
+            table.rows, span, limit=BATCH_ITEMS, max_bytes=_BATCH_BYTES
+        )
         key = b""
-        for value, size in batch:
+        for value, size in zip(values, sizes, strict=True):
             item = orjson.loads(value)
             key = table.encode_key(item)
             entries = tuple([entry_or_none(encode, item) for encode in table.encoders])
             writer.put(table.rows, key, value, size, entries)
-        if len(batch) == BATCH_ITEMS or sum(size for _, size in batch) >= _BATCH_BYTES:
+        if len(values) == BATCH_ITEMS or sum(sizes) >= _BATCH_BYTES:
             writer.set_record(BACKFILL_RECORD, name, key + b"\0")
             return False
         writer.set_record(BACKFILL_RECORD, name, None)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from keyfold.engine._keys import entry_or_none
 from keyfold.engine._tables import Index, Table
 from keyfold.values import Item, item_size_bytes
 
@@ -35,8 +36,9 @@ def index_write_units(index: Index, old: Item | None, new: Item | None) -> float
     appears, goes or changes in place; two when the entry moves, since it is removed here and
     added there.
     """
-    old_entry = None if old is None else index.encode(old)
-    new_entry = None if new is None else index.encode(new)
+    # An item from before the index may be unfit for it, and is not in it then.
+    old_entry = None if old is None else entry_or_none(index.encode, old)
+    new_entry = None if new is None else entry_or_none(index.encode, new)
     if old_entry is None and new_entry is None:
         return 0.0
     before = index.project(old) if old is not None and old_entry is not None else None
@@ -55,7 +57,6 @@ class TableUse:
 
     table: Table
     units: float = 0.0
-    touches_table: bool = True
     by_index: dict[str, float] = field(default_factory=dict[str, float])
 
     def add_index(self, name: str, units: float) -> None:

@@ -12,7 +12,7 @@ from typing import cast
 
 import orjson
 
-from keyfold.engine._tables import Table, TableBody, build_table
+from keyfold.engine._tables import REQUIRED_FIELDS, Table, TableBody, build_table
 from keyfold.engine.shapes import plain_name
 from keyfold.engine.storage import Reader, RowSet, Storage, Writer
 from keyfold.errors import ResourceNotFoundException
@@ -37,13 +37,15 @@ class Catalog:
 
         Raises ResourceNotFoundException in the words of the item operations.
         """
-        table = self._known.get(name)
-        if table is None:
-            plain = plain_name(name)
-            body = self._storage.read(lambda reader: read_body(reader, plain))
-            if body is None or body["status"] not in ("ACTIVE", "UPDATING"):
-                raise ResourceNotFoundException("Requested resource not found")
-            table = self._known[name] = build_table(body)
+        # One table is kept once, by its name, however its ARN is spelled.
+        return self._known.get(name) or self._known.get(plain_name(name)) or self._load(name)
+
+    def _load(self, name: str) -> Table:
+        plain = plain_name(name)
+        body = self._storage.read(lambda reader: read_body(reader, plain))
+        if body is None or body["status"] not in ("ACTIVE", "UPDATING"):
+            raise ResourceNotFoundException("Requested resource not found")
+        table = self._known[plain] = build_table(body)
         return table
 
     def known(self, name: str) -> Table | None:
@@ -95,6 +97,8 @@ def read_body(reader: Reader, name: str) -> TableBody | None:
 def _parse_body(name: str, record: bytes) -> TableBody:
     try:
         body = orjson.loads(record)
+        if not body.keys() >= REQUIRED_FIELDS:
+            raise KeyError(name)
         build_table(body)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"the definition of table {name}") from error

@@ -57,8 +57,8 @@ def _count(reader: Reader, table: Table) -> Counts:
         held, size_bytes = columns[index.column]
         if index.projected is not None and held:
             span = Span(b"", END, column=index.column)
-            sample = reader.read_span(table.rows, span, limit=_SAMPLE_ITEMS, max_bytes=1 << 30)
-            sizes = [item_size_bytes(index.project(orjson.loads(row[0]))) for row in sample]
+            sample, _ = reader.read_span(table.rows, span, limit=_SAMPLE_ITEMS, max_bytes=1 << 30)
+            sizes = [item_size_bytes(index.project(orjson.loads(value))) for value in sample]
             size_bytes = sum(sizes) * held // len(sizes)
         by_index[index.name] = (held, size_bytes)
     return Counts(items, size, by_index)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from keyfold.engine._tables import IndexBody, KeyElement
+from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
 
 MAX_LOCAL_INDEXES = 5
@@ -15,8 +16,6 @@ MAX_KEY_PARTS = 4
 PAIR = 2
 MAX_INCLUDED = 100
 MAX_UNITS = 1_000_000_000_000
-
-_INVALID = "One or more parameter values were invalid: "
 
 
 def check_throughput(throughput: dict[str, Any] | None) -> None:
@@ -31,12 +30,12 @@ def check_billing(mode: str, throughput: dict[str, Any] | None) -> None:
     """Raise unless throughput is given exactly where the billing mode wants it."""
     if mode == "PROVISIONED" and throughput is None:
         raise ValidationException(
-            f"{_INVALID}ReadCapacityUnits and WriteCapacityUnits "
+            f"{INVALID}ReadCapacityUnits and WriteCapacityUnits "
             "must both be specified when BillingMode is PROVISIONED"
         )
     if mode == "PAY_PER_REQUEST" and throughput is not None:
         raise ValidationException(
-            f"{_INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits "
+            f"{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits "
             "can be specified when BillingMode is PAY_PER_REQUEST"
         )
 
@@ -62,12 +61,12 @@ def check_index_throughput(mode: str, index: dict[str, Any]) -> None:
     name, throughput = index["IndexName"], index.get("ProvisionedThroughput")
     if mode == "PAY_PER_REQUEST" and throughput is not None:
         raise ValidationException(
-            f"{_INVALID}ProvisionedThroughput should not be specified for index: {name} "
+            f"{INVALID}ProvisionedThroughput should not be specified for index: {name} "
             "when BillingMode is PAY_PER_REQUEST"
         )
     if mode == "PROVISIONED" and throughput is None:
         raise ValidationException(
-            f"{_INVALID}ProvisionedThroughput is not specified for index: {name}"
+            f"{INVALID}ProvisionedThroughput is not specified for index: {name}"
         )
     check_throughput(throughput)
 
@@ -84,7 +83,7 @@ def _check_defined(elements: list[KeyElement], defined: list[str]) -> None:
     names = list(dict.fromkeys(element["AttributeName"] for element in elements))
     if not set(names) <= set(defined):
         raise ValidationException(
-            f"{_INVALID}Some index key attributes are not defined in AttributeDefinitions. "
+            f"{INVALID}Some index key attributes are not defined in AttributeDefinitions. "
             f"Keys: [{', '.join(names)}], AttributeDefinitions: [{', '.join(defined)}]"
         )
 
@@ -107,10 +106,10 @@ def check_local_indexes(
 ) -> None:
     """Raise unless these local indexes fit the table."""
     if not indexes:
-        raise ValidationException(f"{_INVALID}List of LocalSecondaryIndexes is empty")
+        raise ValidationException(f"{INVALID}List of LocalSecondaryIndexes is empty")
     if len(table_key) < PAIR:
         raise ValidationException(
-            f"{_INVALID}Table KeySchema does not have a range key, "
+            f"{INVALID}Table KeySchema does not have a range key, "
             "which is required when specifying a LocalSecondaryIndex"
         )
     table_partition = table_key[0]["AttributeName"]
@@ -121,11 +120,11 @@ def check_local_indexes(
         _check_pair(elements)
         name, partition = index["IndexName"], elements[0]["AttributeName"]
         if len(elements) < PAIR:
-            message = f"{_INVALID}Index KeySchema does not have a range key for index: {name}"
+            message = f"{INVALID}Index KeySchema does not have a range key for index: {name}"
             raise ValidationException(message)
         if partition != table_partition:
             raise ValidationException(
-                f"{_INVALID}Index KeySchema does not have the same leading hash key as table "
+                f"{INVALID}Index KeySchema does not have the same leading hash key as table "
                 f"KeySchema for index: {name}. "
                 f"index hash key: {partition}, table hash key: {table_partition}"
             )
@@ -133,7 +132,7 @@ def check_local_indexes(
         _check_new_name(name, seen)
     if len(indexes) > MAX_LOCAL_INDEXES:
         raise ValidationException(
-            f"{_INVALID}Number of LocalSecondaryIndexes exceeds per-table limit "
+            f"{INVALID}Number of LocalSecondaryIndexes exceeds per-table limit "
             f"of {MAX_LOCAL_INDEXES}"
         )
 
@@ -143,7 +142,7 @@ def check_global_indexes(
 ) -> None:
     """Raise unless these global indexes are well formed and their names are free."""
     if not indexes:
-        raise ValidationException(f"{_INVALID}List of GlobalSecondaryIndexes is empty")
+        raise ValidationException(f"{INVALID}List of GlobalSecondaryIndexes is empty")
     seen = set(taken)
     for index in indexes:
         check_global_key(index["KeySchema"], defined)
@@ -151,7 +150,7 @@ def check_global_indexes(
         _check_new_name(index["IndexName"], seen)
     if len(indexes) > MAX_GLOBAL_INDEXES:
         raise ValidationException(
-            f"{_INVALID}GlobalSecondaryIndex count exceeds the per-table limit "
+            f"{INVALID}GlobalSecondaryIndex count exceeds the per-table limit "
             f"of {MAX_GLOBAL_INDEXES}"
         )
 
@@ -172,12 +171,12 @@ def check_global_key(elements: list[KeyElement], defined: list[str]) -> None:
         raise ValidationException(message)
     if "HASH" in kinds[kinds.index("RANGE") :] if "RANGE" in kinds else False:
         raise ValidationException(
-            f"{_INVALID}All HASH key attributes must precede RANGE key attributes in the KeySchema"
+            f"{INVALID}All HASH key attributes must precede RANGE key attributes in the KeySchema"
         )
     for kind in ("HASH", "RANGE"):
         if kinds.count(kind) > MAX_KEY_PARTS:
             raise ValidationException(
-                f"{_INVALID}The KeySchema exceeds the maximum allowed number "
+                f"{INVALID}The KeySchema exceeds the maximum allowed number "
                 f"of {kind} key attributes"
             )
 
@@ -187,16 +186,16 @@ def check_projection(projection: dict[str, Any]) -> None:
     kind = projection.get("ProjectionType")
     named = projection.get("NonKeyAttributes")
     if kind is None:
-        raise ValidationException(f"{_INVALID}Unknown ProjectionType: null")
+        raise ValidationException(f"{INVALID}Unknown ProjectionType: null")
     if kind != "INCLUDE" and named is not None:
-        message = f"{_INVALID}ProjectionType is {kind}, but NonKeyAttributes is specified"
+        message = f"{INVALID}ProjectionType is {kind}, but NonKeyAttributes is specified"
         raise ValidationException(message)
     if kind == "INCLUDE" and not named:
-        message = f"{_INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified"
+        message = f"{INVALID}ProjectionType is INCLUDE, but NonKeyAttributes is not specified"
         raise ValidationException(message)
     if named is not None and len(set(named)) != len(named):
         duplicate = next(name for name in named if named.count(name) > 1)
-        raise ValidationException(f"{_INVALID}Duplicate element in NonKeyAttributes: {duplicate}")
+        raise ValidationException(f"{INVALID}Duplicate element in NonKeyAttributes: {duplicate}")
 
 
 def check_included(indexes: Iterable[IndexBody]) -> None:
@@ -204,7 +203,7 @@ def check_included(indexes: Iterable[IndexBody]) -> None:
     total = sum(len(index["projection"].get("NonKeyAttributes", ())) for index in indexes)
     if total > MAX_INCLUDED:
         raise ValidationException(
-            f"{_INVALID}Number of user-specified projected attributes across all indexes "
+            f"{INVALID}Number of user-specified projected attributes across all indexes "
             f"exceeds the limit of {MAX_INCLUDED}"
         )
 
@@ -215,17 +214,18 @@ def check_all_used(
     """Raise when an attribute is defined that no key uses."""
     keys = [element["AttributeName"] for schema in (table_key, *index_keys) for element in schema]
     if len(set(defined)) != len(defined):
-        duplicate = next(name for name in defined if defined.count(name) > 1)
+        seen: set[str] = set()
+        duplicate = next(name for name in defined if name in seen or seen.add(name))
         raise ValidationException(f"Attribute Name is duplicated: {duplicate}")
     if set(defined) <= set(keys):
         return
     if not index_keys:
         raise ValidationException(
-            f"{_INVALID}Number of attributes in KeySchema does not exactly match "
+            f"{INVALID}Number of attributes in KeySchema does not exactly match "
             "number of attributes defined in AttributeDefinitions"
         )
     raise ValidationException(
-        f"{_INVALID}Some AttributeDefinitions are not used. "
+        f"{INVALID}Some AttributeDefinitions are not used. "
         f"AttributeDefinitions: [{', '.join(defined)}], "
         f"keys used: [{', '.join(dict.fromkeys(keys))}]"
     )
@@ -237,18 +237,18 @@ def check_stream(stream: dict[str, Any] | None) -> None:
         return
     if stream.get("StreamEnabled") and not stream.get("StreamViewType"):
         raise ValidationException(
-            f"{_INVALID}Table is being created with a stream enabled, UpdateViewType is required"
+            f"{INVALID}Table is being created with a stream enabled, UpdateViewType is required"
         )
     if not stream.get("StreamEnabled") and stream.get("StreamViewType"):
         raise ValidationException(
-            f"{_INVALID}Table is being created with a stream disabled, "
+            f"{INVALID}Table is being created with a stream disabled, "
             "UpdateViewType should not be specified"
         )
 
 
 def _check_new_name(name: str, seen: set[str]) -> None:
     if name in seen:
-        raise ValidationException(f"{_INVALID}Duplicate index name: {name}")
+        raise ValidationException(f"{INVALID}Duplicate index name: {name}")
     seen.add(name)
 
 
@@ -264,10 +264,15 @@ def index_body(
         column=column,
         status=status,
     )
-    if definition.get("ProvisionedThroughput") is not None:
-        body["throughput"] = definition["ProvisionedThroughput"]
-    if definition.get("OnDemandThroughput") is not None:
-        body["on_demand"] = definition["OnDemandThroughput"]
-    if definition.get("WarmThroughput") is not None:
-        body["warm"] = definition["WarmThroughput"]
+    set_throughput(body, definition)
     return body
+
+
+def set_throughput(body: IndexBody, given: dict[str, Any]) -> None:
+    """Keep what a definition or a change of an index says about its throughput."""
+    if given.get("ProvisionedThroughput") is not None:
+        body["throughput"] = given["ProvisionedThroughput"]
+    if given.get("OnDemandThroughput") is not None:
+        body["on_demand"] = given["OnDemandThroughput"]
+    if given.get("WarmThroughput") is not None:
+        body["warm"] = given["WarmThroughput"]

@@ -9,7 +9,9 @@ from keyfold.engine._services import Services
 from keyfold.engine._tables import IndexBody, TableBody
 
 
-def describe_table(services: Services, body: TableBody, counts: Counts = NOTHING) -> dict[str, Any]:
+def to_table_description(
+    services: Services, body: TableBody, counts: Counts = NOTHING
+) -> dict[str, Any]:
     """Return the TableDescription of the API."""
     arn = services.table_arn(body["name"])
     described: dict[str, Any] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -259,7 +259,7 @@ def _check_path(path: str | os.PathLike[str]) -> str:
 def _check_seconds(option: str, value: float | None, least: float) -> None:
     if value is None and option == "upkeep_seconds":
         return
-    if isinstance(value, int | float) and math.isfinite(value) and value >= least:
+    if isinstance(value, int | float) and least <= value <= threading.TIMEOUT_MAX:
         return
     raise OptionInvalid(option, value, f"Give a number of seconds, {least:g} or more.")
 

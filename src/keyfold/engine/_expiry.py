@@ -27,7 +27,7 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
     high = encode_expiry(int(now - grace_seconds))
     span = Span(low, high, column=column)
     rows = build_table(body).rows
-    if not storage.read_span(rows, span, limit=1, max_bytes=1):
+    if not storage.read_span(rows, span, limit=1, max_bytes=1)[0]:
         # Looking first keeps a sweep that finds nothing from taking the write lock.
         return 0
 
@@ -36,11 +36,11 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
         if current is None or (current["id"], current["version"]) != (body["id"], body["version"]):
             return 0
         table = build_table(current)
-        found = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=1 << 20)
-        for value, size in found:
+        values, sizes = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=1 << 20)
+        for value, size in zip(values, sizes, strict=True):
             item = orjson.loads(value)
-            gone = Write(table, table.encode_key(item), Delete(by_expiry=True))
+            gone = Write(table, table.encode_key(item), Delete())
             store(writer, Outcome(gone, item, size, None, b"", 0, ()))
-        return len(found)
+        return len(values)
 
     return storage.write(work)

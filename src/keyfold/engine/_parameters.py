@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from keyfold.engine._keys import KeySchema, explain_entry
+from keyfold.engine._key_faults import KeyFaultKind, word_entry_fault
+from keyfold.engine._keys import KeySchema, find_key_fault
 from keyfold.engine._tables import Table
 from keyfold.engine.expressions import (
     BoundCondition,
@@ -127,9 +128,10 @@ def _check_given_index_keys(plan: UpdatePlan, table: Table) -> None:
         if change.given is not None and len(change.steps) == 1
     }
     for index in table.indexes.values():
-        fault = explain_entry(index.name, index.key, given)
-        if fault is not None and "Type mismatch" in fault.message:
-            raise fault
+        fault = find_key_fault(index.key, given, index.name)
+        # Other faults may yet be undone: what the update computes is looked at in its turn.
+        if fault is not None and fault.kind is KeyFaultKind.WRONG_TYPE:
+            raise word_entry_fault(fault)
 
 
 def check_paths(table: Table, *parts: BoundCondition | Projection | UpdatePlan | None) -> None:

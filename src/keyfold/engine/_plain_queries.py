@@ -10,9 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from keyfold.engine._keys import END, MAX_PARTITION_BYTES, MAX_SORT_BYTES, KeySchema
-from keyfold.engine.expressions import KeyAttribute, PlainKeyCondition, read_plain_key_condition
-from keyfold.values import encode_number, encode_partition, is_plain_number, prefix_end
+from keyfold.engine._key_faults import MAX_PARTITION_BYTES, MAX_SORT_BYTES
+from keyfold.engine._keys import KeySchema, part_encoder
+from keyfold.engine._plain_values import read_plain_scalar
+from keyfold.engine._spans import RANGES, end_of, next_after
+from keyfold.engine.expressions import (
+    BeginsWith,
+    KeyAttribute,
+    PlainKeyCondition,
+    Within,
+    read_plain_key_condition,
+)
+from keyfold.values import encode_partition
 
 Values = dict[str, Any]
 # More texts than this for one key are made up as they go: it is better to start afresh.
@@ -58,7 +67,7 @@ def _compile(schema: KeySchema, text: str) -> PlainPlan | None:
             if part is None:
                 return None
             low = encode_partition(part)
-            return low, prefix_end(low) or END
+            return low, end_of(low)
 
         return PlainPlan(whole_partition, used)
     narrow = _compile_sort(sort_keys[0], sort)
@@ -75,56 +84,28 @@ def _compile(schema: KeySchema, text: str) -> PlainPlan | None:
 def _compile_sort(
     attribute: KeyAttribute, leaf: PlainKeyCondition
 ) -> Callable[[bytes, Values], tuple[bytes, bytes] | None] | None:
-    read = _part_reader(attribute, leaf.values[0], MAX_SORT_BYTES)
-    if leaf.operator == "BETWEEN" or (leaf.operator == "begins_with" and attribute.type != "S"):
+    constraint = leaf.constraint
+    if constraint is Within or (constraint is BeginsWith and attribute.type != "S"):
         return None
-    operator = leaf.operator
+    read = _part_reader(attribute, leaf.values[0], MAX_SORT_BYTES)
+    past = end_of if constraint is BeginsWith else next_after
+    make_range = RANGES[constraint]
 
     def narrow(prefix: bytes, values: Values) -> tuple[bytes, bytes] | None:
         part = read(values)
         if part is None:
             return None
-        at = prefix + part
-        match operator:
-            case "begins_with":
-                return at, prefix_end(at) or END
-            case "=":
-                return at, at + b"\0"
-            case "<":
-                return prefix, at
-            case "<=":
-                return prefix, at + b"\0"
-            case ">":
-                return at + b"\0", prefix_end(prefix) or END
-            case _:
-                return at, prefix_end(prefix) or END
+        low = prefix + part
+        return make_range(prefix, low, past(low))
 
     return narrow
 
 
 def _part_reader(attribute: KeyAttribute, placeholder: str, longest: int) -> _PartReader:
-    kind = attribute.type
+    kind, encode = attribute.type, part_encoder(attribute)
 
-    def read_text(values: Values) -> bytes | None:
-        value: Any = values.get(placeholder)
-        if value.__class__ is not dict or len(value) != 1:
-            return None
-        data = value.get("S")
-        # Text outside ASCII might hold half a surrogate pair.
-        if data.__class__ is not str or not data.isascii() or not 0 < len(data) <= longest:
-            return None
-        return data.encode()
+    def read(values: Values) -> bytes | None:
+        data = read_plain_scalar(kind, values.get(placeholder), longest)
+        return encode(data) if data else None
 
-    def read_number(values: Values) -> bytes | None:
-        value: Any = values.get(placeholder)
-        if value.__class__ is not dict or len(value) != 1:
-            return None
-        data = value.get("N")
-        if data.__class__ is not str or not is_plain_number(data):
-            return None
-        return encode_number(data)
-
-    def read_nothing(values: Values) -> None:  # noqa: ARG001 - a reader's signature
-        return None
-
-    return {"S": read_text, "N": read_number, "B": read_nothing}[kind]
+    return read

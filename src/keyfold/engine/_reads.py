@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import orjson
 from keyfold.engine._capacity import Meter, read_units
 from keyfold.engine._responses import Rendering
 from keyfold.engine._tables import Index, Table
-from keyfold.engine.storage import Row, Span, Storage
+from keyfold.engine.storage import Span, Storage
 from keyfold.values import Item, item_size_bytes
 
 PAGE_BYTES = 1 << 20
@@ -55,11 +55,7 @@ def read_page(
     response: dict[str, Any] = {}
     if whole:
         # Items go into the answer as they are stored, whether a filter looks at them or not.
-        values = (
-            _read_whole(storage, query, page)
-            if query.holds is None
-            else _read_filtered(storage, query, query.holds, page)
-        )
+        values = _read_whole(storage, query, page)
         page.count = len(values)
         if query.wants_items:
             response["Items"] = rendering.stored_list(values)
@@ -80,33 +76,23 @@ def read_page(
     return response
 
 
-def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> list[bytes]:
-    """Read rows that all go into the answer."""
-    rows = _read_rows(storage, query, page)
-    return [value for value, _ in rows]
-
-
-def _read_filtered(
-    storage: Storage, query: PageQuery, holds: Callable[[Item], bool], page: _Page
-) -> list[bytes]:
-    """Read rows, and keep those that the filter lets pass."""
-    loads = orjson.loads
-    return [value for value, _ in _read_rows(storage, query, page) if holds(loads(value))]
-
-
-def _read_rows(storage: Storage, query: PageQuery, page: _Page) -> list[Row]:
-    limit = query.limit
-    rows = storage.read_span(
+def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[bytes]:
+    """Read rows, and keep those that the filter, if there is one, lets pass."""
+    limit, holds = query.limit, query.holds
+    values, sizes = storage.read_span(
         query.table.rows,
         query.span,
         limit=-1 if limit is None else limit,
         max_bytes=PAGE_BYTES,
     )
-    page.scanned = len(rows)
-    page.scanned_bytes = sum([size for _, size in rows])
-    if rows and (page.scanned == limit or page.scanned_bytes >= PAGE_BYTES):
-        page.last = rows[-1][0]
-    return rows
+    page.scanned = len(sizes)
+    page.scanned_bytes = sum(sizes)
+    if values and (page.scanned == limit or page.scanned_bytes >= PAGE_BYTES):
+        page.last = values[-1]
+    if holds is None:
+        return values
+    loads = orjson.loads
+    return [value for value in values if holds(loads(value))]
 
 
 def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]:
@@ -117,10 +103,10 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
     span = query.span
     while True:
         left = -1 if query.limit is None else query.limit - page.scanned
-        rows = storage.read_span(query.table.rows, span, limit=left, max_bytes=PAGE_BYTES)
+        values, sizes = storage.read_span(query.table.rows, span, limit=left, max_bytes=PAGE_BYTES)
         read_bytes = 0
         item: Item = {}
-        for value, row_bytes in rows:
+        for value, row_bytes in zip(values, sizes, strict=True):
             item = orjson.loads(value)
             size = row_bytes
             read_bytes += size

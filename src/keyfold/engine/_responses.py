@@ -7,6 +7,7 @@ into the answer; for Python they are parsed, once, with binaries made bytes agai
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import orjson
@@ -23,7 +24,7 @@ class Rendering(Protocol):
         """Render an item from its stored bytes."""
         ...
 
-    def stored_list(self, values: list[bytes]) -> Any:
+    def stored_list(self, values: Sequence[bytes]) -> Any:
         """Render a list of items from their stored bytes."""
         ...
 
@@ -43,7 +44,7 @@ class PythonRendering:
         item = orjson.loads(value)
         return restore_binaries(item) if may_hold_binary(value) else item
 
-    def stored_list(self, values: list[bytes]) -> list[Item]:
+    def stored_list(self, values: Sequence[bytes]) -> list[Item]:
         joined = b"[" + b",".join(values) + b"]"
         items = orjson.loads(joined)
         return [restore_binaries(item) for item in items] if may_hold_binary(joined) else items
@@ -61,7 +62,7 @@ class WireRendering:
     def stored(self, value: bytes) -> orjson.Fragment:
         return orjson.Fragment(value)
 
-    def stored_list(self, values: list[bytes]) -> orjson.Fragment:
+    def stored_list(self, values: Sequence[bytes]) -> orjson.Fragment:
         return orjson.Fragment(b"[" + b",".join(values) + b"]")
 
     def item(self, item: Item) -> Item:

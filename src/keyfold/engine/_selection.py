@@ -5,23 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
-from keyfold.engine._keys import KEY_MISMATCH
+from keyfold.engine._key_faults import (
+    KEY_MISMATCH,
+    START_KEY_INVALID,
+    KeyFault,
+    word_start_key_fault,
+)
+from keyfold.engine._keys import find_key_fault
+from keyfold.engine._reads import PageQuery
 from keyfold.engine._tables import Index, Table
-from keyfold.engine._writes import encode_key_of
+from keyfold.engine._wording import INVALID
 from keyfold.engine.expressions import BoundCondition, Projection
+from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 from keyfold.values import Item, normalise_item
 
-_INVALID = "One or more parameter values were invalid: "
-
 
 class Selection(NamedTuple):
-    """Which attributes of each item go into the answer."""
+    """Which items, and which of their attributes, go into the answer."""
 
     wants_items: bool
+    holds: Callable[[Item], bool] | None
     project: Callable[[Item], Item] | None
     # Whether a local index is asked for attributes that it does not hold.
     fetches: bool
+
+    def to_page(
+        self, request: dict[str, Any], table: Table, index: Index | None, span: Span
+    ) -> PageQuery:
+        """Return the page of `span` that a Query or Scan asks for."""
+        return PageQuery(
+            table=table,
+            through=index,
+            span=span,
+            limit=request.get("Limit"),
+            is_consistent=bool(request.get("ConsistentRead")),
+            wants_items=self.wants_items,
+            holds=self.holds,
+            project=self.project,
+            fetches=self.fetches,
+        )
 
 
 def check_select(request: dict[str, Any]) -> None:
@@ -68,32 +91,36 @@ def resolve_selection(
     projection: Projection | None,
     condition: BoundCondition | None,
 ) -> Selection:
-    """Return what of each item is wanted; raises when the index does not hold it."""
+    """Return what is wanted of which items; raises when the index does not hold it."""
     select = request.get("Select")
-    project = None if projection is None else projection.apply
-    wants_items = select != "COUNT"
+    wanted = Selection(
+        wants_items=select != "COUNT",
+        holds=None if condition is None else condition.holds,
+        project=None if projection is None else projection.apply,
+        fetches=False,
+    )
     if index is None or index.projected is None:
-        return Selection(wants_items, project, fetches=False)
+        return wanted
     if condition is not None:
         missing = _not_held(index, condition.attributes)
         if missing:
             raise ValidationException(
-                f"{_INVALID}Secondary index {index.name} does not project "
+                f"{INVALID}Secondary index {index.name} does not project "
                 f"one or more filter attributes: [{', '.join(missing)}]"
             )
     if select == "ALL_ATTRIBUTES":
         if index.is_global:
             raise ValidationException(
-                f"{_INVALID}Select type ALL_ATTRIBUTES is not supported for "
+                f"{INVALID}Select type ALL_ATTRIBUTES is not supported for "
                 f"global secondary index {index.name} because its projection type is not ALL"
             )
-        return Selection(wants_items, project, fetches=True)
+        return wanted._replace(fetches=True)
     missing = [] if projection is None else _not_held(index, projection.attributes)
     if missing and index.is_global:
         raise ValidationException(
-            f"{_INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
+            f"{INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
         )
-    return Selection(wants_items, project, fetches=bool(missing))
+    return wanted._replace(fetches=bool(missing))
 
 
 def _not_held(index: Index, names: Iterable[str]) -> list[str]:
@@ -108,9 +135,6 @@ class StartKey(NamedTuple):
     entry: bytes | None
 
 
-_START_INVALID = "The provided starting key is invalid"
-
-
 def normalise_start_key(request: dict[str, Any]) -> Item | None:
     """Return the ExclusiveStartKey of a request in normal form."""
     if request.get("ExclusiveStartKey") is None:
@@ -118,7 +142,7 @@ def normalise_start_key(request: dict[str, Any]) -> Item | None:
     try:
         key, _ = normalise_item(request["ExclusiveStartKey"])
     except ValidationException as fault:
-        raise ValidationException(f"{_START_INVALID}: {fault.message}") from None
+        raise ValidationException(f"{START_KEY_INVALID}: {fault.message}") from None
     return key
 
 
@@ -127,32 +151,23 @@ def read_start_key(
 ) -> StartKey:
     """Return the place that an ExclusiveStartKey names; raises when it fits no row."""
     names = {*table.key.names, *(() if index is None else index.key.names)}
+    # A quirk of the service: a fault in the key that is read by does not say that it is about
+    # the start key, unless a scan reads the table itself.
+    scans_table = operation == "Scan" and index is None
     if set(key) != names:
-        if operation == "Scan" and index is None:
-            raise ValidationException(f"{_START_INVALID}: {KEY_MISMATCH}")
-        raise ValidationException(_START_INVALID)
-    try:
-        row_key = encode_key_of(table, table.key_of(key))
-        return StartKey(row_key, None if index is None else index.encode(key))
-    except ValidationException as fault:
-        if KEY_MISMATCH not in fault.message and "Type mismatch" not in fault.message:
-            raise ValidationException(f"{_START_INVALID}: {fault.message}") from None
-        # A quirk of the service: a fault in the key that is read by does not say that it is
-        # about the start key, unless a scan reads the table itself.
+        if scans_table:
+            raise ValidationException(f"{START_KEY_INVALID}: {KEY_MISMATCH}")
+        raise ValidationException(START_KEY_INVALID)
+    fault = _find_start_key_fault(table, index, key)
+    if fault is not None:
         schema = table.key if index is None else index.key
         is_read_by = any(each.type not in key[each.name] for each in schema.attributes)
-        if is_read_by and not (operation == "Scan" and index is None):
-            raise ValidationException(KEY_MISMATCH) from None
-        raise ValidationException(f"{_START_INVALID}: {KEY_MISMATCH}") from None
+        raise word_start_key_fault(fault, names_start_key=scans_table or not is_read_by)
+    return StartKey(table.encode_key(key), None if index is None else index.encode(key))
 
 
-def in_words_of_index(fault: ValidationException, index: Index | None) -> ValidationException:
-    """Return a fault of a key's value as the service words it for the key of an index."""
-    text, is_empty, name = fault.message.partition("value. Key: ")
-    if index is None or not is_empty:
-        return fault
-    head, tail = text.split("not valid. ")
-    return ValidationException(
-        f"{head}not valid. A value specified for a secondary index key is not supported. "
-        f"{tail}value. IndexName: {index.name}, IndexKey: {name}"
-    )
+def _find_start_key_fault(table: Table, index: Index | None, key: Item) -> KeyFault | None:
+    fault = find_key_fault(table.key, key)
+    if fault is None and index is not None:
+        fault = find_key_fault(index.key, key, index.name)
+    return fault

@@ -6,22 +6,22 @@ entries are kept in: from `low` up to but not including `high`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
-from keyfold.engine._keys import (
-    END,
+from keyfold.engine._key_faults import (
     MAX_PARTITION_BYTES,
     MAX_SORT_BYTES,
-    PARTITION_TOO_LONG,
-    SORT_TOO_LONG,
-    KeySchema,
-    encode_part,
-    join_partition,
+    KeyFault,
+    KeyFaultKind,
+    word_condition_fault,
 )
+from keyfold.engine._keys import END, KeySchema, encode_part, join_partition
 from keyfold.engine.expressions import (
     AtLeast,
     AtMost,
     BeginsWith,
+    EqualTo,
     Greater,
     KeyAttribute,
     Less,
@@ -30,7 +30,6 @@ from keyfold.engine.expressions import (
     Within,
 )
 from keyfold.engine.storage import Span
-from keyfold.errors import ValidationException
 from keyfold.values import prefix_end, terminate_part
 
 HASHES = 1 << 32
@@ -42,8 +41,10 @@ def condition_span(condition: ResolvedKeyCondition, schema: KeySchema) -> tuple[
         encode_part(attribute, value)
         for attribute, value in zip(schema.partition, condition.partition, strict=True)
     ]
-    if sum(map(len, parts)) > MAX_PARTITION_BYTES:
-        raise ValidationException(PARTITION_TOO_LONG)
+    size = sum(map(len, parts))
+    if size > MAX_PARTITION_BYTES:
+        names = tuple(attribute.name for attribute in schema.partition)
+        raise word_condition_fault(KeyFault(KeyFaultKind.TOO_LONG, names, size_bytes=size))
     low = join_partition(schema, parts)
     sort = schema.sort
     several = len(sort) > 1
@@ -53,14 +54,17 @@ def condition_span(condition: ResolvedKeyCondition, schema: KeySchema) -> tuple[
     if condition.sort_range is not None:
         return _range_span(low, sort[len(equals)], condition.sort_range, several=several)
     if equals and not several:
-        return low, low + b"\0"
-    return low, _end_of(low)
+        return low, next_after(low)
+    return low, end_of(low)
 
 
 def _closed(attribute: KeyAttribute, value: dict[str, str], *, several: bool) -> bytes:
     part = encode_part(attribute, value)
     if len(part) > MAX_SORT_BYTES:
-        raise ValidationException(SORT_TOO_LONG)
+        fault = KeyFault(
+            KeyFaultKind.TOO_LONG, (attribute.name,), half="RANGE", size_bytes=len(part)
+        )
+        raise word_condition_fault(fault)
     return terminate_part(part) if several else part
 
 
@@ -70,33 +74,49 @@ def _range_span(
     def at(value: dict[str, str]) -> bytes:
         return prefix + _closed(attribute, value, several=several)
 
-    def past(value: dict[str, str]) -> bytes:
-        # A single sort key ends its entry, so the next greater bytes are one zero longer. With
-        # several, more parts may follow: past all of them.
-        return _end_of(at(value)) if several else at(value) + b"\0"
-
+    # With several sort keys more parts may follow: past all of them.
+    past = end_of if several else next_after
     match wanted:
-        case Less(value):
-            return prefix, at(value)
-        case AtMost(value):
-            return prefix, past(value)
-        case Greater(value):
-            return past(value), _end_of(prefix)
-        case AtLeast(value):
-            return at(value), _end_of(prefix)
+        case Less(value) | AtMost(value) | Greater(value) | AtLeast(value):
+            low = at(value)
+            high = past(low)
         case Within(lower, upper):
-            return at(lower), past(upper)
+            low = at(lower)
+            high = past(at(upper))
         case BeginsWith(value):
             start = encode_part(attribute, value)
-            if several:
-                start = terminate_part(start)[:-2]
-            return prefix + start, _end_of(prefix + start)
+            low = prefix + (terminate_part(start)[:-2] if several else start)
+            high = end_of(low)
         case _:
             assert_never(wanted)
+    return RANGES[type(wanted)](prefix, low, high)
 
 
-def _end_of(prefix: bytes) -> bytes:
+def end_of(prefix: bytes) -> bytes:
+    """Return where everything that starts with `prefix` ends."""
     return prefix_end(prefix) or END
+
+
+def next_after(entry: bytes) -> bytes:
+    """Return the least bytes above `entry`: where a single sort key ends it, one zero longer."""
+    return entry + b"\0"
+
+
+def _between(prefix: bytes, low: bytes, high: bytes) -> tuple[bytes, bytes]:  # noqa: ARG001 - one signature for all
+    return low, high
+
+
+# What each constraint on a sort key leaves of the entries that start with `prefix`: `low` is
+# where the entries for its value begin, `high` where they end.
+RANGES: dict[type[EqualTo | SortRange], Callable[[bytes, bytes, bytes], tuple[bytes, bytes]]] = {
+    EqualTo: _between,
+    Within: _between,
+    BeginsWith: _between,
+    Less: lambda prefix, low, _: (prefix, low),
+    AtMost: lambda prefix, _, high: (prefix, high),
+    AtLeast: lambda prefix, low, _: (low, end_of(prefix)),
+    Greater: lambda prefix, _, high: (high, end_of(prefix)),
+}
 
 
 def segment_span(segment: int, total: int) -> tuple[bytes, bytes]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._definitions import check_throughput
+from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
-
-_INVALID = "One or more parameter values were invalid: "
 
 # Each change that may be asked for, by its parameter and by the name that the service gives it.
 _CHANGES = {
@@ -38,15 +37,15 @@ def check_changes(request: dict[str, Any]) -> None:
     given = [name for name in _CHANGES if request.get(name) is not None]
     updates: list[dict[str, Any]] | None = request.get("GlobalSecondaryIndexUpdates")
     if not given or (given == ["GlobalSecondaryIndexUpdates"] and not updates):
-        names = [shown for name, shown in _CHANGES.items() if name not in given]
+        names = list(_CHANGES.values())
         raise ValidationException(
             f"At least one of {', '.join(names[:-1])} or {names[-1]} is required"
         )
     if updates == []:
-        raise ValidationException(f"{_INVALID}List of GlobalSecondaryIndexUpdates is empty")
+        raise ValidationException(f"{INVALID}List of GlobalSecondaryIndexUpdates is empty")
     for name, shown in _ALONE.items():
         if name in given and len(given) > 1:
-            message = f"{_INVALID}{shown} modification must be the only operation in the request"
+            message = f"{INVALID}{shown} modification must be the only operation in the request"
             raise ValidationException(message)
     check_throughput(request.get("ProvisionedThroughput"))
     _check_index_updates(updates or [])
@@ -66,7 +65,7 @@ def _check_together(given: list[str], updates: list[dict[str, Any]]) -> None:
         what = "You cannot modify stream status while updating table IOPS"
     else:
         return
-    raise ValidationException(f"{_INVALID}{what}")
+    raise ValidationException(f"{INVALID}{what}")
 
 
 def _check_index_updates(updates: list[dict[str, Any]]) -> None:
@@ -75,19 +74,19 @@ def _check_index_updates(updates: list[dict[str, Any]]) -> None:
         actions = [update[kind] for kind in ("Update", "Create", "Delete") if update.get(kind)]
         if not actions:
             raise ValidationException(
-                f"{_INVALID}One of GlobalSecondaryIndexUpdate.Update, "
+                f"{INVALID}One of GlobalSecondaryIndexUpdate.Update, "
                 "GlobalSecondaryIndexUpdate.Create, "
                 "GlobalSecondaryIndexUpdate.Delete must not be null"
             )
         if len(actions) > 1:
             raise ValidationException(
-                f"{_INVALID}Only one global secondary index action is allowed "
+                f"{INVALID}Only one global secondary index action is allowed "
                 "per GlobalSecondaryIndexUpdate object"
             )
         name = actions[0]["IndexName"]
         if name in seen:
             raise ValidationException(
-                f"{_INVALID}Only one global secondary index update per index "
+                f"{INVALID}Only one global secondary index update per index "
                 f"is allowed simultaneously. Index: {name}"
             )
         seen.add(name)
@@ -98,7 +97,7 @@ def _check_stream(stream: dict[str, Any] | None) -> None:
         return
     if stream["StreamEnabled"] and stream.get("StreamViewType") is None:
         message = "If stream is being enabled then UpdateViewType is required"
-        raise ValidationException(f"{_INVALID}{message}")
+        raise ValidationException(f"{INVALID}{message}")
     if not stream["StreamEnabled"] and stream.get("StreamViewType") is not None:
         message = "If stream is being disabled, then UpdateViewType must not be specified"
-        raise ValidationException(f"{_INVALID}{message}")
+        raise ValidationException(f"{INVALID}{message}")

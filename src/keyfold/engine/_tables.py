@@ -7,9 +7,17 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, NotRequired, TypedDict
 
-from keyfold.engine._keys import KeySchema, index_entry_encoder, quick_key_encoder, row_key_encoder
+from keyfold.engine._key_faults import KEY_MISMATCH, KeyFault, word_key_fault
+from keyfold.engine._keys import (
+    KeySchema,
+    find_key_fault,
+    index_entry_encoder,
+    quick_key_encoder,
+    row_key_encoder,
+)
 from keyfold.engine.expressions import KeyAttribute
 from keyfold.engine.storage import RowSet
+from keyfold.errors import ValidationException
 from keyfold.values import Item
 
 EntryEncoder = Callable[[Item], bytes | None]
@@ -75,6 +83,10 @@ class TtlBody(TypedDict):
     column: str
 
 
+# Python 3.11 cannot tell NotRequired from its annotation's text, so the two are named.
+REQUIRED_FIELDS = frozenset(TableBody.__annotations__) - {"ttl", "billing_changed_at"}
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
     """A secondary index."""
@@ -122,23 +134,34 @@ class Table:
         object.__setattr__(self, "index_key_names", frozenset(names))
 
     @property
-    def ttl_attribute(self) -> str | None:
-        """The attribute that holds the expiry time, if expiry is on."""
-        ttl = self.body.get("ttl")
-        return ttl["attribute"] if ttl else None
-
-    @property
     def has_local_indexes(self) -> bool:
         """Whether any index shares the table's partition key."""
         return any(not index.is_global for index in self.indexes.values())
 
     def entries(self, item: Item) -> tuple[bytes | None, ...]:
-        """Return the item's place in each index; raises for keys that an index refuses."""
+        """Return the item's place in each index; raises KeyUnfit for one that an index refuses."""
         return tuple([encode(item) for encode in self.encoders])
 
     def key_of(self, item: Item) -> Item:
         """Return the key attributes of `item`."""
         return {name: item[name] for name in self.key.names}
+
+
+def encode_key_of(
+    table: Table, key: Item, word: Callable[[KeyFault], Exception] = word_key_fault
+) -> bytes:
+    """Return the row key for a normalised `Key` parameter.
+
+    A fault of its values becomes the error that `word` returns.
+    """
+    if len(key) != len(table.key_names):
+        raise ValidationException(KEY_MISMATCH)
+    try:
+        return table.encode_key(key)
+    except KeyError:
+        fault = find_key_fault(table.key, key)
+        assert fault is not None  # or it would have been encoded
+        raise word(fault) from None
 
 
 def build_table(body: TableBody) -> Table:

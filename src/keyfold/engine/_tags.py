@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._services import Services
+from keyfold.engine.shapes import plain_name
 from keyfold.errors import ResourceNotFoundException, ValidationException
 
 MAX_TAGS = 50
@@ -13,8 +14,6 @@ MAX_KEY_CHARACTERS = 128
 MAX_VALUE_CHARACTERS = 256
 
 _TAG_SIGNS = "+-=._:/@"
-
-_ARN = re.compile(r"arn:[^:]*:dynamodb:[^:]*:[^:]*:table/([A-Za-z0-9_.-]{3,255})\Z")
 
 
 def read_tags(tags: list[dict[str, str]]) -> dict[str, str]:
@@ -66,12 +65,12 @@ def table_of_arn(services: Services, request: dict[str, Any]) -> str:
         raise ValidationException("Invalid TableArn")
     if not arn.startswith("arn:"):
         raise ValidationException(f"ARNs must start with 'arn:': {arn}")
-    match = _ARN.match(arn)
-    if match is None:
+    try:
+        name = plain_name(arn)
+    except ValidationException:
         message = f"Invalid TableArn: Invalid ResourceArn provided as input {arn}"
-        raise ValidationException(message)
-    name = match[1]
-    if services.storage.read(lambda reader: reader.get_record("table", name)) is None:
+        raise ValidationException(message) from None
+    if services.storage.read(lambda reader: reader.get_record(TABLE_RECORD, name)) is None:
         raise ResourceNotFoundException(
             f"Requested resource not found: ResourcArn: {arn} not found"
         )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
+from keyfold.engine._key_faults import KeyFault, KeyFaultKind, word_item_fault, word_key_fault
 from keyfold.engine._services import Services
 from keyfold.engine._tables import Table
 from keyfold.engine.shapes import known_part
@@ -17,6 +18,9 @@ from keyfold.errors import (
     TransactionCanceledException,
     ValidationException,
 )
+
+_M = TypeVar("_M")
+_T = TypeVar("_T")
 
 MAX_BYTES = 4 * 1024 * 1024
 TOKEN_SECONDS = 600
@@ -35,13 +39,48 @@ def check_distinct(places: Sequence[tuple[Table, bytes]]) -> None:
         )
 
 
-def raise_if_alone(fault: ValidationException) -> None:
-    """Raise the one fault of a key that the service does not report as a cancellation."""
-    if "cannot contain an empty" in fault.message and " Key: " in fault.message:
-        raise fault
+class _NoCancellation(Exception):
+    """A fault of one member that the service answers with by itself."""
+
+    def __init__(self, error: ValidationException) -> None:
+        super().__init__(error)
+        self.error = error
 
 
-def reject(faults: Sequence[ValidationException | None]) -> TransactionCanceledException:
+def word_member_key_fault(fault: KeyFault) -> Exception:
+    """Return the error for the `Key` of a member; an empty value is no cancellation."""
+    return _set_apart_if_empty(fault, word_key_fault(fault))
+
+
+def word_member_item_fault(fault: KeyFault) -> Exception:
+    """Return the error for the item that a member puts; an empty value is no cancellation."""
+    return _set_apart_if_empty(fault, word_item_fault(fault))
+
+
+def _set_apart_if_empty(fault: KeyFault, error: ValidationException) -> Exception:
+    return _NoCancellation(error) if fault.kind is KeyFaultKind.EMPTY else error
+
+
+def fit_members(
+    tables: Sequence[Table], members: Sequence[_M], fit: Callable[[Table, _M], _T]
+) -> list[_T]:
+    """Return `fit` of each member and its table; raises when any of them does not fit."""
+    fitted: list[_T] = []
+    faults: list[ValidationException | None] = []
+    for table, member in zip(tables, members, strict=True):
+        try:
+            fitted.append(fit(table, member))
+            faults.append(None)
+        except _NoCancellation as alone:
+            raise alone.error from None
+        except ValidationException as fault:
+            faults.append(fault)
+    if any(faults):
+        raise _reject(faults)
+    return fitted
+
+
+def _reject(faults: Sequence[ValidationException | None]) -> TransactionCanceledException:
     """Return the cancellation for requests that do not fit their tables.
 
     The service names the first of them only.

@@ -2,8 +2,8 @@
 
 A `Write` says what is to happen to one item. `settle` reads the item, checks the
 condition and works out the new image, without changing anything. `store` carries it out.
-Every change of an item passes `store`, or `put_unseen` where nobody needs to know what
-was there before: what follows changes is told there.
+Every change of an item passes `store`, or `put_unseen` and `put_if` where nobody asks what
+was there before: what follows changes is to be told in these three.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keyfold.engine._capacity import TableUse
-from keyfold.engine._keys import (
-    KeySchema,
-    entry_or_none,
-    explain_entry,
-    explain_item_key,
-    explain_key,
-    partition_span,
+from keyfold.engine._capacity import Meter, TableUse
+from keyfold.engine._key_faults import (
+    KeyFault,
+    KeyUnfit,
+    word_entry_fault,
+    word_item_fault,
+    word_update_fault,
 )
+from keyfold.engine._keys import entry_or_none, find_key_fault, partition_span
 from keyfold.engine._responses import Rendering
 from keyfold.engine._tables import Table
 from keyfold.engine.expressions import UpdatePlan
@@ -56,8 +56,6 @@ class Update(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Delete:
     """Remove an item: a caller's wish, or its time has come."""
-
-    by_expiry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +107,23 @@ def make_put(
     table: Table,
     item: Item,
     size: int,
-    explain: Callable[[KeySchema, Item], ValidationException] = explain_item_key,
+    word: Callable[[KeyFault], Exception] = word_item_fault,
 ) -> tuple[bytes, Put]:
-    """Check a normalised item against its table; return its row key and the change."""
+    """Check a normalised item against its table; return its row key and the change.
+
+    A fault of its key becomes the error that `word` returns.
+    """
     try:
         row_key = table.encode_key(item)
     except KeyError:
-        raise explain(table.key, item) from None
-    entries = tuple([encode(item) for encode in table.encoders])
+        fault = find_key_fault(table.key, item)
+        assert fault is not None  # or it would have been encoded
+        raise word(fault) from None
+    try:
+        entries = table.entries(item)
+    except KeyUnfit as unfit:
+        raise word_entry_fault(unfit.fault) from None
     return row_key, Put(item, to_json(item), size, entries)
-
-
-def encode_key_of(table: Table, key: Item) -> bytes:
-    """Return the row key for a normalised `Key` parameter."""
-    if len(key) == len(table.key_names):
-        try:
-            return table.encode_key(key)
-        except KeyError:
-            pass
-    raise explain_key(table.key, key)
 
 
 def settle(reader: Reader, write: Write, *, needs_old: bool = True) -> Outcome:
@@ -171,31 +167,16 @@ def _settle_update(write: Write, change: Update, old: Item | None, old_size: int
 def _updated_entries(table: Table, old: Item | None, new: Item) -> tuple[bytes | None, ...]:
     try:
         return table.entries(new)
-    except ValidationException as fault:
+    except KeyUnfit as unfit:
         if old is None:
-            raise _in_words_of_update(fault) from None
+            raise word_update_fault(unfit.fault) from None
     # An item from before an index was added may have a value there that the index refuses. It
     # stays out of the index, and may be updated, as long as that value is left as it is.
     for index in table.indexes.values():
-        fault = explain_entry(index.name, index.key, new)
+        fault = find_key_fault(index.key, new, index.name)
         if fault and any(old.get(name) != new.get(name) for name in index.key.names):
-            raise _in_words_of_update(fault)
+            raise word_update_fault(fault)
     return tuple([entry_or_none(encode, new) for encode in table.encoders])
-
-
-def _in_words_of_update(fault: ValidationException) -> ValidationException:
-    if "Type mismatch" in fault.message:
-        return ValidationException(
-            "The update expression attempted to update the secondary index key to unsupported type"
-        )
-    _, _, reason = fault.message.partition("is not supported. ")
-    if not reason:
-        return fault
-    return ValidationException(
-        "One or more parameter values are not valid. The update expression attempted to update "
-        "a secondary index key to a value that is not supported. "
-        f"{reason.partition(' IndexName:')[0]}"
-    )
 
 
 def store(writer: Writer, outcome: Outcome) -> None:
@@ -223,6 +204,22 @@ def put_unseen(storage: Storage, table: Table, row_key: bytes, put: Put) -> None
     storage.put(table.rows, row_key, put.value, put.size, put.entries)
 
 
+def put_if(
+    storage: Storage, table: Table, row_key: bytes, put: Put, holds: Callable[[Item], bool]
+) -> None:
+    """Write an item where a condition holds, for callers who ask for nothing back."""
+
+    def work(writer: Writer) -> bool:
+        row = writer.get(table.rows, row_key)
+        if not holds({} if row is None else orjson.loads(row[0])):
+            return False
+        writer.put(table.rows, row_key, put.value, put.size, put.entries)
+        return True
+
+    if not storage.write(work):
+        raise ConditionalCheckFailedException("The conditional request failed")
+
+
 def perform(storage: Storage, write: Write) -> Outcome:
     """Carry out one write by itself; raises ConditionFailed when its condition does not hold."""
 
@@ -246,6 +243,25 @@ def perform_for(
         if wants_item and failure.item is not None:
             fields["Item"] = rendering.item(failure.item)
         raise ConditionalCheckFailedException("The conditional request failed", fields) from None
+
+
+def respond_to_write(
+    storage: Storage,
+    request: dict[str, Any],
+    rendering: Rendering,
+    outcome: Outcome,
+    returned: Item | None,
+) -> dict[str, Any]:
+    """Return the response to a write of its own: `returned`, and what else was asked for."""
+    response: dict[str, Any] = {}
+    if returned is not None:
+        response["Attributes"] = rendering.item(returned)
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    if meter.is_on:
+        outcome.charge(meter.use_of(outcome.write.table))
+        meter.report(response)
+    report_collections(storage, request, [outcome], rendering, response)
+    return response
 
 
 def report_collections(

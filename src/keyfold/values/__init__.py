@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from keyfold.values._types import AttributeValue, Item
 from keyfold.values.attributes import (
+    MAX_NAME_BYTES,
     MAX_NESTING,
     NESTED_TOO_DEEP,
     normalise_item,
@@ -36,6 +37,7 @@ from keyfold.values.order import (
 from keyfold.values.sizes import item_size_bytes, text_size_bytes, value_size_bytes
 
 __all__ = [
+    "MAX_NAME_BYTES",
     "MAX_NESTING",
     "NESTED_TOO_DEEP",
     "AttributeValue",

@@ -24,6 +24,7 @@ from keyfold.values.sizes import (
 # Levels of an item, the innermost scalar's included: 31 lists or maps around one.
 MAX_NESTING = 32
 MAX_NAME_BYTES = 65_535
+MAX_REQUEST_BYTES = 16 * 1024 * 1024
 
 # The request's shape is checked again when this is raised, and that says which type it was.
 _WRONG_TYPE = "Unexpected value type in payload"
@@ -182,6 +183,9 @@ def _list(data: Any, depth: int) -> tuple[list[AttributeValue], int]:
         normal, value_bytes = _normalise(value, depth + 1)
         normals.append(normal)
         size += value_bytes + ELEMENT_BYTES
+        if size > MAX_REQUEST_BYTES:
+            # Lists that share members can stand for more than any request holds.
+            raise ValidationException("Item size has exceeded the maximum allowed size")
         unchanged = unchanged and normal is value
     return (data if unchanged else normals), size
 
@@ -305,5 +309,6 @@ def _restored(value: AttributeValue) -> AttributeValue:
             case "M":
                 return {"M": restore_binaries(data)}
             case _:
-                return value
+                # A new dict, so that nobody's request shares it.
+                return {kind: data}
     return value

@@ -46,6 +46,10 @@ def normalise_number(text: str) -> str:
     """
     if is_plain_number(text):
         return text
+    return _normalise(text, _TOO_PRECISE)
+
+
+def _normalise(text: str, too_precise: str) -> str:
     match = _NUMBER.match(text)
     if match is None or not (match[2] or match[3]):
         received = f": {text}" if text else ""
@@ -66,7 +70,7 @@ def normalise_number(text: str) -> str:
     if magnitude < MIN_EXPONENT:
         raise ValidationException(_UNDERFLOW)
     if len(stripped) > MAX_DIGITS:
-        raise ValidationException(_TOO_PRECISE)
+        raise ValidationException(too_precise)
     return ("-" if sign == "-" else "") + _plain(stripped, scale)
 
 
@@ -97,13 +101,9 @@ def subtract_numbers(left: str, right: str) -> str:
 
 
 def _to_canonical(value: Decimal) -> str:
-    try:
-        return normalise_number(format(value, "f"))
-    except ValidationException as fault:
-        # The service reports a sum of more than 38 digits as an overflow, not as too precise.
-        raise ValidationException(
-            _OVERFLOW if fault.message == _TOO_PRECISE else fault.message
-        ) from None
+    # The service reports a sum of more than 38 digits as an overflow, not as too precise.
+    text = format(value, "f")
+    return text if is_plain_number(text) else _normalise(text, too_precise=_OVERFLOW)
 
 
 def compare_numbers(left: str, right: str) -> int:

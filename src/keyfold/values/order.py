@@ -10,8 +10,6 @@ from __future__ import annotations
 from binascii import a2b_base64
 from zlib import crc32
 
-HASH_BYTES = 4
-
 # -12 must come after -123: negative digits are mirrored, and closed by a byte above them all.
 _MIRRORED = bytes(range(254, -1, -1)) + b"\xff"
 

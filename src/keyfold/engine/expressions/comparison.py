@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from keyfold.values import AttributeValue
+from keyfold.values import AttributeValue, value_size_bytes
 
 SET_TYPES = frozenset({"SS", "NS", "BS"})
 _ELEMENT_TYPE = {"SS": "S", "NS": "N", "BS": "B"}
@@ -119,7 +119,7 @@ def size_of(value: AttributeValue | None) -> int | None:
         if kind == "S":
             return len(data) if data.isascii() else len(data.encode("utf-16-le")) // 2
         if kind == "B":
-            return len(data) // 4 * 3 - data.count("=", -2)
+            return value_size_bytes(value)
         if kind in SIZED_TYPES:
             return len(data)
     return None

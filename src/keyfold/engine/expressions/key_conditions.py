@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, assert_never
 
+from keyfold.engine._key_faults import KeyFault, KeyFaultKind, KeyUnfit, word_condition_fault
+from keyfold.engine._wording import INVALID
 from keyfold.engine.expressions.binding import (
     Binder,
     BoundOperand,
@@ -21,7 +23,7 @@ from keyfold.engine.expressions.comparison import ORDERED_TYPES, TEXT_TYPES
 from keyfold.engine.expressions.conditions import check_operator_count
 from keyfold.engine.expressions.faults import ExpressionFault
 from keyfold.engine.expressions.parser import CACHED_EXPRESSIONS, parse_condition
-from keyfold.engine.expressions.placeholders import Placeholders
+from keyfold.engine.expressions.placeholders import MAX_PLACEHOLDER_LENGTH, Placeholders
 from keyfold.engine.expressions.trees import (
     Both,
     Call,
@@ -37,9 +39,7 @@ from keyfold.engine.expressions.trees import (
 from keyfold.errors import ValidationException
 from keyfold.values import AttributeValue
 
-_TYPE_MISMATCH = (
-    "One or more parameter values were invalid: Condition parameter type does not match schema type"
-)
+_TYPE_MISMATCH = f"{INVALID}Condition parameter type does not match schema type"
 _NOT_SUPPORTED = "Query key condition not supported"
 _NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation"
 
@@ -131,12 +131,21 @@ class KeyCondition:
     constraints: Mapping[str, KeyConstraint]
 
     def resolve(
-        self, partition: Sequence[KeyAttribute], sort: Sequence[KeyAttribute]
+        self,
+        partition: Sequence[KeyAttribute],
+        sort: Sequence[KeyAttribute],
+        index: str | None = None,
     ) -> ResolvedKeyCondition:
-        """Fit the condition to a key; raises ValidationException where it does not fit."""
-        if len(partition) > 1 or len(sort) > 1:
-            return self._resolve_several(partition, sort)
-        return self._resolve_single(partition[0], sort[0] if sort else None)
+        """Fit the condition to the key of a table, or of the index of that name.
+
+        Raises ValidationException where it does not fit.
+        """
+        try:
+            if len(partition) > 1 or len(sort) > 1:
+                return self._resolve_several(partition, sort)
+            return self._resolve_single(partition[0], sort[0] if sort else None)
+        except KeyUnfit as unfit:
+            raise word_condition_fault(replace(unfit.fault, index=index)) from None
 
     def _resolve_single(
         self, partition: KeyAttribute, sort: KeyAttribute | None
@@ -218,11 +227,8 @@ class KeyCondition:
             if data is None:
                 raise ValidationException(_TYPE_MISMATCH)
             if not data:
-                kind = "string" if attribute.type == "S" else "binary"
-                raise ValidationException(
-                    "One or more parameter values are not valid. The AttributeValue for a key "
-                    f"attribute cannot contain an empty {kind} value. Key: {attribute.name}"
-                )
+                names, expected = (attribute.name,), attribute.type
+                raise KeyUnfit(KeyFault(KeyFaultKind.EMPTY, names, expected))
         return constraint
 
 
@@ -326,7 +332,7 @@ def _invalid(detail: str) -> ValidationException:
 
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_CONSTRAINTS: dict[str, Callable[..., EqualTo | SortRange]] = {
+_CONSTRAINTS: dict[str, type[EqualTo | SortRange]] = {
     "=": EqualTo,
     "<": Less,
     "<=": AtMost,
@@ -373,6 +379,11 @@ class PlainKeyCondition:
     operator: str
     values: tuple[str, ...]
 
+    @property
+    def constraint(self) -> type[EqualTo | SortRange]:
+        """What the condition puts on its attribute."""
+        return _CONSTRAINTS[self.operator]
+
 
 def read_plain_key_condition(text: str) -> tuple[PlainKeyCondition, ...] | None:
     """Return the conditions of a text that is plain, each on another attribute by its own name.
@@ -384,6 +395,8 @@ def read_plain_key_condition(text: str) -> tuple[PlainKeyCondition, ...] | None:
     except ExpressionFault:
         return None
     if leaves is None or any(leaf.name[0] == "#" for leaf in leaves):
+        return None
+    if any(len(value) > MAX_PLACEHOLDER_LENGTH for leaf in leaves for value in leaf.values):
         return None
     return leaves if len({leaf.name for leaf in leaves}) == len(leaves) else None
 
@@ -423,7 +436,7 @@ def _bind_plain(
             )
             if operator == "BETWEEN":
                 check_bounds(*values)
-        constraints[name] = _CONSTRAINTS[operator](*values)
+        constraints[name] = make_constraint(operator, values)
     return constraints
 
 

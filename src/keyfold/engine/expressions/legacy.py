@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from keyfold.engine._wording import INVALID
 from keyfold.engine.expressions.comparison import SET_TYPES, to_ordered, type_name
 from keyfold.engine.expressions.conditions import BoundCondition, compile_condition
 from keyfold.engine.expressions.key_conditions import (
@@ -19,7 +20,7 @@ from keyfold.engine.expressions.key_conditions import (
     make_constraint,
 )
 from keyfold.engine.expressions.paths import Projection
-from keyfold.engine.expressions.placeholders import MAX_NAME_BYTES
+from keyfold.engine.expressions.placeholders import NAME_TOO_LONG
 from keyfold.engine.expressions.trees import (
     Both,
     Call,
@@ -41,9 +42,8 @@ from keyfold.engine.expressions.updates import (
     plan_of,
 )
 from keyfold.errors import ValidationException
-from keyfold.values import AttributeValue, normalise_value, text_size_bytes
+from keyfold.values import MAX_NAME_BYTES, AttributeValue, normalise_value, text_size_bytes
 
-_INVALID = "One or more parameter values were invalid: "
 _TYPE_MISMATCH = "Type mismatch for attribute to update"
 
 _COMPARATORS: dict[str, Comparator] = {
@@ -154,7 +154,7 @@ def bind_attributes_to_get(names: list[str]) -> Projection:
     for name in names:
         _check_name(name)
         if name in seen:
-            raise ValidationException(f"{_INVALID}Duplicate value in attribute name: {name}")
+            raise ValidationException(f"{INVALID}Duplicate value in attribute name: {name}")
         seen.add(name)
     return Projection.of(tuple((name,) for name in names))
 
@@ -182,7 +182,7 @@ def _translate_update(name: str, action: str, given: Any) -> Source:
     if given is None:
         if action != "DELETE":
             raise ValidationException(
-                f"{_INVALID}Only DELETE action is allowed when no attribute value is specified"
+                f"{INVALID}Only DELETE action is allowed when no attribute value is specified"
             )
         return lambda _: None
     value, _ = normalise_value(given)
@@ -192,11 +192,11 @@ def _translate_update(name: str, action: str, given: Any) -> Source:
     if action == "ADD":
         # A list may be added to a list here, though not by an expression.
         if kind not in ADDABLE_TYPES and kind != "L":
-            raise ValidationException(f"{_INVALID}ADD action is not supported for the type {kind}")
+            raise ValidationException(f"{INVALID}ADD action is not supported for the type {kind}")
         return lambda item: add_to(item.get(name), value, mismatch=_TYPE_MISMATCH)
     if kind not in SET_TYPES:
         raise ValidationException(
-            f"{_INVALID}DELETE action with value is not supported for the type {kind}"
+            f"{INVALID}DELETE action with value is not supported for the type {kind}"
         )
     return lambda item: delete_from(item.get(name), value, mismatch=_TYPE_MISMATCH)
 
@@ -206,7 +206,7 @@ def _translate_expected(name: str, given: dict[str, Any]) -> Condition:
     value, arguments = given.get("Value"), given.get("AttributeValueList")
 
     def refuse(detail: str) -> ValidationException:
-        return ValidationException(f"{_INVALID}{detail} for Attribute: {name}")
+        return ValidationException(f"{INVALID}{detail} for Attribute: {name}")
 
     if operator is not None and exists is not None:
         raise refuse("Exists and ComparisonOperator cannot be used together")
@@ -248,19 +248,19 @@ def _read_arguments(operator: str, given: list[Any]) -> list[AttributeValue]:
     wanted = _ARGUMENT_COUNTS.get(operator, 1)
     if len(values) != wanted and not (operator == "IN" and values):
         raise ValidationException(
-            f"{_INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator"
+            f"{INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator"
         )
     allowed = _ARGUMENT_TYPES.get(operator)
     kinds = [type_name(value) for value in values]
     for kind in kinds:
         if allowed is not None and kind not in allowed:
             raise ValidationException(
-                f"{_INVALID}ComparisonOperator {operator} is not valid "
+                f"{INVALID}ComparisonOperator {operator} is not valid "
                 f"for {kind} AttributeValue type"
             )
         if kind != kinds[0]:
             raise ValidationException(
-                f"{_INVALID}AttributeValues inside AttributeValueList must be of same type"
+                f"{INVALID}AttributeValues inside AttributeValueList must be of same type"
             )
     if operator == "BETWEEN":
         low, high = (to_ordered(kinds[0], value[kinds[0]]) for value in values)
@@ -303,6 +303,4 @@ def _check_name(name: str) -> None:
     if not name:
         raise ValidationException("Empty attribute name")
     if text_size_bytes(name) > MAX_NAME_BYTES:
-        raise ValidationException(
-            f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
-        )
+        raise ValidationException(NAME_TOO_LONG)

@@ -39,8 +39,8 @@ class Tokens:
             raise ExpressionFault("The expression can not be empty;")
         if len(text) > MAX_EXPRESSION_LENGTH:
             raise ExpressionFault(
-                "Expression size has exceeded the maximum allowed size; "
-                f"expression size: {len(text)}"
+                "Expression size has exceeded the maximum allowed size;",
+                f" expression size: {len(text)}",
             )
         self._text = text
         self._kinds: list[str] = []

@@ -9,12 +9,19 @@ from typing import Any
 from keyfold.engine.expressions.faults import ExpressionFault
 from keyfold.engine.expressions.trees import Path, Steps
 from keyfold.errors import ValidationException
-from keyfold.values import AttributeValue, normalise_item, normalise_value, text_size_bytes
+from keyfold.values import (
+    MAX_NAME_BYTES,
+    AttributeValue,
+    normalise_item,
+    normalise_value,
+    text_size_bytes,
+)
 
 MAX_PLACEHOLDER_LENGTH = 255
-MAX_NAME_BYTES = 65_535
 MAX_SUBSTITUTION_BYTES = 2 * 1024 * 1024
 MAX_PATH_LEVELS = 32
+
+NAME_TOO_LONG = f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
 
 _is_name_placeholder = re.compile(r"#[A-Za-z0-9_]{1,254}\Z").match
 _is_value_placeholder = re.compile(r":[A-Za-z0-9_]{1,254}\Z").match
@@ -121,11 +128,7 @@ def _check_names(names: dict[str, str]) -> None:
         total += size + len(key)
         if 0 < size <= MAX_NAME_BYTES:
             continue
-        fault = (
-            f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
-            if name
-            else "Empty attribute name"
-        )
+        fault = NAME_TOO_LONG if name else "Empty attribute name"
         raise ValidationException(
             f"ExpressionAttributeNames contains invalid value: {fault} for key {key}"
         )

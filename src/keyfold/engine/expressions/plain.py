@@ -13,11 +13,12 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from keyfold.engine._plain_values import read_plain_scalar
 from keyfold.engine.expressions.conditions import Predicate, check_operator_count
 from keyfold.engine.expressions.faults import ExpressionFault
 from keyfold.engine.expressions.parser import CACHED_EXPRESSIONS, parse_condition
+from keyfold.engine.expressions.placeholders import MAX_PLACEHOLDER_LENGTH
 from keyfold.engine.expressions.trees import Both, Call, Comparison, Path, ValuePlaceholder
-from keyfold.values import is_plain_number
 
 _ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -25,6 +26,9 @@ _ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+
+LONGEST_TEXT = 10_000
 
 
 class PlainLeaf(NamedTuple):
@@ -87,6 +91,8 @@ def read_plain_condition(text: str) -> PlainCondition | None:
     if any(name[0] == "#" for name in names):
         return None
     used = frozenset(leaf.value for leaf in leaves if leaf.value is not None)
+    if any(len(placeholder) > MAX_PLACEHOLDER_LENGTH for placeholder in used):
+        return None
     return PlainCondition(tuple(leaves), names, used)
 
 
@@ -99,23 +105,16 @@ def _bind_leaf(leaf: PlainLeaf, values: dict[str, Any]) -> Predicate | None:
     value: Any = values.get(placeholder)
     if value.__class__ is not dict or len(value) != 1:
         return None
-    for kind, data in value.items():
-        is_number = kind == "N"
-        if is_number:
-            if data.__class__ is not str or not is_plain_number(data):
-                return None
-        elif kind == "BOOL":
-            if data.__class__ is not bool or comparator in _ORDERINGS:
-                return None
-        # Text outside ASCII might hold half a surrogate pair.
-        elif kind != "S" or data.__class__ is not str or not data.isascii():
-            return None
-        if comparator == "=":
-            return lambda item: item.get(name) == value
-        if comparator == "<>":
-            return lambda item: item.get(name) != value
-        return _bind_ordering(name, _ORDERINGS[comparator], kind, data)
-    return None
+    (kind,) = value
+    # All values together have a limit, which the ordinary way looks at.
+    data = read_plain_scalar(kind, value, LONGEST_TEXT)
+    if data is None and value.get("BOOL").__class__ is not bool:
+        return None
+    if comparator == "=":
+        return lambda item: item.get(name) == value
+    if comparator == "<>":
+        return lambda item: item.get(name) != value
+    return None if data is None else _bind_ordering(name, _ORDERINGS[comparator], kind, data)
 
 
 def _bind_ordering(

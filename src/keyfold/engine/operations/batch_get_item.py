@@ -10,8 +10,7 @@ from keyfold.engine._capacity import Meter, read_units
 from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
-from keyfold.engine._tables import Table
-from keyfold.engine._writes import encode_key_of
+from keyfold.engine._tables import Table, encode_key_of
 from keyfold.engine.expressions import Projection
 from keyfold.errors import ValidationException
 from keyfold.values import Item, normalise_item

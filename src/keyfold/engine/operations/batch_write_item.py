@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._capacity import Meter
-from keyfold.engine._keys import explain_batch_key
+from keyfold.engine._key_faults import word_key_fault
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine._tables import encode_key_of
 from keyfold.engine._writes import (
     Delete,
     Outcome,
     Write,
     check_item_size,
-    encode_key_of,
     make_put,
     report_collections,
     settle,
@@ -83,5 +83,5 @@ def _make_write(services: Services, name: str, kind: str, item: Item, size: int)
     table = services.catalog.find(name)
     if kind == "DeleteRequest":
         return Write(table, encode_key_of(table, item), Delete())
-    row_key, put = make_put(table, item, size, explain_batch_key)
+    row_key, put = make_put(table, item, size, word_key_fault)
     return Write(table, row_key, put)

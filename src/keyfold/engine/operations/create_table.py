@@ -18,7 +18,7 @@ from keyfold.engine._definitions import (
     check_throughput,
     index_body,
 )
-from keyfold.engine._descriptions import describe_table
+from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
@@ -46,7 +46,7 @@ def create_table(
 
     services.storage.write(work)
     services.catalog.forget()
-    described = describe_table(services, {**body, "status": "CREATING"})
+    described = to_table_description(services, {**body, "status": "CREATING"})
     for index in described.get("GlobalSecondaryIndexes", ()):
         index["IndexStatus"] = "CREATING"
     return {"TableDescription": described}

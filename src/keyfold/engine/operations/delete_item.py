@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import Meter
 from keyfold.engine._parameters import (
     check_expression_use,
     check_old_or_none,
@@ -13,12 +12,12 @@ from keyfold.engine._parameters import (
 )
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine._tables import encode_key_of
 from keyfold.engine._writes import (
     Delete,
     Write,
-    encode_key_of,
     perform_for,
-    report_collections,
+    respond_to_write,
 )
 from keyfold.values import normalise_item
 
@@ -31,17 +30,10 @@ def delete_item(
     key, _ = normalise_item(request["Key"])
     check_old_or_none(request)
     condition = read_condition(request)
-    meter = Meter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
     check_paths(table, condition)
     write = Write(table, row_key, Delete(), None if condition is None else condition.holds)
     outcome = perform_for(services.storage, write, request, rendering)
-    response: dict[str, Any] = {}
-    if request.get("ReturnValues") == "ALL_OLD" and outcome.old is not None:
-        response["Attributes"] = rendering.item(outcome.old)
-    if meter.is_on:
-        outcome.charge(meter.use_of(table))
-        meter.report(response)
-    report_collections(services.storage, request, [outcome], rendering, response)
-    return response
+    returned = outcome.old if request.get("ReturnValues") == "ALL_OLD" else None
+    return respond_to_write(services.storage, request, rendering, outcome, returned)

@@ -6,7 +6,7 @@ from typing import Any
 
 from keyfold.engine._backfill import drop_backfill
 from keyfold.engine._catalog import TABLE_RECORD, require_body
-from keyfold.engine._descriptions import describe_table
+from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody, build_table
@@ -37,7 +37,7 @@ def delete_table(
 
     body = services.storage.write(work)
     services.catalog.forget()
-    described = describe_table(services, {**body, "status": "DELETING", "indexes": []})
+    described = to_table_description(services, {**body, "status": "DELETING", "indexes": []})
     for absent in ("AttributeDefinitions", "KeySchema", "CreationDateTime"):
         del described[absent]
     return {"TableDescription": described}

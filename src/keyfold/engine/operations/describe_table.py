@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine import _descriptions
 from keyfold.engine._catalog import require_body
+from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine.shapes import table_name
@@ -20,4 +20,4 @@ def describe_table(
     name = table_name(request)
     body = services.storage.read(lambda reader: require_body(reader, name))
     counts = services.census.count(body)
-    return {"Table": _descriptions.describe_table(services, body, counts)}
+    return {"Table": to_table_description(services, body, counts)}

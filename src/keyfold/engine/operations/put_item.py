@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import Meter
 from keyfold.engine._parameters import (
     check_expression_use,
     check_old_or_none,
@@ -18,13 +17,24 @@ from keyfold.engine._writes import (
     check_item_size,
     make_put,
     perform_for,
+    put_if,
     put_unseen,
-    report_collections,
+    respond_to_write,
 )
 from keyfold.values import normalise_item
 
 # The table and the item.
 REQUIRED = 2
+# A put with no more than these asks for nothing back.
+_CONDITIONAL = frozenset(
+    {
+        "TableName",
+        "Item",
+        "ConditionExpression",
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+    }
+)
 
 
 def put_item(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
@@ -37,22 +47,30 @@ def put_item(services: Services, request: dict[str, Any], rendering: Rendering) 
         row_key, put = make_put(table, item, size)
         put_unseen(services.storage, table, row_key, put)
         return {}
+    if _CONDITIONAL.issuperset(request) and request.get("ConditionExpression") is not None:
+        return _put_if(services, request)
     check_expression_use("PutItem", request)
     item, size = normalise_item(request["Item"])
     check_old_or_none(request)
     condition = read_condition(request)
     check_item_size(size)
-    meter = Meter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     row_key, put = make_put(table, item, size)
     check_paths(table, condition)
     write = Write(table, row_key, put, None if condition is None else condition.holds)
     outcome = perform_for(services.storage, write, request, rendering)
-    response: dict[str, Any] = {}
-    if request.get("ReturnValues") == "ALL_OLD" and outcome.old is not None:
-        response["Attributes"] = rendering.item(outcome.old)
-    if meter.is_on:
-        outcome.charge(meter.use_of(table))
-        meter.report(response)
-    report_collections(services.storage, request, [outcome], rendering, response)
-    return response
+    returned = outcome.old if request.get("ReturnValues") == "ALL_OLD" else None
+    return respond_to_write(services.storage, request, rendering, outcome, returned)
+
+
+def _put_if(services: Services, request: dict[str, Any]) -> dict[str, Any]:
+    """Write an item if its condition holds, and report nothing else."""
+    item, size = normalise_item(request["Item"])
+    condition = read_condition(request)
+    assert condition is not None  # the request has one
+    check_item_size(size)
+    table = services.catalog.find(request["TableName"])
+    row_key, put = make_put(table, item, size)
+    check_paths(table, condition)
+    put_if(services.storage, table, row_key, put, condition.holds)
+    return {}

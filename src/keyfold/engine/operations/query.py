@@ -12,7 +12,6 @@ from keyfold.engine._responses import Rendering
 from keyfold.engine._selection import (
     check_select,
     find_index,
-    in_words_of_index,
     normalise_start_key,
     read_start_key,
     resolve_selection,
@@ -53,10 +52,8 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
     table = services.catalog.find(request["TableName"])
     index = find_index(table, request)
     schema = table.key if index is None else index.key
-    try:
-        condition = key_condition.resolve(schema.partition, schema.sort)
-    except ValidationException as fault:
-        raise in_words_of_index(fault, index) from None
+    index_name = None if index is None else index.name
+    condition = key_condition.resolve(schema.partition, schema.sort, index_name)
     check_read_filter(parameters, schema)
     check_paths(table, parameters.filter, parameters.projection)
     selection = resolve_selection(request, index, parameters.projection, parameters.filter)
@@ -66,18 +63,9 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
     span = Span(low, high, reverse, column)
     if start is not None:
         span = _resumed(table, index, span, start)
-    page = PageQuery(
-        table=table,
-        through=index,
-        span=span,
-        limit=request.get("Limit"),
-        is_consistent=bool(request.get("ConsistentRead")),
-        wants_items=selection.wants_items,
-        holds=None if parameters.filter is None else parameters.filter.holds,
-        project=selection.project,
-        fetches=selection.fetches,
-        finds_one=index is None and not table.key.sort,
-    )
+    page = selection.to_page(request, table, index, span)
+    if index is None and not table.key.sort:
+        page = page._replace(finds_one=True)
     return read_page(services.storage, page, meter, rendering)
 
 
@@ -126,8 +114,14 @@ def _plan_plainly(services: Services, request: dict[str, Any]) -> PageQuery | No
 
 
 def _resumed(table: Table, index: Index | None, span: Span, start: Item) -> Span:
-    if index is None and not table.key.sort:
-        raise ValidationException("The query can return at most one row and cannot be restarted")
+    if index is None and not table.key.sort and len(start) == 1:
+        # There is one item, and nowhere to go on from.
+        ((name, value),) = start.items()
+        ((kind, data),) = value.items()
+        raise ValidationException(
+            "The provided exclusive start key is invalid: "
+            f"ExclusiveStartKey: {{{name}=AttributeValue: {{{kind}:{data}}}}}"
+        )
     place = read_start_key("Query", table, index, start)
     position = place.row_key if place.entry is None else place.entry
     if not span.low <= position < span.high:

@@ -7,7 +7,7 @@ from typing import Any
 from keyfold.engine._capacity import Meter
 from keyfold.engine._keys import END
 from keyfold.engine._parameters import check_paths, read_scan
-from keyfold.engine._reads import PageQuery, read_page
+from keyfold.engine._reads import read_page
 from keyfold.engine._responses import Rendering
 from keyfold.engine._selection import (
     check_select,
@@ -47,17 +47,7 @@ def scan(services: Services, request: dict[str, Any], rendering: Rendering) -> d
         span = resume_span(
             low, high, reverse=False, column=column, entry=place.entry, row_key=place.row_key
         )
-    page = PageQuery(
-        table=table,
-        through=index,
-        span=span,
-        limit=request.get("Limit"),
-        is_consistent=bool(request.get("ConsistentRead")),
-        wants_items=selection.wants_items,
-        holds=None if parameters.filter is None else parameters.filter.holds,
-        project=selection.project,
-        fetches=selection.fetches,
-    )
+    page = selection.to_page(request, table, index, span)
     return read_page(services.storage, page, meter, rendering)
 
 

@@ -10,9 +10,13 @@ from keyfold.engine._capacity import Meter, read_units
 from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
-from keyfold.engine._tables import Table
-from keyfold.engine._transactions import MAX_BYTES, check_distinct, raise_if_alone, reject
-from keyfold.engine._writes import encode_key_of
+from keyfold.engine._tables import Table, encode_key_of
+from keyfold.engine._transactions import (
+    MAX_BYTES,
+    check_distinct,
+    fit_members,
+    word_member_key_fault,
+)
 from keyfold.engine.expressions import Projection
 from keyfold.engine.storage import Reader, Row
 from keyfold.errors import ValidationException
@@ -24,21 +28,10 @@ def transact_get_items(
 ) -> dict[str, Any]:
     """Return several items as of one moment."""
     gets = [each["Get"] for each in request["TransactItems"]]
-    prepared = [(get["TableName"], *_prepare(get)) for get in gets]
+    prepared = [_prepare(get) for get in gets]
     meter = Meter(request.get("ReturnConsumedCapacity"))
-    tables = [services.catalog.find(name) for name, _, _ in prepared]
-    faults: list[ValidationException | None] = []
-    places: list[tuple[Table, bytes]] = []
-    for table, (_, key, projection) in zip(tables, prepared, strict=True):
-        try:
-            places.append((table, encode_key_of(table, key)))
-            check_paths(table, projection)
-            faults.append(None)
-        except ValidationException as fault:
-            raise_if_alone(fault)
-            faults.append(fault)
-    if any(faults):
-        raise reject(faults)
+    tables = [services.catalog.find(get["TableName"]) for get in gets]
+    places = fit_members(tables, prepared, _find_place)
     check_distinct(places)
 
     def work(reader: Reader) -> list[Row | None]:
@@ -50,7 +43,7 @@ def transact_get_items(
             "Aggregated size of all items in the transaction has exceeded the size limit"
         )
     responses: list[dict[str, Any]] = []
-    for (table, _), (_, _, projection), row in zip(places, prepared, rows, strict=True):
+    for (table, _), (_, projection), row in zip(places, prepared, rows, strict=True):
         size = 0 if row is None else row[1]
         if meter.is_on:
             meter.use_of(table).units += 2 * read_units(size, is_consistent=True)
@@ -64,6 +57,13 @@ def _prepare(get: dict[str, Any]) -> tuple[Item, Projection | None]:
     check_expression_use("GetItem", get)
     key, _ = normalise_item(get["Key"])
     return key, read_projection(get)
+
+
+def _find_place(table: Table, get: tuple[Item, Projection | None]) -> tuple[Table, bytes]:
+    key, projection = get
+    row_key = encode_key_of(table, key, word_member_key_fault)
+    check_paths(table, projection)
+    return table, row_key
 
 
 def _render(row: Row, projection: Projection | None, rendering: Rendering) -> Any:

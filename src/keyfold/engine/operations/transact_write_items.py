@@ -15,15 +15,16 @@ from keyfold.engine._parameters import (
 )
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
-from keyfold.engine._tables import Table
+from keyfold.engine._tables import Table, encode_key_of
 from keyfold.engine._transactions import (
     MAX_BYTES,
     cancelled,
     check_distinct,
-    raise_if_alone,
-    reject,
+    fit_members,
     remember,
     was_done,
+    word_member_item_fault,
+    word_member_key_fault,
 )
 from keyfold.engine._writes import (
     Check,
@@ -33,7 +34,6 @@ from keyfold.engine._writes import (
     Update,
     Write,
     check_item_size,
-    encode_key_of,
     make_put,
     report_collections,
     settle,
@@ -152,17 +152,7 @@ def _read_action(member: dict[str, Any]) -> _Action:
 
 def _make_writes(services: Services, actions: list[_Action]) -> list[Write]:
     tables = [services.catalog.find(action.table_name) for action in actions]
-    writes: list[Write] = []
-    faults: list[ValidationException | None] = []
-    for table, action in zip(tables, actions, strict=True):
-        try:
-            writes.append(_make_write(table, action))
-            faults.append(None)
-        except ValidationException as fault:
-            raise_if_alone(fault)
-            faults.append(fault)
-    if any(faults):
-        raise reject(faults)
+    writes = fit_members(tables, actions, _make_write)
     check_distinct([(write.table, write.row_key) for write in writes])
     return writes
 
@@ -170,18 +160,18 @@ def _make_writes(services: Services, actions: list[_Action]) -> list[Write]:
 def _make_write(table: Table, action: _Action) -> Write:
     holds = None if action.condition is None else action.condition.holds
     check_paths(table, action.condition)
+    if action.kind == "Put":
+        row_key, put = make_put(table, action.item, action.size, word_member_item_fault)
+        return Write(table, row_key, put, holds)
+    row_key = encode_key_of(table, action.item, word_member_key_fault)
     match action.kind:
-        case "Put":
-            row_key, put = make_put(table, action.item, action.size)
-            return Write(table, row_key, put, holds)
         case "Update":
-            row_key = encode_key_of(table, action.item)
             check_update(action.plan, table)
             return Write(table, row_key, Update(action.item, action.plan), holds)
         case "Delete":
-            return Write(table, encode_key_of(table, action.item), Delete(), holds)
+            return Write(table, row_key, Delete(), holds)
         case _:
-            return Write(table, encode_key_of(table, action.item), Check(), holds)
+            return Write(table, row_key, Check(), holds)
 
 
 def _settle_all(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import Meter
 from keyfold.engine._parameters import check_paths, check_update, read_update
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine._tables import encode_key_of
 from keyfold.engine._writes import (
     Outcome,
     Update,
     Write,
-    encode_key_of,
     perform_for,
-    report_collections,
+    respond_to_write,
 )
 from keyfold.engine.expressions import UpdatePlan
 from keyfold.values import Item
@@ -25,7 +24,6 @@ def update_item(
 ) -> dict[str, Any]:
     """Change an item, or make it when it is not there."""
     key, plan, condition = read_update(request)
-    meter = Meter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
     check_update(plan, table)
@@ -33,15 +31,8 @@ def update_item(
     holds = None if condition is None else condition.holds
     write = Write(table, row_key, Update(key, plan), holds)
     outcome = perform_for(services.storage, write, request, rendering)
-    response: dict[str, Any] = {}
     returned = _returned(request.get("ReturnValues"), plan, outcome)
-    if returned is not None:
-        response["Attributes"] = rendering.item(returned)
-    if meter.is_on:
-        outcome.charge(meter.use_of(table))
-        meter.report(response)
-    report_collections(services.storage, request, [outcome], rendering, response)
-    return response
+    return respond_to_write(services.storage, request, rendering, outcome, returned)
 
 
 def _returned(wanted: str | None, plan: UpdatePlan | None, outcome: Outcome) -> Item | None:

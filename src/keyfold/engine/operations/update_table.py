@@ -16,12 +16,13 @@ from keyfold.engine._definitions import (
     check_projection,
     index_body,
 )
-from keyfold.engine._descriptions import describe_table
+from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
 from keyfold.engine._table_changes import check_changes
 from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
+from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import known_part, table_name
 from keyfold.engine.storage import RowsChanged, Writer
 from keyfold.errors import (
@@ -31,8 +32,6 @@ from keyfold.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
-
-_INVALID = "One or more parameter values were invalid: "
 
 
 def update_table(
@@ -74,7 +73,7 @@ def update_table(
     # to another try. A disk that fails now shows itself to the next request.
     with suppress(RowsChanged, KeyfoldError):
         counts = services.census.count(after)
-    described = describe_table(services, {**after, "status": "UPDATING"}, counts)
+    described = to_table_description(services, {**after, "status": "UPDATING"}, counts)
     if fills:
         begin_filling(services, name)
     return {"TableDescription": described}
@@ -86,7 +85,7 @@ def _change_billing(services: Services, request: dict[str, Any], body: TableBody
     if mode == "PAY_PER_REQUEST":
         if wanted is not None:
             raise ValidationException(
-                f"{_INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits "
+                f"{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits "
                 "can be specified when BillingMode is PAY_PER_REQUEST"
             )
         if body["billing_mode"] != mode:
@@ -97,7 +96,7 @@ def _change_billing(services: Services, request: dict[str, Any], body: TableBody
         return
     if body["billing_mode"] != mode and wanted is None:
         raise ValidationException(
-            f"{_INVALID}ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
+            f"{INVALID}ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
         )
     if wanted is not None:
         now = body["throughput"]
@@ -173,7 +172,7 @@ def _add_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody)
         known = definitions.setdefault(each["AttributeName"], each)
         if known["AttributeType"] != each["AttributeType"]:
             raise ValidationException(
-                f"{_INVALID}Attributes cannot be redefined. Please check that your attribute "
+                f"{INVALID}Attributes cannot be redefined. Please check that your attribute "
                 "has the same type as previously defined. "
                 f"Existing schema: Schema:[SchemaElement: key{{{_describe(known)}}}] "
                 f"New schema: Schema:[SchemaElement: key{{{_describe(each)}}}]"
@@ -184,14 +183,14 @@ def _add_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody)
     defined = [each["AttributeName"] for each in given]
     if any(element["AttributeName"] not in defined for element in wanted["KeySchema"]):
         raise ValidationException(
-            f"{_INVALID}AttributeDefinitions is not specified for index: {name}"
+            f"{INVALID}AttributeDefinitions is not specified for index: {name}"
         )
     check_global_key(wanted["KeySchema"], defined)
     check_projection(wanted["Projection"])
     globals_ = [index for index in body["indexes"] if index["is_global"]]
     if len(globals_) >= MAX_GLOBAL_INDEXES:
         raise LimitExceededException(
-            f"{_INVALID}GlobalSecondaryIndex count exceeds the per-table limit "
+            f"{INVALID}GlobalSecondaryIndex count exceeds the per-table limit "
             f"of {MAX_GLOBAL_INDEXES}"
         )
     _check_throughput(body, wanted)
@@ -207,7 +206,7 @@ def _check_throughput(body: TableBody, wanted: dict[str, Any]) -> None:
     name, throughput = wanted["IndexName"], wanted.get("ProvisionedThroughput")
     if body["billing_mode"] == "PAY_PER_REQUEST" and throughput is not None:
         raise ValidationException(
-            f"{_INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
+            f"{INVALID}Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
             f"for index: {name} when BillingMode is PAY_PER_REQUEST"
         )
     check_index_throughput(body["billing_mode"], wanted)
@@ -225,12 +224,7 @@ def _change_index(wanted: dict[str, Any], body: TableBody) -> None:
     if wanted.get("ProvisionedThroughput") is not None:
         _check_throughput(body, wanted)
     changed = found.copy()
-    if wanted.get("ProvisionedThroughput") is not None:
-        changed["throughput"] = wanted["ProvisionedThroughput"]
-    if wanted.get("OnDemandThroughput") is not None:
-        changed["on_demand"] = wanted["OnDemandThroughput"]
-    if wanted.get("WarmThroughput") is not None:
-        changed["warm"] = wanted["WarmThroughput"]
+    set_throughput(changed, wanted)
     body["indexes"] = [changed if index is found else index for index in body["indexes"]]
 
 

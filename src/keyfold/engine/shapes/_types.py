@@ -22,7 +22,7 @@ CAST_FAILED = (
     "java.lang.Class are in module java.base of loader 'bootstrap')"
 )
 
-MAX_VALUES = 10_000_000
+MAX_VALUES = 3_000_000
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keyfold.engine.storage._protocol import (
+    Page,
     Reader,
     Row,
     RowsChanged,
@@ -15,6 +16,7 @@ from keyfold.engine.storage._sqlite import Durability, SqliteStorage
 
 __all__ = [
     "Durability",
+    "Page",
     "Reader",
     "Row",
     "RowSet",

@@ -35,6 +35,10 @@ class RowSet:
 # One row as read: the item's JSON, and its size by DynamoDB's rules.
 Row = tuple[bytes, int]
 
+# Several rows: all the values, and all the sizes.
+Page = tuple[tuple[bytes, ...], tuple[int, ...]]
+EMPTY_PAGE: Page = ((), ())
+
 
 class Span(NamedTuple):
     """A range of one order: rows from `low` up to but not including `high`.
@@ -57,7 +61,7 @@ class Reader(Protocol):
         """Return the row with this key."""
         ...
 
-    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> list[Row]:
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
         """Return rows of a span in its order.
 
         At most `limit` rows (a negative limit is none), and no more once their sizes have
@@ -131,7 +135,7 @@ class Storage(Protocol):
         """Return one row, as of now."""
         ...
 
-    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> list[Row]:
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
         """Return rows of a span, as of now; see Reader.read_span."""
         ...
 

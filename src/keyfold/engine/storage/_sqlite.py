@@ -23,7 +23,15 @@ from keyfold.engine.storage._connections import (
     open_reader,
     translate,
 )
-from keyfold.engine.storage._protocol import Reader, Row, RowSet, Span, Writer
+from keyfold.engine.storage._protocol import (
+    EMPTY_PAGE,
+    Page,
+    Reader,
+    Row,
+    RowSet,
+    Span,
+    Writer,
+)
 from keyfold.engine.storage._statements import (
     change_statements,
     create_statements,
@@ -56,7 +64,7 @@ class _View:
         found = self._cursor.execute(statements_of(rows).get, (key,)).fetchall()
         return found[0] if found else None
 
-    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> list[Row]:
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
         low, high, reverse, column, after = span
         bounds: tuple[bytes, ...]
         if column is None:
@@ -72,23 +80,29 @@ class _View:
         # Most pages are short, and quickest read at once. How much a long one holds is only known
         # on the way; it is read again from its start, by one statement, to be of one moment.
         at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
-        page: list[Any] = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
-        total = 0
+        rows_read: list[Any] = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
+        if not rows_read:
+            return EMPTY_PAGE
+        page: Page = tuple(zip(*rows_read, strict=True))  # pyright: ignore[reportAssignmentType] - of two columns
         try:
-            for place, (_, size) in enumerate(page, start=1):
+            if sum(page[1]) < max_bytes:
+                if len(rows_read) == at_once != limit:
+                    rows_read = self._read_long(statement, (*bounds, limit), max_bytes)
+                    return tuple(zip(*rows_read, strict=True))  # pyright: ignore[reportReturnType] - as above
+                return page
+            total = 0
+            for place, size in enumerate(page[1], start=1):
                 total += size
                 if total >= max_bytes:
-                    return page[:place]
+                    return page[0][:place], page[1][:place]
         except TypeError:
             raise apsw.CorruptError("a row has no size") from None
-        if len(page) == at_once != limit:
-            return self._read_long(statement, (*bounds, limit), max_bytes)
         return page
 
     def _read_long(
         self, statement: str, bindings: tuple[bytes | int, ...], max_bytes: int
-    ) -> list[Row]:
-        page: list[Any] = []
+    ) -> list[tuple[Any, ...]]:
+        page: list[tuple[Any, ...]] = []
         for row in self._cursor.execute(statement, bindings):
             page.append(row)
             max_bytes -= row[1]
@@ -250,7 +264,7 @@ class SqliteStorage:
                 lock.release()
         return self._read_aside(lambda reader: reader.get(rows, key))
 
-    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> list[Row]:
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
         lock = self._lock
         if lock.acquire(not self._in_file):
             try:
@@ -357,10 +371,10 @@ class SqliteStorage:
                 view.begin("BEGIN IMMEDIATE")
                 result = work(view)
                 view.commit()
-            finally:
-                # Nothing to undo after a commit; after anything else, an interrupt included, no
-                # transaction may stay open.
+            except BaseException:
+                # After an interrupt too, no transaction may stay open.
                 view.roll_back()
+                raise
             if self._in_file:
                 self._checkpointer.catch_up(self._connection)
         except apsw.Error as error:

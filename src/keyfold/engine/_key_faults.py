@@ -1,0 +1,161 @@
+"""What may be wrong with the values of a key, and how the service says so.
+
+A fault is found once, by `find_key_fault`, and stays data until it is known in which
+parameter it stands: the service has other words for the same fault in an item, in a `Key`,
+in an update, in a start key. One function words it for each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Literal
+
+from keyfold.engine._wording import INVALID, NOT_VALID
+from keyfold.errors import ValidationException
+
+MAX_PARTITION_BYTES = 2_048
+MAX_SORT_BYTES = 1_024
+
+KeyHalf = Literal["HASH", "RANGE"]
+MAX_HALF_BYTES: dict[KeyHalf, int] = {"HASH": MAX_PARTITION_BYTES, "RANGE": MAX_SORT_BYTES}
+
+KEY_MISMATCH = "The provided key element does not match the schema"
+START_KEY_INVALID = "The provided starting key is invalid"
+
+_TOO_LONG: dict[KeyHalf, str] = {
+    "HASH": (
+        f"{INVALID}Size of hashkey has exceeded the maximum size limit of"
+        f"{MAX_PARTITION_BYTES} bytes"
+    ),
+    "RANGE": (
+        f"{INVALID}Aggregated size of all range keys has exceeded "
+        f"the size limit of {MAX_SORT_BYTES} bytes"
+    ),
+}
+_UNSUPPORTED_TYPE = (
+    "The update expression attempted to update the secondary index key to unsupported type"
+)
+_UNSUPPORTED_UPDATE = (
+    "The update expression attempted to update a secondary index key "
+    "to a value that is not supported. "
+)
+
+
+class KeyFaultKind(Enum):
+    """In what way a key is not valid."""
+
+    MISSING = auto()
+    WRONG_TYPE = auto()
+    EMPTY = auto()
+    TOO_LONG = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFault:
+    """One fault of the key of a table, or of an index."""
+
+    kind: KeyFaultKind
+    # The attributes at fault: one, or for a key that is too long all of its half.
+    names: tuple[str, ...]
+    # The type that the attribute should have, and the one that it has if that is wrong.
+    expected: Literal["S", "N", "B"] | None = None
+    actual: str | None = None
+    # Which half of the key is too long, and how long.
+    half: KeyHalf = "HASH"
+    size_bytes: int = 0
+    # The index that the key belongs to; None for the table.
+    index: str | None = None
+
+
+class KeyUnfit(Exception):
+    """A value is not fit for a key; `fault` waits for words."""
+
+    def __init__(self, fault: KeyFault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+def word_item_fault(fault: KeyFault) -> ValidationException:
+    """Return the error for an item to be put."""
+    (name, *_) = fault.names
+    match fault.kind:
+        case KeyFaultKind.MISSING:
+            return ValidationException(f"{INVALID}Missing the key {name} in the item")
+        case KeyFaultKind.WRONG_TYPE:
+            return ValidationException(
+                f"{INVALID}Type mismatch for key {name} "
+                f"expected: {fault.expected} actual: {fault.actual}"
+            )
+        case KeyFaultKind.EMPTY | KeyFaultKind.TOO_LONG:
+            return word_value_fault(fault)
+
+
+def word_key_fault(fault: KeyFault) -> ValidationException:
+    """Return the error for a `Key`, or for an item that a batch is to put."""
+    match fault.kind:
+        case KeyFaultKind.MISSING | KeyFaultKind.WRONG_TYPE:
+            return ValidationException(KEY_MISMATCH)
+        case KeyFaultKind.EMPTY | KeyFaultKind.TOO_LONG:
+            return word_value_fault(fault)
+
+
+def word_entry_fault(fault: KeyFault) -> ValidationException:
+    """Return the error for an item, to be put or to be updated, that is unfit for an index."""
+    if fault.kind is KeyFaultKind.WRONG_TYPE:
+        return ValidationException(
+            f"{INVALID}Type mismatch for Index Key {fault.names[0]} "
+            f"Expected: {fault.expected} Actual: {fault.actual} IndexName: {fault.index}"
+        )
+    return word_value_fault(fault)
+
+
+def word_update_fault(fault: KeyFault) -> ValidationException:
+    """Return the error for what an update has computed, where it is unfit for an index."""
+    match fault.kind:
+        case KeyFaultKind.WRONG_TYPE:
+            return ValidationException(_UNSUPPORTED_TYPE)
+        case KeyFaultKind.EMPTY:
+            return ValidationException(f"{NOT_VALID}{_UNSUPPORTED_UPDATE}{_word_emptiness(fault)}")
+        case KeyFaultKind.MISSING | KeyFaultKind.TOO_LONG:
+            return word_value_fault(fault)
+
+
+def word_start_key_fault(fault: KeyFault, *, names_start_key: bool) -> ValidationException:
+    """Return the error for an ExclusiveStartKey, which need not say that it is about one."""
+    if fault.kind is KeyFaultKind.WRONG_TYPE:
+        head = f"{START_KEY_INVALID}: " if names_start_key else ""
+        return ValidationException(f"{head}{KEY_MISMATCH}")
+    return ValidationException(f"{START_KEY_INVALID}: {word_value_fault(fault).message}")
+
+
+def word_condition_fault(fault: KeyFault) -> ValidationException:
+    """Return the error for a value of a key condition, on a table or on an index."""
+    if fault.kind is KeyFaultKind.TOO_LONG:
+        return ValidationException(_TOO_LONG[fault.half])
+    return word_value_fault(fault)
+
+
+def word_value_fault(fault: KeyFault) -> ValidationException:
+    """Return the error for a value of the right type, which most contexts share."""
+    if fault.kind is KeyFaultKind.EMPTY:
+        (name,) = fault.names
+        if fault.index is None:
+            return ValidationException(f"{NOT_VALID}{_word_emptiness(fault)} Key: {name}")
+        return ValidationException(
+            f"{NOT_VALID}A value specified for a secondary index key is not supported. "
+            f"{_word_emptiness(fault)} IndexName: {fault.index}, IndexKey: {name}"
+        )
+    assert fault.kind is KeyFaultKind.TOO_LONG
+    if fault.index is None or len(fault.names) == 1:
+        return ValidationException(_TOO_LONG[fault.half])
+    return ValidationException(
+        f"Aggregate size for {fault.half} key attributes {', '.join(fault.names)} of index "
+        f"{fault.index} has exceeded limit {MAX_HALF_BYTES[fault.half]} bytes, "
+        f"with actual size {fault.size_bytes} bytes"
+    )
+
+
+def _word_emptiness(fault: KeyFault) -> str:
+    kind = "string" if fault.expected == "S" else "binary"
+    return f"The AttributeValue for a key attribute cannot contain an empty {kind} value."

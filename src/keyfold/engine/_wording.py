@@ -1,0 +1,6 @@
+"""Words that many of the service's messages begin with."""
+
+from __future__ import annotations
+
+INVALID = "One or more parameter values were invalid: "
+NOT_VALID = "One or more parameter values are not valid. "
