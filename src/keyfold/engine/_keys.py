@@ -147,7 +147,12 @@ def partition_span(schema: KeySchema, item: Item) -> tuple[bytes, bytes]:
     """Return the range of row keys that share the item's partition key."""
     partition = schema.partition[0]
     low = encode_partition(encode_part(partition, item[partition.name]))
-    return low, prefix_end(low) or END
+    return low, end_of(low)
+
+
+def end_of(prefix: bytes) -> bytes:
+    """Return where the row keys, or index entries, that start with `prefix` end."""
+    return prefix_end(prefix) or END
 
 
 def find_key_fault(schema: KeySchema, item: Item, index: str | None = None) -> KeyFault | None:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from keyfold.engine._key_faults import MAX_PARTITION_BYTES, MAX_SORT_BYTES
-from keyfold.engine._keys import KeySchema, part_encoder
+from keyfold.engine._keys import KeySchema, end_of, part_encoder
 from keyfold.engine._plain_values import read_plain_scalar
-from keyfold.engine._spans import RANGES, end_of, next_after
+from keyfold.engine._spans import RANGES, next_after
 from keyfold.engine.expressions import (
     BeginsWith,
     KeyAttribute,

@@ -16,7 +16,7 @@ from keyfold.engine._key_faults import (
     KeyFaultKind,
     word_condition_fault,
 )
-from keyfold.engine._keys import END, KeySchema, encode_part, join_partition
+from keyfold.engine._keys import END, KeySchema, encode_part, end_of, join_partition
 from keyfold.engine.expressions import (
     AtLeast,
     AtMost,
@@ -30,7 +30,7 @@ from keyfold.engine.expressions import (
     Within,
 )
 from keyfold.engine.storage import Span
-from keyfold.values import prefix_end, terminate_part
+from keyfold.values import terminate_part
 
 HASHES = 1 << 32
 
@@ -90,11 +90,6 @@ def _range_span(
         case _:
             assert_never(wanted)
     return RANGES[type(wanted)](prefix, low, high)
-
-
-def end_of(prefix: bytes) -> bytes:
-    """Return where everything that starts with `prefix` ends."""
-    return prefix_end(prefix) or END
 
 
 def next_after(entry: bytes) -> bytes:

@@ -15,6 +15,7 @@ from keyfold.engine._definitions import (
     check_index_throughput,
     check_projection,
     index_body,
+    set_throughput,
 )
 from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering

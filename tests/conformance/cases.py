@@ -1,0 +1,170 @@
+"""The conformance cases: one file per operation, each a list of requests with their answers.
+
+`README.md` beside this file describes the format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request and what must come back, or a step of the clock."""
+
+    operation: str
+    request: dict[str, Any]
+    answer: dict[str, Any] | None  # {"response": …} or {"error": …}; None: it must succeed
+    advance_seconds: float = 0
+    differences: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One behaviour: what to do first, then the steps whose answers are compared."""
+
+    id: str
+    name: str
+    source: str
+    setup: tuple[Step, ...]
+    steps: tuple[Step, ...]
+
+
+def load_cases(paths: list[Path] | None = None) -> list[Case]:
+    """Every case of the files, in their order; of all files when none is named."""
+    return [
+        read_case(path.stem, operation_of(path), raw)
+        for path in paths or case_files()
+        for raw in read_file(path)
+    ]
+
+
+def case_files() -> list[Path]:
+    """The files with cases, one per operation."""
+    return sorted(path for path in FOLDER.glob("*.json") if path.name != "fixtures.json")
+
+
+def operation_of(path: Path) -> str:
+    """The operation that a file is about, by its name.
+
+    >>> operation_of(Path("put_item.json"))
+    'PutItem'
+    """
+    return "".join(word.capitalize() for word in path.stem.split("_"))
+
+
+def read_file(path: Path) -> list[dict[str, Any]]:
+    """The cases of a file as they are written."""
+    return cast("list[dict[str, Any]]", json.loads(path.read_text()))
+
+
+def read_case(stem: str, operation: str, raw: dict[str, Any]) -> Case:
+    """A case with its fixtures resolved and its shorthands written out."""
+    written = cast("list[dict[str, Any]]", raw.get("steps", [raw]))
+    return Case(
+        id=f"{stem}: {raw['name']}",
+        name=raw["name"],
+        source=raw["source"],
+        setup=tuple(_setup(raw.get("setup", []))),
+        steps=tuple(_step(operation, one) for one in written),
+    )
+
+
+def _step(operation: str, raw: dict[str, Any]) -> Step:
+    if "advance" in raw:
+        return Step("", {}, None, advance_seconds=raw["advance"])
+    answer = {kind: expand(raw[kind]) for kind in ("response", "error") if kind in raw}
+    return Step(
+        raw.get("operation", operation),
+        expand(raw["request"]),
+        answer or None,
+        differences=raw.get("differences", {}),
+    )
+
+
+def _setup(entries: list[Any]) -> Iterator[Step]:
+    for entry in entries:
+        if isinstance(entry, str):
+            yield from _setup(_fixtures()[entry])
+        else:
+            ((operation, request),) = entry.items()
+            yield Step(operation, expand(request), None)
+
+
+@cache
+def _fixtures() -> dict[str, list[Any]]:
+    return json.loads((FOLDER / "fixtures.json").read_text())
+
+
+def expand(value: Any) -> Any:
+    """The value with its shorthands for large data written out.
+
+    >>> expand({"$repeat": "ab", "times": 2})
+    'abab'
+    >>> expand({"$each": 2, "value": {"S": "item {i}"}})
+    [{'S': 'item 0'}, {'S': 'item 1'}]
+    >>> expand({"$join": ["a", {"$repeat": "b", "times": 2}]})
+    'abb'
+    >>> expand({"$concat": [[1], {"$each": 1, "value": 2}]})
+    [1, 2]
+    >>> expand({"$nest": "L", "levels": 2, "value": {"S": "x"}})
+    {'L': [{'L': [{'S': 'x'}]}]}
+    """
+    if isinstance(value, list):
+        return [expand(one) for one in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    entries = cast("dict[str, Any]", value)
+    if "$repeat" in entries:
+        return entries["$repeat"] * entries["times"]
+    if "$arn" in entries:
+        return f"{{arn:{entries['$arn']}}}"  # the runner knows it once the table is there
+    if "$join" in entries:
+        return "".join(expand(entries["$join"]))
+    if "$concat" in entries:
+        return [one for part in expand(entries["$concat"]) for one in part]
+    if "$each" in entries:
+        return [_numbered(expand(entries["value"]), i) for i in range(entries["$each"])]
+    if "$nest" in entries:
+        nested: Any = expand(entries["value"])
+        for _ in range(entries["levels"]):
+            inside: dict[str, Any] = {"L": [nested]}
+            nested = inside if entries["$nest"] == "L" else {"M": {"m": nested}}
+        return nested
+    return {name: expand(one) for name, one in entries.items()}
+
+
+def tables_in(request: dict[str, Any]) -> set[str]:
+    """The tables whose ARNs a request needs.
+
+    >>> tables_in({"ResourceArn": "{arn:Hash}"})
+    {'Hash'}
+    """
+    return set(re.findall(r"\{arn:([^}]+)\}", json.dumps(request)))
+
+
+def with_arns(request: dict[str, Any], arns: dict[str, str]) -> dict[str, Any]:
+    """The request with the ARNs of its tables in place."""
+    text = json.dumps(request)
+    for table, arn in arns.items():
+        text = text.replace(f"{{arn:{table}}}", arn)
+    return json.loads(text)
+
+
+def _numbered(value: Any, i: int) -> Any:
+    if isinstance(value, str):
+        return value.replace("{i}", str(i))
+    if isinstance(value, list):
+        return [_numbered(one, i) for one in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return {_numbered(name, i): _numbered(one, i) for name, one in entries.items()}
+    return value

@@ -1,0 +1,163 @@
+"""Ask DynamoDB Local for the answers of cases that have none, and check those that have.
+
+    python -m tests.conformance.record [FILE ...]           fill in and check
+    python -m tests.conformance.record --accept [FILE ...]  also list where it differs
+
+A case's own answer is the one AWS gives. Where DynamoDB Local gives another, the case says so
+under `differences`, beside the source that shows AWS's; `--accept` writes that entry. Without
+`--accept`, a difference that is not listed is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from tests.conformance.cases import (
+    FOLDER,
+    Step,
+    case_files,
+    operation_of,
+    read_case,
+    read_file,
+    tables_in,
+    with_arns,
+)
+from tests.conformance.implementations import read_error
+from tests.conformance.matching import mismatches
+from tests.oracle.local import NAME, DynamoDBLocal
+
+_ARN = "arn:aws:dynamodb:[a-z0-9-]+:[0-9]{12}:table/"
+
+# What differs from one run to the next, by the name of the field.
+VOLATILE: dict[str, Any] = {
+    "CreationDateTime": {"$type": "number"},
+    "LastUpdateToPayPerRequestDateTime": {"$type": "number"},
+    "LastIncreaseDateTime": {"$type": "number"},
+    "LastDecreaseDateTime": {"$type": "number"},
+    "TableId": {"$match": "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"},
+}
+_WIDTH = 100
+
+Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+def main() -> int:
+    """Record or check the named files; 1 when something differs unlisted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--accept", action="store_true", help="list where DynamoDB Local differs")
+    options = parser.parse_args()
+    problems = 0
+    with DynamoDBLocal() as local:
+        for path in options.files or case_files():
+            cases = read_file(path)
+            for number, raw in enumerate(cases):
+                account = f"{path.stem}{number}".replace("_", "")
+                complaints = record_case(raw, operation_of(path), asker(local, account), options)
+                problems += len(complaints)
+                for complaint in complaints:
+                    print(f"{path.stem}: {raw['name']}: {complaint}")
+            path.write_text(json_text(cases))
+    print(f"{problems} unlisted differences" if problems else "all answers as listed")
+    return 1 if problems else 0
+
+
+def asker(local: DynamoDBLocal, account: str) -> Ask:
+    """Ask as `account`, whose database is its own."""
+
+    def ask(operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        arns: dict[str, str] = {}
+        for table in tables_in(request):
+            described = local.ask("DescribeTable", {"TableName": table}, account)
+            arns[table] = described.body["Table"]["TableArn"]
+        sent = with_arns(request, arns) if arns else request
+        answer = local.ask(operation, sent, account)
+        if "__type" in answer.body:
+            return {"error": read_error(answer.status, answer.body)}
+        return {"response": masked(answer.body)}
+
+    return ask
+
+
+def record_case(
+    raw: dict[str, Any], operation: str, ask: Ask, options: argparse.Namespace
+) -> list[str]:
+    """Run one case; fill in what it lacks, and say what differs."""
+    case = read_case("", operation, raw)
+    if any(step.advance_seconds for step in case.steps):
+        return []  # the server's clock cannot be moved; such a case rests on its source
+    for step in case.setup:
+        answer = ask(step.operation, step.request)
+        if "error" in answer:
+            return [f"setup failed: {step.operation}: {answer['error']['message']}"]
+    complaints: list[str] = []
+    written = cast("list[dict[str, Any]]", raw.get("steps", [raw]))
+    for one, step in zip(written, case.steps, strict=True):
+        answer = ask(step.operation, step.request)
+        complaints.extend(_settle(one, step, answer, accept=options.accept))
+    return complaints
+
+
+def _settle(one: dict[str, Any], step: Step, answer: dict[str, Any], *, accept: bool) -> list[str]:
+    if step.answer is None:
+        one.update(answer)
+        return []
+    found = mismatches(step.answer, answer)
+    if not found:
+        if one.get("differences", {}).pop(NAME, None) is not None and not one["differences"]:
+            del one["differences"]
+        return []
+    listed = step.differences.get(NAME)
+    if listed is not None and not mismatches(listed, answer):
+        return []
+    if accept:
+        one.setdefault("differences", {})[NAME] = answer
+        return []
+    return [f"{step.operation}: {line}" for line in found]
+
+
+def masked(value: Any) -> Any:
+    """The answer with what is volatile in it replaced by patterns."""
+    if isinstance(value, list):
+        return [masked(one) for one in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    result: dict[str, Any] = {}
+    for name, one in cast("dict[str, Any]", value).items():
+        if name in VOLATILE and not isinstance(one, dict):
+            result[name] = VOLATILE[name]
+        elif name in {"TableArn", "IndexArn"} and isinstance(one, str):
+            result[name] = {"$match": _ARN + one.partition(":table/")[2]}
+        else:
+            result[name] = masked(one)
+    return result
+
+
+def json_text(cases: list[dict[str, Any]]) -> str:
+    """The file's text: what fits on a line stays on it."""
+    return _layout(cases, "") + "\n"
+
+
+def _layout(value: Any, indent: str) -> str:
+    line = json.dumps(value, ensure_ascii=False)
+    if len(indent) + len(line) <= _WIDTH or not isinstance(value, (dict, list)) or not value:
+        return line
+    deeper = indent + "  "
+    if isinstance(value, list):
+        members = [deeper + _layout(one, deeper) for one in cast("list[Any]", value)]
+        return "[\n" + ",\n".join(members) + f"\n{indent}]"
+    entries = [
+        f"{deeper}{json.dumps(name, ensure_ascii=False)}: {_layout(one, deeper)}"
+        for name, one in cast("dict[str, Any]", value).items()
+    ]
+    return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(FOLDER.parent.parent))
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""Compare the engine with DynamoDB Local on random tables, items and requests.
+
+    make oracle ARGS="--seed 7 --count 2000"
+    make oracle ARGS="--minutes 10"
+
+A mismatch is shrunk, as far as that goes, to the table, the writes and the one request that show
+it, and printed as requests that can be sent again. Known differences, with their sources, are in
+`differences.json`; `docs/internals/oracle.md` explains them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+
+from tests.oracle.compare import Known
+from tests.oracle.local import NAME, DynamoDBLocal, LocalUnavailable
+from tests.oracle.random_requests import Call, random_call
+from tests.oracle.random_tables import Table, random_item, random_table, reindexed
+from tests.oracle.shrink import shrunk
+from tests.oracle.world import Mismatch, World, script
+
+_REQUESTS_PER_WORLD = 40
+_FIRST_ITEMS = 8
+_REINDEXED = 0.05  # few: DynamoDB Local takes two seconds for a new index
+
+
+def main() -> int:
+    """Run; 1 when something differs that is not known to."""
+    options = _parse()
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
+    deadline = time.monotonic() + options.minutes * 60 if options.minutes else None
+    print(f"comparing with {NAME}, seed {seed}")
+    known = Known.load()
+    requests = worlds = 0
+    mismatches: list[Mismatch] = []
+    try:
+        with DynamoDBLocal() as local:
+            while _goes_on(options, requests, deadline) and len(mismatches) < options.mismatches:
+                sent, mismatch = _one_world(local, known, seed, worlds)
+                requests, worlds = requests + sent, worlds + 1
+                if mismatch:
+                    mismatches.append(mismatch)
+                    _print(local, known, mismatch, f"{seed}.{worlds - 1}")
+    except LocalUnavailable as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{requests} requests to {worlds} tables: {len(mismatches) or 'no'} unknown differences")
+    return 1 if mismatches else 0
+
+
+def _calls(source: random.Random, table: Table) -> list[Call]:
+    """What happens in a world: its table, the first items, and whatever comes then."""
+    calls = [Call("CreateTable", table.request)]
+    for _ in range(_FIRST_ITEMS):
+        item = random_item(source, table)
+        calls.append(Call("PutItem", {"TableName": table.name, "Item": item}))
+    change = source.randrange(_REQUESTS_PER_WORLD) if source.random() < _REINDEXED else None
+    for number in range(_REQUESTS_PER_WORLD):
+        if number == change and table.has_index_attributes:
+            table, request = reindexed(source, table)
+            calls.append(Call("UpdateTable", request))
+            calls.append(Call("DescribeTable", {"TableName": table.name}))
+        calls.append(random_call(source, table))
+    return calls
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, help="repeats a run")
+    parser.add_argument("--count", type=int, default=5_000, help="how many requests (5000)")
+    parser.add_argument("--minutes", type=float, help="how long, instead of how many")
+    parser.add_argument("--mismatches", type=int, default=10, help="stop after so many (10)")
+    return parser.parse_args()
+
+
+def _goes_on(options: argparse.Namespace, requests: int, deadline: float | None) -> bool:
+    return time.monotonic() < deadline if deadline else requests < options.count
+
+
+def _one_world(
+    local: DynamoDBLocal, known: Known, seed: int, number: int
+) -> tuple[int, Mismatch | None]:
+    source = random.Random(f"{seed}.{number}")
+    table = random_table(source, f"table{number}")
+    world = World(local, f"w{seed}n{number % 50}", known)
+    try:
+        calls = _calls(source, table)
+        for sent, call in enumerate(calls, start=1):
+            mismatch = world.put(call)
+            if mismatch or world.diverged:
+                return sent, mismatch
+        return len(calls), None
+    finally:
+        world.close()
+
+
+def _print(local: DynamoDBLocal, known: Known, mismatch: Mismatch, label: str) -> None:
+    smaller = shrunk(local, known, mismatch)
+    print(f"\n--- mismatch {label}: {smaller.call.operation}")
+    print("\n".join(f"    {line}" for line in smaller.lines))
+    print(script(smaller))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

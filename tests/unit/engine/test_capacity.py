@@ -1,0 +1,160 @@
+"""Capacity: what a transaction consumes, in whole and of each table and index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.errors import TransactionCanceledException
+from tests.unit.engine.clocks import Clock
+from tests.unit.engine.storage.tables import ADD_INDEX, CREATE, TABLE, create, put
+
+OTHERS = "Others"
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    with Engine.open(":memory:", clock=Clock(), upkeep_seconds=None) as engine:
+        create(engine)
+        engine.execute("UpdateTable", ADD_INDEX)
+        engine.execute("CreateTable", {**CREATE, "TableName": OTHERS})
+        yield engine
+        assert engine.verify() == []
+
+
+def _item(name: str, size_bytes: int = 0, **more: dict[str, Any]) -> dict[str, Any]:
+    """Return an item, filled up to a size that includes nothing of `more`."""
+    item: dict[str, Any] = {"pk": {"S": name}, **more}
+    if size_bytes:
+        item["x"] = {"S": "x" * (size_bytes - len("pk") - len(name) - len("x"))}
+    return item
+
+
+def _put(table: str, item: dict[str, Any]) -> dict[str, Any]:
+    return {"Put": {"TableName": table, "Item": item}}
+
+
+def _key(name: str) -> dict[str, Any]:
+    return {"pk": {"S": name}}
+
+
+def _write(engine: Engine, *members: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    request = {"TransactItems": list(members), "ReturnConsumedCapacity": "INDEXES", **more}
+    return engine.execute("TransactWriteItems", request)["ConsumedCapacity"]
+
+
+def _units(units: float, kind: str) -> dict[str, float]:
+    return {"CapacityUnits": units, f"{kind}CapacityUnits": units}
+
+
+def test_a_transaction_costs_twice_what_its_writes_do(engine: Engine) -> None:
+    consumed = _write(
+        engine,
+        _put(OTHERS, _item("a", 1_024)),
+        _put(OTHERS, _item("b", 1_025)),
+        {"Delete": {"TableName": OTHERS, "Key": _key("nowhere")}},
+        {
+            "ConditionCheck": {
+                "TableName": OTHERS,
+                "Key": _key("nothing"),
+                "ConditionExpression": "attribute_not_exists(pk)",
+            }
+        },
+    )
+    units = 2 * (1 + 2 + 1 + 1)
+    assert consumed == [
+        {"TableName": OTHERS, **_units(units, "Write"), "Table": _units(units, "Write")}
+    ]
+
+
+def test_each_table_and_each_index_is_charged_by_itself(engine: Engine) -> None:
+    put(engine, "moved", a={"S": "before"})
+    consumed = _write(
+        engine,
+        _put(TABLE, _item("new", a={"S": "x"})),
+        _put(TABLE, _item("sparse")),
+        {
+            "Update": {
+                "TableName": TABLE,
+                "Key": _key("moved"),
+                "UpdateExpression": "SET a = :a",
+                "ExpressionAttributeValues": {":a": {"S": "after"}},
+            }
+        },
+        _put(OTHERS, _item("a")),
+    )
+    # In the index one entry appears, and one is taken away here and added there.
+    assert consumed == [
+        {"TableName": OTHERS, **_units(2, "Write"), "Table": _units(2, "Write")},
+        {
+            "TableName": TABLE,
+            **_units(12, "Write"),
+            "Table": _units(6, "Write"),
+            "GlobalSecondaryIndexes": {"by-a": _units(6, "Write")},
+        },
+    ]
+
+
+def test_an_old_item_that_is_larger_decides(engine: Engine) -> None:
+    engine.execute("PutItem", {"TableName": OTHERS, "Item": _item("a", 5 * 1_024)})
+    assert _write(engine, _put(OTHERS, _item("a")))[0]["CapacityUnits"] == 10
+    assert _write(engine, {"Delete": {"TableName": OTHERS, "Key": _key("a")}}) == [
+        {"TableName": OTHERS, **_units(2, "Write"), "Table": _units(2, "Write")}
+    ]
+
+
+def test_only_the_sum_is_told_in_total_and_nothing_unless_asked(engine: Engine) -> None:
+    member = _put(TABLE, _item("a", a={"S": "x"}))
+    assert _write(engine, member, ReturnConsumedCapacity="TOTAL") == [
+        {"TableName": TABLE, **_units(4, "Write")}
+    ]
+    for level in (None, "NONE"):
+        request = {"TransactItems": [member], "ReturnConsumedCapacity": level}
+        assert engine.execute("TransactWriteItems", request) == {}
+
+
+def test_a_repeated_token_is_charged_for_looking(engine: Engine) -> None:
+    members = [_put(OTHERS, _item("a", 3 * 1_024)), _put(TABLE, _item("b", a={"S": "x"}))]
+    first = _write(engine, *members, ClientRequestToken="token")
+    assert [each["CapacityUnits"] for each in first] == [6, 4]
+    assert _write(engine, *members, ClientRequestToken="token") == [
+        {"TableName": name, **_units(2, "Read"), "Table": _units(2, "Read")}
+        for name in (OTHERS, TABLE)
+    ]
+
+
+def test_a_cancelled_transaction_reports_no_capacity(engine: Engine) -> None:
+    check = {
+        "TableName": OTHERS,
+        "Key": _key("a"),
+        "ConditionExpression": "attribute_exists(pk)",
+    }
+    with pytest.raises(TransactionCanceledException) as cancelled:
+        _write(engine, {"ConditionCheck": check}, _put(TABLE, _item("a")))
+    assert set(cancelled.value.fields) == {"CancellationReasons"}
+
+
+def test_reading_in_a_transaction_costs_twice_a_consistent_read(engine: Engine) -> None:
+    for name, size in (("small", 100), ("whole", 4_096), ("more", 4_097)):
+        engine.execute("PutItem", {"TableName": OTHERS, "Item": _item(name, size)})
+    put(engine, "there", a={"S": "x"})
+    gets = [(OTHERS, "small"), (OTHERS, "whole"), (OTHERS, "more"), (OTHERS, "nowhere")]
+    answer = engine.execute(
+        "TransactGetItems",
+        {
+            "TransactItems": [
+                {"Get": {"TableName": table, "Key": _key(name)}}
+                for table, name in [*gets, (TABLE, "there")]
+            ],
+            "ReturnConsumedCapacity": "INDEXES",
+        },
+    )
+    units = 2 * (1 + 1 + 2 + 1)
+    assert answer["ConsumedCapacity"] == [
+        {"TableName": OTHERS, **_units(units, "Read"), "Table": _units(units, "Read")},
+        {"TableName": TABLE, **_units(2, "Read"), "Table": _units(2, "Read")},
+    ]
+    assert [bool(each) for each in answer["Responses"]] == [True, True, True, False, True]

@@ -1,0 +1,111 @@
+"""Scans: one order, whoever asks and however often, and segments that share it out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyfold.engine import Engine
+from tests.unit.engine.storage.tables import ADD_INDEX, CREATE, TABLE, create, put
+
+MANY = 300
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        create(engine)
+        engine.execute("UpdateTable", ADD_INDEX)
+        for number in range(MANY):
+            _put(engine, number)
+        yield engine
+        assert engine.verify() == []
+
+
+def _put(engine: Engine, number: int) -> None:
+    # A third is not in the index; the others share ten of its partitions.
+    more = {"a": {"S": f"group-{number % 10}"}} if number % 3 else {}
+    put(engine, f"thing-{number}", **more)
+
+
+def _scan(engine: Engine, **options: Any) -> list[str]:
+    """Return the keys of all pages, in the order in which they come."""
+    request: dict[str, Any] = {"TableName": TABLE, **options}
+    found: list[str] = []
+    while True:
+        page = engine.execute("Scan", request)
+        found += [item["pk"]["S"] for item in page["Items"]]
+        if "LastEvaluatedKey" not in page:
+            return found
+        request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+
+THROUGH: list[dict[str, Any]] = [{}, {"IndexName": "by-a"}]
+
+
+@pytest.mark.parametrize("through", THROUGH)
+def test_the_order_is_the_same_each_time_and_with_every_page(
+    engine: Engine, through: dict[str, Any]
+) -> None:
+    whole = _scan(engine, **through)
+    assert len(set(whole)) == len(whole) == (MANY * 2 // 3 if through else MANY)
+    for limit in (1, 7, 100, MANY):
+        assert _scan(engine, Limit=limit, **through) == whole
+    assert whole != sorted(whole), "by hash, not by name"
+
+
+def test_the_order_is_that_of_the_keys_not_of_their_writing(engine: Engine, tmp_path: Path) -> None:
+    numbers = list(range(MANY))
+    random.Random(1).shuffle(numbers)
+    path = tmp_path / "things.db"
+    with Engine.open(path, durability="process", upkeep_seconds=None) as other:
+        other.execute("CreateTable", CREATE)
+        for number in numbers:
+            _put(other, number)
+        assert _scan(other) == _scan(engine)
+    with Engine.open(path, durability="process", upkeep_seconds=None) as other:
+        assert _scan(other) == _scan(engine)
+
+
+def test_what_is_not_touched_keeps_its_place(engine: Engine) -> None:
+    before = _scan(engine)
+    for name in before[::2]:
+        engine.execute("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": name}}})
+    assert _scan(engine) == before[1::2]
+
+
+@pytest.mark.parametrize("through", THROUGH)
+@pytest.mark.parametrize("total", [1, 2, 3, 7, 64, 1_000])
+def test_segments_hold_every_item_once_in_the_order_of_the_whole(
+    engine: Engine, total: int, through: dict[str, Any]
+) -> None:
+    parts = [
+        _scan(engine, Segment=segment, TotalSegments=total, Limit=11, **through)
+        for segment in range(total)
+    ]
+    assert [name for part in parts for name in part] == _scan(engine, **through)
+
+
+def test_segments_share_the_work(engine: Engine) -> None:
+    sizes = [len(_scan(engine, Segment=segment, TotalSegments=4)) for segment in range(4)]
+    assert min(sizes) > MANY / 8
+
+
+def test_a_scan_goes_on_though_its_start_is_gone(engine: Engine) -> None:
+    whole = _scan(engine)
+    key = {"pk": {"S": whole[99]}}
+    engine.execute("DeleteItem", {"TableName": TABLE, "Key": key})
+    assert _scan(engine, ExclusiveStartKey=key) == whole[100:]
+
+
+def test_the_last_page_may_be_empty(engine: Engine) -> None:
+    page = engine.execute("Scan", {"TableName": TABLE, "Limit": MANY})
+    assert page["Count"] == MANY
+    rest = engine.execute(
+        "Scan", {"TableName": TABLE, "ExclusiveStartKey": page["LastEvaluatedKey"]}
+    )
+    assert rest == {"Items": [], "Count": 0, "ScannedCount": 0}
