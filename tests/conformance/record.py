@@ -79,7 +79,7 @@ def asker(local: DynamoDBLocal, account: str) -> Ask:
         answer = local.ask(operation, sent, account)
         if "__type" in answer.body:
             return {"error": read_error(answer.status, answer.body)}
-        return {"response": masked(answer.body)}
+        return {"response": answer.body}
 
     return ask
 
@@ -105,7 +105,7 @@ def record_case(
 
 def _settle(one: dict[str, Any], step: Step, answer: dict[str, Any], *, accept: bool) -> list[str]:
     if step.answer is None:
-        one.update(answer)
+        one.update(masked(answer))
         return []
     found = mismatches(step.answer, answer)
     if not found:
@@ -116,7 +116,7 @@ def _settle(one: dict[str, Any], step: Step, answer: dict[str, Any], *, accept: 
     if listed is not None and not mismatches(listed, answer):
         return []
     if accept:
-        one.setdefault("differences", {})[NAME] = answer
+        one.setdefault("differences", {})[NAME] = masked(answer)
         return []
     return [f"{step.operation}: {line}" for line in found]
 

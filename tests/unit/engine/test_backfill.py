@@ -132,6 +132,29 @@ def test_a_table_of_exactly_one_step_is_filled(engine: Engine) -> None:
     assert len(query_index(engine, "x")) == 250
 
 
+def test_no_item_is_passed_over_between_two_steps(engine: Engine) -> None:
+    # Each sort key is the start of the next: what follows a step's last key is near.
+    schema = [("pk", "HASH"), ("sk", "RANGE")]
+    engine.execute(
+        "CreateTable",
+        {
+            "TableName": "Sorted",
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": "S"} for name, _ in schema
+            ],
+            "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in schema],
+        },
+    )
+    for number in range(1, MANY + 1):
+        item = {"pk": {"S": "p"}, "sk": {"S": "\0" * number}, "a": {"S": "x"}}
+        engine.execute("PutItem", {"TableName": "Sorted", "Item": item})
+    engine.execute("UpdateTable", {**ADD_INDEX, "TableName": "Sorted"})
+    engine.run_upkeep()
+    described = engine.execute("DescribeTable", {"TableName": "Sorted"})["Table"]
+    assert described["GlobalSecondaryIndexes"][0]["ItemCount"] == MANY
+
+
 def test_an_index_that_is_being_filled_keeps_others_waiting(engine: Engine) -> None:
     _fill(engine)
     engine.execute("UpdateTable", ADD_INDEX)

@@ -8,7 +8,9 @@ import pytest
 
 from keyfold.engine.shapes import check
 from keyfold.errors import UnknownOperationException, ValidationException
-from tests.unit.engine.shapes.constraint_cases import CASES, KEY, MAP_VALUE_25, TABLE
+from tests.unit.engine.shapes.constraint_cases import CASES, KEY, MAP_VALUE_25, TABLE, THROUGHPUT
+
+NO_NAME = "The parameter 'TableName' is required but was not present in the request"
 
 
 def refusal(operation: str, request: dict[str, Any]) -> str:
@@ -52,32 +54,64 @@ def test_a_large_transaction_is_refused_with_what_it_holds() -> None:
     assert message.endswith(f"at 'transactItems' failed to satisfy constraint: {limit}")
 
 
-NO_NAME = "The parameter 'TableName' is required but was not present in the request"
-NO_BODY: dict[str, Any] = {}
-
-
 @pytest.mark.parametrize(
     ("operation", "request_body", "message"),
     [
-        ("CreateTable", NO_BODY, NO_NAME),
-        ("DeleteTable", NO_BODY, NO_NAME),
-        ("UpdateTimeToLive", NO_BODY, NO_NAME),
-        (
-            "BatchGetItem",
-            {"RequestItems": NO_BODY},
-            "The requestItems parameter is required for BatchGetItem",
-        ),
         (
             "BatchWriteItem",
-            {"RequestItems": NO_BODY},
+            {"RequestItems": {}},
             "The requestItems parameter is required for BatchWriteItem",
         ),
+        (
+            "BatchGetItem",
+            {"RequestItems": {}},
+            "The requestItems parameter is required for BatchGetItem",
+        ),
+        ("CreateTable", {}, NO_NAME),
+        ("DeleteTable", {}, NO_NAME),
+        ("UpdateTimeToLive", {}, NO_NAME),
+        ("TagResource", {}, "Invalid TableArn"),
+        ("UntagResource", {"TagKeys": []}, "Invalid TableArn"),
+        ("ListTagsOfResource", {"ResourceArn": None}, "Invalid TableArn"),
     ],
 )
-def test_what_a_request_is_about_has_words_of_its_own(
+def test_some_requests_are_refused_in_words_of_their_own(
     operation: str, request_body: dict[str, Any], message: str
 ) -> None:
     assert refusal(operation, request_body) == message
+
+
+ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/abc"
+
+PASSING: list[tuple[str, dict[str, Any]]] = [
+    ("GetItem", {"TableName": "abc", "Key": KEY}),
+    ("GetItem", {"TableName": ARN, "Key": KEY}),
+    ("GetItem", {"TableName": "abc", "Key": KEY, "AttributesToGet": None, "Unknown": [1, {}]}),
+    ("GetItem", {"TableName": "abc", "Key": {}}),
+    ("GetItem", {"TableName": "abc", "Key": {"a": None}}),
+    ("GetItem", {"TableName": "abc", "Key": KEY, "ExpressionAttributeNames": {"#ä": "ö"}}),
+    ("PutItem", {"TableName": "abc", "Item": KEY, "ExpressionAttributeValues": {}}),
+    ("Query", {"TableName": "abc", "Limit": 1, "Select": "COUNT", "ScanIndexForward": False}),
+    ("Scan", {"TableName": "abc", "Segment": 0, "TotalSegments": 1}),
+    ("BatchGetItem", {"RequestItems": {"abc": {"Keys": [KEY]}, ARN: {"Keys": [KEY] * 100}}}),
+    ("BatchWriteItem", {"RequestItems": {"abc": [{"PutRequest": {"Item": KEY}}] * 25}}),
+    ("TransactWriteItems", {"TransactItems": [{"Delete": {"TableName": ARN, "Key": KEY}}]}),
+    ("CreateTable", TABLE),
+    (
+        "CreateTable",
+        {
+            **TABLE,
+            "TableName": ARN,
+            "ProvisionedThroughput": {**THROUGHPUT, "ReadCapacityUnits": 2**40},
+        },
+    ),
+    ("CreateTable", {**TABLE, "Tags": [{}]}),
+    ("CreateTable", {**TABLE, "SSESpecification": {}}),
+    ("ListTables", {}),
+    ("DescribeLimits", {}),
+    ("DescribeEndpoints", {}),
+    ("TagResource", {"ResourceArn": "", "Tags": []}),
+]
 
 
 @pytest.mark.parametrize(("operation", "request_body"), PASSING)
