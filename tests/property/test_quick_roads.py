@@ -429,6 +429,48 @@ def test_any_query_gives_the_same(filled: Engine, way: Way, request: Request) ->
     _same_both_ways(filled, way, "Query", request)
 
 
+@pytest.mark.parametrize("length", [255, 256])
+@pytest.mark.parametrize("where", ["KeyConditionExpression", "FilterExpression"])
+def test_a_long_placeholder_gives_the_same(filled: Engine, where: str, length: int) -> None:
+    long = ":" + "v" * (length - 1)
+    texts = {"KeyConditionExpression": "pk = :p", "FilterExpression": "b = :b"}
+    values = {":p": {"S": "a"}, ":b": {"BOOL": True}}
+    old = texts[where][-2:]
+    texts[where] = texts[where].replace(old, long)
+    values[long] = values.pop(old)
+    request = {"TableName": SIMPLE, **texts, "ExpressionAttributeValues": values}
+    kind, *_ = _same_both_ways(filled, "execute", "Query", request)
+    assert kind == ("answer" if length == 255 else "ValidationException")
+
+
+@pytest.mark.parametrize(
+    ("more", "kind"),
+    [
+        ({"KeyConditionExpression": "pk = :p" + " " * 4_089}, "answer"),
+        ({"KeyConditionExpression": "pk = :p" + " " * 4_090}, "ValidationException"),
+        ({"FilterExpression": "c = :c" + " " * 4_091}, "ValidationException"),
+        ({"FilterExpression": " AND ".join(["c = :c"] * 150)}, "answer"),
+        ({"FilterExpression": " AND ".join(["c = :c"] * 151)}, "ValidationException"),
+        ({"ExpressionAttributeValues": {":p": {"S": "a"}, ":c": {"S": "x" * 2**21}}}, "Valid"),
+        (
+            {"ExpressionAttributeValues": {":p": {"S": "a"}, ":c": {"S": "x" * 2**19}}},
+            "answer",
+        ),
+    ],
+)
+def test_the_limits_of_expressions_hold_on_the_quick_road(
+    filled: Engine, more: Request, kind: str
+) -> None:
+    request: Request = {
+        "TableName": SIMPLE,
+        "KeyConditionExpression": "pk = :p",
+        "FilterExpression": "c = :c",
+        "ExpressionAttributeValues": {":p": {"S": "a"}, ":c": {"S": "x"}},
+    }
+    found, *_ = _same_both_ways(filled, "execute", "Query", request | more)
+    assert found.startswith(kind)
+
+
 def test_plain_queries_find_something(filled: Engine) -> None:
     found = filled.execute(
         "Query",

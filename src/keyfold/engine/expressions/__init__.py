@@ -6,6 +6,7 @@ something to ask of items: a predicate, a projection, an update, a range of keys
 
 from __future__ import annotations
 
+from keyfold.engine.expressions.comparison import show_value
 from keyfold.engine.expressions.conditions import (
     BoundCondition,
     bind_condition,
@@ -76,4 +77,5 @@ __all__ = [
     "check_updated_keys",
     "read_plain_condition",
     "read_plain_key_condition",
+    "show_value",
 ]

@@ -19,7 +19,7 @@ from keyfold.engine._selection import (
 from keyfold.engine._services import Services
 from keyfold.engine._spans import condition_span, partition_of, resume_span
 from keyfold.engine._tables import Index, Table
-from keyfold.engine.expressions import read_plain_condition
+from keyfold.engine.expressions import read_plain_condition, show_value
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 from keyfold.values import Item
@@ -117,10 +117,9 @@ def _resumed(table: Table, index: Index | None, span: Span, start: Item) -> Span
     if index is None and not table.key.sort and len(start) == 1:
         # There is one item, and nowhere to go on from.
         ((name, value),) = start.items()
-        ((kind, data),) = value.items()
         raise ValidationException(
             "The provided exclusive start key is invalid: "
-            f"ExclusiveStartKey: {{{name}=AttributeValue: {{{kind}:{data}}}}}"
+            f"ExclusiveStartKey: {{{name}={show_value(value)}}}"
         )
     place = read_start_key("Query", table, index, start)
     position = place.row_key if place.entry is None else place.entry

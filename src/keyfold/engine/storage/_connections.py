@@ -185,17 +185,24 @@ def _was_empty(path: str) -> bool:
     A loss of power in the midst of making a file leaves it half written beside such a journal,
     by which SQLite empties it again.
     """
-    journal = Path(path + "-journal")
-    if not journal.is_file():
+    try:
+        with Path(path + "-journal").open("rb") as file:
+            start = file.read(20)
+    except FileNotFoundError:
         return False
-    with journal.open("rb") as file:
-        start = file.read(20)
     return start[:8] == _JOURNAL_START and start[16:20] == bytes(4)
 
 
 def _has_companions(path: str) -> bool:
-    companions = (Path(path + "-wal"), Path(path + "-journal"))
-    return any(file.exists() and file.stat().st_size > 0 for file in companions)
+    return _size_of(path + "-wal") > 0 or _size_of(path + "-journal") > 0
+
+
+def _size_of(path: str) -> int:
+    """Return the length of a file that another process may be making or removing."""
+    try:
+        return Path(path).stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _read_header(path: str, vfs: str | None) -> bytes:
@@ -213,8 +220,7 @@ def _check_file(connection: Connection, path: str) -> None:
     # The header may be older than what is in the log.
     _check_version(path, _pragma(connection, "user_version"))
     # Pages that are only in the write-ahead log make a short file normal.
-    log = Path(path + "-wal")
-    if log.exists() and log.stat().st_size > 0:
+    if _size_of(path + "-wal") > 0:
         return
     expected = _pragma(connection, "page_count") * _pragma(connection, "page_size")
     actual = Path(path).stat().st_size
