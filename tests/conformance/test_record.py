@@ -5,16 +5,20 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from tests.conformance.record import masked, record_case
+from tests.conformance.record import Ask, masked, record_case
 from tests.oracle.local import NAME
 
 CHECK, ACCEPT = Namespace(accept=False), Namespace(accept=True)
 REQUEST = {"TableName": "Absent"}
 
 
-def answers(**answer: Any) -> Any:
+def answers(**answer: Any) -> Ask:
     """A server that always answers so."""
-    return lambda operation, request: answer  # pyright: ignore[reportUnknownLambdaType]
+
+    def ask(operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return answer
+
+    return ask
 
 
 def test_an_answer_that_is_missing_is_filled_in_with_patterns_for_what_varies() -> None:
@@ -40,7 +44,10 @@ def test_a_difference_is_an_error_until_it_is_accepted() -> None:
 
 def test_a_difference_that_is_gone_is_forgotten() -> None:
     case: dict[str, Any] = {
-        **{"name": "n", "source": "AWS", "request": REQUEST, "response": {"a": 1}},
+        "name": "n",
+        "source": "AWS",
+        "request": REQUEST,
+        "response": {"a": 1},
         "differences": {NAME: {"response": {"a": 2}}},
     }
     assert record_case(case, "DescribeTable", answers(response={"a": 1}), CHECK) == []

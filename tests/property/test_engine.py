@@ -14,7 +14,7 @@ QUICK = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-LONG = settings(QUICK, derandomize=False, max_examples=500, stateful_step_count=80)
+LONG = settings(QUICK, derandomize=False, max_examples=300, stateful_step_count=80)
 
 
 class _InMemory(EngineMachine):

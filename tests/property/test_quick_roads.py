@@ -368,7 +368,7 @@ def nearly_plain_queries(draw: st.DrawFn) -> Request:
     """Draw a plain query and spoil one thing about it."""
     request = draw(plain_queries())
     values: dict[str, Any] = request["ExpressionAttributeValues"]
-    match draw(st.sampled_from(["value", "value", "more", "less", "index", "other"])):
+    match draw(st.sampled_from(["value", "value", "key", "more", "less", "index", "other"])):
         case "value":
             return request | {
                 "ExpressionAttributeValues": {
@@ -376,6 +376,16 @@ def nearly_plain_queries(draw: st.DrawFn) -> Request:
                     draw(st.sampled_from(sorted(values))): draw(any_values),
                 }
             }
+        case "key":
+            text: str = request["KeyConditionExpression"]
+            for operator in (" = :s", " < :s", " <= :s", " > :s", " >= :s"):
+                if operator in text:
+                    sort = "n" if "n" + operator in text else "sk"
+                    other = draw(
+                        st.sampled_from([f"begins_with({sort}, :s)", f"{sort} BETWEEN :s AND :s"])
+                    )
+                    text = text.replace(sort + operator, other)
+            return request | {"KeyConditionExpression": text}
         case "more":
             more = draw(st.sampled_from([":more", "more", ":é", "", ":p2"]))
             return request | {"ExpressionAttributeValues": {**values, more: draw(any_values)}}

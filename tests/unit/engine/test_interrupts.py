@@ -190,6 +190,7 @@ class _Writers:
                 thread.start()
                 while len(storage._waiting) < place:
                     thread.join(0.0005)
+                    assert thread.is_alive()
         for thread in self._threads:
             thread.join(30)
             assert not thread.is_alive()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from keyfold.engine import Engine
+from keyfold.values import encode_partition
 from tests.unit.engine.storage.tables import ADD_INDEX, CREATE, TABLE, create, put
 
 MANY = 300
@@ -88,6 +89,28 @@ def test_segments_hold_every_item_once_in_the_order_of_the_whole(
         for segment in range(total)
     ]
     assert [name for part in parts for name in part] == _scan(engine, **through)
+
+
+@pytest.mark.parametrize("edge", ["first", "last"])
+def test_an_item_at_the_edge_of_a_segment_is_in_one_of_them(edge: str) -> None:
+    # With so many segments each is a few thousand hashes wide, so such keys are soon found.
+    hashes, total = 1 << 32, 1_000_000
+    found: list[tuple[str, int]] = []
+    for number in range(50_000):
+        hashed = int.from_bytes(encode_partition(f"thing-{number}".encode())[:4], "big")
+        segment = -(-(hashed + (edge == "last")) * total // hashes)
+        if segment * hashes // total == hashed + (edge == "last"):
+            found.append((f"thing-{number}", segment))
+    assert len(found) > 3
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        create(engine)
+        for name, segment in found:
+            put(engine, name)
+            parts = [
+                _scan(engine, Segment=segment + near, TotalSegments=total) for near in (-1, 0, 1)
+            ]
+            holders = [near for near, part in zip((-1, 0, 1), parts, strict=True) if name in part]
+            assert holders == ([-1] if edge == "last" else [0])
 
 
 def test_segments_share_the_work(engine: Engine) -> None:
