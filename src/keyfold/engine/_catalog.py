@@ -48,9 +48,9 @@ class Catalog:
         table = self._known[plain] = build_table(body)
         return table
 
-    def known(self, name: str) -> Table | None:
+    def known(self, name: object) -> Table | None:
         """Return a table that was used before, as far as this process knows."""
-        return self._known.get(name)
+        return self._known.get(name) if name.__class__ is str else None  # pyright: ignore[reportArgumentType] - text by its class
 
     def forget(self) -> None:
         """Drop what is known; the next use reads the file again."""

@@ -18,7 +18,7 @@ from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine._services import Services
 from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._verify import Problem, verify
-from keyfold.engine.operations import OPERATIONS, Operation
+from keyfold.engine.operations import OPERATIONS, QUICK_OPERATIONS, Operation
 from keyfold.engine.shapes import check, check_types
 from keyfold.engine.storage import Durability, RowsChanged, SqliteStorage
 from keyfold.errors import (
@@ -184,6 +184,15 @@ class Engine:
         run = OPERATIONS.get(operation) if isinstance(operation, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
         if run is None:
             raise UnknownOperationException
+        quick = QUICK_OPERATIONS.get(operation)
+        if quick is not None and request.__class__ is dict:
+            try:
+                response = quick(self._services, request, rendering)
+                if response is not None:
+                    return response
+            except (RowsChanged, orjson.JSONDecodeError):
+                # Nothing is written by then: the ordinary way finds out what it is.
+                self._services.catalog.forget()
         check(operation, request)
         try:
             return self._run(run, request, rendering)

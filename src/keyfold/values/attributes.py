@@ -65,15 +65,16 @@ def normalise_value(value: Any) -> tuple[AttributeValue, int]:
 
 def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
     changed: dict[str, AttributeValue] | None = None
-    names = "".join(item)
-    size = len(names) if names.isascii() else _utf8_length(names)
+    # Names and strings are measured together at the end, by one look at their characters.
+    texts = list(item)
+    size = 0
     for name, value in item.items():
         # The commonest types are handled here: a call a value would double the walk.
         if value.__class__ is dict and len(value) == 1:
             if "S" in value:
                 data: Any = value["S"]
                 if data.__class__ is str:
-                    size += len(data) if data.isascii() else _utf8_length(data)
+                    texts.append(data)
                     continue
             elif "N" in value:
                 data = value["N"]
@@ -91,6 +92,8 @@ def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
             if changed is None:
                 changed = dict(item)
             changed[name] = normal
+    joined = "".join(texts)
+    size += len(joined) if joined.isascii() else _utf8_length(joined)
     if "" in item:
         raise ValidationException("Empty attribute name")
     if size > MAX_NAME_BYTES and max(map(_utf8_length, item)) > MAX_NAME_BYTES:

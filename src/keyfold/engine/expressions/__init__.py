@@ -39,7 +39,7 @@ from keyfold.engine.expressions.legacy import (
 from keyfold.engine.expressions.mixing import check_not_mixed, check_placeholders_wanted
 from keyfold.engine.expressions.paths import Projection, check_scalar_keys
 from keyfold.engine.expressions.placeholders import Placeholders
-from keyfold.engine.expressions.plain import read_plain_condition
+from keyfold.engine.expressions.plain import PlainCondition, read_plain_condition
 from keyfold.engine.expressions.projections import bind_projection
 from keyfold.engine.expressions.updates import UpdatePlan, bind_update, check_updated_keys
 
@@ -55,6 +55,7 @@ __all__ = [
     "KeyCondition",
     "Less",
     "Placeholders",
+    "PlainCondition",
     "PlainKeyCondition",
     "Projection",
     "ResolvedKeyCondition",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from keyfold.engine.operations._registry import OPERATIONS, Operation
+from keyfold.engine.operations._registry import OPERATIONS, QUICK_OPERATIONS, Operation
 
-__all__ = ["OPERATIONS", "Operation"]
+__all__ = ["OPERATIONS", "QUICK_OPERATIONS", "Operation"]

@@ -16,11 +16,11 @@ from keyfold.engine.operations.describe_endpoints import describe_endpoints
 from keyfold.engine.operations.describe_limits import describe_limits
 from keyfold.engine.operations.describe_table import describe_table
 from keyfold.engine.operations.describe_time_to_live import describe_time_to_live
-from keyfold.engine.operations.get_item import get_item
+from keyfold.engine.operations.get_item import get_item, get_item_plainly
 from keyfold.engine.operations.list_tables import list_tables
 from keyfold.engine.operations.list_tags_of_resource import list_tags_of_resource
-from keyfold.engine.operations.put_item import put_item
-from keyfold.engine.operations.query import query
+from keyfold.engine.operations.put_item import put_item, put_item_plainly
+from keyfold.engine.operations.query import query, query_plainly
 from keyfold.engine.operations.scan import scan
 from keyfold.engine.operations.tag_resource import tag_resource
 from keyfold.engine.operations.transact_get_items import transact_get_items
@@ -55,4 +55,14 @@ OPERATIONS: dict[str, Operation] = {
     "UpdateItem": update_item,
     "UpdateTable": update_table,
     "UpdateTimeToLive": update_time_to_live,
+}
+
+# Quick roads, tried before a request is even checked. Each answers only what it is sure of, and
+# returns None for the rest.
+QuickOperation = Callable[[Services, dict[str, Any], Rendering], dict[str, Any] | None]
+
+QUICK_OPERATIONS: dict[str, QuickOperation] = {
+    "GetItem": get_item_plainly,
+    "PutItem": put_item_plainly,
+    "Query": query_plainly,
 }

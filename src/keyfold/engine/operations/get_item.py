@@ -17,18 +17,23 @@ from keyfold.values import normalise_item
 REQUIRED = 2
 
 
+def get_item_plainly(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any] | None:
+    """Return one item by a plain key alone; None where that takes a closer look."""
+    table = services.catalog.known(request.get("TableName"))
+    key: Any = request.get("Key")
+    if table is None or len(request) != REQUIRED or key.__class__ is not dict:
+        return None
+    row_key = table.encode_plain_key(key)
+    if row_key is None:
+        return None
+    row = services.storage.get(table.rows, row_key)
+    return {} if row is None else {"Item": rendering.stored(row[0])}
+
+
 def get_item(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
     """Return one item by its key, whole or in part."""
-    if len(request) == REQUIRED:
-        # Nothing else is given, so there is nothing more to look at.
-        table = services.catalog.known(request["TableName"])
-        row_key = None if table is None else table.encode_plain_key(request["Key"])
-        if table is None or row_key is None:
-            key, _ = normalise_item(request["Key"])
-            table = services.catalog.find(request["TableName"])
-            row_key = encode_key_of(table, key)
-        row = services.storage.get(table.rows, row_key)
-        return {} if row is None else {"Item": rendering.stored(row[0])}
     check_expression_use("GetItem", request)
     key, _ = normalise_item(request["Key"])
     projection = read_projection(request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._capacity import OFF, Meter
+from keyfold.engine._keys import KeySchema
 from keyfold.engine._parameters import check_paths, check_read_filter, read_query
 from keyfold.engine._plain_queries import plan_plainly
 from keyfold.engine._reads import PageQuery, read_page
@@ -19,11 +20,13 @@ from keyfold.engine._selection import (
 from keyfold.engine._services import Services
 from keyfold.engine._spans import condition_span, partition_of, resume_span
 from keyfold.engine._tables import Index, Table
-from keyfold.engine.expressions import read_plain_condition, show_value
+from keyfold.engine.expressions import PlainCondition, read_plain_condition, show_value
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 from keyfold.values import Item
 
+LARGEST_LIMIT = 1 << 31
+_FLAG_TYPES = (bool, type(None))
 # A query with no more than these may be answered on the quick road.
 _PLAIN = frozenset(
     {
@@ -39,12 +42,71 @@ _PLAIN = frozenset(
 )
 
 
+def query_plainly(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any] | None:
+    """Answer a query whose conditions are plain; None for one that takes a closer look."""
+    table = services.catalog.known(request.get("TableName"))
+    text: Any = request.get("KeyConditionExpression")
+    values: Any = request.get("ExpressionAttributeValues")
+    limit: Any = request.get("Limit")
+    forward, consistent = request.get("ScanIndexForward"), request.get("ConsistentRead")
+    if (
+        table is None
+        or text.__class__ is not str
+        or values.__class__ is not dict
+        or not _PLAIN.issuperset(request)
+        or forward.__class__ not in _FLAG_TYPES
+        or consistent.__class__ not in _FLAG_TYPES
+        or (limit is not None and (limit.__class__ is not int or not 0 < limit < LARGEST_LIMIT))
+    ):
+        return None
+    index = None
+    if "IndexName" in request:
+        index = _find_plainly(table, request["IndexName"])
+        if index is None or (index.is_global and consistent):
+            return None
+    schema = table.key if index is None else index.key
+    plan = plan_plainly(schema, text)
+    span = None if plan is None else plan.span(values)
+    if plan is None or span is None:
+        return None
+    used, holds = plan.placeholders, None
+    if "FilterExpression" in request:
+        condition = _filter_plainly(request["FilterExpression"], schema, index)
+        holds = None if condition is None else condition.bind(values)
+        if condition is None or holds is None:
+            return None
+        used = used | condition.placeholders
+    if len(used) != len(values):
+        return None
+    page = PageQuery(
+        table,
+        index,
+        Span(*span, forward is False, None if index is None else index.column),
+        limit,
+        is_consistent=False,
+        wants_items=True,
+        holds=holds,
+        finds_one=index is None and not table.key.sort,
+    )
+    return read_page(services.storage, page, OFF, rendering)
+
+
+def _find_plainly(table: Table, name: Any) -> Index | None:
+    index = table.indexes.get(name) if name.__class__ is str else None
+    return index if index is not None and index.status == "ACTIVE" else None
+
+
+def _filter_plainly(text: Any, schema: KeySchema, index: Index | None) -> PlainCondition | None:
+    condition = read_plain_condition(text) if text.__class__ is str else None
+    if condition is None or not condition.attributes.isdisjoint(schema.names):
+        return None
+    return None if index is not None and index.projected is not None else condition
+
+
 def query(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
     """Return a page of the items of one partition, in order of their sort keys."""
-    if _PLAIN.issuperset(request):
-        page = _plan_plainly(services, request)
-        if page is not None:
-            return read_page(services.storage, page, OFF, rendering)
     check_select(request)
     key_condition, parameters = read_query(request)
     start = normalise_start_key(request)
@@ -67,50 +129,6 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
     if index is None and not table.key.sort:
         page = page._replace(finds_one=True)
     return read_page(services.storage, page, meter, rendering)
-
-
-def _plan_plainly(services: Services, request: dict[str, Any]) -> PageQuery | None:
-    """Plan a query whose condition is plain; None for one that takes a closer look."""
-    text, values = request.get("KeyConditionExpression"), request.get("ExpressionAttributeValues")
-    table = services.catalog.known(request["TableName"])
-    if text is None or values is None or table is None:
-        return None
-    name = request.get("IndexName")
-    index = None if name is None else table.indexes.get(name)
-    if name is not None and (
-        index is None
-        or index.status != "ACTIVE"
-        or (index.is_global and request.get("ConsistentRead"))
-    ):
-        return None
-    schema = table.key if index is None else index.key
-    plan = plan_plainly(schema, text)
-    span = None if plan is None else plan.span(values)
-    if plan is None or span is None:
-        return None
-    used, holds = plan.placeholders, None
-    filter_text = request.get("FilterExpression")
-    if filter_text is not None:
-        condition = read_plain_condition(filter_text)
-        if condition is None or not condition.attributes.isdisjoint(schema.names):
-            return None
-        if index is not None and index.projected is not None:
-            return None
-        used, holds = used | condition.placeholders, condition.bind(values)
-        if holds is None:
-            return None
-    if len(used) != len(values):
-        return None
-    return PageQuery(
-        table,
-        index,
-        Span(*span, request.get("ScanIndexForward") is False, index and index.column),
-        request.get("Limit"),
-        is_consistent=False,
-        wants_items=True,
-        holds=holds,
-        finds_one=index is None and not table.key.sort,
-    )
 
 
 def _resumed(table: Table, index: Index | None, span: Span, start: Item) -> Span:
