@@ -67,13 +67,18 @@ def read_page(
     response["Count"] = page.count
     response["ScannedCount"] = page.scanned
     if page.last is not None and not query.finds_one:
-        last: Item = orjson.loads(page.last)
-        names = query.table.key.names if index is None else index.cursor_names
-        response["LastEvaluatedKey"] = rendering.item({name: last[name] for name in names})
+        response["LastEvaluatedKey"] = cursor_key(query.table, index, page.last, rendering)
     if meter.is_on:
         _count_units(query, page, meter)
         meter.report(response)
     return response
+
+
+def cursor_key(table: Table, index: Index | None, value: bytes, rendering: Rendering) -> Any:
+    """Return the LastEvaluatedKey of a page that ends with a stored item."""
+    last: Item = orjson.loads(value)
+    names = table.key.names if index is None else index.cursor_names
+    return rendering.item({name: last[name] for name in names})
 
 
 def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[bytes]:

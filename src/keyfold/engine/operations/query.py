@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 from keyfold.engine._capacity import OFF, Meter
 from keyfold.engine._keys import KeySchema
 from keyfold.engine._parameters import check_paths, check_read_filter, read_query
 from keyfold.engine._plain_queries import plan_plainly
-from keyfold.engine._reads import PageQuery, read_page
+from keyfold.engine._reads import PAGE_BYTES, PageQuery, cursor_key, read_page
 from keyfold.engine._responses import Rendering
 from keyfold.engine._selection import (
     check_select,
@@ -80,17 +82,36 @@ def query_plainly(
         used = used | condition.placeholders
     if len(used) != len(values):
         return None
-    page = PageQuery(
-        table,
-        index,
-        Span(*span, forward is False, None if index is None else index.column),
-        limit,
-        is_consistent=False,
-        wants_items=True,
-        holds=holds,
-        finds_one=index is None and not table.key.sort,
-    )
-    return read_page(services.storage, page, OFF, rendering)
+    where = Span(*span, forward is False, None if index is None else index.column)
+    values = None
+    if index is None or index.projected is None:
+        most = -1 if limit is None else limit
+        values = services.storage.read_values(table.rows, where, limit=most, max_bytes=PAGE_BYTES)
+    finds_one = index is None and not table.key.sort
+    if values is None:
+        page = PageQuery(
+            table,
+            index,
+            where,
+            limit,
+            is_consistent=False,
+            wants_items=True,
+            holds=holds,
+            finds_one=finds_one,
+        )
+        return read_page(services.storage, page, OFF, rendering)
+    scanned = len(values)
+    last = values[-1] if scanned == limit and not finds_one else None
+    if holds is not None:
+        values = [value for value in values if holds(orjson.loads(value))]
+    response = {
+        "Items": rendering.stored_list(values),
+        "Count": len(values),
+        "ScannedCount": scanned,
+    }
+    if last is not None:
+        response["LastEvaluatedKey"] = cursor_key(table, index, last, rendering)
+    return response
 
 
 def _find_plainly(table: Table, name: Any) -> Index | None:

@@ -139,6 +139,15 @@ class Storage(Protocol):
         """Return rows of a span, as of now; see Reader.read_span."""
         ...
 
+    def read_values(
+        self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
+    ) -> list[bytes] | None:
+        """Return the values of a short page, sooner than with their sizes.
+
+        None when it is not certainly whole and below `max_bytes`; read_span knows then.
+        """
+        ...
+
     def put(
         self, rows: RowSet, key: bytes, value: bytes, size: int, entries: tuple[bytes | None, ...]
     ) -> None:

@@ -35,9 +35,9 @@ from keyfold.engine.storage._protocol import (
 from keyfold.engine.storage._statements import (
     change_statements,
     create_statements,
-    index_statement,
     statements_of,
     table_name,
+    walk_statement,
 )
 from keyfold.errors import EngineClosed, EngineForked, FileDamaged, KeyfoldError
 
@@ -65,18 +65,8 @@ class _View:
         return found[0] if found else None
 
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
-        low, high, reverse, column, after = span
-        bounds: tuple[bytes, ...]
-        if column is None:
-            statements = statements_of(rows)
-            statement = statements.backward if reverse else statements.forward
-            bounds = (low, high)
-        elif after is None:
-            statement = index_statement(rows, column, reverse=reverse, resumed=False)
-            bounds = (low, high)
-        else:
-            statement = index_statement(rows, column, reverse=reverse, resumed=True)
-            bounds = (low, high, *after)
+        statement = walk_statement(rows, span, sized=True)
+        bounds = span[:2] if span.after is None else (*span[:2], *span.after)
         # Most pages are short, and quickest read at once. How much a long one holds is only known
         # on the way; it is read again from its start, by one statement, to be of one moment.
         at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
@@ -98,6 +88,19 @@ class _View:
         except TypeError:
             raise apsw.CorruptError("a row has no size") from None
         return page
+
+    def read_values(
+        self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
+    ) -> list[bytes] | None:
+        at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
+        statement = walk_statement(rows, span, sized=False)
+        bounds = span[:2] if span.after is None else (*span[:2], *span.after)
+        found = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
+        values: list[bytes] = [value for (value,) in found]
+        # An item's text is always longer than what it counts.
+        if sum(map(len, values)) >= max_bytes or len(values) == at_once != limit:
+            return None
+        return values
 
     def _read_long(
         self, statement: str, bindings: tuple[bytes | int, ...], max_bytes: int
@@ -276,6 +279,19 @@ class SqliteStorage:
         return self._read_aside(
             lambda reader: reader.read_span(rows, span, limit=limit, max_bytes=max_bytes)
         )
+
+    def read_values(
+        self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
+    ) -> list[bytes] | None:
+        lock = self._lock
+        if lock.acquire(not self._in_file):
+            try:
+                return self._view.read_values(rows, span, limit=limit, max_bytes=max_bytes)
+            except apsw.Error as error:
+                raise translate(error, self._path) from error
+            finally:
+                lock.release()
+        return None
 
     def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
         lock = self._lock

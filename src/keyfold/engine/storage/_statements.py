@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from keyfold.engine.storage._protocol import RowSet
+from keyfold.engine.storage._protocol import RowSet, Span
+
+# A column, or None for the rows' own order; reversed; resumed; with sizes.
+Walk = tuple[str | None, bool, bool, bool]
 
 
 def table_name(rows: RowSet) -> str:
@@ -29,14 +32,10 @@ class Statements:
     upsert: str
     overwrite: str
     delete: str
-    forward: str
-    backward: str
     count: str
     sum_sizes: str
     entries: str
-    by_walk: dict[tuple[str, bool, bool], str] = field(
-        default_factory=dict[tuple[str, bool, bool], str]
-    )
+    by_walk: dict[Walk, str] = field(default_factory=dict["Walk", str])
 
 
 def statements_of(rows: RowSet) -> Statements:
@@ -66,30 +65,29 @@ def _write_statements(rows: RowSet) -> Statements:
         overwrite=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) "  # noqa: S608
         f"DO UPDATE SET v = excluded.v, n = excluded.n WHERE {same}",
         delete=f"DELETE FROM {table} WHERE k = ?",  # noqa: S608
-        forward=f"SELECT v, n FROM {table} WHERE k >= ? AND k < ? ORDER BY k LIMIT ?",  # noqa: S608
-        backward=f"SELECT v, n FROM {table} WHERE k >= ? AND k < ? ORDER BY k DESC LIMIT ?",  # noqa: S608
         count=f"SELECT count(*), total(n){counts} FROM {table}",  # noqa: S608
         sum_sizes=f"SELECT total(n) FROM {table} WHERE k >= ? AND k < ?",  # noqa: S608
         entries=f"SELECT {names} FROM {table} WHERE k >= ? ORDER BY k LIMIT ?",  # noqa: S608
     )
 
 
-def index_statement(rows: RowSet, column: str, *, reverse: bool, resumed: bool) -> str:
-    """Return the statement that walks an index column over a span."""
+def walk_statement(rows: RowSet, span: Span, *, sized: bool) -> str:
+    """Return the statement that walks a span, for the rows' values and maybe their sizes."""
     by_walk = statements_of(rows).by_walk
-    walk = (column, reverse, resumed)
+    walk = (span.column, span.reverse, span.after is not None, sized)
     statement = by_walk.get(walk)
     if statement is None:
-        statement = by_walk[walk] = _write_walk(rows, column, reverse=reverse, resumed=resumed)
+        statement = by_walk[walk] = _write_walk(rows, *walk)
     return statement
 
 
-def _write_walk(rows: RowSet, column: str, *, reverse: bool, resumed: bool) -> str:
-    table, index = table_name(rows), index_name(rows, column)
-    down = " DESC" if reverse else ""
+def _write_walk(rows: RowSet, column: str | None, reverse: bool, resumed: bool, sized: bool) -> str:  # noqa: FBT001 - the parts of a walk
+    table, wanted, down = table_name(rows), "v, n" if sized else "v", " DESC" if reverse else ""
+    if column is None:
+        return f"SELECT {wanted} FROM {table} WHERE k >= ? AND k < ? ORDER BY k{down} LIMIT ?"  # noqa: S608 - every name here is ours
     resume = f" AND ({column}, k) {'<' if reverse else '>'} (?, ?)" if resumed else ""
     return (
-        f"SELECT v, n FROM {table} INDEXED BY {index} "  # noqa: S608 - every name here is ours
+        f"SELECT {wanted} FROM {table} INDEXED BY {index_name(rows, column)} "  # noqa: S608
         f"WHERE {column} >= ? AND {column} < ?{resume} ORDER BY {column}{down}, k{down} LIMIT ?"
     )
 
