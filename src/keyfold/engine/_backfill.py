@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import orjson
-
 from keyfold.engine._catalog import change_columns, read_body
 from keyfold.engine._keys import END, entry_or_none
 from keyfold.engine._services import Services
-from keyfold.engine._tables import TableBody, build_table
+from keyfold.engine._tables import TableBody, Unreadable, build_table, read_stored
 from keyfold.engine.storage import Span, Storage, Writer
 from keyfold.errors import KeyfoldError
 
@@ -41,7 +39,7 @@ def begin_filling(services: Services, name: str) -> None:
     The column is there already, so a failure here is upkeep's to meet again, not the caller's.
     """
     is_filled = False
-    with suppress(KeyfoldError):
+    with suppress(KeyfoldError, Unreadable):
         is_filled = fill_batch(services.storage, name)
     if not is_filled:
         services.wake_upkeep()
@@ -64,8 +62,7 @@ def fill_batch(storage: Storage, name: str) -> bool:
         )
         key = b""
         for value, size in zip(values, sizes, strict=True):
-            item = orjson.loads(value)
-            key = table.encode_key(item)
+            key, item = read_stored(table, value)
             entries = tuple([entry_or_none(encode, item) for encode in table.encoders])
             writer.put(table.rows, key, value, size, entries)
         if len(values) == BATCH_ITEMS or sum(sizes) >= _BATCH_BYTES:

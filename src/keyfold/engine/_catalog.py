@@ -12,17 +12,13 @@ from typing import cast
 
 import orjson
 
-from keyfold.engine._tables import REQUIRED_FIELDS, Table, TableBody, build_table
+from keyfold.engine._tables import REQUIRED_FIELDS, Table, TableBody, Unreadable, build_table
 from keyfold.engine.shapes import plain_name
 from keyfold.engine.storage import Reader, RowSet, Storage, Writer
 from keyfold.errors import ResourceNotFoundException
 
 TABLE_RECORD = "table"
 _COUNTER_RECORD = "counter"
-
-
-class Unreadable(Exception):
-    """What is stored makes no sense; never reaches a caller by this name."""
 
 
 class Catalog:

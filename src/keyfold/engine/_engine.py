@@ -12,10 +12,11 @@ from typing import Any, Self
 
 import orjson
 
-from keyfold.engine._catalog import Catalog, Unreadable
+from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
 from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine._services import Services
+from keyfold.engine._tables import Unreadable
 from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._verify import Problem, verify
 from keyfold.engine.operations import OPERATIONS, QUICK_OPERATIONS, Operation

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import orjson
-
 from keyfold.engine._catalog import read_body
-from keyfold.engine._tables import TableBody, build_table, encode_expiry
+from keyfold.engine._tables import TableBody, build_table, encode_expiry, read_stored
 from keyfold.engine._writes import Delete, Outcome, Write, store
 from keyfold.engine.storage import Span, Storage, Writer
 
@@ -38,8 +36,8 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
         table = build_table(current)
         values, sizes = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=1 << 20)
         for value, size in zip(values, sizes, strict=True):
-            item = orjson.loads(value)
-            gone = Write(table, table.encode_key(item), Delete())
+            key, item = read_stored(table, value)
+            gone = Write(table, key, Delete())
             store(writer, Outcome(gone, item, size, None, b"", 0, ()))
         return len(values)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, NotRequired, TypedDict
 
+import orjson
+
 from keyfold.engine._key_faults import KEY_MISMATCH, KeyFault, word_key_fault
 from keyfold.engine._keys import (
     KeySchema,
@@ -162,6 +164,19 @@ def encode_key_of(
         fault = find_key_fault(table.key, key)
         assert fault is not None  # or it would have been encoded
         raise word(fault) from None
+
+
+class Unreadable(Exception):
+    """What is stored makes no sense; never reaches a caller by this name."""
+
+
+def read_stored(table: Table, value: bytes) -> tuple[bytes, Item]:
+    """Return a stored item and its row key; raises Unreadable for one that is damaged."""
+    try:
+        item = orjson.loads(value)
+        return table.encode_key(item), item
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"an item of table {table.name}") from error
 
 
 def build_table(body: TableBody) -> Table:

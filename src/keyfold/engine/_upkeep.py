@@ -16,6 +16,7 @@ import orjson
 from keyfold.engine._backfill import fill_batch, pending_backfills
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._expiry import sweep_batch
+from keyfold.engine._tables import Unreadable
 from keyfold.engine.storage import RowsChanged, Storage, Writer
 
 LEASE_RECORD = "lease"
@@ -65,12 +66,14 @@ class Upkeep:
     def run_once(self) -> int:
         """Do all the work there is now; return how many items expired."""
         for name in pending_backfills(self._storage):
-            while not self._stopping and not fill_batch(self._storage, name):
-                pass
+            # What is damaged stays for `verify` to report; the other tables go on.
+            with suppress(Unreadable):
+                while not self._stopping and not fill_batch(self._storage, name):
+                    pass
         expired = 0
         for body in self._catalog.bodies():
             # A table that another process is changing has its turn in the next round.
-            with suppress(RowsChanged):
+            with suppress(RowsChanged, Unreadable):
                 while not self._stopping:
                     swept = sweep_batch(self._storage, body, self._clock(), self._grace_seconds)
                     expired += swept
