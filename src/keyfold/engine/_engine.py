@@ -191,7 +191,7 @@ class Engine:
                 response = quick(self._services, request, rendering)
                 if response is not None:
                     return response
-            except (RowsChanged, orjson.JSONDecodeError):
+            except (RowsChanged, Unreadable, orjson.JSONDecodeError):
                 # Nothing is written by then: the ordinary way finds out what it is.
                 self._services.catalog.forget()
         check(operation, request)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from keyfold.engine._tables import Unreadable
 from keyfold.values import Item, restore_binaries
 
 _BINARY = re.compile(rb'"BS?":').search
@@ -45,7 +46,7 @@ class PythonRendering:
         return restore_binaries(item) if may_hold_binary(value) else item
 
     def stored_list(self, values: Sequence[bytes]) -> list[Item]:
-        joined = b"[" + b",".join(values) + b"]"
+        joined = _join(values)
         items = orjson.loads(joined)
         return [restore_binaries(item) for item in items] if may_hold_binary(joined) else items
 
@@ -63,13 +64,21 @@ class WireRendering:
         return orjson.Fragment(value)
 
     def stored_list(self, values: Sequence[bytes]) -> orjson.Fragment:
-        return orjson.Fragment(b"[" + b",".join(values) + b"]")
+        return orjson.Fragment(_join(values))
 
     def item(self, item: Item) -> Item:
         return item
 
     def items(self, items: list[Item]) -> list[Item]:
         return items
+
+
+def _join(values: Sequence[bytes]) -> bytes:
+    try:
+        return b"[" + b",".join(values) + b"]"
+    except TypeError as error:
+        # A damaged row may hold something else than bytes.
+        raise Unreadable("the text of an item") from error
 
 
 def may_hold_binary(value: bytes) -> bool:
