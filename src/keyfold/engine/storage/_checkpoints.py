@@ -16,36 +16,51 @@ CATCH_UP_PAGES = 16_000
 
 
 class Checkpointer:
-    """Copies the log into the file on a thread of its own, once there is enough of it."""
+    """Copies the log into the file on a thread of its own, once there is enough of it.
+
+    SQLite tells the length of the log with a commit, if it is asked; to ask at each would cost
+    half a microsecond of each. So it is asked now and then, after about a number of pages.
+    """
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
         self._stopping = False
-        self.log_pages = 0
+        # After how many written pages `look` is to be called.
+        self.due_pages = 0
+        self._is_asking = False
+        self._log_pages: int | None = None
         # Held while a checkpoint is under way.
         self.lock = threading.Lock()
 
-    def note_commit(self, connection: object, database: str, pages: int) -> int:  # noqa: ARG002 - SQLite's signature
-        """Be told by SQLite, after each commit, how long the log is."""
-        self.log_pages = pages
-        if pages >= START_PAGES and not self._wanted.is_set():
+    def look(self, connection: Connection, written_pages: int) -> None:
+        """See to the log; the caller has just committed, and holds off other commits."""
+        if not self._is_asking:
+            self._is_asking = True
+            connection.set_wal_hook(self._note_commit)
+        elif self._log_pages is not None:
+            self._tend(connection, self._log_pages)
+            connection.set_wal_hook(None)
+            self._is_asking, self._log_pages = False, None
+            self.due_pages = written_pages + START_PAGES // 4
+
+    def _note_commit(self, connection: object, database: str, pages: int) -> int:  # noqa: ARG002 - SQLite's signature
+        self._log_pages = pages
+        return apsw.SQLITE_OK
+
+    def _tend(self, connection: Connection, log_pages: int) -> None:
+        if log_pages >= CATCH_UP_PAGES:
+            # The thread is nearly always at it by now, and two at once get in each other's way.
+            with self.lock:
+                _checkpoint(connection)
+        elif log_pages >= START_PAGES:
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="keyfold-checkpoints", daemon=True
                 )
                 self._thread.start()
             self._wanted.set()
-        return apsw.SQLITE_OK
-
-    def catch_up(self, connection: Connection) -> None:
-        """Copy the rest of an overlong log; the caller holds off other commits."""
-        if self.log_pages >= CATCH_UP_PAGES:
-            # The thread is nearly always at it by now, and two at once get in each other's way.
-            with self.lock:
-                _checkpoint(connection)
-            self.log_pages = 0
 
     def stop(self) -> None:
         """End the thread and wait for it."""
@@ -73,6 +88,6 @@ def _checkpoint(connection: Connection) -> None:
     try:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
     except apsw.Error:
-        # Busy, or the disk is full: the log is whole without it, and the next commit asks again.
+        # Busy, or the disk is full: the log is whole without it, and it is tried again soon.
         # A failing disk shows itself to the next writer, who can be told.
         return

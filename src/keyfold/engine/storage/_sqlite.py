@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 import weakref
 from collections import deque
@@ -52,12 +53,13 @@ ROWS_AT_ONCE = 32
 class _View:
     """A connection seen as rows. It is a Reader always, a Writer inside a transaction."""
 
-    __slots__ = ("_connection", "_cursor", "has_written")
+    __slots__ = ("_connection", "_cursor", "written_pages")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._cursor: Cursor = connection.cursor()
-        self.has_written = False
+        # A close guess; whoever adds to it may commit.
+        self.written_pages = 0
 
     def get(self, rows: RowSet, key: bytes) -> Row | None:
         # fetchall, not fetchone: a statement stepped to its end holds no snapshot open.
@@ -145,7 +147,8 @@ class _View:
         return count, size, tuple(zip(columns[::2], columns[1::2], strict=True))
 
     def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
-        self.has_written = True
+        # One in each tree, the overflow of long values, and now and then a split.
+        self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
         statements = statements_of(rows)
         if entries:
             self._cursor.execute(statements.overwrite, (key, value, size, *entries))
@@ -154,11 +157,11 @@ class _View:
         self._cursor.execute(statements.upsert, (key, value, size, *entries))
 
     def delete(self, rows: RowSet, key: bytes) -> None:
-        self.has_written = True
+        self.written_pages += 1
         self._cursor.execute(statements_of(rows).delete, (key,))
 
     def set_record(self, kind: str, name: str, body: bytes | None) -> None:
-        self.has_written = True
+        self.written_pages += 1
         if body is None:
             self._cursor.execute("DELETE FROM books WHERE kind = ? AND name = ?", (kind, name))
         else:
@@ -174,7 +177,7 @@ class _View:
         self._run_all(change_statements(rows, changed))
 
     def _run_all(self, statements: list[str]) -> None:
-        self.has_written = True
+        self.written_pages += 1
         for statement in statements:
             self._cursor.execute(statement)
 
@@ -184,7 +187,6 @@ class _View:
 
     def begin(self, kind: str) -> None:
         self._cursor.execute(kind)
-        self.has_written = False
 
     def commit(self) -> None:
         self._cursor.execute("COMMIT")
@@ -252,8 +254,9 @@ class SqliteStorage:
         self._in_file = durability != "memory"
         self._side: _View | None = None
         self._checkpointer = Checkpointer(self._open_reader)
-        if self._in_file:
-            self._connection.set_wal_hook(self._checkpointer.note_commit)
+        if not self._in_file:
+            # Memory has no log.
+            self._checkpointer.due_pages = sys.maxsize
         _OPEN.add(self)
 
     def get(self, rows: RowSet, key: bytes) -> Row | None:
@@ -301,9 +304,10 @@ class SqliteStorage:
             return
         # Each statement commits by itself, and the last decides alone: no BEGIN is needed.
         try:
-            self._view.put(rows, key, value, size, entries)
-            if self._in_file:
-                self._checkpointer.catch_up(self._connection)
+            view = self._view
+            view.put(rows, key, value, size, entries)
+            if view.written_pages >= self._checkpointer.due_pages:
+                self._checkpointer.look(self._connection, view.written_pages)
         except apsw.Error as error:
             raise translate(error, self._path) from error
         finally:
@@ -391,8 +395,8 @@ class SqliteStorage:
                 # After an interrupt too, no transaction may stay open.
                 view.roll_back()
                 raise
-            if self._in_file:
-                self._checkpointer.catch_up(self._connection)
+            if view.written_pages >= self._checkpointer.due_pages:
+                self._checkpointer.look(self._connection, view.written_pages)
         except apsw.Error as error:
             raise translate(error, self._path) from error
         return result
@@ -415,8 +419,8 @@ class SqliteStorage:
                 for ticket in batch:
                     if ticket is not spoiled:
                         self._run_together([ticket])
-            if self._in_file:
-                self._checkpointer.catch_up(self._connection)
+            if self._view.written_pages >= self._checkpointer.due_pages:
+                self._checkpointer.look(self._connection, self._view.written_pages)
         except BaseException:
             # An interrupt of this thread: what is not done goes back for the others to do.
             self._waiting.extendleft(ticket for ticket in reversed(batch) if not ticket.is_done)
@@ -429,7 +433,7 @@ class SqliteStorage:
         try:
             view.begin("BEGIN IMMEDIATE")
             for ticket in batch:
-                view.has_written = False
+                before = view.written_pages
                 ticket.error = None
                 try:
                     ticket.result = ticket.work(view)
@@ -437,7 +441,7 @@ class SqliteStorage:
                     ticket.error = error
                     if isinstance(error, apsw.Error):
                         ticket.error = translate(error, self._path)
-                    if view.has_written or not view.is_in_transaction:
+                    if view.written_pages != before or not view.is_in_transaction:
                         # It left traces, or SQLite has undone everything: a failing disk does
                         # that.
                         ticket.finish(None)
