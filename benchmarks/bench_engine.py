@@ -86,7 +86,7 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--rounds",
         type=int,
-        default=200,
+        default=100,
         help="how often each operation is measured (default: %(default)s)",
     )
     parser.add_argument(

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,9 +21,12 @@ from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._verify import Problem, verify
 from keyfold.engine.operations import OPERATIONS, QUICK_OPERATIONS, Operation
 from keyfold.engine.shapes import check, check_types
-from keyfold.engine.storage import Durability, RowsChanged, SqliteStorage
+from keyfold.engine.storage import Durability, RowsChanged, SharingFailed, SqliteStorage
 from keyfold.errors import (
+    FileBusy,
     FileDamaged,
+    FileFailed,
+    KeyfoldError,
     OptionInvalid,
     ResourceNotFoundException,
     SerializationException,
@@ -178,6 +181,41 @@ class Engine:
         except orjson.JSONDecodeError:
             raise SerializationException from None
         return orjson.dumps(self._execute(operation, request, _WIRE))
+
+    def execute_json_together(
+        self, calls: Sequence[tuple[str, bytes]], *, may_wait: bool = True
+    ) -> list[bytes | KeyfoldError]:
+        """Carry out several operations on items by one commit, for the wire.
+
+        Each is answered as if it had been carried out by itself, in this order, with its error
+        in place of its response. With `may_wait` False, FileBusy is raised at once, and nothing
+        is done, where another process is writing.
+        """
+        if not may_wait:
+            with self._storage.without_waiting():
+                return self._execute_together(calls)
+        try:
+            return self._execute_together(calls)
+        except (FileBusy, FileFailed, SharingFailed):
+            # Nothing was kept of any: each gets its own try, and its own error.
+            return [self._try_json(operation, body) for operation, body in calls]
+
+    def _execute_together(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes | KeyfoldError]:
+        if len(calls) == 1:
+            # One write alone needs no transaction around it.
+            ((operation, body),) = calls
+            answer = self._try_json(operation, body)
+            if isinstance(answer, FileBusy):
+                raise answer
+            return [answer]
+        with self._storage.shared_commit():
+            return [self._try_json(operation, body) for operation, body in calls]
+
+    def _try_json(self, operation: str, body: bytes) -> bytes | KeyfoldError:
+        try:
+            return self.execute_json(operation, body)
+        except KeyfoldError as error:
+            return error
 
     def _execute(
         self, operation: str, request: dict[str, Any], rendering: Rendering

@@ -222,16 +222,13 @@ def index_entry_encoder(index_name: str, schema: KeySchema) -> Callable[[Item], 
         sort_name, sort_kind, encode_sort = sort.name, sort.type, part_encoder(sort)
 
         def encode_composite(item: Item) -> bytes | None:
-            value, sort_value = item.get(name), item.get(sort_name)
-            if value is None or sort_value is None:
+            try:
+                part, sort_part = encode(item[name][kind]), encode_sort(item[sort_name][sort_kind])
+            except KeyError:
                 # One that is present must be valid even when the other is absent.
                 check(item)
                 return None
-            data, sort_data = value.get(kind), sort_value.get(sort_kind)
-            if not data or not sort_data:
-                raise unfit(item)
-            part, sort_part = encode(data), encode_sort(sort_data)
-            if len(part) > MAX_PARTITION_BYTES or len(sort_part) > MAX_SORT_BYTES:
+            if not (0 < len(part) <= MAX_PARTITION_BYTES and 0 < len(sort_part) <= MAX_SORT_BYTES):
                 raise unfit(item)
             return encode_partition(part) + sort_part
 

@@ -199,13 +199,26 @@ def store(writer: Writer, outcome: Outcome) -> None:
             pass
 
 
-def put_unseen(storage: Storage, table: Table, row_key: bytes, put: Put) -> None:
+def put_unseen(
+    storage: Storage,
+    table: Table,
+    row_key: bytes,
+    value: bytes,
+    size: int,
+    entries: tuple[bytes | None, ...],
+) -> None:
     """Write an item without reading what is there: the quick way, where nobody asks for it."""
-    storage.put(table.rows, row_key, put.value, put.size, put.entries)
+    storage.put(table.rows, row_key, value, size, entries)
 
 
 def put_if(
-    storage: Storage, table: Table, row_key: bytes, put: Put, holds: Callable[[Item], bool]
+    storage: Storage,
+    table: Table,
+    row_key: bytes,
+    value: bytes,
+    size: int,
+    entries: tuple[bytes | None, ...],
+    holds: Callable[[Item], bool],
 ) -> None:
     """Write an item where a condition holds, for callers who ask for nothing back."""
 
@@ -213,7 +226,7 @@ def put_if(
         row = writer.get(table.rows, row_key)
         if not holds({} if row is None else orjson.loads(row[0])):
             return False
-        writer.put(table.rows, row_key, put.value, put.size, put.entries)
+        writer.put(table.rows, row_key, value, size, entries)
         return True
 
     if not storage.write(work):

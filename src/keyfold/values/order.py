@@ -8,8 +8,11 @@ that is stable and has nothing to do with their names, as on DynamoDB.
 from __future__ import annotations
 
 from binascii import a2b_base64
+from struct import Struct
 from zlib import crc32
 
+# A hash of four bytes and a length of two, the greater byte first.
+_pack_prefix = Struct(">IH").pack
 # -12 must come after -123: negative digits are mirrored, and closed by a byte above them all.
 _MIRRORED = bytes(range(254, -1, -1)) + b"\xff"
 
@@ -49,7 +52,7 @@ def encode_scalar(kind: str, data: str) -> bytes:
 
 def encode_partition(partition: bytes) -> bytes:
     """Return the prefix that every row of one partition has, and no other row."""
-    return crc32(partition).to_bytes(4, "big") + len(partition).to_bytes(2, "big") + partition
+    return _pack_prefix(crc32(partition), len(partition)) + partition
 
 
 def terminate_part(part: bytes) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine._key_faults import KeyUnfit
 from keyfold.engine._parameters import (
     check_expression_use,
     check_old_or_none,
@@ -13,6 +14,7 @@ from keyfold.engine._parameters import (
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._writes import (
+    MAX_ITEM_BYTES,
     Write,
     check_item_size,
     make_put,
@@ -23,7 +25,7 @@ from keyfold.engine._writes import (
 )
 from keyfold.engine.expressions import read_plain_condition
 from keyfold.errors import ServiceError
-from keyfold.values import normalise_item
+from keyfold.values import normalise_item, to_json
 
 # The table and the item.
 REQUIRED = 2
@@ -46,12 +48,13 @@ def put_item_plainly(
         return None
     try:
         item, size = normalise_item(raw)
-        check_item_size(size)
-        row_key, put = make_put(table, item, size)
-    except ServiceError:
+        row_key, entries = table.encode_key(item), table.entries(item)
+    except (KeyError, KeyUnfit, ServiceError):
+        return None
+    if size > MAX_ITEM_BYTES:
         return None
     if len(request) == REQUIRED:
-        put_unseen(services.storage, table, row_key, put)
+        put_unseen(services.storage, table, row_key, to_json(item), size, entries)
         return {}
     text, values = request.get("ConditionExpression"), request.get("ExpressionAttributeValues", {})
     condition = read_plain_condition(text) if text.__class__ is str else None
@@ -62,7 +65,7 @@ def put_item_plainly(
     holds = condition.bind(values)
     if holds is None:
         return None
-    put_if(services.storage, table, row_key, put, holds)
+    put_if(services.storage, table, row_key, to_json(item), size, entries, holds)
     return {}
 
 

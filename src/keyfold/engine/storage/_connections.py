@@ -95,7 +95,7 @@ def open_connection(
                 _check_file(connection, path)
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
             _create_books(connection, path)
-            _configure(connection, durability, _wait_up_to(busy_seconds))
+            _configure(connection, durability, BusyWait(busy_seconds))
         except BaseException:
             connection.close(True)  # noqa: FBT003 - apsw's signature
             raise
@@ -115,31 +115,37 @@ def _connect(path: str, *, busy_seconds: float, vfs: str | None) -> Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     opened = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=256)
     connection = cast(Connection, opened)
-    connection.set_busy_handler(_wait_up_to(busy_seconds))
+    connection.set_busy_handler(BusyWait(busy_seconds))
     # Otherwise SQLite prepares a statement again whenever the value of its LIMIT changes.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 
 
-def _wait_up_to(seconds: float) -> Callable[[int], bool]:
-    """Return a busy handler that polls often, so that a busy writer cannot starve others.
+class BusyWait:
+    """A busy handler that polls often, so that a busy writer cannot starve others.
 
     SQLite's own handler backs off to a tenth of a second, in which another process commits
     hundreds of times.
     """
-    deadline = 0.0
 
-    def wait(attempt: int) -> bool:
-        nonlocal deadline
+    __slots__ = ("_deadline", "_seconds", "is_allowed")
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._deadline = 0.0
+        # Whoever must not be kept waiting, such as an event loop, takes this away for a while.
+        self.is_allowed = True
+
+    def __call__(self, attempt: int) -> bool:
         now = time.monotonic()
         if attempt == 0:
-            deadline = now + seconds
-        elif now >= deadline:
+            self._deadline = now + self._seconds
+        elif now >= self._deadline:
+            return False
+        if not self.is_allowed:
             return False
         time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - jitter, no secret
         return True
-
-    return wait
 
 
 def check_header(path: str, vfs: str | None) -> None:

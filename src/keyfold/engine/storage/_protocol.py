@@ -9,6 +9,7 @@ index entry is a slot of its own row, no entry can exist without its item.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -89,6 +90,18 @@ class Reader(Protocol):
         """Return the sum of the sizes of a range of rows."""
         ...
 
+    def shared_commit(self) -> AbstractContextManager[None]:
+        """Let all that this thread writes, meanwhile, take effect by one commit at the end.
+
+        Raises SharingFailed, or a file error, if nothing of it does; each may be done again
+        then. What this thread reads by `get` and `read` is as of before.
+        """
+        ...
+
+    def without_waiting(self) -> AbstractContextManager[None]:
+        """Raise FileBusy at once, meanwhile, where another process writes."""
+        ...
+
     def check_structure(self) -> list[str]:
         """Return what is wrong with the file itself, apart from what the rows mean."""
         ...
@@ -166,6 +179,18 @@ class Storage(Protocol):
         """
         ...
 
+    def shared_commit(self) -> AbstractContextManager[None]:
+        """Let all that this thread writes, meanwhile, take effect by one commit at the end.
+
+        Raises SharingFailed, or a file error, if nothing of it does; each may be done again
+        then. What this thread reads by `get` and `read` is as of before.
+        """
+        ...
+
+    def without_waiting(self) -> AbstractContextManager[None]:
+        """Raise FileBusy at once, meanwhile, where another process writes."""
+        ...
+
     def check_structure(self) -> list[str]:
         """Return what is wrong with the file itself, apart from what the rows mean."""
         ...
@@ -177,3 +202,7 @@ class Storage(Protocol):
 
 class RowsChanged(Exception):
     """A RowSet is out of date: another process changed or dropped the table."""
+
+
+class SharingFailed(Exception):
+    """A commit was to be shared, and something failed after it had written: nothing was kept."""

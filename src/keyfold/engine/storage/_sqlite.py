@@ -8,8 +8,8 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -17,6 +17,7 @@ import apsw
 
 from keyfold.engine.storage._checkpoints import Checkpointer
 from keyfold.engine.storage._connections import (
+    BusyWait,
     Connection,
     Cursor,
     Durability,
@@ -30,6 +31,7 @@ from keyfold.engine.storage._protocol import (
     Reader,
     Row,
     RowSet,
+    SharingFailed,
     Span,
     Writer,
 )
@@ -244,7 +246,12 @@ class SqliteStorage:
         self._busy_seconds = busy_seconds
         self._vfs = vfs
         self._connection = open_connection(path, durability, busy_seconds=busy_seconds, vfs=vfs)
+        self._busy_wait = BusyWait(busy_seconds)
+        self._connection.set_busy_handler(self._busy_wait)
         self._view = _View(self._connection)
+        # The thread whose writes share one commit at the moment.
+        self._sharing: int | None = None
+        self._is_spoiled = False
         self._lock: threading.Lock | _Refusal = threading.Lock()
         # Who may read beside a commit: one at a time, so that a fork finds nobody inside SQLite.
         self._aside = threading.Lock()
@@ -331,6 +338,8 @@ class SqliteStorage:
                 return self._write_alone(work)
             finally:
                 lock.release()
+        if self._sharing == threading.get_ident():
+            return self._write_shared(work)
         ticket = _Ticket(work)
         self._waiting.append(ticket)
         try:
@@ -345,6 +354,38 @@ class SqliteStorage:
         if ticket.error is not None:
             raise ticket.error
         return ticket.result
+
+    @contextmanager
+    def shared_commit(self) -> Generator[None]:
+        if not self._in_file:
+            # A commit to memory costs nothing that would be worth sharing.
+            yield
+            return
+        view = self._view
+        try:
+            with self._lock:
+                try:
+                    view.begin("BEGIN IMMEDIATE")
+                    self._sharing, self._is_spoiled = threading.get_ident(), False
+                    yield
+                    if self._is_spoiled:
+                        raise SharingFailed
+                    view.commit()
+                finally:
+                    self._sharing = None
+                    view.roll_back()
+                if view.written_pages >= self._checkpointer.due_pages:
+                    self._checkpointer.look(self._connection, view.written_pages)
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+
+    @contextmanager
+    def without_waiting(self) -> Generator[None]:
+        self._busy_wait.is_allowed = False
+        try:
+            yield
+        finally:
+            self._busy_wait.is_allowed = True
 
     def check_structure(self) -> list[str]:
         return self.read(lambda reader: reader.check_structure(), is_long=True)
@@ -400,6 +441,23 @@ class SqliteStorage:
         except apsw.Error as error:
             raise translate(error, self._path) from error
         return result
+
+    def _write_shared(self, work: Callable[[Writer], T]) -> T:
+        """Do one piece of work in the transaction that this thread has open."""
+        view = self._view
+        before = view.written_pages
+        try:
+            if self._is_spoiled:
+                raise SharingFailed
+            return work(view)
+        except BaseException as error:
+            if view.written_pages != before or not view.is_in_transaction:
+                # It left traces, or SQLite has undone everything: a failing disk does that.
+                self._is_spoiled = True
+                raise SharingFailed from error
+            if isinstance(error, apsw.Error):
+                raise translate(error, self._path) from error
+            raise
 
     def _commit_waiting(self) -> None:
         """Do all the work that waits, in one transaction; the caller holds the lock."""
