@@ -27,10 +27,13 @@ __all__ = [
     "FileNotKeyfold",
     "FileUnreachable",
     "IdempotentParameterMismatchException",
+    "IncompleteSignatureException",
     "InternalServerError",
+    "InvalidSignatureException",
     "ItemCollectionSizeLimitExceededException",
     "KeyfoldError",
     "LimitExceededException",
+    "MissingAuthenticationTokenException",
     "OptionInvalid",
     "ProvisionedThroughputExceededException",
     "ResourceInUseException",
@@ -96,6 +99,24 @@ class SerializationException(ServiceError):
 
 class UnknownOperationException(ServiceError):
     """No operation has this name."""
+
+    namespace = "com.amazon.coral.service"
+
+
+class MissingAuthenticationTokenException(ServiceError):
+    """The request has no Authorization."""
+
+    namespace = "com.amazon.coral.service"
+
+
+class IncompleteSignatureException(ServiceError):
+    """The request's Authorization lacks a part."""
+
+    namespace = "com.amazon.coral.service"
+
+
+class InvalidSignatureException(ServiceError):
+    """The request's Authorization contradicts itself."""
 
     namespace = "com.amazon.coral.service"
 

@@ -48,14 +48,14 @@ class PlainCondition(NamedTuple):
 
     def bind(self, values: dict[str, Any]) -> Predicate | None:
         """Return the predicate for these values, not yet checked; None where one is unusual."""
+        if len(self.leaves) == 1:
+            return _bind_leaf(self.leaves[0], values)
         predicates: list[Predicate] = []
         for leaf in self.leaves:
             predicate = _bind_leaf(leaf, values)
             if predicate is None:
                 return None
             predicates.append(predicate)
-        if len(predicates) == 1:
-            return predicates[0]
         if len(predicates) == 2:  # noqa: PLR2004 - the commonest, and worth a loop less
             first, second = predicates
             return lambda item: first(item) and second(item)

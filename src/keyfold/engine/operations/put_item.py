@@ -58,7 +58,12 @@ def put_item_plainly(
         return {}
     text, values = request.get("ConditionExpression"), request.get("ExpressionAttributeValues", {})
     condition = read_plain_condition(text) if text.__class__ is str else None
-    if condition is None or values.__class__ is not dict or condition.placeholders != values.keys():
+    # That they are the same ones, and not only as many, shows when they are bound.
+    if (
+        condition is None
+        or values.__class__ is not dict
+        or len(condition.placeholders) != len(values)
+    ):
         return None
     if not values and "ExpressionAttributeValues" in request:
         return None
