@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from importlib.metadata import version
-from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -16,14 +11,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import _readme
 from benchmarks._footprint import Footprint
 from benchmarks._rounds import Timings
 from benchmarks._sustained import Waits
 
 OPEN_TARGET_MS = 10.0
-WIDTH = 132
-
-_BEGIN, _END = "<!-- numbers: begin -->", "<!-- numbers: end -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +36,11 @@ class SizeResult:
 
 def describe_machine() -> dict[str, str]:
     """Return what the figures depend on."""
-    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return {
-        "date": datetime.now(UTC).date().isoformat(),
-        "processor": f"{_processor()}, {os.cpu_count()} cores",
-        "memory": f"{memory_gib:.0f} GiB",
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
+        **_readme.describe_machine(),
         "apsw": f"{version('apsw')} (SQLite {apsw.sqlite_lib_version()})",
         "orjson": version("orjson"),
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except FileNotFoundError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
 
 
 def to_json(results: list[SizeResult]) -> dict[str, Any]:
@@ -117,16 +96,6 @@ def show(console: Console, results: list[SizeResult]) -> None:
         _show_table(console, "How it grows: engine µs (ratio)", _growth_table(results))
     _show_table(console, "Overwriting without a pause: µs a write", _sustained_table(results))
     _show_table(console, "Opening, memory, files", _footprint_table(results))
-
-
-def write_readme(readme: Path, results: list[SizeResult]) -> None:
-    """Put all figures between the markers of README.md."""
-    printed = StringIO()
-    show(Console(file=printed, width=WIDTH), results)
-    lines = [line.rstrip() for line in printed.getvalue().splitlines()]
-    before, _, rest = readme.read_text().partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    readme.write_text("\n".join([before + _BEGIN, "", *lines, "", _END + after]))
 
 
 def _show_table(console: Console, title: str, table: Table) -> None:

@@ -16,7 +16,8 @@ from rich.console import Console
 from benchmarks import _moto
 from benchmarks._agreement import check_agreement
 from benchmarks._footprint import measure_footprint
-from benchmarks._report import WIDTH, SizeResult, show, to_json, write_readme
+from benchmarks._readme import WIDTH, write_readme
+from benchmarks._report import SizeResult, show, to_json
 from benchmarks._rounds import measure
 from benchmarks._sustained import measure_sustained
 from benchmarks._world import World
@@ -39,7 +40,7 @@ def main() -> None:
     else:
         show(Console(width=None if sys.stdout.isatty() else WIDTH), results)
     if options.write_readme:
-        write_readme(Path(__file__).with_name("README.md"), results)
+        write_readme("bench_engine", lambda console: show(console, results))
 
 
 def _measure_size(

@@ -29,7 +29,12 @@ from keyfold.cli import app
 from keyfold.errors import KeyfoldError, ServiceError
 
 ROOT = Path(__file__).resolve().parent.parent
-PUBLIC_PACKAGES = ("keyfold.engine", "keyfold.values")
+PUBLIC_PACKAGES = (
+    "keyfold.engine",
+    "keyfold.testing",
+    "keyfold.values",
+    "keyfold.wire.server",
+)
 
 # What the page of limits shows: what is limited, how to print it, and where the limit is
 # kept, which is a constant or the maximum of a shape.

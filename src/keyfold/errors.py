@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
+    "AddressUnavailable",
     "ConditionalCheckFailedException",
     "DuplicateItemException",
     "EngineClosed",
@@ -45,6 +46,7 @@ __all__ = [
     "TransactionInProgressException",
     "UnknownOperationException",
     "ValidationException",
+    "WorkerFailed",
 ]
 
 
@@ -65,6 +67,8 @@ class ServiceError(KeyfoldError):
     code = "service-error"
     namespace: ClassVar[str] = "com.amazonaws.dynamodb.v20120810"
     status: ClassVar[int] = 400
+    # How the JSON body spells the name of the message; some errors spell it `Message`.
+    message_name: ClassVar[str] = "message"
 
     def __init__(self, message: str = "", fields: dict[str, Any] | None = None) -> None:
         super().__init__(message, fields)
@@ -95,6 +99,7 @@ class SerializationException(ServiceError):
     """The request is not of the JSON types that the operation takes."""
 
     namespace = "com.amazon.coral.service"
+    message_name = "Message"
 
 
 class UnknownOperationException(ServiceError):
@@ -140,6 +145,8 @@ class ConditionalCheckFailedException(ServiceError):
 class TransactionCanceledException(ServiceError):
     """A transaction was not carried out; `fields["CancellationReasons"]` says why."""
 
+    message_name = "Message"
+
 
 class TransactionConflictException(ServiceError):
     """Another transaction is changing the item."""
@@ -148,9 +155,13 @@ class TransactionConflictException(ServiceError):
 class TransactionInProgressException(ServiceError):
     """A transaction with the same token is still being carried out."""
 
+    message_name = "Message"
+
 
 class IdempotentParameterMismatchException(ServiceError):
     """A token was used again with other parameters."""
+
+    message_name = "Message"
 
 
 class ItemCollectionSizeLimitExceededException(ServiceError):
@@ -172,7 +183,7 @@ class InternalServerError(ServiceError):
 
 
 class OptionInvalid(KeyfoldError, ValueError):
-    """An option of `Engine.open` has a value that it does not take."""
+    """An option, such as one of `Engine.open`, has a value that it does not take."""
 
     code = "option-invalid"
 
@@ -182,6 +193,38 @@ class OptionInvalid(KeyfoldError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.option}: got {self.received!r}. {self.advice} [{self.code}]"
+
+
+class AddressUnavailable(KeyfoldError, OSError):
+    """A server cannot listen where it was told to."""
+
+    code = "address-unavailable"
+
+    def __init__(self, host: str, port: int, detail: str) -> None:
+        super().__init__(host, port, detail)
+        self.host, self.port, self.detail = host, port, detail
+
+    def __str__(self) -> str:
+        return (
+            f"cannot listen on {self.host}, port {self.port}: {self.detail}. "
+            f"Name another, or port 0 for any that is free. [{self.code}]"
+        )
+
+
+class WorkerFailed(KeyfoldError, RuntimeError):
+    """One of a server's processes ended as soon as it was started."""
+
+    code = "worker-failed"
+
+    def __init__(self, place: int, status: int) -> None:
+        super().__init__(place, status)
+        self.place, self.status = place, status
+
+    def __str__(self) -> str:
+        return (
+            f"worker {self.place} ended right after its start, with status {self.status}. "
+            f"What it printed says why. [{self.code}]"
+        )
 
 
 class EngineClosed(KeyfoldError, ValueError):

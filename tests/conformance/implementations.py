@@ -13,6 +13,10 @@ from typing import Any, Protocol, cast
 
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
+from tests.unit.wire.server.http import Wire
+from tests.unit.wire.server.http import ask as wire_request
+
+OK = 200
 
 Answer = dict[str, Any]  # {"response": …} or {"error": {"type", "status", "message", …}}
 
@@ -54,6 +58,28 @@ class EngineByDict:
 
     def settle(self) -> None:
         self.engine.run_upkeep()
+
+
+class EngineByWire:
+    """The engine behind the server, by a connection without a network."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._wire = Wire(engine)
+
+    def ask(self, operation: str, request: dict[str, Any]) -> Answer:
+        (response,) = self._wire.exchange(wire_request(operation, request))
+        body = json.loads(response.body or b"{}")
+        if response.status == OK:
+            return {"response": body}
+        return {"error": read_error(response.status, body)}
+
+    def settle(self) -> None:
+        self._engine.run_upkeep()
+
+    def close(self) -> None:
+        """End the server's threads."""
+        self._wire.close()
 
 
 @dataclass(slots=True)

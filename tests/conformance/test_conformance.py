@@ -1,4 +1,5 @@
-"""Every conformance case, put to the engine by both of its entries, or to an endpoint.
+"""Every conformance case, put to the engine by both of its entries and by the server, or to an
+endpoint.
 
     pytest tests/conformance
     pytest tests/conformance --endpoint http://127.0.0.1:8000 --implementation "DynamoDB Local 3.3.1"
@@ -20,6 +21,7 @@ from tests.conformance.implementations import (
     Endpoint,
     EngineByDict,
     EngineByJson,
+    EngineByWire,
     Implementation,
 )
 from tests.conformance.matching import mismatches
@@ -37,21 +39,26 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(params=["json", "dict"])
+@pytest.fixture(params=["json", "dict", "wire"])
 def implementation(
     request: pytest.FixtureRequest, clock: Clock
 ) -> Iterator[tuple[Implementation, str]]:
     """What answers, and the name under which cases list its differences."""
     url = request.config.getoption("--endpoint")
     if url:
-        if request.param == "dict":
+        if request.param != "json":
             pytest.skip("an endpoint has one entry")
         endpoint = Endpoint(str(url))
         _delete_tables(endpoint)
         yield endpoint, str(request.config.getoption("--implementation"))
         return
     with Engine.open(":memory:", clock=clock, upkeep_seconds=None) as engine:
-        yield (EngineByJson if request.param == "json" else EngineByDict)(engine), "keyfold"
+        if request.param == "wire":
+            wire = EngineByWire(engine)
+            yield wire, "keyfold"
+            wire.close()
+        else:
+            yield (EngineByJson if request.param == "json" else EngineByDict)(engine), "keyfold"
         assert engine.verify() == []
 
 

@@ -82,6 +82,8 @@ def find_arrows(module: str, code: str, *, is_package: bool) -> Iterator[Arrow]:
 def owner_of(module: str) -> str | None:
     """Name the row of the table that a module belongs to; None where there is none."""
     parts = module.split(".")[1:]
+    if parts == ["__main__"]:
+        return EVERYTHING
     for length in range(len(parts), 0, -1):
         row = ".".join(parts[:length])
         if row in MAY_IMPORT or row == EVERYTHING:

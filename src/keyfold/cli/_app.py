@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold import __version__
-from keyfold.cli import demo, verify
+from keyfold.cli import demo, serve, verify
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -31,6 +31,7 @@ def _show_examples(examples: Sequence[str]) -> str:
 
 
 app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
+app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)
 app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
 
 

@@ -66,6 +66,7 @@ class Engine:
     ) -> None:
         """Use `Engine.open` instead."""
         self.path = path
+        self.durability: Durability = storage.durability
         self._storage = storage
         self._services = services
         self._upkeep = upkeep

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 from keyfold.engine._key_faults import KeyFault, KeyFaultKind, KeyUnfit, word_condition_fault
 from keyfold.engine._wording import INVALID
@@ -44,66 +44,57 @@ _NOT_SUPPORTED = "Query key condition not supported"
 _NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation"
 
 
-@dataclass(frozen=True, slots=True)
-class KeyAttribute:
+class KeyAttribute(NamedTuple):
     """An attribute of a key, and the type its values have."""
 
     name: str
     type: Literal["S", "N", "B"]
 
 
-@dataclass(frozen=True, slots=True)
-class Less:
+class Less(NamedTuple):
     """Sort keys below `value`."""
 
     value: AttributeValue
 
 
-@dataclass(frozen=True, slots=True)
-class AtMost:
+class AtMost(NamedTuple):
     """Sort keys up to and including `value`."""
 
     value: AttributeValue
 
 
-@dataclass(frozen=True, slots=True)
-class Greater:
+class Greater(NamedTuple):
     """Sort keys above `value`."""
 
     value: AttributeValue
 
 
-@dataclass(frozen=True, slots=True)
-class AtLeast:
+class AtLeast(NamedTuple):
     """Sort keys from `value` on."""
 
     value: AttributeValue
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
+class Within(NamedTuple):
     """Sort keys from `low` to `high`, both included."""
 
     low: AttributeValue
     high: AttributeValue
 
 
-@dataclass(frozen=True, slots=True)
-class BeginsWith:
+class BeginsWith(NamedTuple):
     """Sort keys that start with `prefix`."""
 
     prefix: AttributeValue
 
 
-@dataclass(frozen=True, slots=True)
-class EqualTo:
+class EqualTo(NamedTuple):
     """The one key value."""
 
     value: AttributeValue
 
 
-@dataclass(frozen=True, slots=True)
-class NotIndexable:
+class NotIndexable(NamedTuple):
     """A legacy condition that no key can answer, such as CONTAINS."""
 
     operator: str
@@ -113,8 +104,7 @@ SortRange = Less | AtMost | Greater | AtLeast | Within | BeginsWith
 KeyConstraint = EqualTo | SortRange | NotIndexable
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedKeyCondition:
+class ResolvedKeyCondition(NamedTuple):
     """A key condition against one key: the partition, and what of its sort keys is wanted."""
 
     partition: tuple[AttributeValue, ...]
@@ -124,8 +114,7 @@ class ResolvedKeyCondition:
     """What the sort attribute after those is limited to."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyCondition:
+class KeyCondition(NamedTuple):
     """One constraint for each attribute that the condition names."""
 
     constraints: Mapping[str, KeyConstraint]
@@ -288,8 +277,7 @@ class BoundKeyExpression:
         return KeyCondition(constraints)
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
+class _Leaf(NamedTuple):
     """One condition between ANDs, or something that may not be there."""
 
     operator: str
@@ -371,8 +359,7 @@ def bind_key_condition(text: str, placeholders: Placeholders) -> BoundKeyExpress
     return BoundKeyExpression(tuple(leaves))
 
 
-@dataclass(frozen=True, slots=True)
-class PlainKeyCondition:
+class PlainKeyCondition(NamedTuple):
     """A condition that is fit for a key by its text: an attribute, an operator, placeholders."""
 
     name: str

@@ -2,13 +2,14 @@
 
 Parsing makes them from text alone: names and values may still be placeholders. Binding
 replaces every operand by what it stands for. The same classes serve both, and the legacy
-parameters, which are translated straight into bound trees.
+parameters, which are translated straight into bound trees. Most are named tuples: a frozen
+dataclass takes ten times as long to define, which every program that imports this waits for.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from keyfold.values import AttributeValue
 
@@ -45,8 +46,7 @@ Operand = Path | ValuePlaceholder | Call | Steps | AttributeValue
 Comparator = Literal["=", "<>", "<", "<=", ">", ">="]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """`left comparator right`."""
 
     comparator: Comparator
@@ -54,8 +54,7 @@ class Comparison:
     right: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """`value BETWEEN low AND high`, both ends included."""
 
     value: Operand
@@ -63,30 +62,26 @@ class Interval:
     high: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(NamedTuple):
     """`value IN (options)`."""
 
     value: Operand
     options: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Both:
+class Both(NamedTuple):
     """Every one of two or more conditions."""
 
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(NamedTuple):
     """At least one of two or more conditions."""
 
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Negation:
+class Negation(NamedTuple):
     """Not the condition."""
 
     condition: Condition
@@ -95,8 +90,7 @@ class Negation:
 Condition = Comparison | Interval | Membership | Call | Both | Either | Negation
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(NamedTuple):
     """`left + right` or `left - right`."""
 
     operator: Literal["+", "-"]
@@ -104,31 +98,27 @@ class Arithmetic:
     right: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class SetTo:
+class SetTo(NamedTuple):
     """`SET path = source`."""
 
     path: Path
     source: Operand | Arithmetic
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(NamedTuple):
     """`REMOVE path`."""
 
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class AddTo:
+class AddTo(NamedTuple):
     """`ADD path value`."""
 
     path: Path
     value: ValuePlaceholder
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteFrom:
+class DeleteFrom(NamedTuple):
     """`DELETE path value`."""
 
     path: Path

@@ -90,18 +90,6 @@ class Reader(Protocol):
         """Return the sum of the sizes of a range of rows."""
         ...
 
-    def shared_commit(self) -> AbstractContextManager[None]:
-        """Let all that this thread writes, meanwhile, take effect by one commit at the end.
-
-        Raises SharingFailed, or a file error, if nothing of it does; each may be done again
-        then. What this thread reads by `get` and `read` is as of before.
-        """
-        ...
-
-    def without_waiting(self) -> AbstractContextManager[None]:
-        """Raise FileBusy at once, meanwhile, where another process writes."""
-        ...
-
     def check_structure(self) -> list[str]:
         """Return what is wrong with the file itself, apart from what the rows mean."""
         ...

@@ -243,6 +243,7 @@ class SqliteStorage:
     ) -> None:
         _check_not_inherited(path)
         self._path = path
+        self.durability: Durability = durability
         self._busy_seconds = busy_seconds
         self._vfs = vfs
         self._connection = open_connection(path, durability, busy_seconds=busy_seconds, vfs=vfs)

@@ -1,0 +1,96 @@
+"""One side of bench_inprocess, in a process of its own: boto3 on Keyfold, or on moto.
+
+    python -m benchmarks._inprocess keyfold
+
+Reads the names of cases from its input, line by line, and answers each with the microseconds
+that a call took in the median of one round. The first line it prints says that it is ready.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from importlib import import_module
+from statistics import median
+from time import perf_counter_ns
+from typing import Any
+
+from benchmarks._orders import (
+    PER_CUSTOMER,
+    TABLE,
+    Draw,
+    create_table_request,
+    customer_of,
+    make_key,
+    make_order,
+)
+
+SIDES = ("keyfold", "moto")
+CASES = ("GetItem", "PutItem", "Query of 20")
+
+# As a test's table has: moto walks through all of it for a query.
+_ITEMS = 5 * PER_CUSTOMER
+_BATCH = 25
+_CALLS = 25
+_WARM_UP_CALLS = 5
+
+
+def enter(side: str) -> AbstractContextManager[Any]:
+    """Return what a test enters."""
+    # By name: moto may be absent, and carries no types.
+    module, name = {"keyfold": ("keyfold.testing", "dynamodb"), "moto": ("moto", "mock_aws")}[side]
+    return getattr(import_module(module), name)()
+
+
+def _main(side: str) -> None:
+    with enter(side):
+        client: Any = import_module("boto3").client("dynamodb", region_name="us-east-1")
+        client.create_table(**create_table_request(indexed=False))
+        for first in range(0, _ITEMS, _BATCH):
+            puts = [
+                {"PutRequest": {"Item": make_order(Draw(number))}}
+                for number in range(first, first + _BATCH)
+            ]
+            client.batch_write_item(RequestItems={TABLE: puts})
+        source = random.Random(1)
+        print("ready", flush=True)
+        for line in sys.stdin:
+            case = line.strip()
+            _measure(client, case, source, _WARM_UP_CALLS)
+            print(_measure(client, case, source, _CALLS), flush=True)
+
+
+def _measure(client: Any, case: str, source: random.Random, calls: int) -> float:
+    call: Callable[..., Any] = {
+        "GetItem": client.get_item,
+        "PutItem": client.put_item,
+        "Query of 20": client.query,
+    }[case]
+    taken: list[float] = []
+    for edition in range(calls):
+        request = _make_request(case, Draw(source.randrange(_ITEMS), edition))
+        start = perf_counter_ns()
+        response = call(**request)
+        taken.append((perf_counter_ns() - start) / 1_000)
+        assert case != "Query of 20" or response["Count"] == PER_CUSTOMER
+    return median(taken)
+
+
+def _make_request(case: str, draw: Draw) -> dict[str, Any]:
+    match case:
+        case "GetItem":
+            return {"TableName": TABLE, "Key": make_key(draw.number)}
+        case "PutItem":
+            return {"TableName": TABLE, "Item": make_order(draw)}
+        case _:
+            return {
+                "TableName": TABLE,
+                "KeyConditionExpression": "pk = :pk",
+                "ExpressionAttributeValues": {":pk": {"S": customer_of(draw.number)}},
+            }
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

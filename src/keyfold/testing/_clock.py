@@ -1,0 +1,92 @@
+"""A clock that tests move."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from math import isfinite
+
+from keyfold.errors import OptionInvalid
+
+
+class Clock:
+    """Tells the time in seconds since 1970, and can be moved.
+
+    It follows the time of the machine until `set` stops it; made with a moment, it stands
+    there from the beginning.
+
+    >>> from datetime import UTC, datetime, timedelta
+    >>> clock = Clock(datetime(2026, 1, 1, tzinfo=UTC))
+    >>> clock.advance(timedelta(hours=1))
+    >>> clock.now().isoformat()
+    '2026-01-01T01:00:00+00:00'
+
+    Raises OptionInvalid for a moment without a time zone, or one that is no number.
+    """
+
+    def __init__(self, at: datetime | float | None = None) -> None:
+        self._lock = threading.Lock()
+        self._watchers: list[Callable[[], None]] = []
+        # Beside the machine's time while the clock follows it.
+        self._offset_seconds = 0.0
+        self._stopped_at = None if at is None else _to_seconds("at", at)
+
+    def __call__(self) -> float:
+        """Return the seconds since 1970."""
+        stopped_at = self._stopped_at
+        return time.time() + self._offset_seconds if stopped_at is None else stopped_at
+
+    def now(self) -> datetime:
+        """Return the time in UTC."""
+        return datetime.fromtimestamp(self(), UTC)
+
+    def advance(self, by: timedelta | float) -> None:
+        """Move on by so many seconds. A clock that runs goes on running from there."""
+        seconds = by.total_seconds() if isinstance(by, timedelta) else by
+        if not _is_number(seconds) or seconds < 0:
+            raise OptionInvalid(
+                "by", by, "Give seconds, 0 or more, or a timedelta; `set` goes back."
+            )
+        with self._lock:
+            if self._stopped_at is None:
+                self._offset_seconds += seconds
+            else:
+                self._stopped_at += seconds
+        self._tell_watchers()
+
+    def set(self, at: datetime | float) -> None:
+        """Go to a moment, earlier or later, and stand there until the next call."""
+        seconds = _to_seconds("at", at)
+        with self._lock:
+            self._stopped_at = seconds
+        self._tell_watchers()
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Have `watcher` called whenever the clock was moved; return what ends that."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    def _tell_watchers(self) -> None:
+        for watcher in list(self._watchers):
+            watcher()
+
+    def __repr__(self) -> str:
+        state = "follows the machine" if self._stopped_at is None else "stands"
+        return f"<Clock {self.now().isoformat()}, {state}>"
+
+
+def _to_seconds(option: str, at: datetime | float) -> float:
+    if isinstance(at, datetime):
+        if at.tzinfo is None:
+            advice = "Say in which time zone, such as datetime(…, tzinfo=UTC)."
+            raise OptionInvalid(option, at, advice)
+        return at.timestamp()
+    if not _is_number(at):
+        raise OptionInvalid(option, at, "Give a datetime with a time zone, or seconds since 1970.")
+    return float(at)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

@@ -1,0 +1,201 @@
+"""The engine under the hardships: what clients, servers and tests all go through."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, cast
+
+import orjson
+
+from keyfold.engine import Engine
+from keyfold.errors import OptionInvalid
+from keyfold.testing._batches import add_leftovers, count_members, is_acceptable, split
+from keyfold.testing._clock import Clock
+from keyfold.testing._faults import Faults
+from keyfold.testing._hardships import Hardships
+from keyfold.testing._operations import (
+    BATCHES,
+    EVENTUAL_READS,
+    ITEM_WRITES,
+    changes_tables,
+)
+from keyfold.testing._replica import Replica, is_global_index
+
+# How a call is put to an engine; both forms of requests and answers are dicts here.
+Call = Callable[[Engine, str, dict[str, Any]], dict[str, Any]]
+
+# How far upkeep is behind the clock, for the time of a call of it: an engine's own grace period
+# is fixed when it is opened, hardships come and go.
+_upkeep_lag_seconds: ContextVar[float] = ContextVar("keyfold_upkeep_lag_seconds", default=0.0)
+
+
+class Core:
+    """One service: its engine, its clock, and what befalls its callers."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        hardships: Hardships,
+        region: str,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self.clock = clock
+        self.region = region
+        self._sleep = sleep
+        self.engine = self._open_engine()
+        self.faults = Faults(hardships)
+        self._replica = self._make_replica()
+        self._stop_watching = clock.watch(self._keep_up)
+
+    @property
+    def hardships(self) -> Hardships:
+        """The hardships of the moment."""
+        return self.faults.hardships
+
+    def use(self, hardships: Hardships) -> None:
+        """Change the hardships, and draw them from their seed."""
+        if not isinstance(hardships, Hardships):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+            raise OptionInvalid("hardships", hardships, "Give a keyfold.testing.Hardships.")
+        self.resume(Faults(hardships))
+
+    def resume(self, faults: Faults) -> None:
+        """Go on with faults that were in use before, from where their draws were."""
+        former = self._replica
+        self.faults = faults
+        self._replica = self._make_replica()
+        if former is not None:
+            former.close()
+        # Items may have stayed for a lag that is shorter now.
+        self._keep_up()
+
+    def reset(self) -> None:
+        """Start over with an empty engine."""
+        former, former_replica = self.engine, self._replica
+        self.engine = self._open_engine()
+        self.faults = Faults(self.hardships)
+        self._replica = self._make_replica()
+        former.close()
+        if former_replica is not None:
+            former_replica.close()
+
+    def close(self) -> None:
+        """Give everything up."""
+        self._stop_watching()
+        self.engine.close()
+        if self._replica is not None:
+            self._replica.close()
+
+    def wait(self) -> None:
+        """Wait for as long as the next call is to be delayed."""
+        delay = self.faults.draw_delay()
+        if delay:
+            self._sleep(delay)
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Carry out an operation with dicts, as `Engine.execute` does."""
+        if self.faults.can_strike:
+            response = self._execute_hard(operation, request, _call)
+        else:
+            response = self.engine.execute(operation, request)
+        if changes_tables(operation):
+            self._keep_up()
+        return response
+
+    def execute_json(self, operation: str, body: bytes) -> bytes:
+        """Carry out an operation with bytes, as `Engine.execute_json` does."""
+        if not self.faults.can_strike:
+            answer = self.engine.execute_json(operation, body)
+        else:
+            try:
+                request = orjson.loads(body)
+            except orjson.JSONDecodeError:
+                # The engine has the words for it.
+                request = None
+            if not isinstance(request, dict):
+                return self.engine.execute_json(operation, body)
+            known = cast("dict[str, Any]", request)
+            answer = orjson.dumps(self._execute_hard(operation, known, _call_json))
+        if changes_tables(operation):
+            self._keep_up()
+        return answer
+
+    def _execute_hard(self, operation: str, request: dict[str, Any], call: Call) -> dict[str, Any]:
+        """Carry out an operation, or what the hardships leave of it."""
+        faults, engine = self.faults, self.engine
+        refusal = faults.draw_refusal(operation, request)
+        if refusal is not None:
+            raise refusal
+        left: dict[str, Any] = {}
+        if operation in BATCHES:
+            places = faults.draw_leftovers(count_members(operation, request))
+            if places and is_acceptable(engine, operation, request):
+                request, left = split(request, places)
+        response = self._execute_late(operation, request, call)
+        if left:
+            add_leftovers(operation, response, left)
+        return response
+
+    def _execute_late(self, operation: str, request: dict[str, Any], call: Call) -> dict[str, Any]:
+        """Carry out an operation on the engine or, if it is a read, perhaps on the replica."""
+        engine, replica = self.engine, self._replica
+        if replica is None:
+            return call(engine, operation, request)
+        if operation in ITEM_WRITES:
+            return replica.write(operation, request, lambda: call(engine, operation, request))
+        if changes_tables(operation):
+            return replica.change_tables(
+                operation, request, lambda: call(engine, operation, request)
+            )
+        if (
+            operation in EVENTUAL_READS
+            and not _is_consistent(request)
+            and self.faults.draw_staleness(of_global_index=is_global_index(engine, request))
+        ):
+            return replica.read(lambda any_engine: call(any_engine, operation, request))
+        return call(engine, operation, request)
+
+    def _open_engine(self) -> Engine:
+        return Engine.open(
+            ":memory:",
+            clock=lambda: self.clock() - _upkeep_lag_seconds.get(),
+            ttl_grace_seconds=0.0,
+            upkeep_seconds=None,
+            region=self.region,
+        )
+
+    def _make_replica(self) -> Replica | None:
+        if not self.faults.needs_replica:
+            return None
+        return Replica(self.engine, self._open_engine, self.hardships.lag_writes)
+
+    def _keep_up(self) -> None:
+        """Fill new indexes and delete expired items, now that the clock or a table has changed."""
+        token = _upkeep_lag_seconds.set(self.hardships.ttl_lag_seconds)
+        try:
+            self.engine.run_upkeep()
+            if self._replica is not None:
+                self._replica.catch_up()
+        finally:
+            _upkeep_lag_seconds.reset(token)
+
+
+def _call(engine: Engine, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    return engine.execute(operation, request)
+
+
+def _call_json(engine: Engine, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    return orjson.loads(engine.execute_json(operation, orjson.dumps(request)))
+
+
+def _is_consistent(request: dict[str, Any]) -> bool:
+    """Tell whether a read asks for the latest, if only of one of its tables."""
+    if "RequestItems" not in request:
+        return bool(request.get("ConsistentRead"))
+    try:
+        return any(each.get("ConsistentRead") for each in request["RequestItems"].values())
+    except AttributeError:
+        # Not the shape of a batch; the engine says so.
+        return True

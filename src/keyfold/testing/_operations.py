@@ -1,0 +1,19 @@
+"""The operations, by what hardships can do to them."""
+
+from __future__ import annotations
+
+SINGLE_WRITES = frozenset({"DeleteItem", "PutItem", "UpdateItem"})
+TRANSACTIONS = frozenset({"TransactGetItems", "TransactWriteItems"})
+BATCHES = frozenset({"BatchGetItem", "BatchWriteItem"})
+
+# Reads that are eventually consistent unless they ask for more.
+EVENTUAL_READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan"})
+
+ITEM_READS = EVENTUAL_READS | {"TransactGetItems"}
+ITEM_WRITES = SINGLE_WRITES | {"BatchWriteItem", "TransactWriteItems"}
+ITEM_OPERATIONS = ITEM_READS | ITEM_WRITES
+
+
+def changes_tables(operation: str) -> bool:
+    """Tell whether an operation may change something other than items."""
+    return operation not in ITEM_OPERATIONS and not operation.startswith(("Describe", "List"))

@@ -1,0 +1,57 @@
+"""Fixtures for pytest, there wherever Keyfold is installed.
+
+Everything is loaded inside the fixtures: a test run that uses none of them pays for none.
+"""
+
+# ruff: noqa: ARG001, PLC0415 - a fixture may be asked for its effect; loading: as just said
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from keyfold.engine import Engine
+    from keyfold.testing import Service
+
+
+@pytest.fixture
+def keyfold_dynamodb() -> Iterator[Service]:
+    """DynamoDB in memory for one test: every boto3 and aioboto3 client talks to it."""
+    from keyfold.testing import dynamodb
+
+    with dynamodb() as service:
+        yield service
+
+
+@pytest.fixture
+def keyfold_engine(keyfold_dynamodb: Service) -> Engine:
+    """The engine of `keyfold_dynamodb`, to be asked directly."""
+    return keyfold_dynamodb.engine
+
+
+@pytest.fixture
+def keyfold_client(keyfold_dynamodb: Service) -> Any:
+    """A boto3 client of `keyfold_dynamodb`."""
+    from importlib import import_module
+
+    return import_module("boto3").client("dynamodb")
+
+
+@pytest.fixture
+def keyfold_resource(keyfold_dynamodb: Service) -> Any:
+    """A boto3 resource of `keyfold_dynamodb`."""
+    from importlib import import_module
+
+    return import_module("boto3").resource("dynamodb")
+
+
+@pytest.fixture
+def keyfold_endpoint(keyfold_dynamodb: Service) -> Iterator[str]:
+    """The URL of a server on `keyfold_dynamodb`, for other processes and languages."""
+    from keyfold.wire.server import Server
+
+    with Server(keyfold_dynamodb).running() as url:
+        yield url

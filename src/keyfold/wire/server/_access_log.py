@@ -1,0 +1,50 @@
+"""The access log: one JSON object a line for each answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TextIO
+
+import orjson
+
+from keyfold.wire.server._answers import Answer
+from keyfold.wire.server._requests import HttpRequest
+
+_LONGEST_URL = 200
+
+
+class AccessLog:
+    """Writes what was asked and how it was answered; never what is in the items."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.time) -> None:
+        self._stream = stream
+        self._clock = clock
+
+    def note(
+        self,
+        peer: str,
+        operation: str,
+        request: HttpRequest,
+        answer: Answer,
+        seconds: float,
+        request_id: str,
+    ) -> None:
+        """Write one line."""
+        entry: dict[str, str | float] = {
+            "time": datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds"),
+            "client": peer,
+            "method": request.method.decode("latin-1"),
+            "url": request.url[:_LONGEST_URL].decode("latin-1"),
+            "operation": operation,
+            "status": answer.status,
+            "error": answer.error,
+            "milliseconds": round(seconds * 1000, 3),
+            "request_bytes": len(request.body),
+            "response_bytes": len(answer.body),
+            "request_id": request_id,
+        }
+        shown = {name: value for name, value in entry.items() if value != ""}
+        self._stream.write(orjson.dumps(shown).decode() + "\n")
+        self._stream.flush()

@@ -1,0 +1,115 @@
+"""Answers as DynamoDB sends them: statuses, headers, and the bodies of errors."""
+
+from __future__ import annotations
+
+import os
+import time
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import orjson
+
+from keyfold.errors import FileBusy, KeyfoldError, ServiceError
+
+AMZ_JSON = b"application/x-amz-json-1.0"
+JSON = b"application/json"
+HTML = b"text/html"
+TEXT = b"text/plain; charset=utf-8"
+
+_INTERNAL = "com.amazonaws.dynamodb.v20120810#InternalServerError"
+_UNAVAILABLE = "com.amazonaws.dynamodb.v20120810#ServiceUnavailable"
+
+_STATUS_LINES = {
+    status.value: b"HTTP/1.1 %d %s\r\n" % (status.value, status.phrase.encode())
+    for status in HTTPStatus
+}
+
+
+class Answer(NamedTuple):
+    """What goes back to a client; `headers` are whole lines."""
+
+    status: int
+    body: bytes
+    content_type: bytes = AMZ_JSON
+    headers: bytes = b""
+    # The short name of the error, for metrics and the log.
+    error: str = ""
+
+
+def answer_error(error: KeyfoldError, content_type: bytes = AMZ_JSON) -> Answer:
+    """Return what DynamoDB sends for an error."""
+    if isinstance(error, ServiceError):
+        body: dict[str, Any] = {"__type": error.qualified_type}
+        if error.message:
+            body[error.message_name] = error.message
+        body |= error.fields
+        return Answer(error.status, orjson.dumps(body), content_type, error=error.type)
+    if isinstance(error, FileBusy):
+        return answer_unavailable(str(error))
+    return answer_failure(str(error))
+
+
+def answer_failure(message: str = "Internal server error") -> Answer:
+    """Return the answer to a request that failed by no fault of the client."""
+    body = orjson.dumps({"__type": _INTERNAL, "message": message})
+    return Answer(500, body, error="InternalServerError")
+
+
+def answer_unavailable(message: str) -> Answer:
+    """Return the answer to a request that there was no room for; nothing of it was done."""
+    body = orjson.dumps({"__type": _UNAVAILABLE, "message": message})
+    return Answer(503, body, error="ServiceUnavailable")
+
+
+# The service answers what is no request of its API with this page.
+NOT_FOUND = Answer(404, b"<UnknownOperationException/>\n", HTML, error="NotFound")
+
+
+def answer_plain(status: int, text: str) -> Answer:
+    """Return the answer to what is not even a proper HTTP request."""
+    return Answer(status, f"{text}\n".encode(), TEXT, error=HTTPStatus(status).phrase)
+
+
+class Writer:
+    """Writes answers as HTTP, each with an id of its own."""
+
+    def __init__(self) -> None:
+        # As many characters, of the same kinds, as the service's own ids have.
+        self._prefix = os.urandom(20).hex().upper()[:39].encode()
+        self._number = 0
+        self._date = b""
+        self._date_second = 0
+
+    def tick(self, now: float | None = None) -> None:
+        """Note that time has passed; called about once a second."""
+        second = int(time.time() if now is None else now)
+        if second != self._date_second:
+            self._date_second = second
+            self._date = formatdate(second, usegmt=True).encode()
+
+    @property
+    def last_id(self) -> str:
+        """The id of the answer that was written last."""
+        return f"{self._prefix.decode()}{self._number:013d}"
+
+    def write(self, answer: Answer, *, keeps_alive: bool, has_body: bool = True) -> bytes:
+        """Return an answer as bytes."""
+        self._number += 1
+        status, body, content_type, headers, _ = answer
+        head = (
+            b"%bServer: Server\r\nDate: %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n"
+            b"Connection: %b\r\nx-amzn-RequestId: %b%013d\r\nx-amz-crc32: %d\r\n%b\r\n"
+        ) % (
+            _STATUS_LINES[status],
+            self._date,
+            content_type,
+            len(body),
+            b"keep-alive" if keeps_alive else b"close",
+            self._prefix,
+            self._number,
+            crc32(body),
+            headers,
+        )
+        return head + body if has_body else head

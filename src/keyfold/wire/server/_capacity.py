@@ -1,0 +1,55 @@
+"""The capacity that operations consume, for the metrics, whether or not their callers ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from keyfold.wire.server._metrics import Metrics
+from keyfold.wire.server._requests import Call
+
+_PARAMETER = "ReturnConsumedCapacity"
+
+_METERED = {
+    "BatchGetItem",
+    "BatchWriteItem",
+    "DeleteItem",
+    "GetItem",
+    "PutItem",
+    "Query",
+    "Scan",
+    "TransactGetItems",
+    "TransactWriteItems",
+    "UpdateItem",
+}
+
+
+def ask_for_capacity(call: Call) -> Call:
+    """Make a call report its capacity; a caller who did not ask is not to see it."""
+    if call.operation not in _METERED:
+        return call
+    try:
+        request: Any = orjson.loads(call.body)
+    except orjson.JSONDecodeError:
+        return call
+    if request.__class__ is not dict or request.get(_PARAMETER, "NONE") != "NONE":
+        return call
+    body = orjson.dumps({**request, _PARAMETER: "TOTAL"})
+    return call._replace(body=body, hides_capacity=True)
+
+
+def note_capacity(metrics: Metrics, call: Call, body: bytes) -> bytes:
+    """Count the capacity that a response reports; return what its caller is to see."""
+    if call.operation not in _METERED:
+        return body
+    response = orjson.loads(body)
+    consumed: dict[str, Any] | list[dict[str, Any]] | None = response.get("ConsumedCapacity")
+    if consumed is None:
+        return body
+    for each in consumed if isinstance(consumed, list) else [consumed]:
+        metrics.note_capacity(call.operation, each)
+    if not call.hides_capacity:
+        return body
+    del response["ConsumedCapacity"]
+    return orjson.dumps(response)

@@ -1,0 +1,341 @@
+"""One client's connection: bytes in, requests out; answers in, bytes out, in their order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import cast
+
+import httptools
+
+from keyfold.errors import KeyfoldError
+from keyfold.wire.server._answers import (
+    Answer,
+    answer_error,
+    answer_failure,
+    answer_plain,
+    answer_unavailable,
+)
+from keyfold.wire.server._capacity import ask_for_capacity, note_capacity
+from keyfold.wire.server._hub import Hub
+from keyfold.wire.server._requests import (
+    Call,
+    Headers,
+    HttpRequest,
+    answer_call,
+    finish_answer,
+    read_call,
+)
+from keyfold.wire.server._scheduler import Outcome
+
+# How much more is read, and thrown away, of a request that was refused while it was being sent:
+# a client that is cut off would never see why.
+_DISCARDED_BYTES = 1 << 26
+
+_HEAD_TOO_LONG = "Request head too large"
+_TOO_LONG = "Request entity too large"
+
+
+class _Refusal(Exception):
+    """The rest of what this client sends is of no interest."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
+class Connection(asyncio.Protocol):
+    """Parses requests, bounds them, and answers one after the other."""
+
+    __slots__ = (
+        "_backlog",
+        "_body",
+        "_body_bytes",
+        "_call",
+        "_discarded",
+        "_head_bytes",
+        "_headers",
+        "_hub",
+        "_is_answering",
+        "_is_closing",
+        "_is_paused",
+        "_is_pumping",
+        "_is_stalled",
+        "_parser",
+        "_raw_headers",
+        "_refusal",
+        "_request",
+        "_started",
+        "_transport",
+        "_url",
+        "active_at",
+        "is_receiving",
+        "on_header",
+        "peer",
+        "received_since",
+        "stalled_since",
+    )
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._headers: Headers = {}
+        # The parser calls this for each header. A method of ours would cost as much again.
+        self._raw_headers: Headers = {}
+        self.on_header = self._raw_headers.setdefault
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport = cast(asyncio.Transport, None)
+        self._backlog: deque[HttpRequest] = deque()
+        # What is being answered; what is to be said, after that, to a client that went wrong.
+        self._request: HttpRequest | None = None
+        self._call: Call | None = None
+        self._refusal: Answer | None = None
+        self._started = 0.0
+        self._is_answering = self._is_pumping = self._is_closing = False
+        self._is_paused = self._is_stalled = False
+        self._discarded: int | None = None
+        self.peer = ""
+        # When something last came or went, in the hub's time; since when a request is on its way.
+        self.active_at = hub.now
+        self.is_receiving = False
+        self.received_since = self.stalled_since = hub.now
+        self._url = b""
+        self._body: list[bytes] = []
+        self._head_bytes = self._body_bytes = 0
+
+    # The transport's side.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        self.peer = f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
+        if not self._hub.admit(self):
+            self._discarded = 0
+            answer = answer_unavailable("Too many connections are open")
+            self._transport.write(self._hub.writer.write(answer, keeps_alive=False))
+            self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self._is_closing = True
+        self._forget_body()
+        self._backlog.clear()
+        self._hub.dismiss(self)
+
+    def data_received(self, data: bytes) -> None:
+        hub = self._hub
+        self.active_at = hub.now
+        if self._discarded is not None:
+            self._discarded += len(data)
+            if self._discarded > _DISCARDED_BYTES:
+                self._transport.abort()
+            return
+        if not self.is_receiving:
+            self.is_receiving = True
+            self.received_since = hub.now
+        if self._head_bytes >= 0:
+            # Counted before it is parsed: a line without an end would be kept whole.
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+            if self._head_bytes > hub.limits.head_bytes:
+                raise _Refusal(answer_plain(400, _HEAD_TOO_LONG))
+        except httptools.HttpParserCallbackError as error:
+            if not isinstance(error.__context__, _Refusal):
+                raise
+            self._refuse(error.__context__.answer)
+        except _Refusal as refusal:
+            self._refuse(refusal.answer)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._refuse(answer_plain(400, "Bad request"))
+        if len(self._backlog) > hub.limits.pipelined and not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        # A client may close its half once it has sent its requests; what came whole is answered.
+        self._is_closing = True
+        has_work = self._is_answering or bool(self._backlog)
+        return has_work and self._transport.can_write_eof()
+
+    def pause_writing(self) -> None:
+        self._is_stalled = True
+        self.stalled_since = self._hub.now
+
+    def resume_writing(self) -> None:
+        self._is_stalled = False
+        self._pump()
+
+    # The parser's side.
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_headers_complete(self) -> None:
+        raw, limits = self._raw_headers, self._hub.limits
+        if self._head_bytes > limits.head_bytes:
+            # Part of that may be body.
+            size = len(self._url) + sum(map(len, raw)) + sum(map(len, raw.values()))
+            if size > limits.head_bytes:
+                raise _Refusal(answer_plain(400, _HEAD_TOO_LONG))
+        self._headers = headers = {name.lower(): value for name, value in raw.items()}
+        raw.clear()
+        if b"upgrade" in headers:
+            raise _Refusal(answer_plain(400, "Only HTTP/1.1 is spoken here"))
+        # What follows is body.
+        self._head_bytes = -1
+        length = headers.get(b"content-length")
+        if length is not None and int(length) > limits.body_bytes:
+            raise _Refusal(answer_plain(413, _TOO_LONG))
+        expected = headers.get(b"expect")
+        if expected is not None:
+            if expected.lower() != b"100-continue":
+                raise _Refusal(answer_plain(417, "Expectation failed"))
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        hub = self._hub
+        self._body.append(body)
+        self._body_bytes += len(body)
+        hub.buffered_bytes += len(body)
+        if self._body_bytes > hub.limits.body_bytes:
+            raise _Refusal(answer_plain(413, _TOO_LONG))
+        if hub.buffered_bytes > hub.limits.buffered_bytes:
+            raise _Refusal(answer_unavailable("Too many large requests are under way"))
+
+    def on_message_complete(self) -> None:
+        parser, parts = self._parser, self._body
+        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        keeps_alive = parser.should_keep_alive()
+        self._backlog.append(
+            HttpRequest(parser.get_method(), self._url, self._headers, body, keeps_alive)
+        )
+        self._forget_body()
+        self._url = b""
+        self._head_bytes = 0
+        self.is_receiving = False
+        self._pump()
+
+    # Answering.
+
+    def _pump(self) -> None:
+        """Begin with the requests that wait, until one is not answered at once."""
+        if self._is_pumping:
+            return
+        self._is_pumping = True
+        while self._backlog and not self._is_answering and not self._is_stalled:
+            self._is_answering = True
+            self._begin(self._backlog.popleft())
+        self._is_pumping = False
+        if self._is_paused and len(self._backlog) <= self._hub.limits.pipelined // 2:
+            self._is_paused = False
+            self._transport.resume_reading()
+
+    def _begin(self, request: HttpRequest) -> None:
+        hub = self._hub
+        self._request = request
+        if hub.is_watched:
+            self._started = hub.clock()
+        call = read_call(request, hub.limits.body_bytes)
+        if isinstance(call, Answer):
+            self._call = None
+            self._answer(hub.answer_elsewhere(request) or call)
+            return
+        if hub.metrics is not None:
+            call = ask_for_capacity(call)
+        self._call = call
+        if hub.scheduler.is_full:
+            self._answer(answer_unavailable("Too many requests are waiting"))
+        else:
+            hub.scheduler.run(call.operation, call.body, self._finish)
+
+    def _finish(self, outcome: Outcome) -> None:
+        call, request = self._call, self._request
+        assert call is not None and request is not None  # noqa: PT018 - what was begun
+        if isinstance(outcome, bytes):
+            if self._hub.metrics is not None:
+                outcome = note_capacity(self._hub.metrics, call, outcome)
+            self._answer(answer_call(call, outcome, request.headers))
+        elif isinstance(outcome, KeyfoldError):
+            self._answer(answer_error(outcome, call.content_type))
+        else:
+            self._answer(answer_failure())
+
+    def _answer(self, answer: Answer) -> None:
+        hub, request = self._hub, self._request
+        assert request is not None  # it is being answered
+        answer = finish_answer(answer, request.headers)
+        keeps_alive = request.keeps_alive and not hub.is_stopping
+        if not self._transport.is_closing():
+            has_body = request.method != b"HEAD"
+            self._transport.write(
+                hub.writer.write(answer, keeps_alive=keeps_alive, has_body=has_body)
+            )
+        if hub.is_watched:
+            operation = "" if self._call is None else self._call.operation
+            hub.note(self.peer, operation, request, answer, hub.clock() - self._started)
+        self.active_at = hub.now
+        self._is_answering = False
+        self._request = None
+        if not keeps_alive:
+            self._discarded = 0
+            self._backlog.clear()
+            self._transport.close()
+        elif self._backlog:
+            self._pump()
+        elif self._refusal is not None:
+            self._send_refusal(self._refusal)
+        elif self._is_closing:
+            self._transport.close()
+
+    def _refuse(self, answer: Answer) -> None:
+        """Answer what cannot be understood, or is too much, and listen no longer."""
+        self._discarded = 0
+        self._is_closing = True
+        self._forget_body()
+        if self._is_answering or self._backlog:
+            self._refusal = answer
+        else:
+            self._send_refusal(answer)
+
+    def _send_refusal(self, answer: Answer) -> None:
+        if self._transport.is_closing():
+            return
+        self._transport.write(self._hub.writer.write(answer, keeps_alive=False))
+        if self._transport.can_write_eof():
+            # What the client still sends is taken in for a while: cut off, it would not read on.
+            self._transport.write_eof()
+            self.is_receiving, self.received_since = True, self._hub.now
+        else:
+            self._transport.close()
+
+    def _forget_body(self) -> None:
+        self._hub.buffered_bytes -= self._body_bytes
+        self._body_bytes = 0
+        self._body = []
+
+    # The hub's side.
+
+    def sweep(self, now: float) -> None:
+        """Close the connection if its client has taken too long."""
+        limits = self._hub.limits
+        if self._is_stalled:
+            if now - self.stalled_since > limits.send_seconds:
+                self._transport.abort()
+        elif self._is_answering:
+            return
+        elif self.is_receiving:
+            if now - self.received_since > limits.receive_seconds:
+                if self._discarded is None:
+                    self._refuse(answer_plain(408, "Request took too long to arrive"))
+                self._transport.close()
+        elif now - self.active_at > limits.idle_seconds:
+            self._transport.close()
+
+    def stop(self) -> None:
+        """Close the connection as soon as what came whole is answered."""
+        self._is_closing = True
+        if not self._is_answering and not self._backlog:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close the connection now."""
+        self._transport.abort()

@@ -1,0 +1,99 @@
+"""What all connections of a server share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from keyfold.wire.server._access_log import AccessLog
+from keyfold.wire.server._answers import Answer, Writer
+from keyfold.wire.server._limits import Limits
+from keyfold.wire.server._metrics import Metrics
+from keyfold.wire.server._requests import HttpRequest
+from keyfold.wire.server._scheduler import Scheduler
+
+
+class Client(Protocol):
+    """A connection, as the hub sees it."""
+
+    def sweep(self, now: float) -> None:
+        """Close the connection if its client has taken too long."""
+        ...
+
+    def stop(self) -> None:
+        """Close the connection as soon as what came whole is answered."""
+        ...
+
+    def abort(self) -> None:
+        """Close the connection now."""
+        ...
+
+
+class Hub:
+    """Knows the connections, counts what they hold, and what time it is for them."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        limits: Limits,
+        *,
+        metrics: Metrics | None,
+        access_log: AccessLog | None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.scheduler = scheduler
+        self.limits = limits
+        self.writer = Writer()
+        self.clock = clock
+        self.now = clock()
+        self.buffered_bytes = 0
+        self.is_stopping = False
+        self.is_watched = metrics is not None or access_log is not None
+        self.clients: set[Client] = set()
+        self.metrics = metrics
+        self._access_log = access_log
+        # Told when the last connection has gone, after a wish to stop.
+        self.on_empty: Callable[[], None] | None = None
+        self.writer.tick()
+
+    def admit(self, client: Client) -> bool:
+        """Take in a new connection, if there is room for it."""
+        if len(self.clients) >= self.limits.connections or self.is_stopping:
+            return False
+        self.clients.add(client)
+        return True
+
+    def dismiss(self, client: Client) -> None:
+        """Forget a connection that is closed."""
+        self.clients.discard(client)
+        if not self.clients and self.on_empty is not None:
+            self.on_empty()
+
+    def sweep(self) -> None:
+        """Note the time, and close the connections whose clients take too long."""
+        self.now = self.clock()
+        self.writer.tick()
+        for client in list(self.clients):
+            client.sweep(self.now)
+
+    def stop(self) -> None:
+        """Close every connection as soon as what came whole on it is answered."""
+        self.is_stopping = True
+        for client in list(self.clients):
+            client.stop()
+
+    def answer_elsewhere(self, request: HttpRequest) -> Answer | None:
+        """Return the answer to a request that is not of DynamoDB's API but of the server's own."""
+        if self.metrics is None or request.url != b"/metrics" or request.method != b"GET":
+            return None
+        return self.metrics.answer()
+
+    def note(
+        self, peer: str, operation: str, request: HttpRequest, answer: Answer, seconds: float
+    ) -> None:
+        """Count an answer, and log it."""
+        if self.metrics is not None:
+            self.metrics.note(operation, answer, seconds)
+        if self._access_log is not None:
+            self._access_log.note(peer, operation, request, answer, seconds, self.writer.last_id)

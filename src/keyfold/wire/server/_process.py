@@ -1,0 +1,94 @@
+"""A server as a process of its own: from its settings to its end by a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from keyfold.engine import Engine
+from keyfold.errors import OptionInvalid
+from keyfold.wire.server._metrics import Metrics
+from keyfold.wire.server._server import Server, new_event_loop
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a server process is told: the engine's options, and the server's."""
+
+    path: str
+    durability: str | None = None
+    region: str = "us-east-1"
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    has_metrics: bool = False
+    has_access_log: bool = False
+
+
+def run_server(
+    settings: Settings,
+    listener: socket.socket,
+    *,
+    on_ready: Callable[[], None],
+    metrics: Metrics | None = None,
+    while_running: Callable[[asyncio.Event], None] | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT comes, then finish what was accepted.
+
+    `on_ready` is called once clients can connect. `while_running` may arrange for more on the
+    event loop; the event that it is given ends the server.
+    """
+    tls = load_tls(settings)
+    engine = Engine.open(
+        settings.path,
+        durability=settings.durability,  # pyright: ignore[reportArgumentType] - checked there
+        region=settings.region,
+    )
+    with engine:
+        server = Server(
+            engine,
+            listener=listener,
+            tls=tls,
+            metrics=metrics if settings.has_metrics else None,
+            access_log=sys.stdout if settings.has_access_log else None,
+        )
+
+        async def serve() -> None:
+            stopping = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, stopping.set)
+            await server.start()
+            if while_running is not None:
+                while_running(stopping)
+            on_ready()
+            await stopping.wait()
+            await server.stop()
+
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(serve())
+
+
+def load_tls(settings: Settings) -> ssl.SSLContext | None:
+    """Return the context of a server with a certificate; raises OptionInvalid."""
+    cert, key = settings.tls_cert, settings.tls_key
+    if cert is None and key is None:
+        return None
+    if cert is None:
+        raise OptionInvalid("tls_cert", cert, "A key needs its certificate beside it.")
+    for option, path in (("tls_cert", cert), ("tls_key", key)):
+        if path is not None and not Path(path).is_file():
+            raise OptionInvalid(option, path, "Name a file that is there.")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(cert, key)
+    except (OSError, ssl.SSLError) as error:
+        reason = getattr(error, "reason", None) or str(error)
+        advice = f"Give a certificate and its private key, as PEM ({reason})."
+        raise OptionInvalid("tls_cert", cert, advice) from None
+    return context

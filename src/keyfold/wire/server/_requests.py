@@ -1,0 +1,187 @@
+"""Requests as they come in, and what they ask for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import orjson
+
+from keyfold.engine.operations import OPERATIONS
+from keyfold.errors import SerializationException, ServiceError, UnknownOperationException
+from keyfold.wire.server._answers import (
+    AMZ_JSON,
+    JSON,
+    NOT_FOUND,
+    TEXT,
+    Answer,
+    answer_error,
+    answer_failure,
+    answer_plain,
+)
+from keyfold.wire.server._authorization import find_authorization_fault, is_whole
+from keyfold.wire.server._encodings import (
+    LEAST_BYTES,
+    BodyTooLong,
+    EncodingInvalid,
+    choose_encoding,
+    decode,
+    encode,
+)
+
+Headers = dict[bytes, bytes]
+
+_STREAM_OPERATIONS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
+
+_TARGETS = {
+    b"%b.%b"
+    % (
+        b"DynamoDBStreams_20120810" if name in _STREAM_OPERATIONS else b"DynamoDB_20120810",
+        name.encode(),
+    ): name
+    for name in OPERATIONS
+}
+
+# The service answers these without a body, instead of with an empty object.
+_WITHOUT_BODY = {"TagResource", "UntagResource"}
+
+_EXPOSED = b"Access-Control-Allow-Origin: *\r\n"
+_EXPOSED_HEADERS = (
+    b"Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-ErrorType,x-amz-crc32,"
+    b"Content-Length,Date\r\n"
+)
+_PREFLIGHT_SECONDS = 172_800
+
+
+class HttpRequest(NamedTuple):
+    """One request of a client. Header names are in lower case; of several, the first counts."""
+
+    method: bytes
+    url: bytes
+    headers: Headers
+    body: bytes
+    keeps_alive: bool
+
+
+class Call(NamedTuple):
+    """An operation that a request asks for."""
+
+    operation: str
+    body: bytes
+    content_type: bytes
+    # Whether its capacity is reported for the server's own sake.
+    hides_capacity: bool = False
+
+
+def read_call(request: HttpRequest, longest_body: int) -> Call | Answer:
+    """Return the operation that a request asks for, or the answer that it gets without one."""
+    method, url, headers, body, _ = request
+    operation = _TARGETS.get(headers.get(b"x-amz-target", b""))
+    if (
+        operation is not None
+        and headers.get(b"content-type") == AMZ_JSON
+        and is_whole(headers.get(b"authorization", b""))
+        and b"content-encoding" not in headers
+        and method == b"POST"
+        and url == b"/"
+    ):
+        return Call(operation, body, AMZ_JSON)
+    return _read_closely(request, operation, longest_body)
+
+
+def _read_closely(request: HttpRequest, operation: str | None, longest_body: int) -> Call | Answer:
+    """Find out what a request is that is not as clients send them, in the service's order."""
+    method, url, headers, body, _ = request
+    path, _, query = url.partition(b"?")
+    if method == b"OPTIONS":
+        return _answer_preflight(headers) if b"origin" in headers else NOT_FOUND
+    if path != b"/":
+        return NOT_FOUND
+    if method in {b"GET", b"HEAD"}:
+        host = headers.get(b"host", b"keyfold").decode("latin-1")
+        return Answer(200, f"healthy: {host} ".encode(), TEXT)
+    if method != b"POST":
+        return NOT_FOUND
+    content_type = _read_content_type(headers.get(b"content-type", b""), has_body=bool(body))
+    if content_type is None:
+        return NOT_FOUND
+    if b"content-encoding" in headers:
+        try:
+            body = decode(body, headers[b"content-encoding"], longest_body)
+        except BodyTooLong:
+            return answer_plain(413, "Request entity too large")
+        except EncodingInvalid:
+            # What the service answers, though the fault is the client's.
+            return answer_failure()
+    fault = _find_fault(operation, body, headers, query)
+    if fault is not None:
+        return answer_error(fault, content_type)
+    assert operation is not None  # or it would have been a fault
+    return Call(operation, body, content_type)
+
+
+def _find_fault(
+    operation: str | None, body: bytes, headers: Headers, query: bytes
+) -> ServiceError | None:
+    authorization_fault = find_authorization_fault(headers, query)
+    if operation is not None and authorization_fault is None:
+        return None
+    if body:
+        try:
+            orjson.loads(body)
+        except orjson.JSONDecodeError:
+            return SerializationException()
+    if operation is None:
+        return UnknownOperationException()
+    return authorization_fault
+
+
+def _read_content_type(content_type: bytes, *, has_body: bool) -> bytes | None:
+    """Return the type that the answer is to have; None for one that the service does not take."""
+    kind = content_type.partition(b";")[0].strip().lower()
+    if kind in {AMZ_JSON, JSON}:
+        return kind
+    return None if has_body or kind else JSON
+
+
+def _answer_preflight(headers: Headers) -> Answer:
+    lines = [_EXPOSED, _EXPOSED_HEADERS, b"Access-Control-Max-Age: %d\r\n" % _PREFLIGHT_SECONDS]
+    for asked, allowed in (
+        (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
+        (b"access-control-request-method", b"Access-Control-Allow-Methods"),
+    ):
+        if asked in headers:
+            lines.append(b"%b: %b\r\n" % (allowed, headers[asked]))
+    return Answer(200, b"", JSON, b"".join(lines))
+
+
+def answer_call(call: Call, body: bytes, headers: Headers) -> Answer:
+    """Return the answer that carries an operation's response."""
+    operation = call.operation
+    if operation in _WITHOUT_BODY:
+        body = b""
+    elif operation == "DescribeEndpoints":
+        body = _name_host(body, headers)
+    return Answer(200, body, call.content_type)
+
+
+def _name_host(body: bytes, headers: Headers) -> bytes:
+    """Put the host that was asked in place of the service's own."""
+    response = orjson.loads(body)
+    if b"host" in headers:
+        for endpoint in response["Endpoints"]:
+            endpoint["Address"] = headers[b"host"].decode("latin-1")
+    return orjson.dumps(response)
+
+
+def finish_answer(answer: Answer, headers: Headers) -> Answer:
+    """Add what the request's headers ask for: access from other origins, compression."""
+    if b"origin" in headers and _EXPOSED not in answer.headers:
+        answer = answer._replace(headers=answer.headers + _EXPOSED + _EXPOSED_HEADERS)
+    accepted = headers.get(b"accept-encoding")
+    if accepted is not None and len(answer.body) > LEAST_BYTES:
+        encoding = choose_encoding(accepted)
+        if encoding is not None:
+            line = b"Content-Encoding: %b\r\n" % encoding
+            body = encode(answer.body, encoding)
+            answer = answer._replace(body=body, headers=answer.headers + line)
+    return answer

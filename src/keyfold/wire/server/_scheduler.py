@@ -1,0 +1,157 @@
+"""Who carries out which operation: the event loop itself, or a thread beside it.
+
+Reads of a few items take microseconds, so the event loop does them itself. Writes of one turn
+of the loop share a commit. Where that waits for the disk, or for another process, a thread
+does it, and the writes that come meanwhile share the next one. Whatever may take long, such
+as a scan, goes to a few threads of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, Protocol
+
+from keyfold.engine import Engine
+from keyfold.errors import FileBusy, KeyfoldError
+
+_QUICK = {"GetItem", "Query", "TransactGetItems"}
+_SHARED = {"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"}
+
+_MOST_SHARED = 500
+_THREADS = 4
+_DRAIN_SECONDS = 0.001
+
+Outcome = bytes | Exception
+Done = Callable[[Outcome], None]
+
+
+class Service(Protocol):
+    """What a server puts behind HTTP: an engine, or something in front of one."""
+
+    def execute_json(self, operation: str, body: bytes) -> bytes:
+        """Carry out one operation; raises KeyfoldError."""
+        ...
+
+
+class _Job(NamedTuple):
+    operation: str
+    body: bytes
+    done: Done
+
+
+class Scheduler:
+    """Has a service carry out operations, and tells when each is done."""
+
+    def __init__(self, service: Service, loop: asyncio.AbstractEventLoop, *, waiting: int) -> None:
+        self._service = service
+        self._engine = service if isinstance(service, Engine) else None
+        # Only a commit that waits for the disk is worth a thread.
+        self._commits_aside = self._engine is not None and self._engine.durability == "durable"
+        self._loop = loop
+        self._most_waiting = waiting
+        self._others_waiting = 0
+        self._writes: list[_Job] = []
+        self._is_flushing = False
+        self._threads = ThreadPoolExecutor(_THREADS, "keyfold-operations")
+        self._committer = ThreadPoolExecutor(1, "keyfold-commits")
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many operations wait as may."""
+        return len(self._writes) + self._others_waiting >= self._most_waiting
+
+    def run(self, operation: str, body: bytes, done: Done) -> None:
+        """Carry out an operation; `done` is called with its response or error, maybe at once."""
+        if self._engine is None:
+            self._run_aside(_Job(operation, body, done))
+        elif operation in _QUICK:
+            done(self._execute(operation, body))
+        elif operation in _SHARED:
+            self._writes.append(_Job(operation, body, done))
+            if not self._is_flushing:
+                self._is_flushing = True
+                self._loop.call_soon(self._flush)
+        else:
+            self._run_aside(_Job(operation, body, done))
+
+    async def drain(self) -> None:
+        """Wait until nothing is under way any more."""
+        while self._is_flushing or self._others_waiting:  # noqa: ASYNC110 - at the very end, once
+            await asyncio.sleep(_DRAIN_SECONDS)
+
+    def close(self) -> None:
+        """End the threads, once they have done what they were given."""
+        self._committer.shutdown()
+        self._threads.shutdown()
+
+    def _execute(self, operation: str, body: bytes) -> Outcome:
+        try:
+            return self._service.execute_json(operation, body)
+        except KeyfoldError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - the server lives on, and says what it was
+            _report(operation, error)
+            return error
+
+    def _run_aside(self, job: _Job) -> None:
+        self._others_waiting += 1
+
+        def run() -> None:
+            outcome = self._execute(job.operation, job.body)
+            self._loop.call_soon_threadsafe(finish, outcome)
+
+        def finish(outcome: Outcome) -> None:
+            self._others_waiting -= 1
+            job.done(outcome)
+
+        self._threads.submit(run)
+
+    def _flush(self) -> None:
+        """Carry out the writes that have come together."""
+        jobs, self._writes = self._writes[:_MOST_SHARED], self._writes[_MOST_SHARED:]
+        if self._commits_aside:
+            self._commit_aside(jobs)
+            return
+        try:
+            outcomes = self._execute_together(jobs, may_wait=False)
+        except FileBusy:
+            # Another process writes; the others' requests go on while this waits for it.
+            self._commit_aside(jobs)
+        else:
+            self._finish(jobs, outcomes)
+
+    def _commit_aside(self, jobs: list[_Job]) -> None:
+        def run() -> None:
+            outcomes = self._execute_together(jobs, may_wait=True)
+            self._loop.call_soon_threadsafe(self._finish, jobs, outcomes)
+
+        self._committer.submit(run)
+
+    def _execute_together(self, jobs: list[_Job], *, may_wait: bool) -> list[Outcome]:
+        assert self._engine is not None  # only its writes are collected
+        calls = [(job.operation, job.body) for job in jobs]
+        try:
+            return list(self._engine.execute_json_together(calls, may_wait=may_wait))
+        except FileBusy:
+            raise
+        except Exception:  # noqa: BLE001 - one of them is to blame: each by itself shows which
+            return [self._execute(operation, body) for operation, body in calls]
+
+    def _finish(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
+        # What came meanwhile is begun first, so that the disk has work while we answer.
+        if self._writes:
+            self._loop.call_soon(self._flush)
+        else:
+            self._is_flushing = False
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            job.done(outcome)
+
+
+def _report(operation: str, error: Exception) -> None:
+    """Show what a failure was, to whoever runs the server."""
+    sys.stderr.write(f"keyfold: {operation} failed unexpectedly\n")
+    traceback.print_exception(error)

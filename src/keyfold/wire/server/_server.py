@@ -1,0 +1,152 @@
+"""A server: a listening socket, an event loop, and a service behind them."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, TextIO
+
+from keyfold.errors import AddressUnavailable
+from keyfold.wire.server._access_log import AccessLog
+from keyfold.wire.server._connection import Connection
+from keyfold.wire.server._hub import Hub
+from keyfold.wire.server._limits import Limits
+from keyfold.wire.server._metrics import Metrics
+from keyfold.wire.server._scheduler import Scheduler, Service
+
+_SWEEP_SECONDS = 1.0
+_BACKLOG = 1_024
+_LAST_PORT = 65_535
+
+
+class Server:
+    """DynamoDB's API over HTTP, answered by an engine.
+
+    >>> from keyfold.engine import Engine
+    >>> with Engine.open(":memory:") as engine, Server(engine).running() as url:
+    ...     url.startswith("http://127.0.0.1:")
+    True
+
+    Port 0 takes a free one; `url` names it once the server runs. `listener` is a socket that
+    is bound already, in place of a host and port. The service stays open when the server stops.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        listener: socket.socket | None = None,
+        limits: Limits | None = None,
+        tls: ssl.SSLContext | None = None,
+        metrics: Metrics | None = None,
+        access_log: TextIO | None = None,
+    ) -> None:
+        self._service = service
+        self._host, self._port = host, port
+        self._listener = listener
+        self._limits = limits or Limits()
+        self._tls = tls
+        self._metrics = metrics
+        self._access_log = None if access_log is None else AccessLog(access_log)
+        self._server: asyncio.Server | None = None
+        self._hub: Hub | None = None
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    @property
+    def url(self) -> str:
+        """Where clients find the server."""
+        scheme = "http" if self._tls is None else "https"
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"{scheme}://{host}:{self._port}"
+
+    async def start(self) -> None:
+        """Listen, on the event loop that runs; raises AddressUnavailable."""
+        loop = asyncio.get_running_loop()
+        listener = self._listener or bind(self._host, self._port)
+        self._host, self._port = listener.getsockname()[:2]
+        scheduler = Scheduler(self._service, loop, waiting=self._limits.waiting)
+        hub = self._hub = Hub(
+            scheduler, self._limits, metrics=self._metrics, access_log=self._access_log
+        )
+        self._server = await loop.create_server(
+            lambda: Connection(hub), sock=listener, ssl=self._tls, backlog=_BACKLOG
+        )
+        self._sweep()
+
+    async def stop(self) -> None:
+        """Finish what was accepted, and close every connection."""
+        hub, server = self._hub, self._server
+        if hub is None or server is None:
+            return
+        loop = asyncio.get_running_loop()
+        emptied = asyncio.Event()
+        hub.on_empty = emptied.set
+        server.close()
+        hub.stop()
+        if hub.clients:
+            try:
+                await asyncio.wait_for(emptied.wait(), self._limits.stop_seconds)
+            except TimeoutError:
+                for client in list(hub.clients):
+                    client.abort()
+        await hub.scheduler.drain()
+        await loop.run_in_executor(None, hub.scheduler.close)
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        self._server = self._hub = None
+
+    @contextmanager
+    def running(self) -> Generator[str]:
+        """Run the server on a thread of its own meanwhile; gives its URL."""
+        loop = new_event_loop()
+        thread = threading.Thread(target=loop.run_forever, name="keyfold-server", daemon=True)
+        thread.start()
+        try:
+            asyncio.run_coroutine_threadsafe(self.start(), loop).result()
+            yield self.url
+        finally:
+            asyncio.run_coroutine_threadsafe(self.stop(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+    def _sweep(self) -> None:
+        if self._hub is not None:
+            self._hub.sweep()
+            self._sweeping = asyncio.get_running_loop().call_later(_SWEEP_SECONDS, self._sweep)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound, and not listening yet."""
+    if not 0 <= port <= _LAST_PORT:
+        raise AddressUnavailable(host, port, f"ports go from 0 to {_LAST_PORT}")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except BaseException:
+            listener.close()
+            raise
+    except OSError as error:
+        raise AddressUnavailable(host, port, error.strerror or str(error)) from error
+    return listener
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """Return an event loop: uvloop's, where that is installed."""
+    try:
+        uvloop: Any = import_module("uvloop")
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()

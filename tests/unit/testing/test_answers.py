@@ -1,0 +1,195 @@
+"""The answers of clients in process are those that botocore reads from the same answers as bytes.
+
+Every conformance case is put to both: a service by way of botocore's form, and an engine by way
+of its JSON and botocore's own parser.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Iterator
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.errors import EngineClosed, ServiceError
+from keyfold.testing import Clock, Hardships
+from keyfold.testing._answers import answer
+from keyfold.testing._core import Core
+from keyfold.testing._operations import changes_tables
+from tests.conformance.cases import Case, Step, case_files, load_cases, tables_in, with_arns
+from tests.unit.testing.tables import CREATE, TABLE, key_of, make_item
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    """Botocore's model of the service."""
+    session = import_module("botocore.session").get_session()
+    return session.get_service_model("dynamodb")
+
+
+@pytest.fixture
+def core() -> Iterator[Core]:
+    core = Core(clock=Clock(NOW), hardships=Hardships(), region="us-east-1")
+    yield core
+    assert core.engine.verify() == []
+    core.close()
+
+
+@pytest.fixture
+def same_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Table ids that are the same in every engine, given the same requests."""
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=7))
+
+
+def ask_in_process(core: Core, model: Any, step: Step) -> dict[str, Any]:
+    http, parsed = answer(core, model.operation_model(step.operation), orjson.dumps(step.request))
+    metadata = parsed.pop("ResponseMetadata")
+    assert metadata["HTTPStatusCode"] == http.status_code
+    assert metadata["RetryAttempts"] == 0
+    assert metadata["HTTPHeaders"]["x-amzn-requestid"] == metadata["RequestId"]
+    return {"status": http.status_code, **parsed}
+
+
+def ask_by_parser(engine: Engine, model: Any, step: Step) -> dict[str, Any]:
+    """What botocore makes of the bytes that the service would send."""
+    parser = import_module("botocore.parsers").create_parser("json")
+    operation = model.operation_model(step.operation)
+    received: dict[str, Any]
+    try:
+        body = engine.execute_json(step.operation, orjson.dumps(step.request))
+        received = {"status_code": 200, "headers": {}, "body": body}
+        parsed = parser.parse(received, operation.output_shape)
+    except ServiceError as error:
+        shape = model.shape_for_error_code(error.type)
+        name = "Message" if shape is not None and "Message" in shape.members else "message"
+        sent = {"__type": error.qualified_type, **error.fields}
+        if error.message:
+            sent[name] = error.message
+        received = {"status_code": error.status, "headers": {}, "body": orjson.dumps(sent)}
+        parsed = parser.parse(received, operation.output_shape)
+        if shape is not None:
+            parsed |= parser.parse(received, shape)
+    del parsed["ResponseMetadata"]
+    return {"status": received["status_code"], **parsed}
+
+
+def compare(case: Case, core: Core, engine: Engine, model: Any) -> int:
+    """Put a case to both; return how many answers were the same."""
+    compared = 0
+    for step in (*case.setup, *case.steps):
+        if not step.operation:
+            core.clock.advance(step.advance_seconds)
+            engine.run_upkeep()
+            continue
+        arns = {
+            table: f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}"
+            for table in tables_in(step.request)
+        }
+        known = Step(step.operation, with_arns(step.request, arns), None)
+        expected = ask_by_parser(engine, model, known)
+        if changes_tables(step.operation):
+            engine.run_upkeep()
+        assert ask_in_process(core, model, known) == expected, case.id
+        compared += 1
+    return compared
+
+
+@pytest.mark.usefixtures("same_ids")
+@pytest.mark.parametrize("path", case_files(), ids=lambda path: path.stem)
+def test_every_case_is_answered_as_over_the_wire(path: Path, model: Any) -> None:
+    compared = 0
+    for case in load_cases([path]):
+        clock = Clock(NOW)
+        core = Core(clock=clock, hardships=Hardships(), region="us-east-1")
+        with Engine.open(
+            ":memory:", clock=clock, ttl_grace_seconds=0, upkeep_seconds=None
+        ) as engine:
+            compared += compare(case, core, engine, model)
+        core.close()
+    assert compared
+
+
+def test_timestamps_are_moments(core: Core, model: Any) -> None:
+    _, parsed = answer(core, model.operation_model("CreateTable"), orjson.dumps(CREATE))
+    created: datetime = parsed["TableDescription"]["CreationDateTime"]
+    assert created.tzinfo is not None
+    assert created.timestamp() == NOW
+
+
+def test_a_body_may_be_text(core: Core, model: Any) -> None:
+    for operation, request in (("CreateTable", CREATE), ("Scan", {"TableName": TABLE})):
+        body = orjson.dumps(request).decode()
+        http, _ = answer(core, model.operation_model(operation), body)
+        assert http.status_code == 200
+
+
+def test_every_answer_has_an_id_of_its_own(core: Core, model: Any) -> None:
+    operation = model.operation_model("ListTables")
+    ids = {answer(core, operation, b"{}")[1]["ResponseMetadata"]["RequestId"] for _ in range(3)}
+    assert len(ids) == 3
+    assert {len(each) for each in ids} == {52}
+
+
+def test_what_is_left_of_a_batch_has_its_binaries_as_bytes(core: Core, model: Any) -> None:
+    core.execute("CreateTable", CREATE)
+    core.use(Hardships(unprocessed=1.0))
+    text = base64.b64encode(b"raw").decode()
+    puts = [{"PutRequest": {"Item": make_item(song, b={"B": text})}} for song in "ab"]
+    body = orjson.dumps({"RequestItems": {TABLE: puts}})
+    _, parsed = answer(core, model.operation_model("BatchWriteItem"), body)
+    (left,) = parsed["UnprocessedItems"][TABLE]
+    assert left["PutRequest"]["Item"]["b"] == {"B": b"raw"}
+
+
+def test_keys_that_are_left_have_their_binaries_as_bytes(core: Core, model: Any) -> None:
+    core.execute(
+        "CreateTable",
+        {
+            "TableName": "Blobs",
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "B"}],
+            "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        },
+    )
+    core.use(Hardships(unprocessed=1.0))
+    keys = [{"id": {"B": base64.b64encode(each).decode()}} for each in (b"x", b"y")]
+    body = orjson.dumps({"RequestItems": {"Blobs": {"Keys": keys, "ConsistentRead": True}}})
+    _, parsed = answer(core, model.operation_model("BatchGetItem"), body)
+    expected = {"Keys": [{"id": {"B": b"y"}}], "ConsistentRead": True}
+    assert parsed["UnprocessedKeys"] == {"Blobs": expected}
+
+
+def test_answers_are_the_callers_to_change(core: Core, model: Any) -> None:
+    core.execute("CreateTable", CREATE)
+    describe = model.operation_model("DescribeTable")
+    body = orjson.dumps({"TableName": TABLE})
+    first = answer(core, describe, body)[1]["Table"]
+    first["KeySchema"].clear()
+    first["GlobalSecondaryIndexes"][0].clear()
+    second = answer(core, describe, body)[1]["Table"]
+    assert [each["AttributeName"] for each in second["KeySchema"]] == ["artist", "song"]
+    assert second["GlobalSecondaryIndexes"][0]["IndexName"] == "ByGenre"
+
+
+def test_an_error_that_is_not_the_services_is_raised(core: Core, model: Any) -> None:
+    core.execute("CreateTable", CREATE)
+    core.engine.close()
+    body = orjson.dumps({"TableName": TABLE, "Key": key_of("a")})
+    with pytest.raises(EngineClosed):
+        answer(core, model.operation_model("GetItem"), body)
+    core.reset()
+
+
+def test_an_operation_that_is_not_known_is_refused(core: Core, model: Any) -> None:
+    http, parsed = answer(core, model.operation_model("ListBackups"), b"{}")
+    assert http.status_code == 400
+    assert parsed["Error"]["Code"] == "UnknownOperationException"

@@ -1,0 +1,202 @@
+"""Clients of aioboto3 and aiobotocore: on the engine as well, without blocking their loop.
+
+aioboto3 holds botocore back, so it is not among the tools that are installed for development.
+Where it is installed these tests run; without it, stand-ins for its classes show that they are
+found whenever they are loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from keyfold.testing import Hardships, dynamodb
+from tests.unit.testing.tables import CREATE, TABLE, key_of, make_item
+
+needs_aioboto3 = pytest.mark.skipif(
+    find_spec("aioboto3") is None, reason="aioboto3 is not installed"
+)
+
+
+def make_session() -> Any:
+    return import_module("aioboto3").Session()
+
+
+class StandIn:
+    """An AioBaseClient, as far as we look at it."""
+
+    def __init__(self, service_name: str) -> None:
+        model = SimpleNamespace(service_name=service_name)
+        self._ruleset_resolver = object()
+        self.meta = SimpleNamespace(endpoint_url="https://example.com", service_model=model)
+
+    async def _make_request(self, *arguments: Any) -> tuple[str, tuple[Any, ...]]:
+        return "network", arguments
+
+    async def _resolve_endpoint_ruleset(self, *arguments: Any) -> tuple[str, Any]:
+        if self._ruleset_resolver is None:
+            return self.meta.endpoint_url, {}
+        return "resolved", arguments
+
+    async def _convert_to_request_dict(self, *, set_user_agent_header: bool = True) -> bool:
+        return set_user_agent_header
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Loads the stand-ins as if somebody had imported aiobotocore."""
+    session_class = import_module("botocore.session").Session
+    client, session = ModuleType("aiobotocore.client"), ModuleType("aiobotocore.session")
+    stand_in = type("AioBaseClient", (StandIn,), dict(vars(StandIn)))
+    client.AioBaseClient = stand_in  # pyright: ignore[reportAttributeAccessIssue]
+
+    def create_client(self: Any, service_name: str, *_: Any, **options: Any) -> Any:
+        return stand_in(service_name), options
+
+    aio_session = type("AioSession", (session_class,), {"create_client": create_client})
+    session.AioSession = aio_session  # pyright: ignore[reportAttributeAccessIssue]
+
+    def load() -> None:
+        monkeypatch.setitem(sys.modules, "aiobotocore.client", client)
+        monkeypatch.setitem(sys.modules, "aiobotocore.session", session)
+
+    return load
+
+
+def ask(client: Any) -> tuple[Any, Any, Any]:
+    """What the three methods of a client give."""
+    model = import_module("botocore.session").get_session().get_service_model("dynamodb")
+    operation = model.operation_model("ListTables")
+
+    async def ask() -> tuple[Any, Any, Any]:
+        request = {"body": b"{}"}
+        return (
+            await client._make_request(operation, request, {}),
+            await client._resolve_endpoint_ruleset(operation, {}, {}),
+            await client._convert_to_request_dict(),
+        )
+
+    return asyncio.run(ask())
+
+
+def make_stand_in(service_name: str) -> tuple[Any, dict[str, Any]]:
+    return sys.modules["aiobotocore.session"].AioSession().create_client(service_name)
+
+
+def test_what_is_loaded_before_is_found(load: Callable[[], None]) -> None:
+    load()
+    with dynamodb() as service:
+        service.execute("CreateTable", CREATE)
+        client, options = make_stand_in("dynamodb")
+        (http, parsed), endpoint, has_user_agent = ask(client)
+    assert (http.status_code, parsed["TableNames"]) == (200, [TABLE])
+    assert (endpoint, has_user_agent) == (("https://example.com", {}), False)
+    assert options["aws_access_key_id"] == "keyfold"
+    assert ask(client)[0][0] == "network"
+    assert make_stand_in("dynamodb")[1] == {}
+
+
+def test_what_is_loaded_inside_is_found_when_a_session_is_made(load: Callable[[], None]) -> None:
+    with dynamodb():
+        load()
+        client, _ = make_stand_in("dynamodb")
+        assert ask(client)[0][1]["TableNames"] == []
+    assert ask(client)[0][0] == "network"
+
+
+def test_other_services_go_their_own_way(load: Callable[[], None]) -> None:
+    load()
+    with dynamodb():
+        client, options = make_stand_in("sqs")
+        request, endpoint, has_user_agent = ask(client)
+    assert (request[0], endpoint[0], has_user_agent, options) == ("network", "resolved", True, {})
+
+
+def test_a_delay_does_not_block_the_loop(
+    load: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load()
+    waits: list[float] = []
+
+    async def note(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", note)
+    hardships = Hardships(latency=1.0, latency_seconds=0.5)
+    with dynamodb(hardships=hardships, sleep=lambda _: pytest.fail("it blocks")):
+        ask(make_stand_in("dynamodb")[0])
+    assert waits == [0.5]
+
+
+@needs_aioboto3
+def test_a_client_of_aioboto3_talks_to_the_engine() -> None:
+    async def use() -> None:
+        async with make_session().client("dynamodb") as client:
+            await client.create_table(**CREATE)
+            await (client.get_waiter("table_exists")).wait(TableName=TABLE)
+            for song in "abcde":
+                await client.put_item(TableName=TABLE, Item=make_item(song))
+            found = await client.get_item(TableName=TABLE, Key=key_of("a"))
+            assert found["Item"] == make_item("a")
+            with pytest.raises(client.exceptions.ConditionalCheckFailedException):
+                await client.put_item(
+                    TableName=TABLE,
+                    Item=make_item("a"),
+                    ConditionExpression="attribute_not_exists(artist)",
+                )
+            pages = client.get_paginator("scan").paginate(
+                TableName=TABLE, PaginationConfig={"PageSize": 2}
+            )
+            assert [page["Count"] async for page in pages] == [2, 2, 1]
+
+    with dynamodb():
+        asyncio.run(use())
+
+
+@needs_aioboto3
+def test_a_resource_of_aioboto3_does_too() -> None:
+    async def use() -> None:
+        async with make_session().resource("dynamodb") as resource:
+            table = await resource.create_table(**CREATE)
+            async with table.batch_writer() as batch:
+                for number in range(30):
+                    await batch.put_item(Item={"artist": "Nina", "song": str(number)})
+            assert (await table.scan())["Count"] == 30
+            assert await table.table_status == "ACTIVE"
+
+    with dynamodb():
+        asyncio.run(use())
+
+
+@needs_aioboto3
+def test_a_client_of_aioboto3_made_before_does_too() -> None:
+    async def use() -> None:
+        options = {"region_name": "eu-west-1", "aws_access_key_id": "a"}
+        async with make_session().client(
+            "dynamodb", aws_secret_access_key="b", **options
+        ) as client:
+            with dynamodb():
+                assert (await client.list_tables())["TableNames"] == []
+
+    asyncio.run(use())
+
+
+@needs_aioboto3
+def test_a_client_of_aiobotocore_meets_hardships() -> None:
+    async def use() -> None:
+        session = import_module("aiobotocore.session").get_session()
+        async with session.create_client("dynamodb") as client:
+            await client.create_table(**CREATE)
+            service.hardships = Hardships(throttling=1.0)
+            with pytest.raises(client.exceptions.ProvisionedThroughputExceededException):
+                await client.get_item(TableName=TABLE, Key=key_of("a"))
+
+    with dynamodb() as service:
+        asyncio.run(use())

@@ -1,0 +1,30 @@
+"""The tests on the page about testing pass when pytest runs them."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "test-your-code.md"
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_the_tests_of_the_page_pass(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "\n".join(PYTHON.findall(PAGE.read_text("utf-8")))
+    if find_spec("aioboto3") is not None:
+        code += (
+            "\n\ndef test_the_coroutine():\n    import asyncio\n    asyncio.run(check_songs())\n"
+        )
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(code)
+    result = pytester.runpytest_inprocess(
+        "-p", "keyfold.testing._pytest_plugin", "-p", "no:cacheprovider"
+    )
+    result.assert_outcomes(passed=code.count("\ndef test_"))

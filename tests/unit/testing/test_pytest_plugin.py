@@ -1,0 +1,144 @@
+"""The fixtures, in test files as users write them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from textwrap import dedent
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = "keyfold.testing._pytest_plugin"
+
+PREAMBLE = """
+import pytest
+
+TABLE = dict(
+    TableName="Music",
+    BillingMode="PAY_PER_REQUEST",
+    AttributeDefinitions=[{"AttributeName": "artist", "AttributeType": "S"}],
+    KeySchema=[{"AttributeName": "artist", "KeyType": "HASH"}],
+)
+NINA = {"artist": {"S": "Nina"}}
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> RunTests:
+    # The plugin is named, so that no other one that is installed here takes part.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    return RunTests(pytester)
+
+
+class RunTests:
+    """Runs a test file, and expects all of its tests to pass."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self._pytester = pytester
+
+    def __call__(self, code: str, *, passed: int) -> None:
+        self._pytester.makepyfile(PREAMBLE + dedent(code))
+        result = self._pytester.runpytest_inprocess("-p", PLUGIN, "-p", "no:cacheprovider")
+        result.assert_outcomes(passed=passed)
+
+
+def test_the_plugin_is_registered() -> None:
+    (entry,) = entry_points(group="pytest11", name="keyfold")
+    assert entry.value == PLUGIN
+
+
+def test_loading_the_plugin_loads_neither_the_engine_nor_botocore() -> None:
+    code = (
+        "import sys, pytest; before = set(sys.modules)\n"
+        f"import {PLUGIN}\n"
+        "print(*sorted(name for name in set(sys.modules) - before))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    ).stdout.split()
+    assert PLUGIN in loaded
+    own = {name for name in loaded if name.startswith("keyfold")}
+    assert {name for name in own if not name.startswith("keyfold.testing")} == {
+        "keyfold",
+        "keyfold.errors",
+    }
+    assert not {name.partition(".")[0] for name in loaded} & {"apsw", "boto3", "botocore", "orjson"}
+
+
+def test_a_client_and_a_resource_share_the_service(run: RunTests) -> None:
+    run(
+        """
+        def test_it(keyfold_client, keyfold_resource, keyfold_dynamodb, keyfold_engine):
+            keyfold_client.create_table(**TABLE)
+            keyfold_resource.Table("Music").put_item(Item={"artist": "Nina"})
+            assert keyfold_client.scan(TableName="Music")["Items"] == [NINA]
+            assert keyfold_engine.execute("Scan", {"TableName": "Music"})["Items"] == [NINA]
+            keyfold_dynamodb.reset()
+            assert keyfold_client.list_tables()["TableNames"] == []
+        """,
+        passed=1,
+    )
+
+
+def test_every_test_starts_empty(run: RunTests) -> None:
+    run(
+        """
+        @pytest.mark.parametrize("time", range(2))
+        def test_it(keyfold_client, time):
+            keyfold_client.create_table(**TABLE)
+        """,
+        passed=2,
+    )
+
+
+def test_code_that_makes_its_own_client_is_led_there(run: RunTests) -> None:
+    run(
+        """
+        import boto3
+
+        @pytest.fixture
+        def table(keyfold_dynamodb):
+            return boto3.resource("dynamodb").create_table(**TABLE)
+
+        def test_it(table):
+            table.put_item(Item={"artist": "Nina"})
+            assert boto3.client("dynamodb").scan(TableName="Music")["Count"] == 1
+        """,
+        passed=1,
+    )
+
+
+def test_an_endpoint_answers_other_processes(run: RunTests) -> None:
+    run(
+        """
+        import json, urllib.request
+        from keyfold.testing import Hardships
+
+        def ask(url, operation, request):
+            headers = {
+                "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+                "Content-Type": "application/x-amz-json-1.0",
+                "Authorization": "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/dynamodb/"
+                "aws4_request, SignedHeaders=host, Signature=0",
+                "X-Amz-Date": "20260101T000000Z",
+            }
+            sent = urllib.request.Request(url, json.dumps(request).encode(), headers)
+            with urllib.request.urlopen(sent, timeout=60) as response:
+                return json.load(response)
+
+        def test_it(keyfold_endpoint, keyfold_client, keyfold_dynamodb):
+            keyfold_client.create_table(**TABLE)
+            ask(keyfold_endpoint, "PutItem", {"TableName": "Music", "Item": NINA})
+            assert keyfold_client.scan(TableName="Music")["Items"] == [NINA]
+            assert ask(keyfold_endpoint, "Scan", {"TableName": "Music"})["Count"] == 1
+            keyfold_dynamodb.hardships = Hardships(throttling=1.0)
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                ask(keyfold_endpoint, "Scan", {"TableName": "Music"})
+            error = json.load(caught.value)
+            assert error["__type"].endswith("#ProvisionedThroughputExceededException")
+        """,
+        passed=1,
+    )

@@ -1,0 +1,202 @@
+"""The service that a test holds: its engine, its clock, and starting over."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.errors import (
+    EngineClosed,
+    OptionInvalid,
+    ResourceNotFoundException,
+    SerializationException,
+    ServiceError,
+)
+from keyfold.testing import Clock, Hardships, Service, dynamodb
+from tests.unit.testing.tables import CREATE, TABLE, get, key_of, make_client, make_item, put
+
+
+def expire(service: Service) -> None:
+    specification = {"AttributeName": "expires", "Enabled": True}
+    service.execute(
+        "UpdateTimeToLive", {"TableName": TABLE, "TimeToLiveSpecification": specification}
+    )
+
+
+def at(service: Service, seconds: float) -> dict[str, str]:
+    """So many seconds from now, as an attribute value."""
+    return {"N": str(int(service.clock() + seconds))}
+
+
+def test_it_answers_dicts_and_bytes(service: Service) -> None:
+    put(service, "Sinnerman")
+    assert get(service, "Sinnerman") == make_item("Sinnerman")
+    body = orjson.dumps({"TableName": TABLE, "Key": key_of("Sinnerman")})
+    assert orjson.loads(service.execute_json("GetItem", body)) == {"Item": make_item("Sinnerman")}
+    with pytest.raises(SerializationException):
+        service.execute_json("GetItem", b"{")
+
+
+def test_its_engine_holds_the_same(service: Service) -> None:
+    put(service.engine, "Sinnerman")
+    assert isinstance(service.engine, Engine)
+    assert get(service, "Sinnerman") == make_item("Sinnerman")
+
+
+def test_resetting_forgets_every_table(service: Service) -> None:
+    client, former = make_client(), service.engine
+    put(service, "Sinnerman")
+    service.reset()
+    assert client.list_tables()["TableNames"] == []
+    with pytest.raises(ResourceNotFoundException):
+        get(service, "Sinnerman")
+    with pytest.raises(EngineClosed):
+        former.execute("ListTables", {})
+    client.create_table(**CREATE)
+    assert get(service, "Sinnerman") is None
+
+
+def test_resetting_draws_from_the_seed_again(service: Service) -> None:
+    def draw() -> list[str]:
+        met: list[str] = []
+        for _ in range(20):
+            with pytest.raises(ServiceError) as caught:
+                service.execute("Scan", {"TableName": "Nowhere"})
+            met.append(caught.value.type)
+        return met
+
+    service.hardships = Hardships(throttling=0.5, seed=3)
+    first = draw()
+    service.reset()
+    assert draw() == first
+    assert set(first) == {
+        "ProvisionedThroughputExceededException",
+        "ResourceNotFoundException",
+    }
+
+
+def test_after_leaving_the_engine_is_closed() -> None:
+    with dynamodb() as service:
+        pass
+    with pytest.raises(EngineClosed):
+        service.execute("ListTables", {})
+
+
+def test_expired_items_go_when_the_clock_is_moved(service: Service) -> None:
+    expire(service)
+    put(service, "short", expires=at(service, 60))
+    put(service, "long", expires=at(service, 3_600))
+    put(service, "past", expires=at(service, -60))
+    assert get(service, "past") is not None, "nothing happens by itself"
+    service.clock.advance(timedelta(minutes=2))
+    assert [get(service, song) is not None for song in ("short", "long", "past")] == [
+        False,
+        True,
+        False,
+    ]
+    service.clock.set(service.clock() + 7_200)
+    assert get(service, "long") is None
+
+
+def test_expired_items_stay_for_the_lag(service: Service) -> None:
+    expire(service)
+    service.hardships = Hardships(ttl_lag_seconds=600)
+    put(service, "short", expires=at(service, 60))
+    service.clock.advance(120)
+    assert get(service, "short") is not None
+    service.clock.advance(600)
+    assert get(service, "short") is None
+
+
+def test_a_lag_that_ends_makes_expired_items_go(service: Service) -> None:
+    expire(service)
+    with service.under(Hardships(ttl_lag_seconds=600)):
+        put(service, "short", expires=at(service, 60))
+        service.clock.advance(120)
+        assert get(service, "short") is not None
+    assert get(service, "short") is None
+
+
+def test_the_lag_is_not_in_the_clock_of_other_things(service: Service) -> None:
+    service.hardships = Hardships(ttl_lag_seconds=600)
+    made = service.execute("CreateTable", {**CREATE, "TableName": "Later"})["TableDescription"]
+    assert made["CreationDateTime"] == service.clock()
+
+
+def test_two_services_may_have_one_clock() -> None:
+    clock = Clock(0.0)
+    with dynamodb(clock=clock) as outer, dynamodb(clock=clock) as inner:
+        assert outer.clock is inner.clock is clock
+        clock.advance(5)
+    clock.advance(5)
+    assert clock() == 10.0
+
+
+def test_hardships_can_be_changed_for_a_while(service: Service) -> None:
+    calm = service.hardships
+    with service.under(Hardships(throttling=1.0)) as nothing:
+        assert nothing is None
+        assert service.hardships.throttling == 1.0
+        with service.under(calm):
+            assert get(service, "any") is None
+        with pytest.raises(Exception, match="throughput"):
+            get(service, "any")
+    assert service.hardships is calm
+    assert get(service, "any") is None
+
+
+def test_hardships_that_are_none_are_refused(service: Service) -> None:
+    wrong: Any = {"throttling": 1.0}
+    with pytest.raises(OptionInvalid, match=r"^hardships: got "):
+        service.hardships = wrong
+    with pytest.raises(OptionInvalid, match=r"^hardships: got "), service.under(wrong):
+        pass
+    assert service.hardships == Hardships()
+
+
+def test_it_can_be_reset_while_threads_use_it(service: Service) -> None:
+    def work(number: int) -> int:
+        if number % 10 == 0:
+            service.reset()
+            return 0
+        try:
+            put(service, str(number))
+        except (ResourceNotFoundException, EngineClosed):
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(4) as pool:
+        done = sum(pool.map(work, range(200)))
+    assert done >= 0
+    assert service.execute("ListTables", {})["TableNames"] == []
+
+
+def test_it_shows_its_clock(service: Service) -> None:
+    assert repr(service) == (
+        "<Service on <Engine :memory:>, <Clock 2027-01-15T08:00:00+00:00, stands>>"
+    )
+
+
+def test_bytes_and_dicts_meet_the_same_hardships(service: Service) -> None:
+    service.hardships = Hardships(unprocessed=1.0)
+    keys = [key_of(song) for song in "abc"]
+    request: dict[str, Any] = {"RequestItems": {TABLE: {"Keys": keys}}}
+    by_dict = service.execute("BatchGetItem", request)
+    by_json = orjson.loads(service.execute_json("BatchGetItem", orjson.dumps(request)))
+    assert (
+        by_dict
+        == by_json
+        == {
+            "Responses": {TABLE: []},
+            "UnprocessedKeys": {TABLE: {"Keys": keys[1:]}},
+        }
+    )
+    with pytest.raises(SerializationException):
+        service.execute_json("BatchGetItem", b"[")
+    with pytest.raises(SerializationException):
+        service.execute_json("BatchGetItem", b"[]")

@@ -1,0 +1,295 @@
+"""Stale reads and index lag: what a copy that hears of writes later answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from keyfold.errors import ConditionalCheckFailedException, ServiceError, ValidationException
+from keyfold.testing import Hardships, Service
+from tests.unit.testing.tables import CREATE, TABLE, get, key_of, make_client, make_item, put
+
+STALE = Hardships(stale_reads=1.0)
+LAGGING = Hardships(index_lag=1.0)
+
+
+def names(service: Service, operation: str, **more: Any) -> list[str]:
+    """The songs that a read of many finds."""
+    request: dict[str, Any] = {"TableName": TABLE, **more}
+    if operation == "Query":
+        attribute = "genre" if more.get("IndexName") == "ByGenre" else "artist"
+        value = "jazz" if attribute == "genre" else "Nina"
+        request["KeyConditionExpression"] = f"{attribute} = :v"
+        request["ExpressionAttributeValues"] = {":v": {"S": value}}
+    return sorted(item["song"]["S"] for item in service.execute(operation, request)["Items"])
+
+
+def test_a_read_right_after_a_write_misses_it(service: Service) -> None:
+    service.hardships = STALE
+    put(service, "a")
+    assert get(service, "a") is None
+    assert get(service, "a") == make_item("a"), "by the next read it has been heard of"
+
+
+def test_a_consistent_read_never_does(service: Service) -> None:
+    service.hardships = STALE
+    put(service, "a")
+    assert get(service, "a", consistent=True) == make_item("a")
+    assert names(service, "Query", ConsistentRead=True) == ["a"]
+    assert names(service, "Scan", ConsistentRead=True) == ["a"]
+    wanted = {"Keys": [key_of("a")], "ConsistentRead": True}
+    answer = service.execute("BatchGetItem", {"RequestItems": {TABLE: wanted}})
+    assert answer["Responses"][TABLE] == [make_item("a")]
+    transaction = {"TransactItems": [{"Get": {"TableName": TABLE, "Key": key_of("a")}}]}
+    assert service.execute("TransactGetItems", transaction)["Responses"][0]["Item"]
+
+
+@pytest.mark.parametrize("operation", ["Query", "Scan"])
+def test_queries_and_scans_miss_it_too(service: Service, operation: str) -> None:
+    put(service, "before")
+    service.hardships = STALE
+    put(service, "after")
+    assert names(service, operation) == ["before"]
+    assert names(service, operation) == ["after", "before"]
+
+
+def test_batches_miss_it_too(service: Service) -> None:
+    service.hardships = STALE
+    put(service, "a")
+    request = {"RequestItems": {TABLE: {"Keys": [key_of("a")]}}}
+    assert service.execute("BatchGetItem", request)["Responses"] == {TABLE: []}
+    assert service.execute("BatchGetItem", request)["Responses"] == {TABLE: [make_item("a")]}
+
+
+def test_an_overwritten_item_is_read_as_it_was(service: Service) -> None:
+    put(service, "a", plays={"N": "1"})
+    service.hardships = STALE
+    put(service, "a", plays={"N": "2"})
+    assert get(service, "a") == make_item("a", plays={"N": "1"})
+    service.execute("DeleteItem", {"TableName": TABLE, "Key": key_of("a")})
+    assert get(service, "a") == make_item("a", plays={"N": "2"})
+    assert get(service, "a") is None
+
+
+def test_as_many_writes_are_missed_as_is_said(service: Service) -> None:
+    service.hardships = Hardships(stale_reads=1.0, lag_writes=3)
+    for song in "abcde":
+        put(service, song)
+    assert names(service, "Scan") == ["a", "b"]
+    assert names(service, "Scan") == ["a", "b", "c"]
+    assert names(service, "Scan") == ["a", "b", "c", "d"]
+    assert names(service, "Scan") == ["a", "b", "c", "d", "e"]
+    assert names(service, "Scan") == ["a", "b", "c", "d", "e"]
+
+
+def test_only_some_reads_are_stale(service: Service) -> None:
+    service.hardships = Hardships(stale_reads=0.5, seed=4)
+    missed = 0
+    for number in range(100):
+        put(service, str(number))
+        missed += get(service, str(number)) is None
+    assert 30 < missed < 70
+
+
+def test_global_indexes_lag(service: Service) -> None:
+    service.hardships = LAGGING
+    put(service, "a")
+    assert get(service, "a") == make_item("a")
+    assert names(service, "Query", IndexName="ByGenre") == []
+    assert names(service, "Query", IndexName="ByGenre") == ["a"]
+    put(service, "b")
+    assert names(service, "Scan", IndexName="ByGenre") == ["a"]
+    assert names(service, "Scan", IndexName="ByGenre") == ["a", "b"]
+
+
+def test_local_indexes_and_tables_do_not(service: Service) -> None:
+    service.hardships = LAGGING
+    put(service, "a")
+    assert names(service, "Query", IndexName="ByArtistAndGenre") == ["a"]
+    assert names(service, "Query") == names(service, "Scan") == ["a"]
+
+
+def test_local_indexes_can_be_stale(service: Service) -> None:
+    service.hardships = STALE
+    put(service, "a")
+    assert names(service, "Query", IndexName="ByArtistAndGenre") == []
+
+
+def test_moving_the_clock_is_time_enough_to_hear_of_everything(service: Service) -> None:
+    service.hardships = Hardships(stale_reads=1.0, lag_writes=10)
+    for song in "abc":
+        put(service, song)
+    service.clock.advance(1)
+    assert names(service, "Scan") == ["a", "b", "c"]
+
+
+def test_a_write_that_was_refused_is_never_heard_of(service: Service) -> None:
+    put(service, "a")
+    service.hardships = STALE
+    condition = {"ConditionExpression": "attribute_not_exists(artist)"}
+    with pytest.raises(ConditionalCheckFailedException):
+        service.execute(
+            "PutItem", {"TableName": TABLE, "Item": make_item("a", x={"S": "x"}), **condition}
+        )
+    assert get(service, "a") == make_item("a")
+    assert get(service, "a") == make_item("a")
+
+
+def test_writes_of_every_kind_are_heard_of(service: Service) -> None:
+    service.hardships = Hardships(stale_reads=1.0, lag_writes=10)
+    put(service, "a")
+    update = {
+        "TableName": TABLE,
+        "Key": key_of("a"),
+        "UpdateExpression": "ADD plays :one",
+        "ExpressionAttributeValues": {":one": {"N": "1"}},
+    }
+    service.execute("UpdateItem", update)
+    service.execute("TransactWriteItems", {"TransactItems": [{"Update": update}]})
+    puts = [{"PutRequest": {"Item": make_item(song, raw={"B": b"\x00"})}} for song in "bc"]
+    service.execute("BatchWriteItem", {"RequestItems": {TABLE: puts}})
+    service.execute("DeleteItem", {"TableName": TABLE, "Key": key_of("c")})
+    service.clock.advance(1)
+    put(service, "later")
+    stale = service.execute("Scan", {"TableName": TABLE})["Items"]
+    assert stale == [make_item("a", plays={"N": "2"}), make_item("b", raw={"B": b"\x00"})]
+
+
+def test_only_what_was_done_of_a_batch_is_heard_of(service: Service) -> None:
+    service.hardships = Hardships(stale_reads=1.0, unprocessed=1.0)
+    puts = [{"PutRequest": {"Item": make_item(song)}} for song in "abc"]
+    service.execute("BatchWriteItem", {"RequestItems": {TABLE: puts}})
+    assert names(service, "Scan") == []
+    assert names(service, "Scan") == ["a"]
+
+
+def test_a_request_may_be_changed_after_it_was_made(service: Service) -> None:
+    service.hardships = STALE
+    request: dict[str, Any] = {"TableName": TABLE, "Item": make_item("a")}
+    service.execute("PutItem", request)
+    request["Item"]["song"]["S"] = "changed"
+    names(service, "Scan")
+    put(service, "b")
+    assert names(service, "Scan") == ["a"]
+
+
+def test_tables_are_never_behind(service: Service) -> None:
+    service.hardships = Hardships(stale_reads=1.0, lag_writes=10)
+    put(service, "a")
+    service.execute("CreateTable", {**CREATE, "TableName": "Another"})
+    service.execute("PutItem", {"TableName": "Another", "Item": make_item("b")})
+    scan = {"TableName": "Another"}
+    assert service.execute("Scan", scan)["Items"] == []
+    assert service.execute("Scan", scan)["Items"] == [make_item("b")]
+    service.execute("DeleteTable", {"TableName": "Another"})
+    with pytest.raises(ServiceError, match="resource not found"):
+        service.execute("Scan", scan)
+
+
+def test_what_was_there_before_is_known(service: Service) -> None:
+    """Many items, several tables, both ways of paying, expiry: all is copied when it begins."""
+    capacity = {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}
+    provisioned: dict[str, Any] = {
+        **CREATE,
+        "TableName": "Provisioned",
+        "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": capacity,
+    }
+    provisioned["GlobalSecondaryIndexes"] = [
+        {**index, "ProvisionedThroughput": capacity} for index in CREATE["GlobalSecondaryIndexes"]
+    ]
+    service.execute("CreateTable", provisioned)
+    filling = "x" * 20_000
+    for number in range(120):
+        put(service, f"{number:03}", filling={"S": filling}, raw={"BS": [b"\x00", b"\x01"]})
+    service.execute("PutItem", {"TableName": "Provisioned", "Item": make_item("p")})
+    service.hardships = STALE
+    put(service, "new")
+    found = service.execute(
+        "Query",
+        {
+            "TableName": TABLE,
+            "KeyConditionExpression": "artist = :a AND song > :s",
+            "ExpressionAttributeValues": {":a": {"S": "Nina"}, ":s": {"S": "100"}},
+        },
+    )
+    assert [item["song"]["S"] for item in found["Items"]] == [f"{n}" for n in range(101, 120)]
+    assert found["Items"][0]["raw"] == {"BS": [b"\x00", b"\x01"]}
+    more = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}
+    service.execute("UpdateTable", {"TableName": "Provisioned", "ProvisionedThroughput": more})
+    put(service, "newer")
+    assert service.execute("Scan", {"TableName": "Provisioned"})["Count"] == 1
+
+
+def test_expired_items_go_from_both(service: Service) -> None:
+    specification = {"AttributeName": "expires", "Enabled": True}
+    service.execute(
+        "UpdateTimeToLive", {"TableName": TABLE, "TimeToLiveSpecification": specification}
+    )
+    soon = {"N": str(int(service.clock() + 60))}
+    put(service, "a", expires=soon)
+    service.hardships = Hardships(stale_reads=1.0, ttl_lag_seconds=100)
+    put(service, "b", expires=soon)
+    service.clock.advance(120)
+    put(service, "c")
+    assert names(service, "Scan") == ["a", "b"], "the lag holds for both"
+    service.clock.advance(120)
+    put(service, "d")
+    assert names(service, "Scan") == ["c"]
+
+
+def test_more_than_a_hundred_tables_are_known(service: Service) -> None:
+    for number in range(101):
+        service.execute("CreateTable", {**CREATE, "TableName": f"Table{number:03}"})
+    service.execute("PutItem", {"TableName": "Table100", "Item": make_item("a")})
+    service.hardships = STALE
+    put(service, "b")
+    assert service.execute("Scan", {"TableName": "Table100"})["Count"] == 1
+
+
+def test_what_the_engine_was_told_directly_is_picked_up(service: Service) -> None:
+    service.hardships = STALE
+    service.engine.execute("CreateTable", {**CREATE, "TableName": "Direct"})
+    put(service, "a")
+    scan = {"TableName": "Direct"}
+    assert service.execute("Scan", scan)["Items"] == []
+    service.execute("PutItem", {"TableName": "Direct", "Item": make_item("b")})
+    service.execute("PutItem", {"TableName": "Direct", "Item": make_item("c")})
+    service.execute("PutItem", {"TableName": "Direct", "Item": make_item("d")})
+    assert service.execute("Scan", scan)["Count"] == 2
+    assert service.execute("Scan", scan)["Count"] == 3
+
+
+def test_a_faulty_read_is_refused_as_ever(service: Service) -> None:
+    service.hardships = STALE
+    put(service, "a")
+    with pytest.raises(ValidationException, match="at 'limit'"):
+        service.execute("Scan", {"TableName": TABLE, "Limit": 0})
+    with pytest.raises(ServiceError, match="resource not found"):
+        service.execute("Scan", {"TableName": "Nowhere", "IndexName": "any"})
+
+
+def test_resetting_empties_the_copy_too(service: Service) -> None:
+    service.hardships = STALE
+    put(service, "a")
+    service.reset()
+    service.execute("CreateTable", CREATE)
+    put(service, "b")
+    assert names(service, "Scan") == []
+    assert names(service, "Scan") == ["b"]
+
+
+def test_calm_again_every_read_is_fresh(service: Service) -> None:
+    with service.under(STALE):
+        put(service, "a")
+    assert get(service, "a") == make_item("a")
+
+
+def test_clients_read_stale_answers_too(service: Service) -> None:
+    client = make_client()
+    service.hardships = Hardships(stale_reads=1.0, index_lag=1.0)
+    client.put_item(TableName=TABLE, Item=make_item("a", raw={"B": b"\xff"}))
+    assert "Item" not in client.get_item(TableName=TABLE, Key=key_of("a"))
+    found = client.get_item(TableName=TABLE, Key=key_of("a"))
+    assert found["Item"]["raw"] == {"B": b"\xff"}

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from keyfold.engine import Engine
+from tests.unit.wire.server.http import Wire, make_table
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    """Connections to an engine in memory that has one table."""
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        make_table(engine)
+        wire = Wire(engine)
+        yield wire
+        wire.close()

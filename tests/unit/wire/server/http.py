@@ -1,0 +1,187 @@
+"""Requests as bytes, a transport without a network, and what is read from it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from keyfold.engine import Engine
+from keyfold.wire.server import Limits
+from keyfold.wire.server._connection import Connection
+from keyfold.wire.server._hub import Hub
+from keyfold.wire.server._scheduler import Scheduler, Service
+
+AUTHORIZATION = (
+    "AWS4-HMAC-SHA256 Credential=key/20261115/us-east-1/dynamodb/aws4_request, "
+    "SignedHeaders=host;x-amz-date;x-amz-target, Signature=0123456789abcdef"
+)
+
+
+def head(operation: str = "ListTables", **changes: str | None) -> dict[str, str]:
+    """Return the headers that clients send; a change to None takes one away."""
+    headers: dict[str, str | None] = {
+        "Host": "localhost:8000",
+        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "Content-Type": "application/x-amz-json-1.0",
+        "X-Amz-Date": "20261115T120000Z",
+        "Authorization": AUTHORIZATION,
+    }
+    headers |= {name.replace("_", "-"): value for name, value in changes.items()}
+    return {name: value for name, value in headers.items() if value is not None}
+
+
+def write_request(
+    headers: dict[str, str],
+    body: bytes = b"{}",
+    *,
+    method: str = "POST",
+    url: str = "/",
+    version: str = "1.1",
+) -> bytes:
+    """Return a request as a client sends it."""
+    lines = [f"{method} {url} HTTP/{version}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    if not any(name.lower() in ("content-length", "transfer-encoding") for name in headers):
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join((*lines, "", "")).encode("latin-1") + body
+
+
+def ask(operation: str, request: dict[str, Any], **changes: str | None) -> bytes:
+    """Return the request for an operation."""
+    return write_request(head(operation, **changes), json.dumps(request).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer as a client reads it."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def read_responses(received: bytes, *, has_bodies: bool = True) -> list[Response]:
+    """Return the answers in what a client received; all of it must be answers."""
+    responses: list[Response] = []
+    while received:
+        block, _, received = received.partition(b"\r\n\r\n")
+        first, *lines = block.decode("latin-1").split("\r\n")
+        headers = {
+            name.lower(): value for name, _, value in (line.partition(": ") for line in lines)
+        }
+        length = int(headers.get("content-length", "0")) if has_bodies else 0
+        responses.append(Response(int(first.split()[1]), headers, received[:length]))
+        received = received[length:]
+    return responses
+
+
+class FakeTransport(asyncio.Transport):
+    """Keeps what is written; nothing goes anywhere."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("192.0.2.1", 4711)})
+        self.written = b""
+        self.is_paused = self.has_eof = self.is_closed = self.is_aborted = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        assert not self.is_closed
+        assert not self.has_eof
+        self.written += bytes(data)
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        self.has_eof = True
+
+    def pause_reading(self) -> None:
+        self.is_paused = True
+
+    def resume_reading(self) -> None:
+        self.is_paused = False
+
+    def is_closing(self) -> bool:
+        return self.is_closed or self.is_aborted
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+
+class Clock:
+    """A time that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Wire:
+    """A hub with connections that have no network, on an event loop that does not run."""
+
+    def __init__(self, service: Service, limits: Limits | None = None) -> None:
+        self.clock = Clock()
+        self.loop = asyncio.new_event_loop()
+        self.scheduler = Scheduler(service, self.loop, waiting=(limits or Limits()).waiting)
+        self.hub = Hub(
+            self.scheduler, limits or Limits(), metrics=None, access_log=None, clock=self.clock
+        )
+
+    def connect(self) -> tuple[Connection, FakeTransport]:
+        """Return a new connection and its transport."""
+        connection, transport = Connection(self.hub), FakeTransport()
+        connection.connection_made(transport)
+        return connection, transport
+
+    def exchange(self, sent: bytes) -> list[Response]:
+        """Return what one client receives for what it sends, by a connection of its own."""
+        connection, transport = self.connect()
+        connection.data_received(sent)
+        self.run_until_idle()
+        return read_responses(transport.written)
+
+    def run_until_idle(self) -> None:
+        """Let what waits be done."""
+        self.loop.run_until_complete(self.scheduler.drain())
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, and have the hub notice."""
+        self.clock.now += seconds
+        self.hub.sweep()
+
+    def close(self) -> None:
+        self.scheduler.close()
+        self.loop.close()
+
+
+TABLE = "Things"
+CREATE = {
+    "TableName": TABLE,
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+
+
+def make_table(engine: Engine) -> None:
+    engine.execute("CreateTable", CREATE)
+
+
+def put(name: str, **more: dict[str, Any]) -> bytes:
+    """Return the request that writes a thing."""
+    return ask("PutItem", {"TableName": TABLE, "Item": {"pk": {"S": name}, **more}})
+
+
+def get(name: str, **changes: str | None) -> bytes:
+    """Return the request that reads a thing."""
+    return ask("GetItem", {"TableName": TABLE, "Key": {"pk": {"S": name}}}, **changes)

@@ -1,0 +1,329 @@
+"""What the service answers to requests that are not as its clients send them.
+
+The answers are those that dynalite's tests, and Alternator's, record of the service.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+
+import botocore.session
+import pytest
+
+from keyfold import errors
+from tests.unit.wire.server.http import (
+    AUTHORIZATION,
+    TABLE,
+    Response,
+    Wire,
+    ask,
+    get,
+    head,
+    put,
+    read_responses,
+    write_request,
+)
+
+MISSING = "Request is missing Authentication Token"
+DATE = "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."
+
+
+def exchange(wire: Wire, sent: bytes) -> Response:
+    (response,) = wire.exchange(sent)
+    return response
+
+
+def error(response: Response) -> tuple[int, str, str | None]:
+    return response.status, response.json["__type"].split("#")[1], response.json.get("message")
+
+
+def test_an_answer_carries_what_clients_check(wire: Wire) -> None:
+    response = exchange(wire, ask("ListTables", {}))
+    assert (response.status, response.json) == (200, {"TableNames": [TABLE]})
+    headers = response.headers
+    assert headers["content-type"] == "application/x-amz-json-1.0"
+    assert headers["x-amz-crc32"] == str(zlib.crc32(response.body))
+    assert len(headers["x-amzn-requestid"]) == 52
+    assert headers["x-amzn-requestid"].isalnum()
+    assert headers["connection"] == "keep-alive"
+    assert "server" in headers
+    assert headers["date"].endswith(" GMT")
+
+
+def test_each_answer_has_an_id_of_its_own(wire: Wire) -> None:
+    ids = {response.headers["x-amzn-requestid"] for response in wire.exchange(get("a") + get("a"))}
+    assert len(ids) == 2
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_the_root_says_that_the_server_is_well(wire: Wire, method: str) -> None:
+    connection, transport = wire.connect()
+    connection.data_received(write_request({"Host": "localhost:8000"}, b"", method=method))
+    (response,) = read_responses(transport.written, has_bodies=method == "GET")
+    assert response.status == 200
+    assert response.headers["content-length"] == str(len("healthy: localhost:8000 "))
+    assert response.body == (b"healthy: localhost:8000 " if method == "GET" else b"")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        write_request({}, b"", method="GET", url="/other"),
+        write_request({}, b"", method="GET", url="/metrics"),
+        write_request({}, b"", method="PUT"),
+        write_request({}, b"", method="DELETE"),
+        write_request({}, b"", method="OPTIONS"),
+        write_request(head(), url="/other"),
+        write_request(head(Content_Type=None), b"hi"),
+        write_request(head(Content_Type="whatever"), b"hi"),
+        write_request(head(Content_Type="application/x-amz-json-1.1"), b"hi"),
+        write_request(head(Content_Type="application/jsonasdf"), b"hi"),
+    ],
+)
+def test_what_is_no_request_of_the_api_is_not_found(wire: Wire, sent: bytes) -> None:
+    response = exchange(wire, sent)
+    assert (response.status, response.body) == (404, b"<UnknownOperationException/>\n")
+    assert response.headers["x-amz-crc32"] == "3552371480"
+
+
+@pytest.mark.parametrize(
+    ("sent_type", "answered_type"),
+    [
+        ("application/json", "application/json"),
+        ("application/json;", "application/json"),
+        ("  application/json  ;   asfd", "application/json"),
+        ("application/json;charset=asfdsaf", "application/json"),
+        ("application/x-amz-json-1.0;blahblah", "application/x-amz-json-1.0"),
+    ],
+)
+def test_the_answer_is_of_the_type_of_the_request(
+    wire: Wire, sent_type: str, answered_type: str
+) -> None:
+    headers = head(X_Amz_Target=None, Authorization=None, Content_Type=sent_type)
+    response = exchange(wire, write_request(headers, b"hi"))
+    assert error(response) == (400, "SerializationException", None)
+    assert response.headers["content-type"] == answered_type
+    response = exchange(wire, write_request(headers, b"{}"))
+    assert error(response) == (400, "UnknownOperationException", None)
+    assert response.headers["content-type"] == answered_type
+
+
+@pytest.mark.parametrize(
+    "target", [None, "whatever", "DynamoDB_20120810.ListTable", "DynamoDBStreams_20120810.GetItem"]
+)
+def test_an_unknown_operation_comes_before_the_authorization(
+    wire: Wire, target: str | None
+) -> None:
+    headers = head(X_Amz_Target=target, Authorization=None)
+    response = exchange(wire, write_request(headers))
+    assert error(response) == (400, "UnknownOperationException", None)
+
+
+def test_no_body_and_no_type_is_no_operation(wire: Wire) -> None:
+    response = exchange(wire, write_request({}, b""))
+    assert error(response) == (400, "UnknownOperationException", None)
+    assert response.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"hi", b"\xff", b'{"a":1}}', b"{" * 2_000])
+def test_a_body_that_is_no_json_cannot_be_read(wire: Wire, body: bytes) -> None:
+    response = exchange(wire, write_request(head(), body))
+    assert error(response)[:2] == (400, "SerializationException")
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "kind", "message"),
+    [
+        ("/", head(Authorization=None), "MissingAuthenticationToken", MISSING),
+        ("/", head(Authorization="AWS4"), "MissingAuthenticationToken", MISSING),
+        ("/", head(Authorization="Basic eA=="), "MissingAuthenticationToken", MISSING),
+        (
+            "/?X-Amz-Credential=a&X-Amz-Signature=b&X-Amz-SignedHeaders=c&X-Amz-Date=d",
+            head(Authorization=None),
+            "MissingAuthenticationToken",
+            MISSING,
+        ),
+        (
+            "/?X-Amz-Algorithm",
+            head(Authorization="X"),
+            "InvalidSignature",
+            (
+                "Found both 'X-Amz-Algorithm' as a query-string param "
+                "and 'Authorization' as HTTP header."
+            ),
+        ),
+        (
+            "/",
+            head(Authorization="AWS4-", X_Amz_Date=None),
+            "IncompleteSignature",
+            (
+                "Authorization header requires 'Credential' parameter. "
+                "Authorization header requires 'Signature' parameter. "
+                f"Authorization header requires 'SignedHeaders' parameter. {DATE} "
+                "Authorization=AWS4-"
+            ),
+        ),
+        (
+            "/",
+            head(Authorization="AWS4- Signature=b,Credential=a", X_Amz_Date=None, Date="a"),
+            "IncompleteSignature",
+            (
+                "Authorization header requires 'SignedHeaders' parameter. "
+                "Authorization=AWS4- Signature=b,Credential=a"
+            ),
+        ),
+        (
+            "/?X-Amz-Algorithm=a&X-Amz-Credential=b&X-Amz-Signature=c&X-Amz-Date=d",
+            head(Authorization=None),
+            "IncompleteSignature",
+            (
+                "AWS query-string parameters must include 'X-Amz-SignedHeaders'. "
+                "Re-examine the query-string parameters."
+            ),
+        ),
+    ],
+)
+def test_an_authorization_that_is_not_whole_is_refused(
+    wire: Wire, url: str, headers: dict[str, str], kind: str, message: str
+) -> None:
+    response = exchange(wire, write_request(headers, url=url))
+    assert error(response) == (400, f"{kind}Exception", message)
+
+
+@pytest.mark.parametrize(
+    ("url", "headers"),
+    [
+        ("/", head(Authorization=AUTHORIZATION.replace(", ", ","))),
+        ("/", head(Authorization=AUTHORIZATION.replace(", ", " "))),
+        ("/", head(Authorization="AWS4-HMAC-SHA256 Signature=1,Credential=a,SignedHeaders=b")),
+        (
+            (
+                "/?X-Amz-Algorithm=a&X-Amz-Credential=b&X-Amz-Signature=c&X-Amz-Date=d"
+                "&X-Amz-SignedHeaders=e"
+            ),
+            head(Authorization=None),
+        ),
+        ("/?", head()),
+    ],
+)
+def test_any_whole_authorization_will_do(wire: Wire, url: str, headers: dict[str, str]) -> None:
+    assert exchange(wire, write_request(headers, url=url)).status == 200
+
+
+def test_errors_are_worded_as_the_service_does(wire: Wire) -> None:
+    unknown = {"TableName": "absent", "Key": {"pk": {"S": "a"}}}
+    response = exchange(wire, ask("GetItem", unknown))
+    assert (response.status, response.json) == (
+        400,
+        {
+            "__type": "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
+            "message": "Requested resource not found",
+        },
+    )
+    wrong = {"TableName": TABLE, "Key": {"pk": {"S": 1}}}
+    response = exchange(wire, ask("GetItem", wrong))
+    assert (response.status, response.json) == (
+        400,
+        {
+            "__type": "com.amazon.coral.service#SerializationException",
+            "Message": "NUMBER_VALUE cannot be converted to String",
+        },
+    )
+
+
+def test_an_error_carries_its_item(wire: Wire) -> None:
+    exchange(wire, put("a", n={"N": "1"}))
+    condition = {
+        "TableName": TABLE,
+        "Item": {"pk": {"S": "a"}},
+        "ConditionExpression": "attribute_not_exists(pk)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    response = exchange(wire, ask("PutItem", condition))
+    assert error(response)[:2] == (400, "ConditionalCheckFailedException")
+    assert response.json["Item"] == {"pk": {"S": "a"}, "n": {"N": "1"}}
+
+
+def test_tagging_is_answered_without_a_body(wire: Wire) -> None:
+    described = exchange(wire, ask("DescribeTable", {"TableName": TABLE})).json
+    arn = described["Table"]["TableArn"]
+    tagged = exchange(
+        wire, ask("TagResource", {"ResourceArn": arn, "Tags": [{"Key": "k", "Value": "v"}]})
+    )
+    assert (tagged.status, tagged.body) == (200, b"")
+    untagged = exchange(wire, ask("UntagResource", {"ResourceArn": arn, "TagKeys": ["k"]}))
+    assert (untagged.status, untagged.body) == (200, b"")
+
+
+def test_the_endpoint_is_the_host_that_was_asked(wire: Wire) -> None:
+    response = exchange(wire, ask("DescribeEndpoints", {}))
+    assert response.json["Endpoints"][0]["Address"] == "localhost:8000"
+
+
+def test_requests_may_be_compressed(wire: Wire) -> None:
+    body = json.dumps({"TableName": TABLE, "Item": {"pk": {"S": "zipped"}}}).encode()
+    headers = head("PutItem", Content_Encoding="gzip")
+    assert exchange(wire, write_request(headers, gzip.compress(body))).status == 200
+    assert exchange(wire, get("zipped")).json == {"Item": {"pk": {"S": "zipped"}}}
+
+
+def test_a_body_that_cannot_be_decompressed_fails_as_on_the_service(wire: Wire) -> None:
+    headers = head("ListTables", Content_Encoding="gzip")
+    response = exchange(wire, write_request(headers, b"{}"))
+    assert error(response)[:2] == (500, "InternalServerError")
+
+
+def test_a_body_that_grows_too_long_is_refused(wire: Wire) -> None:
+    headers = head("ListTables", Content_Encoding="gzip")
+    bomb = gzip.compress(b" " * (16 * 1024 * 1024 + 1))
+    assert exchange(wire, write_request(headers, bomb)).status == 413
+
+
+def test_long_answers_are_compressed_on_request(wire: Wire) -> None:
+    exchange(wire, put("long", text={"S": "x" * 5_000}))
+    exchange(wire, put("short", text={"S": "x" * 1_000}))
+    plain = exchange(wire, get("long"))
+    assert "content-encoding" not in plain.headers
+    zipped = exchange(wire, get("long", Accept_Encoding="gzip"))
+    assert zipped.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(zipped.body) == plain.body
+    assert zipped.headers["x-amz-crc32"] == str(zlib.crc32(zipped.body))
+    short = exchange(wire, get("short", Accept_Encoding="gzip"))
+    assert "content-encoding" not in short.headers
+
+
+def test_browsers_of_other_origins_may_ask(wire: Wire) -> None:
+    preflight = write_request(
+        {
+            "Origin": "http://example.com",
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "x-amz-target, authorization",
+        },
+        b"",
+        method="OPTIONS",
+    )
+    allowed = exchange(wire, preflight)
+    assert (allowed.status, allowed.body) == (200, b"")
+    assert allowed.headers["access-control-allow-origin"] == "*"
+    assert allowed.headers["access-control-allow-methods"] == "POST"
+    assert allowed.headers["access-control-allow-headers"] == "x-amz-target, authorization"
+    assert allowed.headers["access-control-max-age"] == "172800"
+    response = exchange(wire, get("a", Origin="http://example.com"))
+    assert response.headers["access-control-allow-origin"] == "*"
+    assert "x-amz-crc32" in response.headers["access-control-expose-headers"]
+    assert "access-control-max-age" not in response.headers
+
+
+def test_nobody_else_is_told_about_origins(wire: Wire) -> None:
+    response = exchange(wire, get("a"))
+    assert not [name for name in response.headers if name.startswith("access-control")]
+
+
+def test_errors_spell_their_message_as_clients_read_it() -> None:
+    model = botocore.session.get_session().get_service_model("dynamodb")
+    for name in errors.__all__:
+        kind = getattr(errors, name)
+        if issubclass(kind, errors.ServiceError) and name in model.shape_names:
+            assert kind.message_name in model.shape_for(name).members, name

@@ -1,0 +1,184 @@
+"""Who carries out what, and that nothing is answered before it is done."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import apsw
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.errors import FileBusy
+from keyfold.wire.server._scheduler import Outcome, Scheduler
+from tests.unit.wire.server.http import TABLE, Wire, get, make_table, put
+
+
+class Desk:
+    """A scheduler, and the outcomes it has told."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.loop = asyncio.new_event_loop()
+        self.scheduler = Scheduler(engine, self.loop, waiting=1_000)
+        self.outcomes: list[Outcome] = []
+
+    def put(self, name: str, **more: Any) -> None:
+        body = {"TableName": TABLE, "Item": {"pk": {"S": name}}, **more}
+        self.scheduler.run("PutItem", json.dumps(body).encode(), self.outcomes.append)
+
+    def run(self) -> None:
+        self.loop.run_until_complete(self.scheduler.drain())
+
+    def names(self) -> set[str]:
+        items = self.engine.execute("Scan", {"TableName": TABLE})["Items"]
+        return {item["pk"]["S"] for item in items}
+
+
+@pytest.fixture(params=["process", "durable"])
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    path = tmp_path / "things.db"
+    with Engine.open(path, durability=request.param, upkeep_seconds=None) as engine:
+        make_table(engine)
+        desk = Desk(engine)
+        desk.put("first")
+        desk.run()
+        desk.outcomes.clear()
+        yield desk
+        desk.scheduler.close()
+        desk.loop.close()
+        assert engine.verify() == []
+
+
+def test_writes_of_one_turn_share_a_commit(desk: Desk) -> None:
+    view = type(desk.engine._storage._view)
+    with mock.patch.object(view, "commit", autospec=True, side_effect=view.commit) as commit:
+        for number in range(50):
+            desk.put(str(number))
+        assert desk.outcomes == [], "nothing is answered before it is kept"
+        desk.run()
+    assert desk.outcomes == [b"{}"] * 50
+    assert commit.call_count == 1
+    assert desk.names() == {"first", *map(str, range(50))}
+
+
+def test_each_gets_its_own_answer(desk: Desk) -> None:
+    desk.put("new", ConditionExpression="attribute_not_exists(pk)")
+    desk.put("new", ConditionExpression="attribute_not_exists(pk)")
+    desk.put("first", ReturnValues="ALL_OLD")
+    desk.put("")
+    desk.run()
+    first, second, third, fourth = desk.outcomes
+    assert first == b"{}"
+    assert type(second).__name__ == "ConditionalCheckFailedException"
+    assert json.loads(third if isinstance(third, bytes) else b"null") == {
+        "Attributes": {"pk": {"S": "first"}}
+    }
+    assert type(fourth).__name__ == "ValidationException"
+    assert desk.names() == {"first", "new"}
+
+
+def test_a_failure_after_a_write_spoils_nobody_else_s(desk: Desk) -> None:
+    view = type(desk.engine._storage._view)
+    original = view.put
+
+    def put(self: Any, rows: Any, key: bytes, *rest: Any) -> None:
+        original(self, rows, key, *rest)
+        if b"bad" in key:
+            raise apsw.FullError("injected")
+
+    with mock.patch.object(view, "put", put):
+        for name in ("a", "bad", "b"):
+            desk.put(name)
+        desk.run()
+    first, second, third = desk.outcomes
+    assert (first, third) == (b"{}", b"{}")
+    assert type(second).__name__ == "FileFailed"
+    assert desk.names() >= {"first", "a", "b"}
+
+
+def test_a_commit_that_fails_is_answered_to_all(desk: Desk) -> None:
+    view = type(desk.engine._storage._view)
+    with mock.patch.object(view, "commit", side_effect=apsw.FullError("injected")):
+        desk.put("a", ReturnValues="ALL_OLD")
+        desk.put("b", ReturnValues="ALL_OLD")
+        desk.run()
+    assert [type(outcome).__name__ for outcome in desk.outcomes] == ["FileFailed"] * 2
+    assert desk.names() == {"first"}
+
+
+def test_another_process_that_writes_does_not_stop_the_loop(tmp_path: Path) -> None:
+    path = tmp_path / "things.db"
+    with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
+        make_table(engine)
+        wire = Wire(engine)
+        wire.exchange(put("a"))
+        other: Any = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        connection, transport = wire.connect()
+        connection.data_received(put("b"))
+        # The write waits aside; whoever reads meanwhile is answered.
+        wire.loop.run_until_complete(asyncio.sleep(0))
+        assert transport.written == b""
+        reader, read = wire.connect()
+        reader.data_received(get("a"))
+        assert b"200 OK" in read.written
+        other.execute("ROLLBACK")
+        wire.run_until_idle()
+        assert b"200 OK" in transport.written
+        other.close()
+        wire.close()
+
+
+def test_who_may_not_wait_is_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "things.db"
+    body = json.dumps({"TableName": TABLE, "Item": {"pk": {"S": "a"}}}).encode()
+    with Engine.open(path, durability="process", upkeep_seconds=None, busy_seconds=60.0) as engine:
+        make_table(engine)
+        other: Any = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        for calls in ([("PutItem", body)], [("PutItem", body)] * 2):
+            with pytest.raises(FileBusy):
+                engine.execute_json_together(calls, may_wait=False)
+        other.close()
+        assert engine.execute_json_together([("PutItem", body)] * 2) == [b"{}", b"{}"]
+
+
+class Broken:
+    """A service with a mistake in it."""
+
+    def execute_json(self, operation: str, body: bytes) -> bytes:
+        raise ZeroDivisionError(operation)
+
+
+def test_a_mistake_of_ours_is_answered_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    wire = Wire(Broken())
+    (response,) = wire.exchange(get("a"))
+    assert response.status == 500
+    assert response.json == {
+        "__type": "com.amazonaws.dynamodb.v20120810#InternalServerError",
+        "message": "Internal server error",
+    }
+    shown = capsys.readouterr().err
+    assert "GetItem failed unexpectedly" in shown
+    assert "ZeroDivisionError" in shown
+    wire.close()
+
+
+def test_a_service_that_is_no_engine_is_asked_beside_the_loop() -> None:
+    threads: list[str] = []
+
+    class Slow:
+        def execute_json(self, operation: str, body: bytes) -> bytes:
+            threads.append(threading.current_thread().name)
+            return b"{}"
+
+    wire = Wire(Slow())
+    assert [response.status for response in wire.exchange(get("a") + put("a"))] == [200, 200]
+    assert all(name.startswith("keyfold-operations") for name in threads)
+    wire.close()
