@@ -53,9 +53,14 @@ docs: $(venv)/.dev ## Write the generated parts of the documentation anew
 shapes: $(venv)/.dev ## Write the shapes of requests anew, from the API's model
 	$(bin)/python scripts/generate_shapes.py
 
+benches := engine wire inprocess
+
 .PHONY: bench
-bench: $(venv)/.bench ## Measure the engine against the bare storage
-	$(bin)/python -m benchmarks.bench_engine $(ARGS)
+bench: $(benches:%=bench-%) ## Measure everything, side by side with its peers
+
+.PHONY: $(benches:%=bench-%)
+$(benches:%=bench-%): bench-%: $(venv)/.bench # Measure one of them: make bench-wire
+	$(bin)/python -m benchmarks.bench_$* $(ARGS)
 
 .PHONY: oracle
 oracle: $(venv)/.dev ## Compare the engine's answers with DynamoDB Local's (needs Java, Maven)

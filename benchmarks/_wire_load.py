@@ -1,0 +1,255 @@
+"""The load: one process, one loop, a request under way on each of its connections.
+
+It reads a job a line, as JSON, and prints what came of it. Requests are bytes made beforehand,
+and of a response it reads the status and the length, so that it takes less time than any
+server does.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import re
+import select
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import cycle
+
+from benchmarks._wire_requests import make_pools
+
+_RECEIVED_BYTES = 1 << 18
+_STUCK_SECONDS = 60.0
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_HEAD_END = b"\r\n\r\n"
+
+_find_length = re.compile(rb"\r\ncontent-length: *([0-9]+)\r", re.IGNORECASE).search
+_find_close = re.compile(rb"\r\nconnection: *close\r", re.IGNORECASE).search
+
+
+class WrongAnswer(RuntimeError):
+    """A server answered with something else than a success."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is asked of which server: `pid` is whose processor time is read.
+
+    Answers of the first `lead_seconds` are not counted. It ends after `seconds`, or with the
+    `most`th answer if there is such a number. `in_bursts` has all connections wait for the last
+    answer before any of them sends again.
+    """
+
+    port: int
+    pid: int
+    operation: str
+    connections: int
+    lead_seconds: float
+    seconds: float
+    most: int | None = None
+    in_bursts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What came of a job."""
+
+    requests: int
+    seconds: float
+    p50_us: float
+    p99_us: float
+    server_cpu_seconds: float
+    load_cpu_seconds: float
+    # What all other programs took of the processors meanwhile.
+    foreign_cpu_seconds: float
+
+    @property
+    def foreign_share(self) -> float:
+        """How many processors were busy with something else."""
+        return self.foreign_cpu_seconds / self.seconds
+
+    @property
+    def per_second(self) -> float:
+        """How many requests were answered in a second."""
+        return self.requests / self.seconds
+
+    @property
+    def cpu_us(self) -> float:
+        """The server's processor time for a request."""
+        return self.server_cpu_seconds / self.requests * 1e6
+
+
+class _Client:
+    """One connection, and what has come of the answer to its request."""
+
+    __slots__ = ("_buffer", "_missing", "_port", "closes", "sent_at", "socket")
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._buffer = b""
+        # How many bytes of the answer are still to come, once its head has.
+        self._missing: int | None = None
+        # Whether the server closes the connection after each answer; found out by the first.
+        self.closes: bool | None = None
+        self.sent_at = 0
+        self.connect()
+
+    def connect(self) -> None:
+        """Open the connection, or another in its place."""
+        self.socket = socket.create_connection(("127.0.0.1", self._port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def receive(self) -> bool:
+        """Take in what has come; whether that completes the answer."""
+        data = self.socket.recv(_RECEIVED_BYTES)
+        if not data:
+            raise WrongAnswer("the server closed a connection in use")
+        if self._missing is None:
+            data = self._buffer + data
+            end = data.find(_HEAD_END)
+            if end < 0:
+                self._buffer = data
+                return False
+            if data[9:12] != b"200":
+                raise WrongAnswer(data.decode("latin-1"))
+            length = _find_length(data, 0, end + 2)
+            if length is None:
+                raise WrongAnswer(f"no Content-Length: {data[:end].decode('latin-1')}")
+            if self.closes is None:
+                self.closes = _find_close(data, 0, end + 2) is not None
+            self._buffer = b""
+            self._missing = end + len(_HEAD_END) + int(length[1]) - len(data)
+        else:
+            self._missing -= len(data)
+        if self._missing:
+            return False
+        self._missing = None
+        return True
+
+
+class _Clients:
+    """All connections of a job, and which of them have something to read."""
+
+    def __init__(self, port: int, count: int) -> None:
+        self._poll = select.epoll()
+        self._by_handle: dict[int, _Client] = {}
+        for _ in range(count):
+            self._add(_Client(port))
+
+    def __iter__(self) -> Iterator[_Client]:
+        return iter(list(self._by_handle.values()))
+
+    def wait(self) -> list[_Client]:
+        """Return the connections on which something has come."""
+        ready = self._poll.poll(_STUCK_SECONDS)
+        if not ready:
+            raise WrongAnswer(f"no answer within {_STUCK_SECONDS:.0f} s")
+        by_handle = self._by_handle
+        return [by_handle[handle] for handle, _ in ready]
+
+    def reconnect(self, client: _Client) -> None:
+        """Open another connection in place of one that the server closes."""
+        self._remove(client)
+        client.connect()
+        self._add(client)
+
+    def close(self) -> None:
+        for client in self:
+            self._remove(client)
+        self._poll.close()
+
+    def _add(self, client: _Client) -> None:
+        handle = client.socket.fileno()
+        self._by_handle[handle] = client
+        self._poll.register(handle, select.EPOLLIN)
+
+    def _remove(self, client: _Client) -> None:
+        handle = client.socket.fileno()
+        self._poll.unregister(handle)
+        del self._by_handle[handle]
+        client.socket.close()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time of a process, all its threads, in more detail than /proc has."""
+    # What clock_getcpuclockid(3) returns on Linux: the kind of clock in the last three bits.
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def _machine_cpu_seconds() -> float:
+    """Return the time for which all processors together were not idle."""
+    with open("/proc/stat", encoding="ascii") as file:  # noqa: PTH123 - measured time runs
+        ticks = [int(each) for each in file.readline().split()[1:9]]
+    # The fourth and fifth are of processors that have nothing to do, or wait for a disk.
+    return (sum(ticks) - ticks[3] - ticks[4]) / _TICKS_PER_SECOND
+
+
+def run_job(job: Job, requests: Iterator[bytes]) -> Sample:
+    """Send requests, one at a time on each connection, until the job is done."""
+    clients = _Clients(job.port, job.connections)
+    try:
+        return _run(job, requests, clients)
+    finally:
+        clients.close()
+
+
+def _run(job: Job, requests: Iterator[bytes], clients: _Clients) -> Sample:
+    clock = time.perf_counter_ns
+    begin = last = clock()
+    counted_from = begin + int(job.lead_seconds * 1e9)
+    end = counted_from + int(job.seconds * 1e9)
+    is_counting = is_ending = False
+    server_cpu = load_cpu = machine_cpu = 0.0
+    waits: list[int] = []
+    idle = list(clients)
+    while not is_ending or len(idle) < job.connections:
+        if not is_ending and (not job.in_bursts or len(idle) == job.connections):
+            for client in idle:
+                client.sent_at = clock()
+                client.socket.sendall(next(requests))
+            idle = []
+        for client in clients.wait():
+            if client.receive():
+                last = clock()
+                if is_counting:
+                    waits.append(last - client.sent_at)
+                if client.closes:
+                    clients.reconnect(client)
+                idle.append(client)
+        if not is_counting and last >= counted_from:
+            is_counting = True
+            begin = last
+            machine_cpu = _machine_cpu_seconds()
+            server_cpu, load_cpu = cpu_seconds(job.pid), time.process_time()
+        elif last >= end or (job.most is not None and len(waits) >= job.most):
+            is_ending = True
+    server_cpu = cpu_seconds(job.pid) - server_cpu
+    load_cpu = time.process_time() - load_cpu
+    machine_cpu = _machine_cpu_seconds() - machine_cpu
+    waits.sort()
+    return Sample(
+        requests=len(waits),
+        seconds=(last - begin) / 1e9,
+        p50_us=waits[len(waits) // 2] / 1_000,
+        p99_us=waits[len(waits) * 99 // 100] / 1_000,
+        server_cpu_seconds=server_cpu,
+        load_cpu_seconds=load_cpu,
+        foreign_cpu_seconds=max(0.0, machine_cpu - server_cpu - load_cpu),
+    )
+
+
+def main() -> None:
+    """Do one job after the other, until there are no more."""
+    pools = {operation: cycle(pool) for operation, pool in make_pools().items()}
+    gc.collect()
+    gc.disable()
+    for line in sys.stdin:
+        job = Job(**json.loads(line))
+        print(json.dumps(asdict(run_job(job, pools[job.operation]))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

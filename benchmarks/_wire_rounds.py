@@ -1,0 +1,262 @@
+"""The measurements: servers started, filled, and asked in turns."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Self
+
+from rich.console import Console
+
+from benchmarks._orders import Draw
+from benchmarks._wire_contestants import (
+    Contestant,
+    bare_server,
+    keyfold_servers,
+    single_commit_server,
+)
+from benchmarks._wire_load import Job, Sample
+from benchmarks._wire_process import Running, check, fill, start
+from benchmarks._wire_requests import MIXED, OPERATIONS, make_body
+
+CONNECTIONS = (1, 8, 64)
+BARE_CONNECTIONS = 16
+GROUP_CONNECTIONS = 64
+MILLION = 1_000_000
+
+_STARTS = 3
+_LEAD_SECONDS = 0.1
+_SECONDS = 0.3
+# Two servers alone leave time for more, and these figures are compared more closely.
+_PAIR_ROUNDS_MORE = 3
+_MILLION_SECONDS = 300.0
+# A sample during which other programs kept more of a processor busy is taken again, but not
+# for ever: neither that sample nor all of them together.
+_FOREIGN_SHARE = 0.2
+_TRIES = 4
+_AGAIN_SECONDS = 60.0
+
+# An operation, and at how many connections.
+Cell = tuple[str, int]
+Pair = tuple[Sample, Sample]
+
+
+@dataclass(frozen=True, slots=True)
+class Million:
+    """What a server was like after a million requests, or as many as there was time for."""
+
+    requests: int
+    seconds: float
+    before_mib: float
+    after_mib: float
+
+
+@dataclass(slots=True)
+class Results:
+    """All that was measured; by a server's name, and the operation and the connections."""
+
+    samples: dict[str, dict[Cell, list[Sample]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
+    start_ms: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    idle_mib: dict[str, float] = field(default_factory=dict[str, float])
+    loaded_mib: dict[str, float] = field(default_factory=dict[str, float])
+    # GetItem: our server, and constant bytes. PutItem: shared commits, and single ones.
+    bare: list[Pair] = field(default_factory=list[Pair])
+    group: list[Pair] = field(default_factory=list[Pair])
+    million: Million | None = None
+    # How long samples were taken again because the machine was busy with something else.
+    again_seconds: float = 0.0
+
+    def foreign_share(self) -> float:
+        """Return how much of a processor other programs kept busy, in the median."""
+        cells = (cells.values() for cells in self.samples.values())
+        return median(
+            each.foreign_share for samples in chain.from_iterable(cells) for each in samples
+        )
+
+    def pairs(self, name: str, other: str, cell: Cell) -> list[Pair]:
+        """Return what two servers did in the same rounds."""
+        return list(zip(self.samples[name][cell], self.samples[other][cell], strict=True))
+
+
+def quartiles(figures: Sequence[float]) -> tuple[float, float]:
+    """Return the bounds of the middle half."""
+    low, _, high = quantiles(figures, n=4, method="inclusive")
+    return low, high
+
+
+class Load:
+    """The process that sends the requests."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks._wire_load"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def run(self, job: Job) -> Sample:
+        """Return what came of a job."""
+        assert self._process.stdin is not None  # both are pipes
+        assert self._process.stdout is not None
+        print(json.dumps(asdict(job)), file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the load process ended: {job}")
+        return Sample(**json.loads(answer))
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where and how often servers are measured."""
+
+    folder: Path
+    rounds: int
+    load: Load
+    progress: Console
+    results: Results
+
+    def measure_all(self, contestants: list[Contestant]) -> None:
+        """Measure start-up, each operation at each number of connections, and memory."""
+        self._say("starting each server a few times")
+        for number in range(_STARTS):
+            for contestant in contestants:
+                with self._started(contestant, f"start{number}") as server:
+                    self.results.start_ms[server.name].append(server.start_ms)
+        with ExitStack() as stack:
+            servers: list[Running] = []
+            for contestant in contestants:
+                server = stack.enter_context(self._started(contestant, "round"))
+                self._say(f"filling {server.name}, and getting it warm")
+                self._prepare(server)
+                self.results.idle_mib[server.name] = server.rss_mib()
+                servers.append(server)
+            for number in range(self.rounds):
+                self._say(f"round {number + 1} of {self.rounds}")
+                for operation in OPERATIONS:
+                    for connections in CONNECTIONS:
+                        for server in servers:
+                            sample = self._ask(server, operation, connections)
+                            self.results.samples[server.name][operation, connections].append(sample)
+                    # Whoever comes after a busy server is not always the same.
+                    servers.append(servers.pop(0))
+            for server in servers:
+                self.results.loaded_mib[server.name] = server.rss_mib()
+
+    def measure_bare(self) -> None:
+        """Measure GetItem beside the server that answers constant bytes."""
+        self._say("comparing with constant bytes")
+        with ExitStack() as stack:
+            keyfold, _, _ = keyfold_servers()
+            ours = stack.enter_context(self._started(keyfold, "bare"))
+            self._prepare(ours)
+            size = ours.measure_answer("GetItem", make_body("GetItem", Draw(0)))
+            bare = stack.enter_context(self._started(bare_server(size), "bare"))
+            for _ in range(self.rounds * _PAIR_ROUNDS_MORE):
+                # In bursts, so that both always have work: a server that waits for each
+                # request pays for being woken, which hides what it does itself.
+                first, second = (
+                    self._ask(each, "GetItem", BARE_CONNECTIONS, in_bursts=True)
+                    for each in (ours, bare)
+                )
+                self.results.bare.append((first, second))
+
+    def measure_group_commit(self) -> None:
+        """Measure durable writes that share commits, and such that do not."""
+        self._say("comparing with single commits")
+        with ExitStack() as stack:
+            _, durable, _ = keyfold_servers()
+            servers = [
+                stack.enter_context(self._started(each, "group"))
+                for each in (durable, single_commit_server())
+            ]
+            for server in servers:
+                self._prepare(server)
+            for _ in range(self.rounds * _PAIR_ROUNDS_MORE):
+                first, second = (self._ask(each, "PutItem", GROUP_CONNECTIONS) for each in servers)
+                self.results.group.append((first, second))
+
+    def measure_million(self) -> None:
+        """Send a million requests to one server, and see what memory it has then."""
+        self._say("sending a million requests")
+        keyfold, _, _ = keyfold_servers()
+        with self._started(keyfold, "million") as server:
+            self._prepare(server)
+            before = server.rss_mib()
+            sample = self.load.run(
+                Job(server.port, server.pid, MIXED, 64, 0.0, _MILLION_SECONDS, most=MILLION)
+            )
+            self.results.million = Million(
+                sample.requests, sample.seconds, before, server.rss_mib()
+            )
+
+    def _ask(
+        self, server: Running, operation: str, connections: int, *, in_bursts: bool = False
+    ) -> Sample:
+        job = Job(
+            port=server.port,
+            pid=server.pid,
+            operation=operation,
+            connections=connections,
+            lead_seconds=_LEAD_SECONDS,
+            seconds=_SECONDS,
+            in_bursts=in_bursts,
+        )
+        samples = [self.load.run(job)]
+        while (
+            samples[-1].foreign_share > _FOREIGN_SHARE
+            and len(samples) < _TRIES
+            and self.results.again_seconds < _AGAIN_SECONDS
+        ):
+            samples.append(self.load.run(job))
+            self.results.again_seconds += samples[-1].seconds + _LEAD_SECONDS
+        return min(samples, key=lambda each: each.foreign_share)
+
+    def _prepare(self, server: Running) -> None:
+        fill(server)
+        check(server)
+        self.load.run(Job(server.port, server.pid, MIXED, 8, 0.0, server.contestant.warm_seconds))
+
+    @contextmanager
+    def _started(self, contestant: Contestant, purpose: str) -> Generator[Running]:
+        place = "".join(letter for letter in contestant.name if letter.isalnum())
+        server = start(contestant, self.folder / f"{purpose}-{place}")
+        try:
+            yield server
+        finally:
+            server.stop()
+
+    def _say(self, text: str) -> None:
+        self.progress.print(text, style="dim")
+
+
+def measure(
+    folder: Path, contestants: list[Contestant], rounds: int, progress: Console, *, million: bool
+) -> Results:
+    """Measure everything."""
+    results = Results()
+    with Load() as load:
+        bench = Bench(folder, rounds, load, progress, results)
+        bench.measure_all(contestants)
+        bench.measure_bare()
+        bench.measure_group_commit()
+        if million:
+            bench.measure_million()
+    return results

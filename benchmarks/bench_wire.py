@@ -1,0 +1,133 @@
+"""How fast the server is, beside DynamoDB Local, moto server and dynalite.
+
+python -m benchmarks.bench_wire --rounds 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from rich.console import Console
+
+from benchmarks._readme import WIDTH, write_readme
+from benchmarks._wire_contestants import (
+    DYNALITE,
+    LOCAL_FILE,
+    LOCAL_MEMORY,
+    MOTO,
+    Contestant,
+    Unavailable,
+    dynalite_server,
+    keyfold_servers,
+    local_servers,
+    moto_server,
+)
+from benchmarks._wire_report import show, to_json
+from benchmarks._wire_rounds import measure
+
+_INSIDE = "--inside"
+
+
+def main() -> None:
+    """Measure, and print tables or JSON."""
+    options = _parse_options()
+    if not sys.platform.startswith("linux"):
+        sys.exit("bench_wire reads processor times and memory as Linux shows them.")
+    progress = Console(stderr=True)
+    if options.inside is None:
+        contestants, skipped = _gather()
+        namespace = _namespace_command()
+        if namespace is not None:
+            told = {"contestants": [asdict(each) for each in contestants], "skipped": skipped}
+            again = [sys.executable, "-m", "benchmarks.bench_wire", *sys.argv[1:]]
+            command = [*namespace, *again, _INSIDE, json.dumps(told)]
+            os.execvp(command[0], command)  # noqa: S606 - this very program
+        contestants = [each for each in contestants if each.name not in {LOCAL_MEMORY, LOCAL_FILE}]
+        skipped[LOCAL_MEMORY] = "it runs without a network only, which takes unshare(1) and ip(8)"
+    else:
+        told = json.loads(options.inside)
+        contestants = [Contestant(**each) for each in told["contestants"]]
+        skipped = told["skipped"]
+    for name, reason in skipped.items():
+        progress.print(f"not measured: {name}: {reason}", style="yellow", markup=False)
+    # An end by a signal passes by here too, and takes the servers along.
+    signal.signal(signal.SIGTERM, _end)
+    with tempfile.TemporaryDirectory(prefix="keyfold-bench-", dir=options.folder) as folder:
+        results = measure(
+            Path(folder), contestants, options.rounds, progress, million=options.million
+        )
+    if options.json:
+        print(json.dumps(to_json(results, skipped), indent=2))
+    else:
+        show(Console(width=None if sys.stdout.isatty() else WIDTH), results, skipped)
+    if options.write_readme:
+        write_readme("bench_wire", lambda console: show(console, results, skipped))
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - a handler's signature
+    sys.exit(1)
+
+
+def _gather() -> tuple[list[Contestant], dict[str, str]]:
+    """Return the servers that can be had here, installed, and why others cannot."""
+    contestants = keyfold_servers()
+    skipped: dict[str, str] = {}
+    others: dict[str, Callable[[], list[Contestant]]] = {
+        LOCAL_MEMORY: local_servers,
+        MOTO: lambda: [moto_server()],
+        DYNALITE: lambda: [dynalite_server()],
+    }
+    for name, find in others.items():
+        try:
+            contestants += find()
+        except Unavailable as reason:
+            skipped[name] = str(reason)
+    return contestants, skipped
+
+
+def _namespace_command() -> list[str] | None:
+    """Return the command before another that leaves it nothing but a loopback device."""
+    unshare, ip = shutil.which("unshare"), shutil.which("ip")
+    if unshare is None or ip is None:
+        return None
+    # Only root may make a network namespace alone; others make a user namespace with it.
+    namespaces = ["--net"] if os.geteuid() == 0 else ["--net", "--map-root-user"]
+    command = [unshare, *namespaces, "sh", "-c", f'{ip} link set lo up && exec "$@"', "sh"]
+    works = subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0
+    return command if works else None
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench_wire", description=__doc__)
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=5,
+        help="how often each operation is measured (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--million", action="store_true", help="also send a million requests, and weigh the server"
+    )
+    parser.add_argument(
+        "--folder", type=Path, help="where the files go, instead of a temporary place"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--write-readme", action="store_true", help="put the tables into README.md")
+    parser.add_argument(_INSIDE, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

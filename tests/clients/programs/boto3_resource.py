@@ -1,0 +1,269 @@
+"""The scenario, told to boto3's resource, with its tables, builders and batch writer."""
+
+# pyright: basic
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+from __future__ import annotations
+
+from typing import Any
+
+import boto3
+from boto3.dynamodb.conditions import Attr, Key
+from botocore.exceptions import ClientError
+from telling import EVERY_TYPE, TABLE, TOKEN, URL, Story, describe, from_wire, plain, table_request
+
+story = Story()
+dynamodb = boto3.resource("dynamodb", endpoint_url=URL)
+table = dynamodb.Table(TABLE)
+
+
+def key(pk: str, sk: int) -> dict[str, Any]:
+    return {"pk": pk, "sk": sk}
+
+
+def sort_keys(items: list[dict[str, Any]]) -> list[int]:
+    return [int(item["sk"]) for item in items]
+
+
+def fault(call: Any, **request: Any) -> dict[str, Any]:
+    """The error that a call ends in, as the resource shows it."""
+    try:
+        call(**request)
+    except ClientError as error:
+        response = error.response
+        seen = {"code": response["Error"]["Code"], "message": response["Error"]["Message"]}
+        if "Item" in response:
+            seen["item"] = plain(_native(response["Item"]))
+        if "CancellationReasons" in response:
+            reasons = response["CancellationReasons"]
+            seen["reasons"] = [[one["Code"], one.get("Message")] for one in reasons]
+            seen["items"] = [plain(_native(one.get("Item"))) for one in reasons]
+        return seen
+    return {"code": "none"}
+
+
+def _native(item: dict[str, Any] | None) -> dict[str, Any] | None:
+    # The resource translates the items of answers, and not those of errors.
+    return None if item is None else {name: from_wire(one) for name, one in item.items()}
+
+
+def tables() -> None:
+    made = dynamodb.create_table(**table_request())
+    made.wait_until_exists()
+    made.reload()
+    description = {
+        "TableStatus": made.table_status,
+        "KeySchema": made.key_schema,
+        "AttributeDefinitions": made.attribute_definitions,
+        "BillingModeSummary": made.billing_mode_summary,
+        "GlobalSecondaryIndexes": made.global_secondary_indexes,
+        "LocalSecondaryIndexes": made.local_secondary_indexes,
+    }
+    for name, seen in describe(description).items():
+        story.tell(name, seen)
+    story.tell("tables.listed", TABLE in [one.name for one in dynamodb.tables.all()])
+    client = table.meta.client
+    client.update_time_to_live(
+        TableName=TABLE, TimeToLiveSpecification={"AttributeName": "expires", "Enabled": True}
+    )
+    described = client.describe_time_to_live(TableName=TABLE)["TimeToLiveDescription"]
+    story.tell("tables.expiry", described["AttributeName"])
+
+
+def items() -> None:
+    table.put_item(Item=_native(EVERY_TYPE))
+    got = table.get_item(Key=key("types", 1), ConsistentRead=True)
+    story.tell("items.stored", plain(got["Item"]))
+    story.tell("items.absent", table.get_item(Key=key("types", 2)).get("Item"))
+    got = table.get_item(
+        Key=key("types", 1),
+        ProjectionExpression="#t, #m.#i, #l[1]",
+        ExpressionAttributeNames={"#t": "text", "#m": "map", "#i": "inner", "#l": "list"},
+    )
+    story.tell("items.projected", plain(got["Item"]))
+    updated = table.update_item(
+        Key=key("counter", 1),
+        UpdateExpression="SET #o = :o ADD #n :n, #t :t",
+        ExpressionAttributeNames={"#o": "owner", "#n": "count", "#t": "tags"},
+        ExpressionAttributeValues={":o": "ada", ":n": 2, ":t": {"x"}},
+        ReturnValues="ALL_NEW",
+    )
+    story.tell("items.updated", plain(updated["Attributes"]))
+    updated = table.update_item(
+        Key=key("counter", 1),
+        UpdateExpression="SET #n = #n + :n REMOVE #t",
+        ExpressionAttributeNames={"#n": "count", "#t": "tags"},
+        ExpressionAttributeValues={":n": 3},
+        ReturnValues="UPDATED_NEW",
+    )
+    story.tell("items.incremented", plain(updated["Attributes"]))
+    deleted = table.delete_item(Key=key("counter", 1), ReturnValues="ALL_OLD")
+    story.tell("items.deleted", plain(deleted["Attributes"]))
+
+
+def conditions() -> None:
+    created = {**key("condition", 1), "owner": "ada"}
+    table.put_item(Item=created, ConditionExpression=Attr("pk").not_exists())
+    story.tell(
+        "conditions.unmet",
+        fault(
+            table.put_item,
+            Item={**created, "owner": "bob"},
+            ConditionExpression=Attr("pk").not_exists(),
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        ),
+    )
+    table.update_item(
+        Key=key("condition", 1),
+        UpdateExpression="SET #o = :new",
+        ConditionExpression=Attr("owner").eq("ada") & Attr("sk").exists(),
+        ExpressionAttributeNames={"#o": "owner"},
+        ExpressionAttributeValues={":new": "cy"},
+    )
+    story.tell("conditions.met", plain(table.get_item(Key=key("condition", 1))["Item"]))
+
+
+def batches() -> None:
+    with table.batch_writer() as batch:
+        for i in range(30):
+            owner = "even" if i % 2 == 0 else "odd"
+            batch.put_item(Item={**key("paged", i), "owner": owner, "rank": 100 - i})
+    keys = [key("paged", i) for i in (3, 29, 77, 12)]
+    response = dynamodb.batch_get_item(RequestItems={TABLE: {"Keys": keys}})
+    story.tell("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
+    with table.batch_writer() as batch:
+        for i in range(10, 30):
+            batch.delete_item(Key=key("paged", i))
+    counted = table.query(KeyConditionExpression=Key("pk").eq("paged"), Select="COUNT")
+    story.tell("batches.left", counted["Count"])
+
+
+def queries() -> None:
+    paged = Key("pk").eq("paged")
+    pages, start = [], {}
+    while True:
+        page = table.query(KeyConditionExpression=paged, Limit=4, **start)
+        pages.append(sort_keys(page["Items"]))
+        if "LastEvaluatedKey" not in page:
+            break
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+    story.tell("queries.pages", pages)
+    walk = table.meta.client.get_paginator("query").paginate(
+        TableName=TABLE, KeyConditionExpression=paged, PaginationConfig={"PageSize": 3}
+    )
+    story.tell("queries.walked", [one for page in walk for one in sort_keys(page["Items"])])
+    last = table.query(KeyConditionExpression=paged, ScanIndexForward=False, Limit=3)
+    story.tell("queries.descending", sort_keys(last["Items"]))
+    between = table.query(KeyConditionExpression=paged & Key("sk").between(3, 5))
+    story.tell("queries.between", sort_keys(between["Items"]))
+    odd = table.query(KeyConditionExpression=paged, FilterExpression=Attr("owner").eq("odd"))
+    story.tell("queries.filtered", sort_keys(odd["Items"]))
+    story.tell("queries.counts", [odd["Count"], odd["ScannedCount"]])
+    owned = table.query(
+        IndexName="by_owner", KeyConditionExpression=Key("owner").eq("even") & Key("sk").gt(2)
+    )
+    story.tell("queries.by_owner", sort_keys(owned["Items"]))
+    ranked = table.query(IndexName="by_rank", KeyConditionExpression=paged, Limit=3)
+    story.tell("queries.by_rank", sort_keys(ranked["Items"]))
+    scanned: list[int] = []
+    for segment in range(2):
+        start = {}
+        while True:
+            page = table.scan(
+                Segment=segment,
+                TotalSegments=2,
+                FilterExpression=Attr("pk").eq("paged"),
+                Limit=5,
+                **start,
+            )
+            scanned += sort_keys(page["Items"])
+            if "LastEvaluatedKey" not in page:
+                break
+            start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+    story.tell("queries.scanned", sorted(scanned))
+
+
+def transactions() -> None:
+    write = table.meta.client.transact_write_items
+    table.put_item(Item={**key("account", 1), "balance": 10})
+    table.put_item(Item={**key("account", 2), "balance": 0})
+    table.put_item(Item=key("account", 3))
+    moves = [
+        _move(1, -4, condition="balance >= :least", values={":least": 4}),
+        _move(2, 4),
+        {"Delete": {"TableName": TABLE, "Key": key("account", 3)}},
+        {"Put": {"TableName": TABLE, "Item": key("account", 4)}},
+    ]
+    for _ in range(2):
+        write(TransactItems=moves, ClientRequestToken=TOKEN)
+    story.tell("transactions.read", _read(1, 2, 4))
+    story.tell("transactions.absent", _read(1, 3)[1])
+    check = {
+        "TableName": TABLE,
+        "Key": key("account", 4),
+        "ConditionExpression": "attribute_exists(pk)",
+    }
+    too_much = _move(
+        1,
+        -40,
+        condition="balance >= :least",
+        values={":least": 40},
+        ReturnValuesOnConditionCheckFailure="ALL_OLD",
+    )
+    story.tell(
+        "transactions.cancelled",
+        fault(write, TransactItems=[{"ConditionCheck": check}, too_much, _move(2, 40)]),
+    )
+    story.tell("transactions.unchanged", _read(1, 2))
+    mismatch = fault(write, TransactItems=moves[:2], ClientRequestToken=TOKEN)
+    story.tell("transactions.mismatch", mismatch["code"])
+
+
+def _move(sk: int, by: int, *, condition: str = "", **more: Any) -> dict[str, Any]:
+    update = {
+        "TableName": TABLE,
+        "Key": key("account", sk),
+        "UpdateExpression": "SET balance = balance + :by",
+        "ExpressionAttributeValues": {":by": by, **more.pop("values", {})},
+        **more,
+    }
+    if condition:
+        update["ConditionExpression"] = condition
+    return {"Update": update}
+
+
+def _read(*numbers: int) -> list[dict[str, Any] | None]:
+    gets = [{"Get": {"TableName": TABLE, "Key": key("account", sk)}} for sk in numbers]
+    responses = table.meta.client.transact_get_items(TransactItems=gets)["Responses"]
+    return [plain(one.get("Item")) for one in responses]
+
+
+def errors() -> None:
+    missing = dynamodb.Table(f"{TABLE}-missing")
+    story.tell("errors.no_table", fault(missing.get_item, Key=key("a", 1)))
+    story.tell("errors.table_in_use", fault(dynamodb.create_table, **table_request()))
+    story.tell("errors.empty_key", fault(table.put_item, Item=key("", 1)))
+    story.tell(
+        "errors.no_index",
+        fault(table.query, IndexName="by_nothing", KeyConditionExpression=Key("pk").eq("a")),
+    )
+    story.tell("errors.wrong_type", fault(table.put_item, Item={"pk": "a", "sk": "1"}))
+    story.tell(
+        "errors.syntax",
+        fault(
+            table.update_item,
+            Key=key("a", 1),
+            UpdateExpression="SET = :v",
+            ExpressionAttributeValues={":v": 1},
+        ),
+    )
+
+
+def end() -> None:
+    table.delete()
+    table.wait_until_not_exists()
+    story.tell("tables.deleted", fault(table.reload))
+
+
+for part in (tables, items, conditions, batches, queries, transactions, errors, end):
+    part()
+story.end()

@@ -1,0 +1,64 @@
+"""What mutations start from: the requests of the conformance cases, with what comes before them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from keyfold.engine import Engine
+from keyfold.errors import ServiceError
+from tests.conformance.cases import Step, load_cases, tables_in, with_arns
+
+_MOST_CHARACTERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A request, and the requests before it that it is about."""
+
+    case: str
+    operation: str
+    request: dict[str, Any]
+    before: tuple[Step, ...]
+
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:
+        printer.text(f"a request of the case {self.case!r}")
+
+
+@cache
+def seeds_of(operation: str) -> list[Seed]:
+    """The seeds of an operation; whoever is large is left out."""
+    return [seed for seed in _all_seeds() if seed.operation == operation]
+
+
+@cache
+def _all_seeds() -> list[Seed]:
+    seeds: list[Seed] = []
+    for case in load_cases():
+        steps = [step for step in (*case.setup, *case.steps) if step.operation]
+        if sum(len(json.dumps(step.request)) for step in steps) > _MOST_CHARACTERS:
+            continue
+        for i in range(len(case.setup), len(steps)):
+            step = steps[i]
+            seeds.append(Seed(case.id, step.operation, step.request, tuple(steps[:i])))
+    return seeds
+
+
+def prepare(engine: Engine, seed: Seed) -> dict[str, Any]:
+    """Do what comes before a seed; its request, with the names of what is there now."""
+    for step in seed.before:
+        try:
+            engine.execute(step.operation, _resolve(engine, step.request))
+        except ServiceError:
+            continue  # the case is about that
+    return _resolve(engine, seed.request)
+
+
+def _resolve(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
+    arns: dict[str, str] = {}
+    for table in tables_in(request):
+        described = engine.execute("DescribeTable", {"TableName": table})
+        arns[table] = described["Table"]["TableArn"]
+    return with_arns(request, arns) if arns else request
