@@ -74,10 +74,14 @@ lock: ## Pin the newest dependencies (needs uv)
 	$(UV) $(compile) pyproject.toml --group dev --output-file requirements-dev.txt
 	$(UV) $(compile) --group bench --constraint requirements-dev.txt \
 		--output-file requirements-bench.txt
+	$(UV) $(compile) tests/clients/requirements-current.in \
+		--output-file tests/clients/requirements-current.txt
+	$(UV) $(compile) tests/clients/requirements-aioboto3.in \
+		--output-file tests/clients/requirements-aioboto3.txt
 
 .PHONY: clean
 clean: ## Remove what the other targets made
-	rm -rf $(venv) build dist .hypothesis .pytest_cache .ruff_cache
+	rm -rf $(venv) .clients build dist .hypothesis .pytest_cache .ruff_cache
 
 # Stamps: a file newer than what it depends on means that the step need not run again.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from typing import cast
 
@@ -34,6 +35,16 @@ _DISCARDED_BYTES = 1 << 26
 
 _HEAD_TOO_LONG = "Request head too large"
 _TOO_LONG = "Request entity too large"
+
+
+# Some clients offer another protocol with every request. The parser would take it up; we do not.
+_UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
+_IGNORED = b"\r\nx-offer:"
+
+
+def _ignore_upgrade(data: bytes) -> bytes:
+    head, end, rest = data.partition(b"\r\n\r\n")
+    return _UPGRADE.sub(_IGNORED, head) + end + rest
 
 
 class _Refusal(Exception):
@@ -131,6 +142,8 @@ class Connection(asyncio.Protocol):
         if not self.is_receiving:
             self.is_receiving = True
             self.received_since = hub.now
+        if self._head_bytes == 0 and b"pgrade" in data:
+            data = _ignore_upgrade(data)
         if self._head_bytes >= 0:
             # Counted before it is parsed: a line without an end would be kept whole.
             self._head_bytes += len(data)

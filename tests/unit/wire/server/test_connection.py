@@ -154,6 +154,16 @@ def test_a_client_may_ask_before_it_sends_its_body(wire: Wire) -> None:
     assert [response.status for response in read_responses(transport.written)] == [200]
 
 
+def test_another_protocol_is_offered_in_vain(wire: Wire) -> None:
+    offer = get("a", Connection="Upgrade, HTTP2-Settings", Upgrade="h2c", HTTP2_Settings="AAA")
+    assert [response.status for response in wire.exchange(offer)] == [200]
+    # What is in a body stays as it is.
+    text = {"S": "\r\nUpgrade: h2c"}
+    wire.exchange(put("a", text=text))
+    (response,) = wire.exchange(get("a"))
+    assert response.json["Item"]["text"] == text
+
+
 def refusal(transport: FakeTransport) -> int:
     """Return the status with which a client was sent away."""
     response = read_responses(transport.written)[-1]
@@ -183,7 +193,8 @@ LONG = "x" * 2_001
         (write_request(head(Transfer_Encoding="chunked"), chunked(b" " * 3_001)), 413),
         (write_request(head(Expect="100-continue", Content_Length="3001"), b""), 413),
         (write_request(head(Expect="the unexpected")), 417),
-        (ask("ListTables", {}, Connection="Upgrade", Upgrade="h2c"), 400),
+        # Too far apart to be seen together, and so refused instead of ignored.
+        (b"POST / HTTP/1.1\r\nConnection: upgrade\r\n upgrade: h2c\r\n\r\n", 400),
     ],
 )
 def test_what_is_wrong_or_too_much_is_refused(strict: Wire, sent: bytes, status: int) -> None:
