@@ -92,6 +92,8 @@ $(venv)/.dev: requirements-dev.txt pyproject.toml
 	$(PYTHON) -m venv $(venv)
 	$(bin)/python -m pip install --quiet --require-hashes --requirement requirements-dev.txt
 	$(bin)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@# As an installation would: a program that starts need not compile what it imports.
+	$(bin)/python -m compileall -q src
 	@touch $@
 
 $(venv)/.bench: $(venv)/.dev requirements-bench.txt

@@ -27,6 +27,7 @@ from benchmarks._wire_requests import OPERATIONS
 from benchmarks._wire_rounds import (
     BARE_CONNECTIONS,
     CONNECTIONS,
+    FRESH_CONNECTIONS,
     GROUP_CONNECTIONS,
     Cell,
     Pair,
@@ -142,6 +143,10 @@ def to_json(results: Results, skipped: dict[str, str]) -> dict[str, Any]:
         "servers": {
             name: {
                 "start_ms": results.start_ms[name],
+                "fresh": {
+                    operation: asdict(_medians(samples))
+                    for operation, samples in results.fresh[name].items()
+                },
                 "idle_mib": results.idle_mib[name],
                 "loaded_mib": results.loaded_mib[name],
                 "cells": [
@@ -196,7 +201,12 @@ def show(console: Console, results: Results, skipped: dict[str, str]) -> None:
     _show_table(
         console, "Processor time of the server: µs a request", _cell_table(results, _show_cpu)
     )
-    _show_table(console, "Start-up and memory", _footprint_table(results))
+    _show_table(
+        console,
+        f"Right after the start, at {FRESH_CONNECTIONS} connections",
+        _start_table(results),
+    )
+    _show_table(console, "Memory", _memory_table(results))
     _show_table(console, "In pairs", _pair_table(results))
 
 
@@ -236,19 +246,31 @@ def _cell_table(results: Results, shown: Callable[[Medians], str]) -> Table:
     for operation in OPERATIONS:
         for connections in CONNECTIONS:
             cell: Cell = operation, connections
-            title = "Query of 20" if operation == "Query" else operation
             figures = (shown(_medians(cells[cell])) for cells in results.samples.values())
-            table.add_row(title, str(connections), *figures)
+            table.add_row(_title(operation), str(connections), *figures)
     return table
 
 
-def _footprint_table(results: Results) -> Table:
-    table = _table("server", "first answer ms", "filled MiB", "after load MiB", "requests")
+def _title(operation: str) -> str:
+    return "Query of 20" if operation == "Query" else operation
+
+
+def _start_table(results: Results) -> Table:
+    table = _table(
+        "server", "first answer ms", *(f"{_title(each)} a second" for each in OPERATIONS)
+    )
+    for name, operations in results.fresh.items():
+        rates = (f"{_medians(operations[each]).per_second:,.0f}" for each in OPERATIONS)
+        table.add_row(name, f"{median(results.start_ms[name]):,.0f}", *rates)
+    return table
+
+
+def _memory_table(results: Results) -> Table:
+    table = _table("server", "filled MiB", "after load MiB", "requests")
     for name, cells in results.samples.items():
         count = sum(each.requests for samples in cells.values() for each in samples)
         table.add_row(
             name,
-            f"{median(results.start_ms[name]):,.0f}",
             f"{results.idle_mib[name]:,.0f}",
             f"{results.loaded_mib[name]:,.0f}",
             f"{count:,}",
@@ -257,7 +279,6 @@ def _footprint_table(results: Results) -> Table:
         million = results.million
         table.add_row(
             f"{KEYFOLD_PROCESS}, alone",
-            "",
             f"{million.before_mib:,.0f}",
             f"{million.after_mib:,.0f}",
             f"{million.requests:,}",

@@ -32,9 +32,11 @@ BARE_CONNECTIONS = 16
 GROUP_CONNECTIONS = 64
 MILLION = 1_000_000
 
+FRESH_CONNECTIONS = 8
+
 _STARTS = 3
-_LEAD_SECONDS = 0.1
-_SECONDS = 0.3
+_LEAD_SECONDS = 0.08
+_SECONDS = 0.25
 # Two servers alone leave time for more, and these figures are compared more closely.
 _PAIR_ROUNDS_MORE = 3
 _MILLION_SECONDS = 300.0
@@ -42,7 +44,7 @@ _MILLION_SECONDS = 300.0
 # for ever: neither that sample nor all of them together.
 _FOREIGN_SHARE = 0.2
 _TRIES = 4
-_AGAIN_SECONDS = 60.0
+_AGAIN_SECONDS = 40.0
 
 # An operation, and at how many connections.
 Cell = tuple[str, int]
@@ -67,6 +69,10 @@ class Results:
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     start_ms: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    # The same for servers right after their start, by operation.
+    fresh: dict[str, dict[str, list[Sample]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
     idle_mib: dict[str, float] = field(default_factory=dict[str, float])
     loaded_mib: dict[str, float] = field(default_factory=dict[str, float])
     # GetItem: our server, and constant bytes. PutItem: shared commits, and single ones.
@@ -133,13 +139,20 @@ class Bench:
     progress: Console
     results: Results
 
-    def measure_all(self, contestants: list[Contestant]) -> None:
-        """Measure start-up, each operation at each number of connections, and memory."""
-        self._say("starting each server a few times")
+    def measure_starts(self, contestants: list[Contestant]) -> None:
+        """Measure start-up, and how fast servers are right after it."""
         for number in range(_STARTS):
+            self._say(f"start {number + 1} of {_STARTS}")
             for contestant in contestants:
                 with self._started(contestant, f"start{number}") as server:
                     self.results.start_ms[server.name].append(server.start_ms)
+                    fill(server)
+                    for operation in OPERATIONS:
+                        job = self._job(server, operation, FRESH_CONNECTIONS, lead_seconds=0.0)
+                        self.results.fresh[server.name][operation].append(self.load.run(job))
+
+    def measure_all(self, contestants: list[Contestant]) -> None:
+        """Measure each operation at each number of connections, and memory."""
         with ExitStack() as stack:
             servers: list[Running] = []
             for contestant in contestants:
@@ -210,15 +223,7 @@ class Bench:
     def _ask(
         self, server: Running, operation: str, connections: int, *, in_bursts: bool = False
     ) -> Sample:
-        job = Job(
-            port=server.port,
-            pid=server.pid,
-            operation=operation,
-            connections=connections,
-            lead_seconds=_LEAD_SECONDS,
-            seconds=_SECONDS,
-            in_bursts=in_bursts,
-        )
+        job = self._job(server, operation, connections, in_bursts=in_bursts)
         samples = [self.load.run(job)]
         while (
             samples[-1].foreign_share > _FOREIGN_SHARE
@@ -228,6 +233,25 @@ class Bench:
             samples.append(self.load.run(job))
             self.results.again_seconds += samples[-1].seconds + _LEAD_SECONDS
         return min(samples, key=lambda each: each.foreign_share)
+
+    def _job(
+        self,
+        server: Running,
+        operation: str,
+        connections: int,
+        *,
+        lead_seconds: float = _LEAD_SECONDS,
+        in_bursts: bool = False,
+    ) -> Job:
+        return Job(
+            port=server.port,
+            pid=server.pid,
+            operation=operation,
+            connections=connections,
+            lead_seconds=lead_seconds,
+            seconds=_SECONDS,
+            in_bursts=in_bursts,
+        )
 
     def _prepare(self, server: Running) -> None:
         fill(server)
@@ -254,6 +278,7 @@ def measure(
     results = Results()
     with Load() as load:
         bench = Bench(folder, rounds, load, progress, results)
+        bench.measure_starts(contestants)
         bench.measure_all(contestants)
         bench.measure_bare()
         bench.measure_group_commit()

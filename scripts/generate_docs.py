@@ -20,7 +20,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, get_args, get_origin
+from typing import Annotated, Literal, get_args, get_origin
 
 from typer.testing import CliRunner
 
@@ -30,6 +30,10 @@ from keyfold.errors import KeyfoldError, ServiceError
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC_PACKAGES = (
+    "keyfold",
+    "keyfold.model",
+    "keyfold.store",
+    "keyfold.keys",
     "keyfold.engine",
     "keyfold.testing",
     "keyfold.values",
@@ -139,10 +143,15 @@ def _help_of(*command: str) -> str:
 def write_own_errors() -> str:
     """Show each error that is ours under its code."""
     parts = [
-        f"### `{error.code}`\n\n`keyfold.errors.{error.__name__}`. {_paragraph(error)}"
+        f"### `{error.code}`\n\n`{_home_of(error)}.{error.__name__}`. {_paragraph(error)}"
         for error in sorted(own_errors(), key=lambda error: error.code)
     ]
     return "\n\n".join(parts)
+
+
+def _home_of(thing: type) -> str:
+    """Return the package or module to import something from: the last one that is public."""
+    return thing.__module__.partition("._")[0]
 
 
 def write_service_errors() -> str:
@@ -182,15 +191,25 @@ def _subclasses(parent: type[KeyfoldError]) -> Iterator[type[KeyfoldError]]:
 
 
 def write_exports() -> str:
-    """Show what each public package exports."""
-    return "\n\n".join(_write_package(name) for name in PUBLIC_PACKAGES)
+    """Show what each public package exports; what several do, under the first of them."""
+    shown: dict[str, str] = {}
+    return "\n\n".join(_write_package(name, shown) for name in PUBLIC_PACKAGES)
 
 
-def _write_package(name: str) -> str:
+def _write_package(name: str, shown: dict[str, str]) -> str:
+    """Show a package; `shown` has the names that others have shown, with their packages."""
     package = importlib.import_module(name)
     exported: list[str] = package.__all__
     parts = [f"## `{name}`\n\n{_paragraph(package)}"]
-    parts += (_write_export(export, getattr(package, export)) for export in exported)
+    for other in dict.fromkeys(shown.values()):
+        same = [export for export in exported if shown.get(export) == other]
+        if same:
+            listed = ", ".join(f"`{export}`" for export in same)
+            parts.append(f"Exports these too, which are described under `{other}`: {listed}.")
+    for export in exported:
+        if export not in shown:
+            parts.append(_write_export(export, getattr(package, export)))
+            shown[export] = name
     return "\n\n".join(parts)
 
 
@@ -203,6 +222,11 @@ def _write_export(name: str, thing: object) -> str:
         return f"### `{name}`\n\nThe value `{thing!r}`."
     if get_origin(thing) is Literal:
         return f"### `{name}`\n\nOne of {', '.join(f'`{each!r}`' for each in get_args(thing))}."
+    if get_origin(thing) is Annotated:
+        base, *marks = get_args(thing)
+        return f"### `{name}`\n\nOf type `{base.__name__}`. {_paragraph(marks[-1])}"
+    if type(thing).__module__.startswith("keyfold."):
+        return f"### `{name}`\n\nOf type `{type(thing).__name__}`. {_paragraph(thing)}"
     return f"### `{name}`\n\nA type, for annotations."
 
 

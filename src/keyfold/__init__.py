@@ -1,15 +1,161 @@
 """Single-table DynamoDB design as running Python.
 
-What there is to import lies one level down, so that nothing is loaded before it is
-needed: `from keyfold.engine import Engine`.
-
 >>> import keyfold
->>> isinstance(keyfold.__version__, str)
-True
+>>> from keyfold import Entity, Key, Table
+>>> songs = Table("Songs", key=Key("pk"))
+>>> class Song(Entity, table=songs, key="SONG#{title}"):
+...     title: str
+...     artist: str
+>>> with keyfold.open(songs, ":memory:") as store:
+...     _ = store.run(Song(title="Sinnerman", artist="Nina Simone").put())
+...     store.run(Song.get(title="Sinnerman"))
+Song(title='Sinnerman', artist='Nina Simone')
+
+Importing this loads nothing: each name is looked up where it lives when it is first used, so that
+`keyfold --help` waits for neither pydantic nor the engine.
 """
 
 from __future__ import annotations
 
-__all__ = ["__version__"]
+from importlib import import_module
+
+# What typing's own is while a program runs; to import typing would load half the library.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from keyfold.connect import open, open_async  # noqa: A004 - keyfold.open is what users call
+    from keyfold.keys import Ulid
+    from keyfold.model import (
+        Batch,
+        Chain,
+        Check,
+        Collection,
+        CollectionGet,
+        Condition,
+        Count,
+        Delete,
+        Entity,
+        Expiry,
+        Explanation,
+        First,
+        Get,
+        Index,
+        Key,
+        Page,
+        Pattern,
+        Put,
+        Query,
+        RawItem,
+        Ref,
+        Request,
+        Scan,
+        Shard,
+        Table,
+        Transaction,
+        UnixTime,
+        Update,
+        Version,
+        attr,
+        batch,
+        now,
+        part,
+        transaction,
+    )
+    from keyfold.store import AsyncStore, Store
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "AsyncStore",
+    "Batch",
+    "Chain",
+    "Check",
+    "Collection",
+    "CollectionGet",
+    "Condition",
+    "Count",
+    "Delete",
+    "Entity",
+    "Expiry",
+    "Explanation",
+    "First",
+    "Get",
+    "Index",
+    "Key",
+    "Page",
+    "Pattern",
+    "Put",
+    "Query",
+    "RawItem",
+    "Ref",
+    "Request",
+    "Scan",
+    "Shard",
+    "Store",
+    "Table",
+    "Transaction",
+    "Ulid",
+    "UnixTime",
+    "Update",
+    "Version",
+    "__version__",
+    "attr",
+    "batch",
+    "now",
+    "open",
+    "open_async",
+    "part",
+    "transaction",
+]
+
+_HOMES = {
+    "AsyncStore": "keyfold.store",
+    "Batch": "keyfold.model",
+    "Chain": "keyfold.model",
+    "Check": "keyfold.model",
+    "Collection": "keyfold.model",
+    "CollectionGet": "keyfold.model",
+    "Condition": "keyfold.model",
+    "Count": "keyfold.model",
+    "Delete": "keyfold.model",
+    "Entity": "keyfold.model",
+    "Expiry": "keyfold.model",
+    "Explanation": "keyfold.model",
+    "First": "keyfold.model",
+    "Get": "keyfold.model",
+    "Index": "keyfold.model",
+    "Key": "keyfold.model",
+    "Page": "keyfold.model",
+    "Pattern": "keyfold.model",
+    "Put": "keyfold.model",
+    "Query": "keyfold.model",
+    "RawItem": "keyfold.model",
+    "Ref": "keyfold.model",
+    "Request": "keyfold.model",
+    "Scan": "keyfold.model",
+    "Shard": "keyfold.model",
+    "Store": "keyfold.store",
+    "Table": "keyfold.model",
+    "Transaction": "keyfold.model",
+    "Ulid": "keyfold.keys",
+    "UnixTime": "keyfold.model",
+    "Update": "keyfold.model",
+    "Version": "keyfold.model",
+    "attr": "keyfold.model",
+    "batch": "keyfold.model",
+    "now": "keyfold.model",
+    "open": "keyfold.connect",
+    "open_async": "keyfold.connect",
+    "part": "keyfold.model",
+    "transaction": "keyfold.model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'keyfold' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(home), name)
+    return found

@@ -26,7 +26,7 @@ _READY = "ready"
 _OLDEST_NODE = 20
 _MOST_SECONDS = 600
 
-# What pip and npm say of a registry that they cannot reach, and of nothing else.
+# What pip and npm say of a registry that they cannot reach.
 _UNREACHABLE = (
     "connection broken by",
     "Could not fetch URL",
@@ -39,6 +39,10 @@ _UNREACHABLE = (
     "code ERR_SOCKET_TIMEOUT",
     "code ETIMEDOUT",
 )
+
+
+# What they say of a package that is not the one that was pinned.
+_NOT_AS_PINNED = ("DO NOT MATCH THE HASHES", "EINTEGRITY")
 
 
 class Unavailable(Exception):
@@ -137,9 +141,10 @@ def _install(command: list[str], *, folder: Path | None = None) -> None:
     if not done.returncode:
         return
     said = f"{done.stdout}\n{done.stderr}".strip()
-    for line in said.splitlines():
-        if any(sign in line for sign in _UNREACHABLE):
-            raise Unavailable(f"the package registry cannot be reached: {line}")
+    if not any(sign in said for sign in _NOT_AS_PINNED):
+        for line in said.splitlines():
+            if any(sign in line for sign in _UNREACHABLE):
+                raise Unavailable(f"the package registry cannot be reached: {line}")
     raise AssertionError(f"{' '.join(command)}\n{said}")
 
 

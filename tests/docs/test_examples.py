@@ -36,7 +36,8 @@ def test_the_examples_of_a_page_run(
     for example in PYTHON.finditer(text):
         # Blank lines in front, so that a traceback gives the line of the page.
         first_line = text.count("\n", 0, example.start(1))
-        exec(compile("\n" * first_line + example[1], page, "exec"), namespace)
+        code = compile("\n" * first_line + example[1], page, "exec", dont_inherit=True)
+        exec(code, namespace)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -10,14 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from keyfold import errors
+from keyfold import errors, keys
 from keyfold.cli import app
 from keyfold.engine.operations import OPERATIONS
 from keyfold.errors import KeyfoldError, ServiceError
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-ERRORS = [value for value in vars(errors).values() if isinstance(value, type)]
+ERRORS = [
+    value
+    for module in (errors, keys)
+    for value in vars(module).values()
+    if isinstance(value, type) and issubclass(value, KeyfoldError)
+]
 FRAGMENTS = sorted((ROOT / "changelog.d").glob("*.md"))
 
 
@@ -37,7 +42,7 @@ def test_every_error_is_documented() -> None:
     own = [
         error.code
         for error in ERRORS
-        if issubclass(error, KeyfoldError) and not issubclass(error, ServiceError)
+        if not issubclass(error, ServiceError)
         if error is not KeyfoldError and not error.__name__.startswith("_")
     ]
     assert [code for code in own if f"### `{code}`" not in page] == []
@@ -53,7 +58,19 @@ def test_every_operation_is_listed() -> None:
     assert set(re.findall(r"`([A-Z]\w+)`", answered)) == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("package", ["keyfold.engine", "keyfold.values"])
+@pytest.mark.parametrize(
+    "package",
+    [
+        "keyfold",
+        "keyfold.engine",
+        "keyfold.keys",
+        "keyfold.model",
+        "keyfold.store",
+        "keyfold.testing",
+        "keyfold.values",
+        "keyfold.wire.server",
+    ],
+)
 def test_every_exported_name_is_documented(package: str) -> None:
     exported: list[str] = importlib.import_module(package).__all__
     documented = re.findall(r"^### `(\w+)", read("python.md"), re.MULTILINE)

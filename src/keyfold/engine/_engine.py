@@ -21,7 +21,13 @@ from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._verify import Problem, verify
 from keyfold.engine.operations import OPERATIONS, QUICK_OPERATIONS, Operation
 from keyfold.engine.shapes import check, check_types
-from keyfold.engine.storage import Durability, RowsChanged, SharingFailed, SqliteStorage
+from keyfold.engine.storage import (
+    Durability,
+    RowsChanged,
+    SharingFailed,
+    SqliteStorage,
+    Writer,
+)
 from keyfold.errors import (
     FileBusy,
     FileDamaged,
@@ -40,6 +46,8 @@ MEMORY = ":memory:"
 # A table may change again while an operation is tried again; to change this often in a row it
 # would have to do nothing else.
 _ATTEMPTS = 10
+
+_SECRET_BYTES = 32
 
 _PYTHON, _WIRE = PythonRendering(), WireRendering()
 
@@ -268,6 +276,18 @@ class Engine:
     def run_upkeep(self) -> int:
         """Fill new indexes and delete expired items now; return how many expired."""
         return self._upkeep.run_once()
+
+    def keep_secret(self, name: str) -> bytes:
+        """Return a secret that is kept in the file under a name; made at the first use."""
+
+        def work(writer: Writer) -> bytes:
+            secret = writer.get_record("secret", name)
+            if secret is None:
+                secret = os.urandom(_SECRET_BYTES)
+                writer.set_record("secret", name, secret)
+            return secret
+
+        return self._storage.write(work)
 
     def verify(self) -> list[Problem]:
         """Check every invariant of the file; return what does not hold."""

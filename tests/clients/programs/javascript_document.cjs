@@ -85,6 +85,8 @@ function shown(value) {
 }
 
 const item = (found) => (found ? shown(found).M : null);
+// The document client leaves the item of an error as it came.
+const raw = (found) => found ?? null;
 
 async function tables() {
   await send(new CreateTableCommand(tableRequest()));
@@ -156,11 +158,6 @@ async function conditions() {
   );
   const got = await send(new GetCommand({ TableName: TABLE, Key: key("condition", 1) }));
   story.tell("conditions.met", item(got.Item));
-}
-
-/** The item of an error, which the document client leaves as it came. */
-function raw(found) {
-  return found ?? null;
 }
 
 async function batches() {
