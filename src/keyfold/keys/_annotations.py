@@ -1,0 +1,181 @@
+"""Which format a field's type has in a key."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum, Flag
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
+from uuid import UUID
+
+from keyfold.keys._errors import KeyTemplateInvalid, show
+from keyfold.keys._formats import (
+    ChoiceFormat,
+    DateFormat,
+    DatetimeFormat,
+    DecimalFormat,
+    IntFormat,
+    PartFormat,
+    TextFormat,
+    UlidFormat,
+    UuidFormat,
+)
+from keyfold.keys._shapes import is_encodable
+from keyfold.keys._ulid import Ulid
+
+# What a sort key holds, in bytes: a wider part could never be stored.
+MAX_WIDTH = 1024
+
+_match_width = re.compile(r"0?([1-9][0-9]{0,3})").fullmatch
+_match_scaled = re.compile(r"0?([1-9][0-9]{0,3})\.([0-9]{1,4})").fullmatch
+
+
+class _Unfit(Exception):
+    """A type and a spec that have no format together; the facts are for the error."""
+
+    def __init__(self, fact: str, advice: str) -> None:
+        super().__init__(fact, advice)
+        self.fact, self.advice = fact, advice
+
+
+def format_for(annotation: object, spec: str, *, field: str, owner: str) -> PartFormat:
+    """Return the format of a field of this type; `spec` is what follows its name's colon.
+
+    >>> format_for(int, "03", field="line", owner="OrderLine").render(7)
+    '007'
+
+    `Annotated`, `NewType`, type aliases and `| None` are seen through. Raises
+    KeyTemplateInvalid for a type that cannot be a part of a key, or a spec that it does
+    not take.
+    """
+    try:
+        return _choose(_unwrap(annotation), spec, field)
+    except _Unfit as unfit:
+        template = f"{{{field}:{spec}}}" if spec else f"{{{field}}}"
+        raise KeyTemplateInvalid(owner, template, unfit.fact, unfit.advice) from None
+
+
+def _unwrap(annotation: Any) -> Any:
+    """See through what says nothing about the text of a value."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _unwrap(get_args(annotation)[0])
+    if isinstance(annotation, NewType):
+        return _unwrap(annotation.__supertype__)
+    if origin in (Union, UnionType):
+        kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+        return _unwrap(kinds[0]) if len(kinds) == 1 else annotation
+    if not isinstance(annotation, type) and hasattr(annotation, "__value__"):
+        return _unwrap(annotation.__value__)
+    return annotation
+
+
+def _choose(kind: Any, spec: str, field: str) -> PartFormat:
+    if get_origin(kind) is Literal:
+        return _choose_literal(kind, spec)
+    if not isinstance(kind, type) or get_origin(kind) is not None:
+        raise _refuse(_name(kind), field)
+    # A subclass stands before its base: a bool is an int, a datetime is a date.
+    if issubclass(kind, Enum):
+        return _choose_enum(kind, spec, field)
+    if issubclass(kind, str) and not issubclass(kind, Ulid):
+        wanted = f"an exact number of characters, as in {{{field}:3}}"
+        return TextFormat(_read_width(spec, wanted) if spec else None)
+    if issubclass(kind, int) and kind is not bool:
+        return _choose_int(spec, field)
+    if issubclass(kind, Decimal):
+        return _choose_decimal(spec, field)
+    if issubclass(kind, Ulid):
+        found = UlidFormat(kind)
+    elif issubclass(kind, datetime):
+        found = DatetimeFormat()
+    elif issubclass(kind, date):
+        found = DateFormat()
+    elif issubclass(kind, UUID):
+        found = UuidFormat()
+    else:
+        raise _refuse(kind.__name__, field)
+    if spec:
+        raise _Unfit(f"has {show(spec)} behind a {kind.__name__}", f"Write {{{field}}}.")
+    return found
+
+
+def _choose_int(spec: str, field: str) -> PartFormat:
+    if not spec:
+        raise _Unfit(
+            "has an int without a width",
+            f"Write {{{field}:03}} for numbers of up to three digits: without zeros in front, "
+            "10 would come before 9.",
+        )
+    return IntFormat(_read_width(spec, f"a width, as in {{{field}:03}}"))
+
+
+def _choose_decimal(spec: str, field: str) -> PartFormat:
+    found = _match_scaled(spec)
+    if found is None or int(found[1]) + int(found[2]) > MAX_WIDTH:
+        raise _Unfit(
+            f"has {show(spec)} for the width of a Decimal" if spec else "has a bare Decimal",
+            f"Give its digits before the point and after it, as in {{{field}:12.2}}.",
+        )
+    return DecimalFormat(int(found[1]), int(found[2]))
+
+
+def _choose_enum(kind: type[Enum], spec: str, field: str) -> PartFormat:
+    name = kind.__name__
+    if spec:
+        numbers = IntFormat(_read_width(spec, f"a width, as in {{{field}:02}}"))
+        if issubclass(kind, Flag) or not all(numbers.accepts(member.value) for member in kind):
+            raise _Unfit(
+                f"has the enum {name}, and not all of its values are numbers of that width",
+                f"Write {{{field}}} where they are texts; else declare more digits.",
+            )
+        return _make_choice(kind, [(numbers.render(member.value), member) for member in kind])
+    if not all(isinstance(member.value, str) for member in kind):
+        raise _Unfit(
+            f"has the enum {name}, and not all of its values are texts",
+            f"Make them texts, or non-negative numbers with a width, as in {{{field}:02}}.",
+        )
+    return _make_choice(kind, [(member.value, member) for member in kind])
+
+
+def _choose_literal(annotation: object, spec: str) -> PartFormat:
+    choices: list[tuple[str, object]] = []
+    for value in get_args(annotation):
+        if isinstance(value, str) and not spec:
+            choices.append((value.value if isinstance(value, Enum) else value, value))
+        elif value is not None:
+            raise _Unfit(f"has the type {_name(annotation)}", "Use texts alone, without a width.")
+    return _make_choice(str, choices)
+
+
+def _make_choice(kind: type, choices: list[tuple[str, object]]) -> PartFormat:
+    if not choices:
+        raise _Unfit("has a type without any value", "Give it one.")
+    for text, _ in choices:
+        if not text or not is_encodable(text):
+            raise _Unfit(f"has the choice {text!r}", "A part is valid Unicode, and never empty.")
+    return ChoiceFormat(kind, dict(choices))
+
+
+def _read_width(spec: str, wanted: str) -> int:
+    found = _match_width(spec)
+    if found is None or int(found[1]) > MAX_WIDTH:
+        raise _Unfit(f"has {show(spec)} for a width", f"It takes {wanted}.")
+    return int(found[1])
+
+
+def _refuse(name: str, field: str) -> _Unfit:
+    if name == "bool":
+        return _Unfit("has a bool", "Use an enum of texts, or a Literal of two.")
+    if name == "float":
+        return _Unfit("has a float", f"Use a Decimal, with its digits, as in {{{field}:12.2}}.")
+    return _Unfit(
+        f"has the type {name}, which cannot be a part of a key",
+        "Use str, int, Decimal, date, datetime, UUID, an enum, a Literal of texts or a typed id.",
+    )
+
+
+def _name(annotation: object) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)

@@ -1,0 +1,166 @@
+"""Key templates of every kind, and values for their fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import IntEnum, StrEnum
+from typing import Any, Literal
+from uuid import UUID
+
+from hypothesis import reject
+from hypothesis import strategies as st
+
+from keyfold.keys import KeyTemplate, KeyTemplateInvalid, PartFormat, Ulid, format_for
+
+
+class OrderId(Ulid, prefix="O"): ...
+
+
+class Size(StrEnum):
+    LARGE = "l"
+    MEDIUM = "m"
+    EXTRA = "xl"
+    ODD = "x!"
+
+
+class Level(IntEnum):
+    LOW = 1
+    MIDDLE = 2
+    HIGH = 10
+
+
+# Delimiters, what sorts around them, what other formats are made of, and the ends of Unicode.
+CHARACTERS = "aAbOZ019#/-.!$ \x00é\ud7ff\ue000\U0010ffff"
+OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+
+
+def ids(kind: type[Ulid]) -> st.SearchStrategy[Ulid]:
+    # Also those that differ in their last characters only.
+    numbers = st.integers(0, 2**128 - 1) | st.integers(0, 40)
+    return numbers.map(lambda number: kind(kind.head + spell_number(number)))
+
+
+def spell_number(number: int) -> str:
+    """Write an id's number as its definition says."""
+    digits = ""
+    for _ in range(26):
+        number, digit = divmod(number, 32)
+        digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"[digit] + digits
+    return digits
+
+
+def texts(length: int | None = None) -> st.SearchStrategy[str]:
+    characters = st.sampled_from(CHARACTERS) | st.characters(exclude_categories=["Cs"])
+    return st.text(characters, min_size=length or 1, max_size=length or 5)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of fields, its spec, and its values; `all_values` where those are few."""
+
+    annotation: Any
+    spec: str
+    values: st.SearchStrategy[Any]
+    all_values: tuple[Any, ...] = ()
+
+    @property
+    def format(self) -> PartFormat:
+        return format_for(self.annotation, self.spec, field="field", owner="Thing")
+
+
+MOMENTS = st.datetimes(
+    datetime(1, 1, 2),  # noqa: DTZ001 # the offset comes after
+    datetime(9999, 12, 30),  # noqa: DTZ001
+    timezones=OFFSETS,
+)
+
+KINDS = {
+    "text": Kind(str, "", texts()),
+    "three": Kind(str, "3", texts(3)),
+    "one": Kind(str, "1", texts(1)),
+    "int": Kind(int, "03", st.integers(0, 999)),
+    "date": Kind(date, "", st.dates()),
+    "datetime": Kind(datetime, "", MOMENTS),
+    "order": Kind(OrderId, "", ids(OrderId)),
+    "ulid": Kind(Ulid, "", ids(Ulid)),
+    "uuid": Kind(UUID, "", st.uuids()),
+    "decimal": Kind(Decimal, "4.2", st.decimals(0, 9999, places=2, allow_nan=False)),
+    "enum": Kind(Size, "", st.sampled_from(Size)),
+    "number": Kind(Level, "02", st.sampled_from(Level)),
+    "literal": Kind(Literal["a", "aa", "b"], "", st.sampled_from(["a", "aa", "b"])),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A template, and the kind of each of its fields."""
+
+    template: KeyTemplate
+    kinds: dict[str, Kind]
+
+    def draw_value(self, data: st.DataObject, name: str) -> Any:
+        """Draw a value that can stand in the key."""
+        [part] = [part for part in self.template.parts if part.name == name]
+        return data.draw(self.kinds[name].values.filter(part.format.accepts), label=name)
+
+    def draw_values(self, data: st.DataObject, known: dict[str, Any]) -> dict[str, Any]:
+        """Draw the values that are not known yet."""
+        fields = self.template.fields
+        return {
+            name: known[name] if name in known else self.draw_value(data, name) for name in fields
+        }
+
+    def draw_several(self, data: st.DataObject, known: dict[str, Any]) -> list[dict[str, Any]]:
+        """Draw values for a key, and for those that differ in one field, if it has few values."""
+        values = self.draw_values(data, known)
+        several = [values]
+        for part in self.template.parts:
+            others = filter(part.format.accepts, self.kinds[part.name].all_values)
+            several += [{**values, part.name: other} for other in others]
+        return several
+
+
+# Texts so few that they are often the same, begin alike, and contain what divides parts.
+FEW = [*"a!#\U0010ffff", "aa", "a!", "a#", "#a", "!#", "a#a", "a\U0010ffff", "\U0010ffff" * 2]
+TIGHT = [
+    Kind(annotation, spec, st.sampled_from(values), tuple(values))
+    for annotation, spec, values in [
+        (str, "", FEW),
+        (str, "1", FEW[:4]),
+        (Literal["a", "aa", "a!"], "", ["a", "aa", "a!"]),
+    ]
+]
+LITERALS = st.text(st.sampled_from("AO1#/-"), max_size=3)
+
+
+@st.composite
+def plans(draw: st.DrawFn, min_parts: int = 0) -> Plan:
+    """Templates of up to three parts, with and without something between them.
+
+    Half of them are tight: of parts that are likely to be taken for one another.
+    """
+    count = draw(st.integers(min_parts, 3))
+    if draw(st.booleans()):
+        kinds_of_parts = st.sampled_from([TIGHT[0], *TIGHT])
+        literals = st.sampled_from(["", "#", "!", "a"])
+        dividers = st.sampled_from(["#", "!", "#a", "a#", ""])
+    else:
+        kinds_of_parts = st.sampled_from([*KINDS.values()])
+        literals = LITERALS
+        dividers = LITERALS | st.sampled_from(["#", "/"])
+
+    text = draw(literals)
+    kinds: dict[str, Kind] = {}
+    for place in range(count):
+        name, kind = f"f{place}", draw(kinds_of_parts)
+        kinds[name] = kind
+        text += f"{{{name}:{kind.spec}}}" if kind.spec else f"{{{name}}}"
+        text += draw(dividers if place < count - 1 else literals)
+    types = {name: kind.annotation for name, kind in kinds.items()}
+    try:
+        return Plan(KeyTemplate.from_types(text, types, owner="Thing"), kinds)
+    except KeyTemplateInvalid:
+        # Empty, or a text of open width with no delimiter behind it.
+        reject()
