@@ -1,5 +1,4 @@
-"""Every conformance case, put to the engine by both of its entries and by the server, or to an
-endpoint.
+"""Every conformance case, put to the engine by its entries and by the server, or to an endpoint.
 
     pytest tests/conformance
     pytest tests/conformance --endpoint http://127.0.0.1:8000 --implementation "DynamoDB Local 3.3.1"

@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "connect": ("store", "engine", "wire"),
     "analysis": ("model",),
     "export": ("analysis",),
-    "designs": ("connect",),
+    "designs": ("connect", ROOT),
     "testing": ("engine", "wire"),
     "studio": ("analysis", "export", "connect"),
 }

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold import __version__
-from keyfold.cli import demo, serve, verify
+from keyfold.cli import demo, letsgo, serve, verify
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -33,6 +33,7 @@ def _show_examples(examples: Sequence[str]) -> str:
 app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
 app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)
 app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
+app.add_typer(letsgo.app, name="letsgo")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the flag

@@ -209,6 +209,18 @@ class Engine:
             # Nothing was kept of any: each gets its own try, and its own error.
             return [self._try_json(operation, body) for operation, body in calls]
 
+    def hold_view(self) -> None:
+        """Let the reads that follow share one view of the file, for the wire.
+
+        It saves SQLite's locking for each. To be ended by `release_view` before anything comes
+        that was sent after this call.
+        """
+        self._storage.hold_view()
+
+    def release_view(self) -> None:
+        """End what `hold_view` began."""
+        self._storage.release_view()
+
     def _execute_together(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes | KeyfoldError]:
         if len(calls) == 1:
             # One write alone needs no transaction around it.

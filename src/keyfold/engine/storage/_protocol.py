@@ -175,6 +175,18 @@ class Storage(Protocol):
         """
         ...
 
+    def hold_view(self) -> None:
+        """Let reads by `get` and `read_span` share one view of the rows, until `release_view`.
+
+        Any write of this process ends it sooner. Other processes' writes are not seen
+        meanwhile, so it must be short.
+        """
+        ...
+
+    def release_view(self) -> None:
+        """End what `hold_view` began."""
+        ...
+
     def without_waiting(self) -> AbstractContextManager[None]:
         """Raise FileBusy at once, meanwhile, where another process writes."""
         ...

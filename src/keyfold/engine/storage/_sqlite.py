@@ -252,6 +252,8 @@ class SqliteStorage:
         self._view = _View(self._connection)
         # The thread whose writes share one commit at the moment.
         self._sharing: int | None = None
+        # Whether a transaction is open in which several reads share one view of the file.
+        self._is_holding = False
         self._is_spoiled = False
         self._lock: threading.Lock | _Refusal = threading.Lock()
         # Who may read beside a commit: one at a time, so that a fork finds nobody inside SQLite.
@@ -312,6 +314,8 @@ class SqliteStorage:
             return
         # Each statement commits by itself, and the last decides alone: no BEGIN is needed.
         try:
+            if self._is_holding:
+                self._let_go()
             view = self._view
             view.put(rows, key, value, size, entries)
             if view.written_pages >= self._checkpointer.due_pages:
@@ -327,6 +331,8 @@ class SqliteStorage:
             return self._read_apart(work)
         if lock.acquire(not self._in_file):
             try:
+                if self._is_holding:
+                    self._let_go()
                 return self._read_once(self._view, work)
             finally:
                 lock.release()
@@ -365,6 +371,8 @@ class SqliteStorage:
         view = self._view
         try:
             with self._lock:
+                if self._is_holding:
+                    self._let_go()
                 try:
                     view.begin("BEGIN IMMEDIATE")
                     self._sharing, self._is_spoiled = threading.get_ident(), False
@@ -379,6 +387,28 @@ class SqliteStorage:
                     self._checkpointer.look(self._connection, view.written_pages)
         except apsw.Error as error:
             raise translate(error, self._path) from error
+
+    def hold_view(self) -> None:
+        lock = self._lock
+        if not self._in_file or not lock.acquire(False):  # noqa: FBT003 - a lock's signature
+            return
+        try:
+            if not self._is_holding:
+                self._view.begin("BEGIN")
+                self._is_holding = True
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        finally:
+            lock.release()
+
+    def release_view(self) -> None:
+        if self._is_holding:
+            with self._lock:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        self._is_holding = False
+        self._view.roll_back()
 
     @contextmanager
     def without_waiting(self) -> Generator[None]:
@@ -429,6 +459,8 @@ class SqliteStorage:
         """Do one piece of work that nobody else waits with; the caller holds the lock."""
         view = self._view
         try:
+            if self._is_holding:
+                self._let_go()
             try:
                 view.begin("BEGIN IMMEDIATE")
                 result = work(view)
@@ -489,6 +521,8 @@ class SqliteStorage:
         """Run and commit `batch`; return the ticket that spoiled it, if one did."""
         view = self._view
         is_committing = False
+        if self._is_holding:
+            self._let_go()
         try:
             view.begin("BEGIN IMMEDIATE")
             for ticket in batch:

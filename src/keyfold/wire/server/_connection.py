@@ -218,14 +218,17 @@ class Connection(asyncio.Protocol):
         parser, parts = self._parser, self._body
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         keeps_alive = parser.should_keep_alive()
-        self._backlog.append(
-            HttpRequest(parser.get_method(), self._url, self._headers, body, keeps_alive)
-        )
+        request = HttpRequest(parser.get_method(), self._url, self._headers, body, keeps_alive)
         self._forget_body()
         self._url = b""
         self._head_bytes = 0
         self.is_receiving = False
-        self._pump()
+        if self._is_answering or self._is_stalled or self._backlog:
+            self._backlog.append(request)
+            self._pump()
+        else:
+            self._is_answering = True
+            self._begin(request)
 
     # Answering.
 
@@ -255,10 +258,8 @@ class Connection(asyncio.Protocol):
         if hub.metrics is not None:
             call = ask_for_capacity(call)
         self._call = call
-        if hub.scheduler.is_full:
+        if not hub.scheduler.run(call.operation, call.body, self._finish):
             self._answer(answer_unavailable("Too many requests are waiting"))
-        else:
-            hub.scheduler.run(call.operation, call.body, self._finish)
 
     def _finish(self, outcome: Outcome) -> None:
         call, request = self._call, self._request

@@ -23,6 +23,9 @@ _SHARED = {"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "Upd
 
 _MOST_SHARED = 500
 _THREADS = 4
+# To hold a view pays for itself from so many reads on; if it did not, the next try is later.
+_WORTH_HOLDING = 3
+_READS_ALONE = 50
 _DRAIN_SECONDS = 0.001
 
 Outcome = bytes | Exception
@@ -55,6 +58,8 @@ class Scheduler:
         self._most_waiting = waiting
         self._others_waiting = 0
         self._writes: list[_Job] = []
+        self._is_holding = False
+        self._held_reads = self._reads_alone = 0
         self._is_flushing = False
         self._threads = ThreadPoolExecutor(_THREADS, "keyfold-operations")
         self._committer = ThreadPoolExecutor(1, "keyfold-commits")
@@ -64,19 +69,26 @@ class Scheduler:
         """Whether as many operations wait as may."""
         return len(self._writes) + self._others_waiting >= self._most_waiting
 
-    def run(self, operation: str, body: bytes, done: Done) -> None:
-        """Carry out an operation; `done` is called with its response or error, maybe at once."""
-        if self._engine is None:
-            self._run_aside(_Job(operation, body, done))
-        elif operation in _QUICK:
+    def run(self, operation: str, body: bytes, done: Done) -> bool:
+        """Carry out an operation; `done` is called with its response or error, maybe at once.
+
+        Returns False, and does nothing, if as many wait as may.
+        """
+        if operation in _QUICK and self._engine is not None:
+            self._note_read(self._engine)
             done(self._execute(operation, body))
-        elif operation in _SHARED:
-            self._writes.append(_Job(operation, body, done))
+            return True
+        if self.is_full:
+            return False
+        job = _Job(operation, body, done)
+        if operation in _SHARED and self._engine is not None:
+            self._writes.append(job)
             if not self._is_flushing:
                 self._is_flushing = True
                 self._loop.call_soon(self._flush)
         else:
-            self._run_aside(_Job(operation, body, done))
+            self._run_aside(job)
+        return True
 
     async def drain(self) -> None:
         """Wait until nothing is under way any more."""
@@ -96,6 +108,26 @@ class Scheduler:
         except Exception as error:  # noqa: BLE001 - the server lives on, and says what it was
             _report(operation, error)
             return error
+
+    def _note_read(self, engine: Engine) -> None:
+        """Let the reads of one turn of the loop share a view, where there are several.
+
+        All that is read in a turn was sent before it began, so nobody can miss a write that was
+        answered before.
+        """
+        if self._is_holding:
+            self._held_reads += 1
+        elif self._reads_alone > 0:
+            self._reads_alone -= 1
+        else:
+            engine.hold_view()
+            self._is_holding, self._held_reads = True, 1
+            self._loop.call_soon(self._release, engine)
+
+    def _release(self, engine: Engine) -> None:
+        engine.release_view()
+        self._is_holding = False
+        self._reads_alone = 0 if self._held_reads >= _WORTH_HOLDING else _READS_ALONE
 
     def _run_aside(self, job: _Job) -> None:
         self._others_waiting += 1

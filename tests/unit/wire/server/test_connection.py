@@ -12,7 +12,6 @@ from tests.unit.wire.server.http import (
     FakeTransport,
     Response,
     Wire,
-    ask,
     get,
     head,
     make_table,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from typing import Any, cast
 
 import botocore.session
 import pytest
@@ -322,7 +323,7 @@ def test_nobody_else_is_told_about_origins(wire: Wire) -> None:
 
 
 def test_errors_spell_their_message_as_clients_read_it() -> None:
-    model = botocore.session.get_session().get_service_model("dynamodb")
+    model = cast(Any, botocore.session).get_session().get_service_model("dynamodb")
     for name in errors.__all__:
         kind = getattr(errors, name)
         if issubclass(kind, errors.ServiceError) and name in model.shape_names:

@@ -1,0 +1,140 @@
+"""One order, as three libraries want it declared; twelve attributes of about 400 bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from importlib import import_module
+from typing import Any
+
+from pydantic import BaseModel
+
+from benchmarks._orders import PER_CUSTOMER, TABLE, make_key
+from keyfold.engine import Engine
+from keyfold.model import Entity, Key, Table, attr, part
+from keyfold.values import Item
+
+shop = Table(TABLE, key=Key("pk", "sk"))
+typed_shop = Table(TABLE, key=Key("pk", "sk"))
+
+
+class Order(Entity, table=shop, key=("{pk}", "{sk}")):
+    """Ours, declared as the others are: keys are text that somebody else puts together."""
+
+    pk: str
+    sk: str
+    gsi1pk: str
+    gsi1sk: str
+    gsi2pk: str
+    gsi2sk: str
+    kind: str
+    amount: Decimal
+    quantity: int
+    paid: bool
+    tags: set[str]
+    note: str
+
+
+class TypedOrder(
+    Entity, table=typed_shop, key=("CUSTOMER#{customer:010}", "ORDER#{day}#{slot:06}")
+):
+    """Ours, as our users declare it: the key is made from fields, and checked when it is read."""
+
+    customer: int = part()
+    day: date = part()
+    slot: int = part()
+    product: str = attr("gsi1pk")
+    product_order: str = attr("gsi1sk")
+    courier: str = attr("gsi2pk")
+    courier_order: str = attr("gsi2sk")
+    kind: str
+    amount: Decimal
+    quantity: int
+    paid: bool
+    tags: set[str]
+    note: str
+
+
+def text_parts(number: int) -> dict[str, Any]:
+    """Return the fields of an Order's key."""
+    return {name: value["S"] for name, value in make_key(number).items()}
+
+
+def typed_parts(number: int) -> dict[str, Any]:
+    """Return the fields of a TypedOrder's key."""
+    slot = number % PER_CUSTOMER
+    return {"customer": number // PER_CUSTOMER, "day": date(2026, 11, slot + 1), "slot": slot}
+
+
+class PlainOrder(BaseModel):
+    """Pydantic's alone: what people write who convert with boto3's own classes."""
+
+    pk: str
+    sk: str
+    gsi1pk: str
+    gsi1sk: str
+    gsi2pk: str
+    gsi2sk: str
+    kind: str
+    amount: Decimal
+    quantity: int
+    paid: bool
+    tags: set[str]
+    note: str
+
+
+def plain_codec() -> tuple[Callable[[PlainOrder], Item], Callable[[Item], PlainOrder]]:
+    """Return how a PlainOrder becomes an item by boto3's classes, and back."""
+    types: Any = import_module("boto3.dynamodb.types")
+    serialize, deserialize = types.TypeSerializer().serialize, types.TypeDeserializer().deserialize
+
+    def encode(order: PlainOrder) -> Item:
+        return {name: serialize(value) for name, value in order.model_dump().items()}
+
+    def decode(item: Item) -> PlainOrder:
+        return PlainOrder.model_validate({name: deserialize(value) for name, value in item.items()})
+
+    return encode, decode
+
+
+class Transport:
+    """An engine in place of botocore; keeps the last request."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.last: tuple[str, dict[str, Any]] = ("", {})
+
+    def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer one call."""
+        self.last = (operation, request)
+        return self._engine.execute(operation, request)
+
+
+def make_pynamodb_model(transport: Transport) -> Any:
+    """Return PynamoDB's model of an order, which calls an engine."""
+    # By name: it may be absent.
+    attributes: Any = import_module("pynamodb.attributes")
+    models: Any = import_module("pynamodb.models")
+
+    class Meta:
+        table_name = TABLE
+        region = "us-east-1"
+
+    texts = ("gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "kind", "note")
+    model: Any = type(models.Model)(
+        "Order",
+        (models.Model,),
+        {
+            "Meta": Meta,
+            "pk": attributes.UnicodeAttribute(hash_key=True),
+            "sk": attributes.UnicodeAttribute(range_key=True),
+            **{name: attributes.UnicodeAttribute() for name in texts},
+            "amount": attributes.NumberAttribute(),
+            "quantity": attributes.NumberAttribute(),
+            "paid": attributes.BooleanAttribute(),
+            "tags": attributes.UnicodeSetAttribute(),
+        },
+    )
+    model._get_connection().connection._make_api_call = transport.call  # noqa: SLF001 - where botocore begins
+    return model

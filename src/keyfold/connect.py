@@ -1,0 +1,162 @@
+"""From a URL to a store."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from keyfold.engine import Engine
+from keyfold.errors import EngineClosed, ResourceNotFoundException, UrlUnknown
+from keyfold.model import Table
+from keyfold.store import AsyncStore, Settings, Store
+from keyfold.store._plans import OnUnfit
+from keyfold.store._settings import Clock, Hook, real_now
+
+__all__ = ["open", "open_async"]
+
+_QUICK = {"GetItem", "Query"}
+_THREADS = 4
+# Under this name, a file keeps what its cursors are sealed with.
+_SECRET = "cursors"  # noqa: S105 - no password
+
+
+def open(  # noqa: A001 - keyfold.open is what users call
+    tables: Table | Sequence[Table],
+    url: str | os.PathLike[str],
+    *,
+    clock: Clock = real_now,
+    cursor_key: bytes | None = None,
+    on_unfit: OnUnfit = "raise",
+    on_call: Sequence[Hook] = (),
+    **options: Any,
+) -> Store:
+    """Open a database for one table, or for several.
+
+    `url` is a file, or `":memory:"`; the tables that it lacks are made. `options` go to
+    `Engine.open`. `clock` gives the time by which items expire. An item that fits no entity
+    raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`. `on_call` hooks see
+    every low-level call.
+    """
+    listed = _list(tables)
+    _check_url(url)
+    engine = _open_engine(url, clock, options)
+    try:
+        key = engine.keep_secret(_SECRET) if cursor_key is None else cursor_key
+        settings = Settings(listed, cursor_key=key, clock=clock, on_unfit=on_unfit, on_call=on_call)
+        store = Store(engine, settings, close=engine.close)
+        for table in listed:
+            if not _exists(engine, table):
+                store.create_table(table)
+    except BaseException:
+        engine.close()
+        raise
+    return store
+
+
+def open_async(
+    tables: Table | Sequence[Table],
+    url: str | os.PathLike[str],
+    *,
+    clock: Clock = real_now,
+    cursor_key: bytes | None = None,
+    on_unfit: OnUnfit = "raise",
+    on_call: Sequence[Hook] = (),
+    **options: Any,
+) -> AsyncStore:
+    """Open a database for an event loop; takes what `open` takes, and is used with `async with`.
+
+    Nothing is opened before that is entered, and whatever may wait for the disk is done aside.
+    """
+    listed = _list(tables)
+    _check_url(url)
+    settings = Settings(
+        listed, cursor_key=cursor_key, clock=clock, on_unfit=on_unfit, on_call=on_call
+    )
+    aside = _EngineAside(str(url), lambda: _open_engine(url, clock, options))
+
+    async def prepare(store: AsyncStore) -> None:
+        try:
+            secret = await aside.open()
+            if cursor_key is None:
+                settings.use_cursor_key(secret)
+            for table in listed:
+                if not await aside.has_table(table):
+                    await store.create_table(table)
+        except BaseException:
+            await aside.close()
+            raise
+
+    return AsyncStore(aside, settings, prepare=prepare, close=aside.close)
+
+
+class _EngineAside:
+    """An engine for an event loop: what may wait for the disk is done by threads."""
+
+    def __init__(self, path: str, make: Callable[[], Engine]) -> None:
+        self._path, self._make = path, make
+        self._engine: Engine | None = None
+        self._threads = ThreadPoolExecutor(_THREADS, "keyfold-store")
+
+    async def open(self) -> bytes:
+        """Open the engine, and return the secret that is kept in it."""
+        loop = asyncio.get_running_loop()
+        engine = await loop.run_in_executor(self._threads, self._make)
+        self._engine = engine
+        return await loop.run_in_executor(self._threads, engine.keep_secret, _SECRET)
+
+    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        engine = self._engine
+        if engine is None:
+            raise EngineClosed(self._path)
+        if operation in _QUICK:
+            return engine.execute(operation, request)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, engine.execute, operation, request)
+
+    async def has_table(self, table: Table) -> bool:
+        """Tell whether a table is there."""
+        try:
+            await self.execute("DescribeTable", {"TableName": table.name})
+        except ResourceNotFoundException:
+            return False
+        return True
+
+    async def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self._shut_down)
+
+    def _shut_down(self) -> None:
+        self._threads.shutdown()
+        if self._engine is not None:
+            self._engine.close()
+
+
+def _list(tables: Table | Sequence[Table]) -> tuple[Table, ...]:
+    return (tables,) if isinstance(tables, Table) else tuple(tables)
+
+
+def _check_url(url: str | os.PathLike[str]) -> None:
+    scheme, separator, _ = str(url).partition("://")
+    if separator:
+        advice = (
+            "Give the path of a file, or ':memory:'. Databases elsewhere are still to come."
+            if scheme in ("dynamodb", "http", "https")
+            else "Give the path of a file, or ':memory:'."
+        )
+        raise UrlUnknown(str(url), advice)
+
+
+def _open_engine(url: str | os.PathLike[str], clock: Clock, options: dict[str, Any]) -> Engine:
+    given: dict[str, Any] = {"clock": lambda: clock().timestamp(), **options}
+    return Engine.open(url, **given)
+
+
+def _exists(engine: Engine, table: Table) -> bool:
+    try:
+        engine.execute("DescribeTable", {"TableName": table.name})
+    except ResourceNotFoundException:
+        return False
+    return True

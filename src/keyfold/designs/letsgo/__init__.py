@@ -1,0 +1,92 @@
+"""A table of categories: entities, and relationships between them, listed by key prefix.
+
+>>> import keyfold
+>>> from keyfold import part
+>>> from keyfold.designs import letsgo
+>>> class Purchase(letsgo.Item, category="buyer-purchase", key="/{buyer}/{purchase}"):
+...     buyer: str = part()
+...     purchase: str = part()
+>>> with keyfold.open(letsgo.table, ":memory:") as store:
+...     _ = store.run(letsgo.put_item(Purchase(buyer="buyer-1", purchase="purchase-2")))
+...     [found] = store.run(letsgo.list_items("buyer-purchase", "/buyer-1/"))
+>>> found
+Purchase(ttl=None, buyer='buyer-1', purchase='purchase-2')
+"""
+
+from __future__ import annotations
+
+from keyfold.designs.letsgo._items import (
+    RESERVED_PREFIX,
+    AnyItem,
+    Item,
+    ManyToMany,
+    delete_item,
+    get_item,
+    list_items,
+    put_item,
+    table,
+)
+from keyfold.designs.letsgo._platform import (
+    INVITATION_LASTS,
+    ActiveIssuer,
+    Identity,
+    IdentityTenant,
+    Invitation,
+    Issuer,
+    Tenant,
+    TenantIdentity,
+    accept_invitation,
+    activate_issuer,
+    add_identity_to_tenant,
+    create_invitation,
+    create_issuer,
+    create_tenant,
+    delete_tenant,
+    get_active_issuer,
+    get_identity,
+    get_issuer,
+    get_tenant,
+    list_identities_of_tenant,
+    list_invitations,
+    list_tenants_of_identity,
+    put_identity,
+    remove_identity_from_tenant,
+    revoke_invitation,
+)
+
+__all__ = [
+    "INVITATION_LASTS",
+    "RESERVED_PREFIX",
+    "ActiveIssuer",
+    "AnyItem",
+    "Identity",
+    "IdentityTenant",
+    "Invitation",
+    "Issuer",
+    "Item",
+    "ManyToMany",
+    "Tenant",
+    "TenantIdentity",
+    "accept_invitation",
+    "activate_issuer",
+    "add_identity_to_tenant",
+    "create_invitation",
+    "create_issuer",
+    "create_tenant",
+    "delete_item",
+    "delete_tenant",
+    "get_active_issuer",
+    "get_identity",
+    "get_issuer",
+    "get_item",
+    "get_tenant",
+    "list_identities_of_tenant",
+    "list_invitations",
+    "list_items",
+    "list_tenants_of_identity",
+    "put_identity",
+    "put_item",
+    "remove_identity_from_tenant",
+    "revoke_invitation",
+    "table",
+]

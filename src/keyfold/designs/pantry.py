@@ -1,0 +1,396 @@
+"""Pantry: users in groups, the containers of food that groups share, and links to join by.
+
+>>> import keyfold
+>>> from datetime import UTC, datetime
+>>> from uuid import UUID
+>>> ada, home, fridge, milk = (UUID(int=number) for number in range(4))
+>>> with keyfold.open(table, ":memory:") as store:
+...     _ = store.run(create_user(User(user=ada, name="Ada", email="ada@example.com")))
+...     _ = store.run(create_group(home, "Home", ada))
+...     _ = store.run(add_container(home, fridge, "Fridge"))
+...     bought = datetime(2026, 1, 1, tzinfo=UTC)
+...     _ = store.run(add_food(fridge, Food(id=milk, name="Milk", created=bought)))
+...     [user.name for user in store.run(list_of_users(home)) if user is not None]
+['Ada']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from keyfold import (
+    Chain,
+    Delete,
+    Entity,
+    Get,
+    Index,
+    Key,
+    Page,
+    Put,
+    Query,
+    Request,
+    Scan,
+    Table,
+    Transaction,
+    Update,
+    attr,
+    batch,
+    now,
+    part,
+    transaction,
+)
+
+__all__ = [
+    "Categories",
+    "Category",
+    "Container",
+    "Food",
+    "FoodChange",
+    "Group",
+    "GroupContainer",
+    "JoinLink",
+    "Membership",
+    "User",
+    "add_container",
+    "add_food",
+    "add_member",
+    "by_group",
+    "by_link_expiry",
+    "change_food",
+    "create_group",
+    "create_join_link",
+    "create_user",
+    "delete_join_link",
+    "get_categories",
+    "get_container",
+    "get_group",
+    "get_user",
+    "join_by_link",
+    "list_of_containers",
+    "list_of_expired_join_links",
+    "list_of_expired_join_links_of_group",
+    "list_of_users",
+    "list_of_users_group",
+    "remove_food",
+    "remove_member",
+    "set_categories",
+    "table",
+]
+
+by_group = Index("UserGroupIndex", key=Key("GroupID", "UserID"))
+by_link_expiry = Index("JoinLinkIndex", key=Key("GroupID", "LinkExpiredDatetime"))
+table = Table("Pantry", key=Key("PK", "SK"), indexes=[by_group, by_link_expiry])
+
+# Users.
+
+
+class User(Entity, table=table, key=("{user}", "USER")):
+    """Somebody who uses the pantry."""
+
+    user: UUID = part()
+    name: str = attr("UserName")
+    email: str = attr("EMailAddress")
+
+
+class Membership(Entity, table=table, key=("{user}", "Group#{group}")):
+    """A group that a user belongs to; the only items in UserGroupIndex."""
+
+    user: UUID = attr("UserID")
+    group: UUID = attr("GroupID")
+
+
+# Groups.
+
+
+class Group(Entity, table=table, key=("{group}", "Group")):
+    """People who share containers."""
+
+    group: UUID = part()
+    name: str = attr("GroupName")
+    # A set, not a list: it loses a member by name, whatever else changes at the same time.
+    users: frozenset[UUID] = attr("BelongingUsers", default=frozenset())
+
+
+class GroupContainer(Entity, table=table, key=("{group}", "Container#{container}")):
+    """That a container belongs to a group."""
+
+    group: UUID = part()
+    container: UUID = attr("ContainerID")
+
+
+class JoinLink(Entity, table=table, key=("{group}", "ShareLink#{expires}")):
+    """A link by which anyone may join a group until it expires; the only items in JoinLinkIndex."""
+
+    group: UUID = attr("GroupID")
+    expires: datetime = attr("LinkExpiredDatetime")
+
+
+# Containers.
+
+
+class Food(BaseModel):
+    """One food in a container."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: UUID = attr("FoodId")
+    name: str | None = attr("Name", default=None)
+    unit: str | None = attr("Unit", default=None)
+    quantity: Decimal | None = attr("Quantity", default=None)
+    category: str | None = attr("Category", default=None)
+    expiry: datetime | None = attr("Expiry", default=None)
+    created: datetime = attr("CreatedDatetime")
+
+
+class FoodChange(BaseModel):
+    """What becomes of a food: fields that are given are set, None takes one away."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str | None = None
+    unit: str | None = None
+    quantity: Decimal | None = None
+    category: str | None = None
+    expiry: datetime | None = None
+
+
+class Container(Entity, table=table, key=("{container}", "Container")):
+    """A place for food, such as a fridge. It is in no index, so that a change is one write."""
+
+    container: UUID = part()
+    name: str = attr("ContainerName")
+    foods: dict[UUID, Food] = attr("Foods", default_factory=dict[UUID, Food])
+
+
+# Categories.
+
+
+class Category(BaseModel):
+    """A kind of food."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+
+
+class Categories(Entity, table=table, key=("Category", "Category")):
+    """The kinds of food that there are: one item for all of them."""
+
+    categories: list[Category] = attr("Category")
+
+
+# Access patterns of the document.
+
+
+@table.pattern("GetUser")
+def get_user(user: UUID) -> Get[User]:
+    """A single user."""
+    return User.get(user=user)
+
+
+@table.pattern("ListOfUsersGroup")
+def list_of_users_group(user: UUID) -> Query[Membership]:
+    """The groups that a user belongs to."""
+    return Membership.query(user=user)
+
+
+@table.pattern("GetGroup")
+def get_group(group: UUID) -> Get[Group]:
+    """A single group, with the ids of its users."""
+    return Group.get(group=group)
+
+
+@table.pattern("ListOfContainers")
+def list_of_containers(group: UUID) -> Query[GroupContainer]:
+    """The containers that belong to a group."""
+    return GroupContainer.query(group=group)
+
+
+@table.pattern("ListOfUsres")
+def list_of_users(group: UUID) -> Chain[list[User | None]]:
+    """The users that belong to a group, by their ids; None for one who is gone.
+
+    The index tells who they are, and may be a moment behind. They themselves are read
+    consistently, so that nobody is missing whom the index knows.
+    """
+    return _read_users(Membership.query(by_group, group=group))
+
+
+def _read_users(members: Query[Membership], seen: tuple[UUID, ...] = ()) -> Chain[Any]:
+    def go_on(found: Any) -> Request[Any]:
+        # To be explained, it is called with what stands for one membership, not with a page.
+        page: Page[Membership] = found if isinstance(found, Page) else Page([found])  # pyright: ignore[reportUnknownVariableType] - of those asked for
+        users = (*seen, *(member.user for member in page))
+        if page.cursor is not None:
+            return _read_users(members.after(page.cursor), users)
+        return batch([User.get(user=user).consistent() for user in users])
+
+    return Chain(members, go_on)
+
+
+@table.pattern("GetContainer")
+def get_container(container: UUID) -> Get[Container]:
+    """A single container, with its foods."""
+    return Container.get(container=container)
+
+
+@table.pattern("ListOfExpiredJoinLinks")
+def list_of_expired_join_links() -> Scan[JoinLink]:
+    """The links of all groups that have expired by now.
+
+    This reads every link in JoinLinkIndex, expired or not, since no partition key says where
+    to look; the index holds links alone, and nothing else of the table is read.
+    """
+    return JoinLink.scan_whole_table(by_link_expiry).where(JoinLink.f.expires <= now)
+
+
+# And the same for one group, which reads nothing but what it returns.
+
+
+@table.pattern("ListOfExpiredJoinLinksOfGroup")
+def list_of_expired_join_links_of_group(group: UUID) -> Query[JoinLink]:
+    """The links of one group that have expired by now; those that expired first come first."""
+    return JoinLink.query(by_link_expiry, group=group).until(now)
+
+
+# Users and groups: what is written.
+
+_SOMEBODY = UUID("3f0e7c1a-5a55-4c0e-9f3a-1d2b6c7e8f90")
+_SOME_GROUP = UUID("7b1d2c3e-8f4a-4b6c-a5d7-0e9f8a7b6c5d")
+_SOME_CONTAINER = UUID("c4a8f1e2-6d3b-4e5f-8a9c-2b1d0e3f4a5b")
+
+
+@table.pattern("CreateUser")
+def create_user(user: User) -> Put[User]:
+    """Store a new user; fails with AlreadyExists if there is one of that id."""
+    return user.create()
+
+
+@table.pattern("CreateGroup", example={"group": _SOME_GROUP, "name": "Home", "founder": _SOMEBODY})
+def create_group(group: UUID, name: str, founder: UUID) -> Transaction:
+    """Found a group, with one user who belongs to it from the beginning."""
+    return transaction(
+        Group(group=group, name=name, users=frozenset({founder})).create(),
+        Membership(user=founder, group=group).create(),
+        User.check(User.f.name.exists(), user=founder),
+    )
+
+
+@table.pattern("AddMember", example={"group": _SOME_GROUP, "user": _SOMEBODY})
+def add_member(group: UUID, user: UUID) -> Transaction:
+    """Let a user belong to a group; fails if the user does already, or if there is no such group.
+
+    Membership and the group's own set of users change together. Neither is read, so changes of
+    other members at the same time do not get in the way.
+    """
+    return transaction(
+        Membership(user=user, group=group).create(),
+        Group.update(group=group).add(Group.f.users, {user}),
+        User.check(User.f.name.exists(), user=user),
+    )
+
+
+@table.pattern("RemoveMember")
+def remove_member(group: UUID, user: UUID) -> Transaction:
+    """Let a user belong to a group no longer; fails if the user does not."""
+    return transaction(
+        Membership.delete(user=user, group=group).where(Membership.f.user.exists()),
+        Group.update(group=group).delete(Group.f.users, {user}),
+    )
+
+
+@table.pattern("CreateJoinLink")
+def create_join_link(link: JoinLink) -> Transaction:
+    """Let anyone join a group who has this link, until it expires; fails without such a group."""
+    return transaction(link.create(), Group.check(Group.f.name.exists(), group=link.group))
+
+
+@table.pattern(
+    "JoinByLink",
+    example={
+        "link": JoinLink(group=_SOME_GROUP, expires=datetime(2026, 1, 1, tzinfo=UTC)),
+        "user": _SOMEBODY,
+    },
+)
+def join_by_link(link: JoinLink, user: UUID) -> Transaction:
+    """Let a user join a group by a link; fails once it has expired, or was deleted."""
+    check = JoinLink.check(JoinLink.f.expires > now, group=link.group, expires=link.expires)
+    return transaction(check, *add_member(link.group, user).requests)
+
+
+@table.pattern("DeleteJoinLink")
+def delete_join_link(link: JoinLink) -> Delete[JoinLink]:
+    """Take a link back, or clean up one that has expired; no error when it is gone."""
+    return JoinLink.delete(group=link.group, expires=link.expires)
+
+
+# Containers and their foods: what is written.
+
+
+@table.pattern(
+    "AddContainer",
+    example={"group": _SOME_GROUP, "container": _SOME_CONTAINER, "name": "Fridge"},
+)
+def add_container(group: UUID, container: UUID, name: str) -> Transaction:
+    """Give a group a new, empty container; fails if there is no such group."""
+    return transaction(
+        Container(container=container, name=name).create(),
+        GroupContainer(group=group, container=container).create(),
+        Group.check(Group.f.name.exists(), group=group),
+    )
+
+
+@table.pattern(
+    "AddFood",
+    example={
+        "food": Food(
+            id=UUID("e8d1c5b4-2f7a-4d3c-9b6e-5a4f3c2d1e0b"),
+            created=datetime(2026, 1, 1, tzinfo=UTC),
+        )
+    },
+)
+def add_food(container: UUID, food: Food) -> Update[Container]:
+    """Put a food into a container; fails if it is there already. One write, nothing is read."""
+    place = Container.f.foods[str(food.id)]
+    return Container.update(container=container).set(place, food).where(place.not_exists())
+
+
+@table.pattern("ChangeFood")
+def change_food(container: UUID, food: UUID, change: FoodChange) -> Update[Container]:
+    """Change some fields of a food that is there. One write, nothing is read.
+
+    Only what is given changes: two people who change different fields do not undo each other.
+    """
+    place = Container.f.foods[str(food)]
+    request = Container.update(container=container).where(place.exists())
+    for name in FoodChange.model_fields:
+        if name in change.model_fields_set:
+            request = request.set(getattr(place, name), getattr(change, name))
+    return request
+
+
+@table.pattern("RemoveFood")
+def remove_food(container: UUID, food: UUID) -> Update[Container]:
+    """Take a food out of a container; no error when it is gone. One write, nothing is read."""
+    return Container.update(container=container).remove(Container.f.foods[str(food)])
+
+
+# Categories.
+
+
+@table.pattern("GetCategories")
+def get_categories() -> Get[Categories]:
+    """The kinds of food that there are."""
+    return Categories.get()
+
+
+@table.pattern("SetCategories", example={"names": ("Dairy", "Fruit")})
+def set_categories(names: Sequence[str]) -> Put[Categories]:
+    """Say which kinds of food there are, in place of what was said before."""
+    return Categories(categories=[Category(name=name) for name in names]).put()

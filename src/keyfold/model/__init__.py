@@ -1,0 +1,56 @@
+"""Tables, entities and access patterns, and the requests that they make."""
+
+from __future__ import annotations
+
+from keyfold.model._batches import Batch, batch
+from keyfold.model._collections import Collection, CollectionGet
+from keyfold.model._entities import Entity
+from keyfold.model._expressions import Condition
+from keyfold.model._fields import Expiry, UnixTime, Version, attr, part
+from keyfold.model._keys import Index, Key, Shard
+from keyfold.model._moments import Moment, now
+from keyfold.model._patterns import Explanation, Pattern
+from keyfold.model._requests import Chain, Count, First, Get, Query, Ref, Request, Scan
+from keyfold.model._results import Page, RawItem
+from keyfold.model._tables import Table
+from keyfold.model._transactions import Transaction, transaction
+from keyfold.model._updates import Update
+from keyfold.model._writes import Check, Delete, Put
+
+__all__ = [
+    "Batch",
+    "Chain",
+    "Check",
+    "Collection",
+    "CollectionGet",
+    "Condition",
+    "Count",
+    "Delete",
+    "Entity",
+    "Expiry",
+    "Explanation",
+    "First",
+    "Get",
+    "Index",
+    "Key",
+    "Moment",
+    "Page",
+    "Pattern",
+    "Put",
+    "Query",
+    "RawItem",
+    "Ref",
+    "Request",
+    "Scan",
+    "Shard",
+    "Table",
+    "Transaction",
+    "UnixTime",
+    "Update",
+    "Version",
+    "attr",
+    "batch",
+    "now",
+    "part",
+    "transaction",
+]

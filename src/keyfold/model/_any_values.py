@@ -1,0 +1,118 @@
+"""Values of any type as DynamoDB's attribute values, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from keyfold.errors import ValueUnfit
+from keyfold.model import _scalars as scalars
+from keyfold.model._placeholders import Placeholder
+from keyfold.values import AttributeValue
+
+Encode = Callable[[Any], AttributeValue]
+
+
+def encode_list_of(members: Any, encode: Encode) -> AttributeValue:
+    """Encode a list, with an encoder for its members."""
+    if isinstance(members, Placeholder):
+        return {"S": str(members)}
+    if not isinstance(members, Sequence) or isinstance(members, str | bytes):
+        raise TypeError(members)
+    return {"L": [encode(each) for each in members]}  # pyright: ignore[reportUnknownVariableType] - of anything
+
+
+def encode_set_of(members: Any, encode: Encode) -> AttributeValue:
+    """Encode a set, with an encoder for its members; raises ValueUnfit for an empty one."""
+    if isinstance(members, Placeholder):
+        return {"S": str(members)}
+    if not isinstance(members, set | frozenset):
+        raise TypeError(members)
+    if encode is scalars.encode_text and members and "" not in members:
+        return {"SS": sorted(map(str.__str__, members))}  # pyright: ignore[reportUnknownArgumentType] - of text
+    encoded = [encode(each) for each in members]  # pyright: ignore[reportUnknownVariableType] - of anything
+    kinds = {kind for member in encoded for kind in member}
+    fact = None
+    if not encoded:
+        fact = "an empty set cannot be stored"
+    elif len(kinds) > 1:
+        fact = "its members are of several types"
+    elif not kinds <= {"S", "N", "B"} or {"S": ""} in encoded or {"B": b""} in encoded:
+        fact = "a set holds numbers, and text or bytes that are not empty"
+    if fact is not None:
+        raise ValueUnfit(scalars.show(members), fact, "Use None for no members, or a list.")  # pyright: ignore[reportUnknownArgumentType] - of anything
+    (kind,) = kinds
+    return {f"{kind}S": sorted(member[kind] for member in encoded)}
+
+
+def _make_encode_any(encode_float: Encode) -> Encode:
+    by_type: dict[type[Any], Encode] = {
+        str: scalars.encode_text,
+        bool: scalars.encode_bool,
+        int: scalars.encode_int,
+        Decimal: scalars.encode_decimal,
+        float: encode_float,
+        bytes: scalars.encode_bytes,
+        bytearray: scalars.encode_bytes,
+        type(None): scalars.encode_none,
+        datetime: scalars.encode_datetime,
+        date: scalars.encode_date,
+        time: scalars.encode_time,
+        UUID: scalars.encode_uuid,
+        Enum: lambda value: encode(value.value),
+        list: lambda value: encode_list_of(value, encode),
+        tuple: lambda value: encode_list_of(value, encode),
+        set: lambda value: encode_set_of(value, encode),
+        frozenset: lambda value: encode_set_of(value, encode),
+        dict: lambda value: {"M": {_name_of(name): encode(each) for name, each in value.items()}},
+        BaseModel: lambda value: encode(value.model_dump()),
+        Placeholder: lambda value: {"S": str(value)},
+    }
+
+    def encode(value: Any) -> AttributeValue:
+        found = by_type.get(value.__class__)
+        if found is None:
+            found = next((each for kind, each in by_type.items() if isinstance(value, kind)), None)
+            if found is None:
+                fact = f"a {type(value).__name__} cannot be stored"
+                raise ValueUnfit(scalars.show(value), fact, "")
+        return found(value)
+
+    return encode
+
+
+# By the value's own type, for fields of any type and free-form attributes.
+encode_any = _make_encode_any(scalars.refuse_float)
+encode_any_float = _make_encode_any(scalars.encode_float)
+
+
+def _name_of(name: Any) -> str:
+    if not isinstance(name, str):
+        raise ValueUnfit(scalars.show(name), "the names in a map are text", "")
+    return str.__str__(name)
+
+
+def decode_any(value: AttributeValue) -> Any:
+    """Decode a value by its stored type."""
+    ((kind, data),) = value.items()
+    match kind:
+        case "S" | "B" | "BOOL":
+            return data
+        case "N":
+            return scalars.decode_number(data)
+        case "NULL":
+            return None
+        case "L":
+            return [decode_any(each) for each in data]
+        case "M":
+            return {name: decode_any(each) for name, each in data.items()}
+        case "NS":
+            return {scalars.decode_number(each) for each in data}
+        case _:
+            return set(data)

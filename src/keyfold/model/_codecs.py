@@ -1,0 +1,470 @@
+"""From Python values to DynamoDB's attribute values, and back.
+
+Encoding goes by the field's type, compiled once. Decoding goes by what is stored, since
+pydantic validates the result anyway; only names inside nested models, and what pydantic would
+take for something else, need to know the type.
+
+What is None is left out of an item, and so is an empty set, which DynamoDB cannot hold; a field
+that is not there is therefore None if it may be, and an empty set if it is one.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
+from uuid import UUID
+
+from pydantic import BaseModel, RootModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from keyfold.errors import ValueUnfit
+from keyfold.model import _scalars as scalars
+from keyfold.model._any_values import (
+    Encode,
+    decode_any,
+    encode_any,
+    encode_any_float,
+    encode_list_of,
+    encode_set_of,
+)
+from keyfold.model._fields import Expires, Stored, UnixSeconds
+from keyfold.model._placeholders import Placeholder
+from keyfold.values import AttributeValue, Item
+
+Decode = Callable[[Any], Any]
+
+_SETS = frozenset({"SS", "NS", "BS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How values of one field are stored.
+
+    `kinds` are the types that it may be stored as, none where that is open. `members` is the
+    codec of all members of a list, set or map; `model` that of a nested model.
+    """
+
+    encode: Encode
+    decode: Decode | None = None
+    kinds: frozenset[str] = frozenset()
+    members: Codec | None = None
+    model: ModelCodec | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredField:
+    """A field of a model: its name in Python, its name in the item, and its codec."""
+
+    name: str
+    stored: str
+    codec: Codec
+    annotation: Any
+    metadata: tuple[Any, ...]
+    is_part: bool
+    is_required: bool
+    accepts_none: bool
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it holds a set, which is left out of the item while it is empty."""
+        return bool(self.codec.kinds) and self.codec.kinds <= _SETS and not self.accepts_none
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether an item without it cannot be read."""
+        return self.is_required and not self.accepts_none and not self.is_set
+
+    def has_mark(self, mark: type) -> bool:
+        """Tell whether its type is marked so, as Version and Expiry are."""
+        return _has_mark(self.annotation, self.metadata, mark)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCodec:
+    """How a pydantic model is stored as a map."""
+
+    model: type[BaseModel]
+    fields: dict[str, StoredField]
+    by_stored: dict[str, StoredField]
+    has_extra: bool
+    # What fields that are not there hold: None, or True for an empty set.
+    absent: dict[str, bool] = field(default_factory=dict[str, bool])
+
+    def add(self, each: StoredField) -> None:
+        """Take in a field."""
+        self.fields[each.name] = each
+        if not each.is_part:
+            self.by_stored[each.stored] = each
+            if each.accepts_none or each.is_set:
+                self.absent[each.name] = each.is_set
+
+    def encode(self, value: BaseModel) -> Item:
+        """Return the attributes of a model's value."""
+        item: Item = {}
+        for name, each in self.fields.items():
+            held = getattr(value, name)
+            if not held and (held is None or each.is_set):
+                continue
+            item[each.stored] = each.codec.encode(held)
+        if self.has_extra:
+            self.encode_extra(value, item, frozenset(), self.model.__name__)
+        return item
+
+    def encode_extra(self, value: BaseModel, item: Item, taken: frozenset[str], owner: str) -> None:
+        """Add what a value has besides its fields; raises ValueUnfit for a name that is taken."""
+        for name, held in (value.model_extra or {}).items():
+            if name in self.by_stored or name in taken:
+                fact = "something else is stored under that name"
+                raise ValueUnfit(f"{owner}.{name}", fact, "Call it something else.")
+            item[name] = encode_any(held)
+
+    def decode(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what pydantic makes the model from."""
+        raw: dict[str, Any] = {}
+        known = self.by_stored
+        for stored, value in item.items():
+            each = known.get(stored)
+            if each is not None:
+                decode = each.codec.decode
+                raw[each.name] = decode_any(value) if decode is None else decode(value)
+            elif self.has_extra and stored not in self.fields:
+                raw[stored] = decode_any(value)
+        self.fill(raw)
+        return raw
+
+    def fill(self, raw: dict[str, Any]) -> None:
+        """Add what is held by the fields that an item lacks."""
+        for name, is_set in self.absent.items():
+            if name not in raw:
+                raw[name] = set[Any]() if is_set else None
+
+
+# Codecs by annotation.
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What decides about a codec besides the type: the names of nested fields, and floats."""
+
+    name_of: Callable[[str], str]
+    allows_float: bool = False
+
+
+def as_written(name: str) -> str:
+    """Return the stored name of a field where there is no other rule."""
+    return name
+
+
+_PLAIN = Rules(as_written)
+
+_SCALARS: tuple[tuple[type[Any], Codec], ...] = (
+    (bool, Codec(scalars.encode_bool, kinds=frozenset({"BOOL"}))),
+    (str, Codec(scalars.encode_text, kinds=frozenset({"S"}))),
+    (int, Codec(scalars.encode_int, kinds=frozenset({"N"}))),
+    (Decimal, Codec(scalars.encode_decimal, kinds=frozenset({"N"}))),
+    (bytes, Codec(scalars.encode_bytes, kinds=frozenset({"B"}))),
+    (datetime, Codec(scalars.encode_datetime, kinds=frozenset({"S"}))),
+    (date, Codec(scalars.encode_date, kinds=frozenset({"S"}))),
+    (time, Codec(scalars.encode_time, kinds=frozenset({"S"}))),
+    (UUID, Codec(scalars.encode_uuid, kinds=frozenset({"S"}))),
+)
+
+
+def _decode_seconds(value: AttributeValue) -> Any:
+    return scalars.decode_seconds(value["N"]) if "N" in value else decode_any(value)
+
+
+def _decode_float(value: AttributeValue) -> Any:
+    return float(value["N"]) if "N" in value else decode_any(value)
+
+
+_SECONDS = Codec(scalars.encode_seconds, _decode_seconds, frozenset({"N"}))
+_EXPIRY = Codec(scalars.encode_expiry, _decode_seconds, frozenset({"N"}))
+_FLOAT = Codec(scalars.encode_float, _decode_float, frozenset({"N"}))
+_NO_FLOAT = Codec(scalars.refuse_float, _decode_float, frozenset({"N"}))
+_ANY = Codec(encode_any)
+_ANY_FLOAT = Codec(encode_any_float)
+
+
+def codec_for(annotation: Any, metadata: Sequence[Any] = (), rules: Rules = _PLAIN) -> Codec:
+    """Return the codec of a field with this annotation."""
+    marks: set[type[Any]] = {type(each) for each in metadata}
+    if Expires in marks:
+        return _EXPIRY
+    if UnixSeconds in marks:
+        return _SECONDS
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return codec_for(arguments[0], [*metadata, *arguments[1:]], rules)
+    if isinstance(annotation, NewType):
+        return codec_for(annotation.__supertype__, metadata, rules)
+    if not isinstance(annotation, type) and hasattr(annotation, "__value__"):
+        return codec_for(annotation.__value__, metadata, rules)
+    if origin in (Union, types.UnionType):
+        return _union_codec(arguments, rules)
+    if origin is Literal:
+        return _literal_codec(arguments)
+    if origin is tuple and not (len(arguments) == 2 and arguments[1] is Ellipsis):  # noqa: PLR2004 - tuple[X, ...]
+        return _tuple_codec(arguments, rules)
+    if origin in (list, tuple, Sequence):
+        return _list_codec(codec_for(arguments[0], rules=rules))
+    if origin in (dict, Mapping):
+        return _map_codec(codec_for(arguments[0]), codec_for(arguments[1], rules=rules))
+    if origin in (set, frozenset):
+        return _set_codec(codec_for(arguments[0], rules=rules))
+    if isinstance(annotation, type) and origin is None:
+        if issubclass(annotation, BaseModel) and RootModel in annotation.__mro__:
+            return _root_codec(annotation, rules)
+        if issubclass(annotation, BaseModel):
+            return _nested_codec(annotation, rules)
+        if issubclass(annotation, Enum):
+            return _enum_codec(annotation)
+        if issubclass(annotation, float):
+            return _FLOAT if rules.allows_float else _NO_FLOAT
+        for kind, codec in _SCALARS:
+            if issubclass(annotation, kind):
+                return codec
+    return _ANY_FLOAT if rules.allows_float else _ANY
+
+
+def _enum_codec(kind: type[Enum]) -> Codec:
+    def encode(value: Any) -> AttributeValue:
+        if isinstance(value, Placeholder):
+            return {"S": str(value)}
+        return encode_any((value if isinstance(value, kind) else kind(value)).value)
+
+    kinds = frozenset(each for member in kind for each in encode_any(member.value))
+    return Codec(encode, kinds=kinds)
+
+
+def _literal_codec(options: tuple[Any, ...]) -> Codec:
+    def encode(value: Any) -> AttributeValue:
+        if not isinstance(value, Placeholder) and value not in options:
+            raise ValueError(value)
+        return encode_any(value)
+
+    kinds = {kind for option in options if option is not None for kind in encode_any(option)}
+    return Codec(encode, kinds=frozenset(kinds))
+
+
+def _union_codec(options: tuple[Any, ...], rules: Rules) -> Codec:
+    given = [option for option in options if option is not type(None)]
+    codecs = [codec_for(option, rules=rules) for option in given]
+    if len(codecs) != 1:
+        return _choice_codec(codecs, rules)
+    (codec,) = codecs
+    encode, decode = codec.encode, codec.decode
+
+    def encode_optional(value: Any) -> AttributeValue:
+        return {"NULL": True} if value is None else encode(value)
+
+    def decode_optional(value: AttributeValue) -> Any:
+        assert decode is not None  # or this would not be used
+        return None if "NULL" in value else decode(value)
+
+    optional_decode = None if decode is None else decode_optional
+    return Codec(encode_optional, optional_decode, codec.kinds, codec.members, codec.model)
+
+
+def _choice_codec(codecs: list[Codec], rules: Rules) -> Codec:
+    """Return the codec of a union: a map is the model that it has the most fields of."""
+    models = [codec.model for codec in codecs if codec.model is not None]
+    encode_other = encode_any_float if rules.allows_float else encode_any
+
+    def encode(value: Any) -> AttributeValue:
+        for codec in models:
+            if isinstance(value, codec.model):
+                return {"M": codec.encode(value)}
+        return encode_other(value)
+
+    def decode(value: AttributeValue) -> Any:
+        if "M" not in value:
+            return decode_any(value)
+        item: Item = value["M"]
+        found: list[tuple[int, BaseModel]] = []
+        for codec in models:
+            try:
+                made = codec.model.__pydantic_validator__.validate_python(
+                    codec.decode(item), strict=False, by_alias=False, by_name=True
+                )
+            except ValidationError:
+                continue
+            found.append((len(item.keys() & codec.by_stored.keys()), made))
+        return max(found, key=lambda each: each[0])[1] if found else decode_any(value)
+
+    is_open = any(not codec.kinds for codec in codecs)
+    kinds = frozenset(kind for codec in codecs for kind in codec.kinds)
+    return Codec(encode, decode if models else None, frozenset() if is_open else kinds)
+
+
+def _list_codec(member: Codec) -> Codec:
+    encode, decode = member.encode, member.decode
+
+    def decode_list(value: AttributeValue) -> Any:
+        assert decode is not None  # or this would not be used
+        return [decode(each) for each in value["L"]] if "L" in value else decode_any(value)
+
+    return Codec(
+        lambda value: encode_list_of(value, encode),
+        None if decode is None else decode_list,
+        frozenset({"L"}),
+        members=member,
+    )
+
+
+def _tuple_codec(arguments: tuple[Any, ...], rules: Rules) -> Codec:
+    codecs = [codec_for(each, rules=rules) for each in arguments]
+
+    def encode(value: Any) -> AttributeValue:
+        if isinstance(value, Placeholder):
+            return {"S": str(value)}
+        pairs = zip(codecs, value, strict=True)
+        return {"L": [codec.encode(each) for codec, each in pairs]}
+
+    def decode(value: AttributeValue) -> Any:
+        members = value.get("L")
+        if members is None or len(members) != len(codecs):
+            return decode_any(value)
+        pairs = zip(codecs, members, strict=True)
+        return [(codec.decode or decode_any)(each) for codec, each in pairs]
+
+    return Codec(encode, decode, frozenset({"L"}))
+
+
+def _set_codec(member: Codec) -> Codec:
+    encode, decode = member.encode, member.decode
+
+    def decode_set(value: AttributeValue) -> Any:
+        assert decode is not None  # or this would not be used
+        ((kind, data),) = value.items()
+        if kind not in _SETS:
+            return decode_any(value)
+        return {decode({kind[0]: each}) for each in data}
+
+    kinds = frozenset(f"{kind}S" for kind in member.kinds) & _SETS
+    return Codec(
+        lambda value: encode_set_of(value, encode),
+        None if decode is None else decode_set,
+        kinds or _SETS,
+        members=member,
+    )
+
+
+def _map_codec(key: Codec, member: Codec) -> Codec:
+    encode, decode = member.encode, member.decode or decode_any
+    has_numbers = key.kinds == frozenset({"N"})
+
+    def encode_name(name: Any) -> str:
+        ((kind, text),) = key.encode(name).items()
+        if kind not in ("S", "N"):
+            raise ValueUnfit(scalars.show(name), "the names in a map are text", "")
+        return text
+
+    def encode_map(value: Any) -> AttributeValue:
+        if isinstance(value, Placeholder):
+            return {"S": str(value)}
+        return {"M": {encode_name(name): encode(each) for name, each in value.items()}}
+
+    def decode_map(value: AttributeValue) -> Any:
+        if "M" not in value:
+            return decode_any(value)
+        members = value["M"].items()
+        if not has_numbers:
+            return {name: decode(each) for name, each in members}
+        return {(scalars.decode_number(name)): decode(each) for name, each in members}
+
+    is_plain = member.decode is None and not has_numbers
+    return Codec(encode_map, None if is_plain else decode_map, frozenset({"M"}), members=member)
+
+
+def _nested_codec(model: type[BaseModel], rules: Rules) -> Codec:
+    codec = model_codec(model, rules.name_of)
+
+    def encode(value: Any) -> AttributeValue:
+        if isinstance(value, Placeholder):
+            return {"S": str(value)}
+        if not isinstance(value, model):
+            raise TypeError(value)
+        return {"M": codec.encode(value)}
+
+    def decode(value: AttributeValue) -> Any:
+        return codec.decode(value["M"]) if "M" in value else decode_any(value)
+
+    return Codec(encode, decode, frozenset({"M"}), model=codec)
+
+
+def _root_codec(model: type[BaseModel], rules: Rules) -> Codec:
+    inner = read_fields(model, rules.name_of)[0].codec
+
+    def encode(value: Any) -> AttributeValue:
+        if isinstance(value, Placeholder):
+            return {"S": str(value)}
+        return inner.encode(value.root)
+
+    return Codec(encode, inner.decode, inner.kinds, inner.members, inner.model)
+
+
+_MODELS: dict[tuple[type[BaseModel], Callable[[str], str]], ModelCodec] = {}
+
+
+def model_codec(model: type[BaseModel], name_of: Callable[[str], str] = as_written) -> ModelCodec:
+    """Return how values of a pydantic model are stored, under names by this rule."""
+    codec = _MODELS.get((model, name_of))
+    if codec is None:
+        has_extra = model.model_config.get("extra") == "allow"
+        # Kept before its fields are read: a model may hold itself.
+        codec = _MODELS[model, name_of] = ModelCodec(model, {}, {}, has_extra)
+        for each in read_fields(model, name_of):
+            codec.add(each)
+    return codec
+
+
+def read_fields(
+    model: type[BaseModel], name_of: Callable[[str], str] = as_written
+) -> list[StoredField]:
+    """Return the fields of a model, computed ones aside; `name_of` is the table's naming rule."""
+    return [_read_field(name, info, name_of) for name, info in model.__pydantic_fields__.items()]
+
+
+def _read_field(name: str, info: FieldInfo, name_of: Callable[[str], str]) -> StoredField:
+    stored = next((each for each in info.metadata if isinstance(each, Stored)), Stored())
+    rules = Rules(name_of, stored.allows_float)
+    return StoredField(
+        name=name,
+        stored=stored.name or name_of(name),
+        codec=codec_for(info.annotation, info.metadata, rules),
+        annotation=info.annotation,
+        metadata=tuple(info.metadata),
+        is_part=stored.is_part,
+        is_required=info.is_required(),
+        accepts_none=_accepts_none(info.annotation),
+    )
+
+
+def _accepts_none(annotation: Any) -> bool:
+    if annotation is Any or annotation is None or annotation is type(None):
+        return True
+    if not isinstance(annotation, type) and hasattr(annotation, "__value__"):
+        return _accepts_none(annotation.__value__)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _accepts_none(arguments[0])
+    if origin is Literal:
+        return None in arguments
+    return origin in (Union, types.UnionType) and any(map(_accepts_none, arguments))
+
+
+def _has_mark(annotation: Any, metadata: Sequence[Any], mark: type) -> bool:
+    if any(isinstance(each, mark) for each in metadata):
+        return True
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _has_mark(arguments[0], arguments[1:], mark)
+    if origin in (Union, types.UnionType):
+        return any(_has_mark(each, (), mark) for each in arguments)
+    return False

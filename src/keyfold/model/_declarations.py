@@ -1,0 +1,273 @@
+"""What a class statement says of an entity, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from keyfold.errors import KeyfoldError
+from keyfold.keys import KeyTemplate, read_fields
+from keyfold.model._codecs import Codec, ModelCodec, Rules, codec_for
+from keyfold.model._codecs import read_fields as read_model_fields
+from keyfold.model._fields import Counts
+from keyfold.model._keys import Index, TableLike
+from keyfold.model._schemas import EntitySchema, KeyPart
+
+_SCALARS = frozenset({"S", "N", "B"})
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What the class statement of an entity says."""
+
+    key: tuple[str, ...]
+    index_templates: Mapping[Index, tuple[str, ...]]
+    kind: str | None
+    unique: tuple[str, ...]
+
+
+def build_schema(
+    entity: type[BaseModel],
+    declaration: Declaration,
+    *,
+    table: TableLike,
+    type_attribute: str | None,
+    name_of: Callable[[str], str],
+    problems: list[str],
+) -> EntitySchema | None:
+    """Compile a declaration; what is wrong with it is added to `problems`."""
+    found = len(problems)
+    name, key = entity.__name__, table.key
+    codec = ModelCodec(entity, {}, {}, entity.model_config.get("extra") == "allow")
+    for each in read_model_fields(entity, name_of):
+        other = codec.by_stored.get(each.stored)
+        if other is not None and not each.is_part:
+            problems.append(
+                f"{name}.{each.name}: it is stored as {each.stored!r}, and so is {other.name}."
+            )
+        codec.add(each)
+    if len(declaration.key) != len(key.names):
+        problems.append(
+            f"{name}: its key has {len(declaration.key)} templates, "
+            f"the table's has {len(key.names)} attributes ({', '.join(key.names)})."
+        )
+        return None
+    reader = _KeyReader(name, table, declaration, codec, problems)
+    keys = reader.read_primary()
+    index_keys = reader.read_indexes(keys)
+    computed = _read_computed(entity, name_of)
+    own = {part.attribute for part in keys if part.template is not None}
+    own |= {
+        part.attribute
+        for parts in index_keys.values()
+        for part in parts
+        if part.template is not None
+    }
+    ttl_field = codec.by_stored.get(table.ttl) if table.ttl is not None else None
+    versions = [each for each in codec.fields.values() if each.has_mark(Counts)]
+    computed_names = {attribute for attribute, _ in computed.values()}
+    problems += _find_name_problems(name, codec, keys, own, computed_names, type_attribute)
+    problems += _find_unique_problems(name, declaration.unique, codec, keys, table)
+    if entity.model_config.get("frozen") is not True:
+        problems.append(f"{name}: entities are frozen. Leave frozen out of its model_config.")
+    if ttl_field is not None and ttl_field.codec.kinds != frozenset({"N"}):
+        problems.append(
+            f"{name}.{ttl_field.name}: it is stored as {table.ttl!r}, the table's ttl, which is a "
+            "number of seconds. Declare it as Expiry."
+        )
+    if len(versions) > 1:
+        problems.append(f"{name}: it has several Version fields.")
+    if len(problems) > found:
+        return None
+    partition, *rest = keys
+    return EntitySchema(
+        entity=entity,
+        table=table,
+        name=name,
+        fields=codec.fields,
+        codec=codec,
+        partition=partition,
+        sort=rest[0] if rest else None,
+        index_keys=index_keys,
+        computed=computed,
+        type_attribute=(
+            None if type_attribute is None else (type_attribute, declaration.kind or name)
+        ),
+        ttl_field=ttl_field,
+        version_field=versions[0] if versions else None,
+        unique=declaration.unique,
+        parts=tuple(each.name for each in codec.fields.values() if each.is_part),
+        own_attributes=frozenset(
+            own | computed_names | ({type_attribute} if type_attribute else set())
+        ),
+    )
+
+
+def _find_name_problems(
+    name: str,
+    codec: ModelCodec,
+    keys: tuple[KeyPart, ...],
+    own: set[str],
+    computed: set[str],
+    type_attribute: str | None,
+) -> Iterator[str]:
+    for stored in codec.fields.values():
+        if stored.is_part:
+            if not any(stored.name in part.fields for part in keys):
+                yield f"{name}.{stored.name}: it is a part(), but no key template of the item has it."
+            continue
+        subject = f"{name}.{stored.name}: it is stored as {stored.stored!r}, where"
+        if stored.stored in own:
+            yield (
+                f"{subject} a key of the item is kept. Give it another name with attr(), or make "
+                "it a part()."
+            )
+        elif stored.stored == type_attribute:
+            yield f"{subject} the item's type is kept. Give it another name with attr()."
+        elif stored.stored in computed:
+            yield f"{subject} a computed field is kept. Give it another name with attr()."
+
+
+def _find_unique_problems(
+    name: str,
+    unique: tuple[str, ...],
+    codec: ModelCodec,
+    keys: tuple[KeyPart, ...],
+    table: TableLike,
+) -> Iterator[str]:
+    if not unique:
+        return
+    for each in unique:
+        field = codec.fields.get(each)
+        if field is None:
+            yield f"{name}: unique field {each!r} is not one of its fields."
+        elif field.is_part or not field.codec.kinds or not field.codec.kinds <= _SCALARS:
+            yield f"{name}.{each}: a unique field is stored, as text, a number or bytes."
+    if any(part.kind != "S" for part in keys):
+        yield f"{name}: it has unique fields, whose guards need a table with text for its keys."
+    if table.ttl is not None and (table.ttl in codec.by_stored or codec.has_extra):
+        yield f"{name}: it expires, and has unique fields: their guards would stay behind."
+
+
+@dataclass(slots=True)
+class _KeyReader:
+    """Reads the keys of one entity, and collects what is wrong with them."""
+
+    owner: str
+    table: TableLike
+    declaration: Declaration
+    codec: ModelCodec
+    problems: list[str]
+
+    def read_primary(self) -> tuple[KeyPart, ...]:
+        """Return the parts of the primary key."""
+        pairs = zip(self.table.key.names, self.declaration.key, strict=True)
+        return tuple(self._read_part(attribute, text) for attribute, text in pairs)
+
+    def read_indexes(self, keys: tuple[KeyPart, ...]) -> dict[str, tuple[KeyPart, ...]]:
+        """Return how the entity fills the keys of the indexes that it can be in."""
+        templates = self.declaration.index_templates
+        for index in templates:
+            if not any(each is index for each in self.table.indexes):
+                self.problems.append(
+                    f"{self.owner}: {index.name} is no index of {self.table.name}."
+                )
+        primary = dict(zip(self.table.key.names, keys, strict=True))
+        found: dict[str, tuple[KeyPart, ...]] = {}
+        for index in self.table.indexes:
+            if index in templates:
+                parts = self._read_templates(index, templates[index], primary)
+            else:
+                parts = self._read_attributes(index, primary)
+            if parts is not None:
+                found[index.name] = parts
+        self._check_same(found)
+        return found
+
+    def _read_templates(
+        self, index: Index, texts: tuple[str, ...], primary: Mapping[str, KeyPart]
+    ) -> tuple[KeyPart, ...] | None:
+        names = index.key.names
+        if len(texts) != len(names):
+            self.problems.append(
+                f"{self.owner}: {index.name} has {len(names)} key attributes "
+                f"({', '.join(names)}), and {len(texts)} templates are given."
+            )
+            return None
+        parts: list[KeyPart] = []
+        for attribute, text in zip(names, texts, strict=True):
+            part = self._read_part(attribute, text)
+            if attribute in primary:
+                if part != primary[attribute] and _text(part) != _text(primary[attribute]):
+                    self.problems.append(
+                        f"{self.owner}: {index.name} takes {attribute!r} from the item's own key, "
+                        f"so its template is {_text(primary[attribute])!r}, not {text!r}."
+                    )
+                part = primary[attribute]
+            parts.append(part)
+        return tuple(parts)
+
+    def _read_attributes(
+        self, index: Index, primary: Mapping[str, KeyPart]
+    ) -> tuple[KeyPart, ...] | None:
+        """Return the key by what is stored under its names; None if it is never whole."""
+        parts: list[KeyPart] = []
+        for attribute in index.key.names:
+            if attribute in primary:
+                parts.append(primary[attribute])
+            elif attribute in self.codec.by_stored:
+                parts.append(KeyPart(attribute, held_by=self.codec.by_stored[attribute]))
+            else:
+                return None
+        return tuple(parts)
+
+    def _read_part(self, attribute: str, text: str) -> KeyPart:
+        held_by = self.codec.by_stored.get(attribute)
+        if held_by is not None and text == "{" + held_by.name + "}":
+            return KeyPart(attribute, held_by=held_by)
+        return KeyPart(attribute, template=self._read_template(attribute, text))
+
+    def _read_template(self, where: str, text: str) -> KeyTemplate | None:
+        fields = self.codec.fields
+        try:
+            for name, _ in read_fields(text, owner=self.owner):
+                if name not in fields:
+                    known = ", ".join(fields) or "none"
+                    self.problems.append(
+                        f"{self.owner}.{where}: template {text!r} names {name!r}; "
+                        f"its fields are {known}."
+                    )
+                    return None
+            types = {name: each.annotation for name, each in fields.items()}
+            return KeyTemplate.from_types(text, types, owner=self.owner)
+        except KeyfoldError as error:
+            self.problems.append(str(error).removesuffix(f" [{error.code}]"))
+            return None
+
+    def _check_same(self, index_keys: Mapping[str, tuple[KeyPart, ...]]) -> None:
+        seen: dict[str, tuple[str, str]] = {}
+        for index, parts in index_keys.items():
+            for part in parts:
+                other, text = seen.setdefault(part.attribute, (index, _text(part)))
+                if text != _text(part):
+                    self.problems.append(
+                        f"{self.owner}: {part.attribute!r} is {text!r} for {other}, and "
+                        f"{_text(part)!r} for {index}; an item has one of it."
+                    )
+
+
+def _text(part: KeyPart) -> str:
+    if part.held_by is not None:
+        return "{" + part.held_by.name + "}"
+    return "" if part.template is None else part.template.text
+
+
+def _read_computed(
+    entity: type[BaseModel], name_of: Callable[[str], str]
+) -> dict[str, tuple[str, Codec]]:
+    return {
+        name: (name_of(name), codec_for(info.return_type, rules=Rules(name_of)))
+        for name, info in entity.__pydantic_computed_fields__.items()
+    }

@@ -1,0 +1,64 @@
+"""Moments that are known only when a request runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The time at which a request runs, or some time before or after it.
+
+    >>> from datetime import UTC
+    >>> (now + timedelta(hours=1)).resolve(datetime(2026, 1, 1, tzinfo=UTC)).hour
+    1
+    """
+
+    offset: timedelta = timedelta()
+
+    def __add__(self, offset: timedelta) -> Moment:
+        return Moment(self.offset + offset)
+
+    def __sub__(self, offset: timedelta) -> Moment:
+        return Moment(self.offset - offset)
+
+    def resolve(self, now: datetime) -> datetime:
+        """Return the moment, for a request that runs at `now`."""
+        return now + self.offset
+
+    def __repr__(self) -> str:
+        if not self.offset:
+            return "now"
+        sign, offset = ("-", -self.offset) if self.offset < timedelta() else ("+", self.offset)
+        return f"now {sign} {offset}"
+
+
+now = Moment()
+
+
+def has_moment(value: Any) -> bool:
+    """Tell whether a value is a moment, or has one inside."""
+    if isinstance(value, Moment):
+        return True
+    if isinstance(value, Mapping):
+        return any(map(has_moment, cast(Mapping[Any, Any], value).values()))
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(has_moment, cast(list[Any], value)))
+    return False
+
+
+def resolve_moments(value: Any, at: datetime) -> Any:
+    """Return a value with the moments inside it resolved, for a request that runs at `at`."""
+    if isinstance(value, Moment):
+        return value.resolve(at)
+    if isinstance(value, Mapping):
+        members = cast(Mapping[Any, Any], value)
+        return {name: resolve_moments(each, at) for name, each in members.items()}
+    if isinstance(value, list | tuple):
+        return [resolve_moments(each, at) for each in cast(list[Any], value)]
+    if isinstance(value, set | frozenset):
+        return {resolve_moments(each, at) for each in cast(set[Any], value)}
+    return value

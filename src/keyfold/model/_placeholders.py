@@ -1,0 +1,89 @@
+"""Arguments that stand for no value in particular, by which a pattern explains itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Placeholder:
+    """Stands for an argument that is not known; whatever is done with it extends its text.
+
+    >>> base = Placeholder("base")
+    >>> str(base), str(base.upper()), str(base + "#"), str(base[0:3])
+    ('{base}', '{base.upper()}', '{base + "#"}', '{base[0:3]}')
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        object.__setattr__(self, "_text", text)
+
+    def __str__(self) -> str:
+        return "{" + self._text + "}"
+
+    __repr__ = __str__
+
+    def __getattr__(self, name: str) -> Placeholder:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Placeholder(f"{self._text}.{name}")
+
+    def __call__(self, *arguments: object, **named: object) -> Placeholder:
+        shown = [_show(each) for each in arguments]
+        shown += [f"{name}={_show(each)}" for name, each in named.items()]
+        return Placeholder(f"{self._text}({', '.join(shown)})")
+
+    def __getitem__(self, key: Any) -> Placeholder:
+        if key.__class__ is slice:
+            ends = ["" if end is None else _show(end) for end in (key.start, key.stop)]
+            return Placeholder(f"{self._text}[{':'.join(ends)}]")
+        return Placeholder(f"{self._text}[{_show(key)}]")
+
+    def __add__(self, other: object) -> Placeholder:
+        return Placeholder(f"{self._text} + {_show(other)}")
+
+    def __radd__(self, other: object) -> Placeholder:
+        return Placeholder(f"{_show(other)} + {self._text}")
+
+    def __sub__(self, other: object) -> Placeholder:
+        return Placeholder(f"{self._text} - {_show(other)}")
+
+    def __rsub__(self, other: object) -> Placeholder:
+        return Placeholder(f"{_show(other)} - {self._text}")
+
+    def __mul__(self, other: object) -> Placeholder:
+        return Placeholder(f"{self._text} * {_show(other)}")
+
+    def __neg__(self) -> Placeholder:
+        return Placeholder(f"-{self._text}")
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        raise TypeError(
+            f"{self} stands for an argument of a pattern, and is equal to nothing. "
+            "Give the pattern an example."
+        )
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{self} stands for an argument of a pattern, and is neither true nor false. "
+            "Give the pattern an example."
+        )
+
+    def __iter__(self) -> Any:
+        raise TypeError(
+            f"{self} stands for an argument of a pattern, and cannot be walked. "
+            "Give the pattern an example."
+        )
+
+
+def _show(value: object) -> str:
+    if isinstance(value, Placeholder):
+        return str(value)[1:-1]
+    return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -1,0 +1,124 @@
+"""From fields that are given to the key condition of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyfold.errors import FieldUnknown, QueryInvalid
+from keyfold.keys import MissingKeyPart
+from keyfold.model._keys import Index, Key, TableLike
+from keyfold.model._placeholders import Placeholder
+from keyfold.model._ranges import KeyState, SortRange
+from keyfold.model._requests import Query, Shape
+from keyfold.model._schemas import EntitySchema, KeyPart
+from keyfold.model._sketches import sketch_prefix
+from keyfold.values import AttributeValue
+
+
+def make_query(
+    table: TableLike, schema: EntitySchema | None, index: Index | None, fields: Mapping[str, Any]
+) -> Query[Any]:
+    """Return the query for the entities that have these values in their key."""
+    key = table.key if index is None else index.key
+    if schema is None:
+        keys = _read_attributes(table, index, key, fields)
+    else:
+        keys = _read_fields(schema, index, key, fields)
+    return Query(table, index, Shape(schema), keys)
+
+
+def _read_attributes(
+    table: TableLike, index: Index | None, key: Key, fields: Mapping[str, Any]
+) -> KeyState:
+    where = table.name if index is None else f"{table.name}.{index.name}"
+    for name in fields:
+        if name not in key.names:
+            raise FieldUnknown(where, name, key.names)
+    for name in key.partition:
+        if name not in fields:
+            raise MissingKeyPart(where, _show(key), name, tuple(fields))
+    equals: list[tuple[str, AttributeValue]] = []
+    for place, name in enumerate(key.names):
+        if name not in fields:
+            later = [other for other in key.names[place:] if other in fields]
+            if later:
+                raise MissingKeyPart(where, _show(key), name, tuple(fields))
+            return KeyState(tuple(equals), KeyPart(name), {})
+        equals.append((name, KeyPart(name).encode(fields[name])))
+    return KeyState(tuple(equals))
+
+
+def _read_fields(
+    schema: EntitySchema, index: Index | None, key: Key, fields: Mapping[str, Any]
+) -> KeyState:
+    where = schema.name if index is None else f"{schema.name} by {index.name}"
+    if index is None:
+        parts = schema.keys
+    else:
+        found = schema.index_keys.get(index.name)
+        if found is None:
+            names = ", ".join(index.key.names)
+            fact = f"it is never in {index.name}: no field or template fills {names}"
+            raise QueryInvalid(schema.name, fact, "Declare one in the entity's indexes.")
+        parts = found
+    usable = [name for part in parts for name in part.fields]
+    for name in fields:
+        if name not in usable:
+            raise FieldUnknown(where, name, tuple(dict.fromkeys(usable)))
+    partition, sort = parts[: len(key.partition)], parts[len(key.partition) :]
+    equals: list[tuple[str, AttributeValue]] = []
+    for part in partition:
+        missing = [name for name in part.fields if fields.get(name) is None]
+        if missing:
+            raise MissingKeyPart(where, _show(key), missing[0], tuple(fields))
+        rendered = part.render(fields)
+        assert rendered is not None  # nothing is missing
+        equals.append((part.attribute, rendered))
+    used = {name for part in partition for name in part.fields}
+    for place, part in enumerate(sort):
+        if all(name in fields for name in part.fields):
+            rendered = part.render(fields)
+            if rendered is None:
+                raise MissingKeyPart(where, _show(key), part.fields[0], tuple(fields))
+            equals.append((part.attribute, rendered))
+            used.update(part.fields)
+            continue
+        state = _open(equals, part, fields)
+        used.update(state.known)
+        _check_used(where, key, sort[place:], fields, used)
+        return state
+    return KeyState(tuple(equals))
+
+
+def _open(
+    equals: list[tuple[str, AttributeValue]], part: KeyPart, fields: Mapping[str, Any]
+) -> KeyState:
+    """Return the state of a query whose next sort attribute is known in part, or not at all."""
+    if part.template is None:
+        return KeyState(tuple(equals), part, {})
+    known: dict[str, Any] = {}
+    for name in part.template.fields:
+        if fields.get(name) is None:
+            break
+        known[name] = fields[name]
+    if any(isinstance(value, Placeholder) for value in known.values()):
+        prefix = sketch_prefix(part.template, known)
+    else:
+        prefix = part.template.prefix(known).text
+    limits = SortRange(part.attribute, prefix={"S": prefix}) if prefix else None
+    return KeyState(tuple(equals), part, known, limits)
+
+
+def _check_used(
+    where: str, key: Key, sort: tuple[KeyPart, ...], fields: Mapping[str, Any], used: set[str]
+) -> None:
+    unused = [name for name in fields if name not in used]
+    if unused:
+        order = [name for part in sort for name in part.fields]
+        missing = next(name for name in order if name not in used)
+        raise MissingKeyPart(where, _show(key), missing, tuple(fields))
+
+
+def _show(key: Key) -> str:
+    return " and ".join(key.names)

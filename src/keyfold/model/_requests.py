@@ -1,0 +1,512 @@
+"""Requests as values: what is asked of one table, not yet by whom or when."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Generic, Self, TypeVar, cast
+
+from pydantic import BaseModel
+
+from keyfold.errors import QueryInvalid
+from keyfold.model._expressions import Condition, ExpressionWriter, check_condition, join
+from keyfold.model._keys import Index, TableLike
+from keyfold.model._placeholders import Placeholder
+from keyfold.model._ranges import KeyState, SortRange, Span, make_prefix, make_range
+from keyfold.model._results import Page
+from keyfold.model._schemas import EntitySchema, KeyPart
+from keyfold.model._showing import show_item
+from keyfold.values import Item
+
+V_co = TypeVar("V_co", covariant=True)
+W = TypeVar("W")
+M = TypeVar("M", bound=BaseModel)
+
+
+class Request(ABC, Generic[V_co]):
+    """Something that a store can be asked; running it gives a `V_co`."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def tables(self) -> tuple[TableLike, ...]:
+        """The tables that it concerns."""
+
+    @abstractmethod
+    def to_dynamodb(self, *, now: datetime | None = None) -> Any:
+        """Return the request as DynamoDB takes it, for a moment at which it runs.
+
+        Of a request that is several calls, those that are known before any answer.
+        """
+
+
+class SingleRequest(Request[V_co]):
+    """A request that is one call of DynamoDB's API."""
+
+    __slots__ = ()
+
+    operation: str
+    table: TableLike
+
+    @property
+    def tables(self) -> tuple[TableLike, ...]:
+        return (self.table,)
+
+    @abstractmethod
+    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
+        """Return the request as DynamoDB takes it, for a moment at which it runs."""
+
+
+def moment_of(given: datetime | None) -> datetime:
+    """Return the moment for which a request is shown."""
+    return datetime.now(UTC) if given is None else given
+
+
+# Reading.
+
+
+@dataclass(frozen=True, slots=True)
+class Shape(Generic[V_co]):
+    """What becomes of the items that are read.
+
+    `schema` is the entity that is wanted, None for any of the table. `only` is a model of some
+    of its fields; `as_refs` wants keys alone.
+    """
+
+    schema: EntitySchema | None
+    only: type[BaseModel] | None = None
+    as_refs: bool = False
+
+    def projection(self, table: TableLike, index: Index | None) -> tuple[str, ...] | None:
+        """Return the stored names that are needed; None for all."""
+        if self.only is None or self.schema is None:
+            return None
+        wanted = [
+            self.schema.fields[name].stored
+            for name in self.only.__pydantic_fields__
+            if name in self.schema.fields and not self.schema.fields[name].is_part
+        ]
+        keys = [*table.key.names, *(index.key.names if index else ())]
+        ttl = () if table.ttl is None else (table.ttl,)
+        # Which entity an item is of may be told by its type attribute alone.
+        kind = () if self.schema.type_attribute is None else self.schema.type_attribute[:1]
+        return tuple(dict.fromkeys((*keys, *wanted, *ttl, *kind)))
+
+
+def check_only(schema: EntitySchema | None, model: type[BaseModel]) -> None:
+    """Raise unless a model asks for fields that the entity has."""
+    if schema is None:
+        raise QueryInvalid(model.__name__, "only() needs an entity", "Query one entity.")
+    unknown = [name for name in model.__pydantic_fields__ if name not in schema.fields]
+    if unknown:
+        fact = f"{schema.name} has no field {unknown[0]!r}"
+        raise QueryInvalid(model.__name__, fact, f"Its fields are {', '.join(schema.fields)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Get(SingleRequest[V_co | None], Generic[V_co]):
+    """Read one entity by its key."""
+
+    table: TableLike
+    key: Item
+    shape: Shape[Any]
+    is_consistent: bool = False
+    includes_expired: bool = False
+
+    operation = "GetItem"
+
+    def consistent(self) -> Self:
+        """See every write that was acknowledged before; costs twice as much."""
+        return replace(self, is_consistent=True)
+
+    def include_expired(self) -> Self:
+        """Return the entity even if its time has come, as long as it is stored."""
+        return replace(self, includes_expired=True)
+
+    def only(self, model: type[M]) -> Get[M]:
+        """Read some fields: those of a model."""
+        check_only(self.shape.schema, model)
+        return replace(self, shape=replace(self.shape, only=model))  # type: ignore[return-value]
+
+    def then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
+        """Make the next request from what is found; None where nothing is."""
+        return Chain(self, make)
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
+        """Return the GetItem request."""
+        request: dict[str, Any] = {"TableName": self.table.name, "Key": self.key}
+        if self.is_consistent:
+            request["ConsistentRead"] = True
+        names = self.shape.projection(self.table, None)
+        if names is not None:
+            writer = ExpressionWriter(moment_of(now))
+            request["ProjectionExpression"] = ", ".join(map(writer.write_name, names))
+            writer.add_to(request)
+        return request
+
+    def __repr__(self) -> str:
+        return f"<Get {_name(self.shape)} {show_item(self.key)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Ref(Generic[V_co]):
+    """An entity of which only the key is known, as in an index that holds keys alone.
+
+    The fields that the key gives are its attributes, and `parts` has them all.
+    """
+
+    entity: type[V_co]
+    key: Item
+    parts: Mapping[str, Any]
+
+    def get(self) -> Get[V_co]:
+        """Return the request for the whole entity."""
+        schema: EntitySchema = cast(Any, self.entity).keyfold_schema()
+        return Get(schema.table, self.key, Shape(schema))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return self.parts[name]
+        except KeyError:
+            known = ", ".join(self.parts)
+            raise AttributeError(
+                f"Ref[{self.entity.__name__}] has {known}; fetch the entity for {name!r}."
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Query(SingleRequest[Page[V_co]], Generic[V_co]):
+    """Read entities of one partition, of the table or of an index, in the order of their sort keys."""
+
+    table: TableLike
+    index: Index | None
+    shape: Shape[Any]
+    keys: KeyState
+    filter: Condition | None = None
+    page_limit: int | None = None
+    is_reversed: bool = False
+    is_consistent: bool = False
+    includes_expired: bool = False
+    cursor: str | None = None
+    most_reads: int | None = None
+
+    operation = "Query"
+
+    # Which keys.
+
+    def starting_with(self, text: str | bytes) -> Self:
+        """Only those whose next key part begins with `text`."""
+        part = self._open_part("starting_with")
+        return self._with_range(make_prefix(part, self.keys.known, text))
+
+    def since(self, value: Any) -> Self:
+        """Only those whose next key part is this or greater.
+
+        Where that part is a typed id, the value may be a time.
+        """
+        return self._limited("since", _needed("since", value), None)
+
+    def until(self, value: Any) -> Self:
+        """Only those whose next key part is this or less; as for `since`."""
+        return self._limited("until", None, _needed("until", value))
+
+    def between(self, low: Any, high: Any) -> Self:
+        """Only those whose next key part lies between these, both included; as for `since`."""
+        return self._limited("between", _needed("between", low), _needed("between", high))
+
+    # How.
+
+    def newest_first(self) -> Self:
+        """From the greatest sort key to the least."""
+        return replace(self, is_reversed=True)
+
+    def limit(self, count: int) -> Self:
+        """At most so many a page: exactly so many, as long as there are more."""
+        return replace(self, page_limit=_at_least_one("limit", count))
+
+    def where(self, condition: Condition) -> Self:
+        """Only those for which a condition holds; what is read and left out is paid for."""
+        return replace(self, filter=join("AND", self.filter, check_condition(condition)))
+
+    def consistent(self) -> Self:
+        """See every write that was acknowledged before; not on global indexes."""
+        if self.index is not None and not self.index.local:
+            fact = f"{self.index.name} is a global index, which cannot be read consistently"
+            raise QueryInvalid(repr(self), fact, "Query the table, or a local index.")
+        return replace(self, is_consistent=True)
+
+    def include_expired(self) -> Self:
+        """Return entities whose time has come, too, as long as they are stored."""
+        return replace(self, includes_expired=True)
+
+    def after(self, cursor: str | None) -> Self:
+        """Go on where the page with this cursor ended."""
+        return replace(self, cursor=cursor)
+
+    def max_reads(self, calls: int) -> Self:
+        """Read at most so often for a page, which may come short then."""
+        return replace(self, most_reads=_at_least_one("max_reads", calls))
+
+    # What.
+
+    def only(self, model: type[M]) -> Query[M]:
+        """Read some fields: those of a model."""
+        check_only(self.shape.schema, model)
+        return replace(self, shape=replace(self.shape, only=model))  # type: ignore[return-value]
+
+    def refs(self) -> Query[Ref[V_co]]:
+        """Read keys alone: all that an index of keys holds."""
+        return replace(self, shape=replace(self.shape, as_refs=True))  # type: ignore[return-value]
+
+    def first(self) -> First[V_co]:
+        """Only the first; None if there is none."""
+        return First(replace(self, page_limit=1))
+
+    def count(self) -> Count:
+        """Only how many there are."""
+        return Count(self)
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
+        """Return the Query request, of the first page."""
+        writer = ExpressionWriter(moment_of(now))
+        request: dict[str, Any] = {"TableName": self.table.name}
+        if self.index is not None:
+            request["IndexName"] = self.index.name
+        request["KeyConditionExpression"] = self._write_keys(writer)
+        if self.filter is not None:
+            request["FilterExpression"] = writer.write_condition(self.filter)
+        if self.is_reversed:
+            request["ScanIndexForward"] = False
+        if self.is_consistent:
+            request["ConsistentRead"] = True
+        if self.page_limit is not None:
+            request["Limit"] = self.page_limit
+        names = self.shape.projection(self.table, self.index)
+        if names is not None:
+            request["ProjectionExpression"] = ", ".join(map(writer.write_name, names))
+        writer.add_to(request)
+        return request
+
+    def _write_keys(self, writer: ExpressionWriter) -> str:
+        parts = [
+            f"{writer.write_name(name)} = {writer.write_value(value)}"
+            for name, value in self.keys.equals
+        ]
+        if self.keys.range is not None:
+            limits = self.keys.range.resolve(writer.now)
+            name = writer.write_name(limits.attribute)
+            match limits:
+                case SortRange(prefix=dict() as prefix):
+                    parts.append(f"begins_with({name}, {writer.write_value(prefix)})")
+                case SortRange(low=dict() as low, high=dict() as high):
+                    ends = f"{writer.write_value(low)} AND {writer.write_value(high)}"
+                    parts.append(f"{name} BETWEEN {ends}")
+                case SortRange(low=dict() as low):
+                    parts.append(f"{name} >= {writer.write_value(low)}")
+                case SortRange(high=dict() as high):
+                    parts.append(f"{name} <= {writer.write_value(high)}")
+                case _:
+                    raise AssertionError(limits)
+        return " AND ".join(parts)
+
+    def _open_part(self, method: str) -> KeyPart:
+        part = self.keys.open_part
+        if part is None:
+            where = self.table.name if self.index is None else self.index.name
+            fact = f"{method}() limits the next sort key part, and there is none left"
+            raise QueryInvalid(repr(self), fact, f"Give fewer fields of {where}'s sort key.")
+        if self.keys.is_limited:
+            fact = "its sort key is limited already, and a query takes one range"
+            raise QueryInvalid(repr(self), fact, "Merge them with between().")
+        return part
+
+    def _limited(self, method: str, low: Any, high: Any) -> Self:
+        part = self._open_part(method)
+        return self._with_range(make_range(part, self.keys.known, low, high))
+
+    def _with_range(self, limits: SortRange | Span) -> Self:
+        return replace(self, keys=replace(self.keys, range=limits, is_limited=True))
+
+    def __repr__(self) -> str:
+        where = self.table.name if self.index is None else f"{self.table.name}.{self.index.name}"
+        return f"<Query {_name(self.shape)} in {where} where {self.keys}{_options(self)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(SingleRequest[Page[V_co]], Generic[V_co]):
+    """Read the whole of a table, or of an index."""
+
+    table: TableLike
+    index: Index | None
+    shape: Shape[Any]
+    filter: Condition | None = None
+    page_limit: int | None = None
+    is_consistent: bool = False
+    includes_expired: bool = False
+    cursor: str | None = None
+    most_reads: int | None = None
+
+    operation = "Scan"
+
+    def where(self, condition: Condition) -> Self:
+        """Only those for which a condition holds; all are paid for."""
+        return replace(self, filter=join("AND", self.filter, check_condition(condition)))
+
+    def limit(self, count: int) -> Self:
+        """At most so many a page."""
+        return replace(self, page_limit=_at_least_one("limit", count))
+
+    def consistent(self) -> Self:
+        """See every write that was acknowledged before; not on global indexes."""
+        if self.index is not None and not self.index.local:
+            fact = f"{self.index.name} is a global index, which cannot be read consistently"
+            raise QueryInvalid(repr(self), fact, "Scan the table, or a local index.")
+        return replace(self, is_consistent=True)
+
+    def include_expired(self) -> Self:
+        """Return entities whose time has come, too, as long as they are stored."""
+        return replace(self, includes_expired=True)
+
+    def after(self, cursor: str | None) -> Self:
+        """Go on where the page with this cursor ended."""
+        return replace(self, cursor=cursor)
+
+    def max_reads(self, calls: int) -> Self:
+        """Read at most so often for a page, which may come short then."""
+        return replace(self, most_reads=_at_least_one("max_reads", calls))
+
+    def only(self, model: type[M]) -> Scan[M]:
+        """Read some fields: those of a model."""
+        check_only(self.shape.schema, model)
+        return replace(self, shape=replace(self.shape, only=model))  # type: ignore[return-value]
+
+    def refs(self) -> Scan[Ref[V_co]]:
+        """Read keys alone: all that an index of keys holds."""
+        return replace(self, shape=replace(self.shape, as_refs=True))  # type: ignore[return-value]
+
+    def first(self) -> First[V_co]:
+        """Only the first; None if there is none."""
+        return First(replace(self, page_limit=1))
+
+    def count(self) -> Count:
+        """Only how many there are."""
+        return Count(self)
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
+        """Return the Scan request, of the first page."""
+        writer = ExpressionWriter(moment_of(now))
+        request: dict[str, Any] = {"TableName": self.table.name}
+        if self.index is not None:
+            request["IndexName"] = self.index.name
+        if self.filter is not None:
+            request["FilterExpression"] = writer.write_condition(self.filter)
+        if self.is_consistent:
+            request["ConsistentRead"] = True
+        if self.page_limit is not None:
+            request["Limit"] = self.page_limit
+        names = self.shape.projection(self.table, self.index)
+        if names is not None:
+            request["ProjectionExpression"] = ", ".join(map(writer.write_name, names))
+        writer.add_to(request)
+        return request
+
+    def __repr__(self) -> str:
+        where = self.table.name if self.index is None else f"{self.table.name}.{self.index.name}"
+        return f"<Scan {_name(self.shape)} in {where}{_options(self)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class First(Request[V_co | None], Generic[V_co]):
+    """The first that a query finds, or None."""
+
+    query: Query[Any] | Scan[Any]
+
+    @property
+    def tables(self) -> tuple[TableLike, ...]:
+        return self.query.tables
+
+    def then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
+        """Make the next request from what is found; None where nothing is."""
+        return Chain(self, make)
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
+        """Return the request for the first item that is read."""
+        return self.query.to_dynamodb(now=now)
+
+    def __repr__(self) -> str:
+        return f"<first of {self.query!r}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Chain(Request[V_co]):
+    """A request, and how its answer makes the next; None where the first finds nothing."""
+
+    first: Request[Any]
+    make: Callable[[Any], Request[Any]]
+
+    @property
+    def tables(self) -> tuple[TableLike, ...]:
+        return self.first.tables
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> Any:
+        """Return the first request; its answer makes the next."""
+        return self.first.to_dynamodb(now=now)
+
+    def __repr__(self) -> str:
+        return f"<chain from {self.first!r}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Request[int]):
+    """How many a query finds; they are read, and paid for, but not returned."""
+
+    query: Query[Any] | Scan[Any]
+
+    @property
+    def tables(self) -> tuple[TableLike, ...]:
+        return self.query.tables
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
+        """Return the request for what is counted."""
+        return self.query.to_dynamodb(now=now)
+
+    def __repr__(self) -> str:
+        return f"<count of {self.query!r}>"
+
+
+# Showing and checking.
+
+
+def _name(shape: Shape[Any]) -> str:
+    name = "items" if shape.schema is None else shape.schema.name
+    if shape.only is not None:
+        return f"{shape.only.__name__} of {name}"
+    return f"refs of {name}" if shape.as_refs else name
+
+
+def _options(request: Query[Any] | Scan[Any]) -> str:
+    shown = "" if request.filter is None else f", only if {request.filter!r}"
+    if isinstance(request, Query) and request.is_reversed:
+        shown += ", newest first"
+    if request.page_limit is not None:
+        shown += f", {request.page_limit} a page"
+    return shown
+
+
+def _at_least_one(method: str, count: Any) -> int:
+    if isinstance(count, Placeholder):
+        return count  # type: ignore[return-value]
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise QueryInvalid(f"{method}()", f"got {count!r:.80}", "Give a whole number, 1 or more.")
+    return count
+
+
+def _needed(method: str, value: Any) -> Any:
+    if value is None:
+        raise QueryInvalid(f"{method}()", "got None, which is no end of a range", "Leave it out.")
+    return value

@@ -1,0 +1,202 @@
+"""Scalar values as DynamoDB's attribute values.
+
+An encoder takes values of its type, and placeholders. What is of another type raises TypeError
+or ValueError, for the caller to say whose value it is; what no item can hold raises ValueUnfit.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from keyfold.errors import ValidationException, ValueUnfit
+from keyfold.model._placeholders import Placeholder
+from keyfold.values import AttributeValue, is_plain_number, normalise_number
+
+_FLOAT = (
+    "DynamoDB's numbers are decimal: use Decimal, or allow_float=True where digits may be lost."
+)
+_SHOWN_CHARACTERS = 80
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_MICROSECONDS = 1_000_000
+# Every int below it has digits that fit.
+_SAFE = 10**38
+
+
+def show(value: object) -> str:
+    """Write a value for a message, and only the beginning of a long one."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+
+
+def encode_text(value: Any) -> AttributeValue:
+    """Encode a str."""
+    if value.__class__ is str:
+        return {"S": value}
+    if isinstance(value, Placeholder):
+        return {"S": str(value)}
+    # A str that is an id or a member of an enum is stored as the text that it is.
+    return {"S": str.__str__(value)}
+
+
+def encode_int(value: Any) -> AttributeValue:
+    """Encode an int, or a Decimal that is whole."""
+    if value.__class__ is int and -_SAFE < value < _SAFE:
+        return {"N": str(value)}
+    if isinstance(value, Placeholder):
+        return {"N": str(value)}
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        return encode_decimal(value)
+    if isinstance(value, float):
+        return refuse_float(value)
+    if not isinstance(value, int):
+        raise TypeError(value)
+    return {"N": _number_of(value)}
+
+
+def encode_decimal(value: Any) -> AttributeValue:
+    """Encode a Decimal, or an int."""
+    if value.__class__ is Decimal:
+        return {"N": _number_of(value)}
+    if isinstance(value, Placeholder):
+        return {"N": str(value)}
+    if isinstance(value, float):
+        return refuse_float(value)
+    if not isinstance(value, Decimal | int) or isinstance(value, bool):
+        raise TypeError(value)
+    return {"N": _number_of(value)}
+
+
+def _number_of(value: Decimal | int) -> str:
+    try:
+        text = str(int(value)) if isinstance(value, int) else str(value)
+        return text if is_plain_number(text) else normalise_number(text)
+    except (ValidationException, ValueError):
+        advice = "Numbers have up to 38 digits, and a magnitude from 1E-130 to 9.99E+125."
+        shown = _show_number(value)
+        raise ValueUnfit(shown, "it is no number that can be stored", advice) from None
+
+
+def _show_number(value: Decimal | int) -> str:
+    try:
+        return show(value)
+    except ValueError:
+        # An int of thousands of digits has no text.
+        return f"a number of {int(value).bit_length()} bits"
+
+
+def encode_float(value: Any) -> AttributeValue:
+    """Encode a float by its shortest text, or another number."""
+    return encode_decimal(Decimal(repr(value)) if isinstance(value, float) else value)
+
+
+def refuse_float(value: Any) -> AttributeValue:
+    """Refuse a float, for a field that did not ask for one; placeholders are let through."""
+    if isinstance(value, Placeholder):
+        return {"N": str(value)}
+    raise ValueUnfit(show(value), "a float cannot be stored", _FLOAT)
+
+
+def encode_bool(value: Any) -> AttributeValue:
+    """Encode a bool."""
+    if value.__class__ is bool:
+        return {"BOOL": value}
+    if isinstance(value, Placeholder):
+        return {"S": str(value)}
+    raise TypeError(value)
+
+
+def encode_bytes(value: Any) -> AttributeValue:
+    """Encode bytes."""
+    if isinstance(value, Placeholder):
+        return {"S": str(value)}
+    if not isinstance(value, bytes | bytearray):
+        raise TypeError(value)
+    return {"B": bytes(value)}
+
+
+def encode_none(value: Any) -> AttributeValue:  # noqa: ARG001 - there is one
+    """Encode None."""
+    return {"NULL": True}
+
+
+def encode_datetime(value: Any) -> AttributeValue:
+    """Encode a time as text that sorts as times do: UTC, always of one width."""
+    if isinstance(value, Placeholder):
+        return {"S": str(value)}
+    moment = _to_utc(value)
+    return {"S": moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"}
+
+
+def _to_utc(value: Any) -> datetime:
+    if not isinstance(value, datetime):
+        raise TypeError(value)
+    if value.tzinfo is None:
+        advice = "Use an aware datetime, such as one in UTC."
+        raise ValueUnfit(show(value), "it has no time zone", advice)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueUnfit(show(value), "in UTC it is out of range", "") from None
+
+
+def encode_date(value: Any) -> AttributeValue:
+    """Encode a date; of a datetime, the day in UTC."""
+    if isinstance(value, Placeholder):
+        return {"S": str(value)}
+    if isinstance(value, datetime):
+        value = _to_utc(value).date()
+    if not isinstance(value, date):
+        raise TypeError(value)
+    return {"S": value.isoformat()}
+
+
+def encode_time(value: Any) -> AttributeValue:
+    """Encode a time of day."""
+    if isinstance(value, Placeholder):
+        return {"S": str(value)}
+    if not isinstance(value, time):
+        raise TypeError(value)
+    return {"S": value.isoformat()}
+
+
+def encode_uuid(value: Any) -> AttributeValue:
+    """Encode a UUID, in small letters."""
+    if isinstance(value, Placeholder):
+        return {"S": str(value)}
+    return {"S": str(value if isinstance(value, UUID) else UUID(value))}
+
+
+def encode_seconds(value: Any) -> AttributeValue:
+    """Encode a time as seconds since 1970."""
+    if isinstance(value, Placeholder):
+        return {"N": str(value)}
+    return encode_decimal(Decimal(_microseconds(value)).scaleb(-6))
+
+
+def encode_expiry(value: Any) -> AttributeValue:
+    """Encode a time as whole seconds since 1970, never sooner than it says."""
+    if isinstance(value, Placeholder):
+        return {"N": str(value)}
+    return encode_int(-(-_microseconds(value) // _MICROSECONDS))
+
+
+def _microseconds(value: Any) -> int:
+    return (_to_utc(value) - _EPOCH) // _MICROSECOND
+
+
+def decode_seconds(text: str) -> Any:
+    """Return the time of so many seconds since 1970; a text that is no time if there is none."""
+    try:
+        return _EPOCH + timedelta(microseconds=int(Decimal(text).scaleb(6).to_integral_value()))
+    except (ArithmeticError, OverflowError):
+        # Of a bare number, pydantic would make some other time.
+        return f"{text} seconds since 1970"
+
+
+def decode_number(text: str) -> int | Decimal:
+    """Return a number: an int if it is whole."""
+    return int(text) if text.lstrip("-").isdigit() else Decimal(text)

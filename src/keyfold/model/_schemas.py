@@ -1,0 +1,329 @@
+"""What an entity's declaration means: how its values become items, and items its values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from keyfold.errors import KeyfoldError, ValueUnfit
+from keyfold.keys import KeyTemplate, MissingKeyPart
+from keyfold.model._any_values import decode_any, encode_any
+from keyfold.model._codecs import Codec, Decode, Encode, ModelCodec, StoredField
+from keyfold.model._keys import TableLike
+from keyfold.model._placeholders import Placeholder
+from keyfold.model._scalars import decode_number, show
+from keyfold.model._sketches import sketch_key
+from keyfold.values import AttributeValue, Item
+
+Parse = Callable[[str], dict[str, Any] | None]
+
+
+class Unfit(Exception):
+    """An item is not of an entity; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPart:
+    """One key attribute of an entity: made by a template, or held by a field."""
+
+    attribute: str
+    template: KeyTemplate | None = None
+    held_by: StoredField | None = None
+
+    # Those that decide its value.
+    fields: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        named = () if self.held_by is None else (self.held_by.name,)
+        fields = named if self.template is None else self.template.fields
+        object.__setattr__(self, "fields", fields)
+
+    @property
+    def kind(self) -> str:
+        """The type of the key attribute."""
+        if self.held_by is None:
+            return "S"
+        return next(iter(sorted(self.held_by.codec.kinds & {"S", "N", "B"})), "S")
+
+    def encode(self, value: Any) -> AttributeValue:
+        """Return a value as the attribute holds it; raises ValueUnfit."""
+        encode = encode_any if self.held_by is None else self.held_by.codec.encode
+        try:
+            encoded = encode(value)
+        except (AttributeError, TypeError, ValueError) as error:
+            if isinstance(error, KeyfoldError):
+                raise
+            fact = f"{show(value)} is not of the key's type"
+            raise ValueUnfit(self.attribute, fact, "") from None
+        check_not_empty(self.attribute, encoded)
+        return encoded
+
+    def render(self, values: Mapping[str, Any]) -> AttributeValue | None:
+        """Return the attribute for these fields; None if one is None, and the key is not whole."""
+        if self.template is None:
+            assert self.held_by is not None  # it is one or the other
+            value = values[self.held_by.name]
+            return None if value is None else self.encode(value)
+        is_sketch = False
+        for name in self.fields:
+            value = values[name]
+            if value is None:
+                return None
+            if value.__class__ is Placeholder:
+                is_sketch = True
+        if is_sketch:
+            return {"S": sketch_key(self.template, values)}
+        return {"S": self.template.render(values)}
+
+
+def check_not_empty(owner: str, value: AttributeValue) -> None:
+    """Raise ValueUnfit for an empty text or empty bytes, which no key can hold."""
+    if value in ({"S": ""}, {"B": b""}):
+        raise ValueUnfit(owner, "a key holds it, and may not be empty", "Use None for nothing.")
+
+
+@dataclass(slots=True)
+class EntitySchema:
+    """Everything that is known of an entity, compiled once."""
+
+    entity: type[BaseModel]
+    table: TableLike
+    name: str
+    fields: dict[str, StoredField]
+    codec: ModelCodec
+    partition: KeyPart
+    sort: KeyPart | None
+    # By the names of the indexes that the entity can be in; sparse: one part None, and it is out.
+    index_keys: dict[str, tuple[KeyPart, ...]]
+    computed: dict[str, tuple[str, Codec]]
+    type_attribute: tuple[str, str] | None
+    ttl_field: StoredField | None
+    version_field: StoredField | None
+    unique: tuple[str, ...]
+    # Fields that only keys carry, and the attributes that the schema itself writes.
+    parts: tuple[str, ...]
+    own_attributes: frozenset[str]
+    # The parts of the primary key, and the fields that decide them.
+    keys: tuple[KeyPart, ...] = field(init=False)
+    key_fields: frozenset[str] = field(init=False)
+    # What is done for every item, laid out once.
+    _writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
+    _set_writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
+    _readers: dict[str, tuple[str, str, Decode | None, Decode]] = field(init=False)
+    _key_readers: tuple[tuple[str, str, Parse | None], ...] = field(init=False)
+    _index_writers: tuple[KeyPart, ...] = field(init=False)
+    # Attributes that index keys and fields share, which may therefore not be empty.
+    _held: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.keys = (self.partition,) if self.sort is None else (self.partition, self.sort)
+        self.key_fields = frozenset(name for key in self.keys for name in key.fields)
+        self._writers, self._set_writers = (
+            tuple(
+                (each.name, each.stored, each.codec.encode)
+                for each in self.fields.values()
+                if not each.is_part and each.is_set is is_set
+            )
+            for is_set in (False, True)
+        )
+        self._readers = {
+            attribute: (each.name, *_quick_reader(each.codec))
+            for attribute, each in self.codec.by_stored.items()
+        }
+        self._key_readers = tuple(
+            (each.attribute, each.kind, None if each.template is None else each.template.parse)
+            for each in self.keys
+        )
+        attribute, kind, parse = self._key_readers[0]
+        if parse is not None:
+            self._key_readers = (
+                (attribute, kind, _remember_last(parse)),
+                *self._key_readers[1:],
+            )
+        index_parts = {part.attribute: part for parts in self.index_keys.values() for part in parts}
+        for part in self.keys:
+            index_parts.pop(part.attribute, None)
+        self._index_writers = tuple(
+            part for part in index_parts.values() if part.template is not None
+        )
+        self._held = tuple(part.attribute for part in index_parts.values() if part.template is None)
+
+    # Writing.
+
+    def render_key(self, values: Mapping[str, Any]) -> Item:
+        """Return the primary key for these fields; raises MissingKeyPart."""
+        key: Item = {}
+        for each in self.keys:
+            for name in each.fields:
+                if values.get(name) is None:
+                    template = each.template.text if each.template else f"{{{name}}}"
+                    given = tuple(name for name in values if values[name] is not None)
+                    raise MissingKeyPart(self.name, template, name, given)
+            rendered = each.render(values)
+            assert rendered is not None  # nothing is missing
+            key[each.attribute] = rendered
+        return key
+
+    def encode(self, value: BaseModel) -> Item:
+        """Return the item of an entity's value."""
+        values = value.__dict__
+        item = self.render_key(values)
+        for each in self._index_writers:
+            rendered = each.render(values)
+            if rendered is not None:
+                item[each.attribute] = rendered
+        name, held = "", None
+        try:
+            for name, attribute, encode in self._writers:
+                held = values[name]
+                if held is not None:
+                    item[attribute] = encode(held)
+            for name, attribute, encode in self._set_writers:
+                held = values[name]
+                if _is_placeholder(held) or held:
+                    item[attribute] = encode(held)
+            if self.computed and not any(map(_is_placeholder, values.values())):
+                for name, (attribute, codec) in self.computed.items():
+                    held = getattr(value, name)
+                    if held is not None:
+                        item[attribute] = codec.encode(held)
+        except ValueUnfit as unfit:
+            raise unfit.inside(f"{self.name}.{name}") from None
+        except (AttributeError, TypeError, ValueError) as error:
+            # A value that was never validated, as in a copy with an update.
+            fact = f"{show(held)} is not of its type"
+            raise ValueUnfit(f"{self.name}.{name}", fact, "") from error
+        if self.codec.has_extra:
+            self.codec.encode_extra(value, item, self.own_attributes, self.name)
+        for attribute in self._held:
+            if attribute in item:
+                check_not_empty(f"{self.name}.{attribute}", item[attribute])
+        if self.type_attribute is not None:
+            attribute, kind = self.type_attribute
+            item[attribute] = {"S": kind}
+        return item
+
+    # Reading.
+
+    def fits(self, item: Mapping[str, AttributeValue]) -> bool:
+        """Tell whether an item's keys, or its type attribute, are this entity's."""
+        if self.type_attribute is not None:
+            attribute, kind = self.type_attribute
+            if attribute in item:
+                return item[attribute].get("S") == kind
+        return self._parse_keys(item) is not None
+
+    def read_keys(self, item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:
+        """Return the fields that an item's keys give; None if it is not this entity's.
+
+        Raises Unfit where the type attribute says that it is, and its keys say otherwise.
+        """
+        if self.type_attribute is None or self.type_attribute[0] not in item:
+            return self._parse_keys(item)
+        return self._read_parts(item) if self.fits(item) else None
+
+    def _parse_keys(self, item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:
+        fields: dict[str, Any] = {}
+        for attribute, kind, parse in self._key_readers:
+            value = item.get(attribute)
+            data = None if value is None else value.get(kind)
+            if data is None:
+                return None
+            if parse is not None:
+                parsed = parse(data)
+                if parsed is None:
+                    return None
+                fields |= parsed
+        return fields
+
+    def decode(
+        self, item: Mapping[str, AttributeValue], keys: Mapping[str, Any] | None = None
+    ) -> BaseModel:
+        """Return the value that an item holds; raises Unfit.
+
+        `keys` are the fields that its keys give, where they were read already.
+        """
+        raw: dict[str, Any] = {}
+        readers, has_extra = self._readers, self.codec.has_extra
+        for attribute, value in item.items():
+            reader = readers.get(attribute)
+            if reader is not None:
+                name, kind, convert, decode = reader
+                if kind not in value:
+                    raw[name] = decode(value)
+                elif convert is None:
+                    raw[name] = value[kind]
+                else:
+                    raw[name] = convert(value[kind])
+            elif has_extra and attribute not in self.own_attributes | self.fields.keys():
+                raw[attribute] = decode_any(value)
+        if self.parts:
+            found = self._read_parts(item) if keys is None else keys
+            for name in self.parts:
+                raw[name] = found[name]
+        self.codec.fill(raw)
+        try:
+            # What is stored has fewer types than Python, so a strict model is not meant here.
+            return self.entity.__pydantic_validator__.validate_python(
+                raw, strict=False, by_alias=False, by_name=True
+            )
+        except ValidationError as error:
+            raise Unfit(summarise(error)) from error
+
+    def _read_parts(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for each in self.keys:
+            if each.template is not None and any(name in self.parts for name in each.fields):
+                text = item.get(each.attribute, {}).get("S", "")
+                parsed = each.template.parse(text)
+                if parsed is None:
+                    raise Unfit(f"{each.attribute} does not fit {each.template.text!r}")
+                fields |= parsed
+        return fields
+
+
+def _remember_last(parse: Parse) -> Parse:
+    """Return a parser that need not work twice for neighbours: a page is of one partition."""
+    last: tuple[str, dict[str, Any] | None] = ("", parse(""))
+
+    def parse_once(text: str) -> dict[str, Any] | None:
+        nonlocal last
+        known = last  # one look: another thread may be here, too
+        if known[0] == text:
+            return known[1]
+        parsed = parse(text)
+        last = (text, parsed)
+        return parsed
+
+    return parse_once
+
+
+# What is stored as one kind by a codec that decodes by kind alone needs no call, or a short one.
+_QUICK: dict[frozenset[str], tuple[str, Decode | None]] = {
+    frozenset({"S"}): ("S", None),
+    frozenset({"N"}): ("N", decode_number),
+    frozenset({"B"}): ("B", None),
+    frozenset({"BOOL"}): ("BOOL", None),
+    frozenset({"SS"}): ("SS", set),
+}
+
+
+def _quick_reader(codec: Codec) -> tuple[str, Decode | None, Decode]:
+    """Return the kind that is read at once, what to make of it, and how any other is decoded."""
+    if codec.decode is not None:
+        return "", None, codec.decode
+    return *_QUICK.get(codec.kinds, ("", None)), decode_any
+
+
+def _is_placeholder(value: object) -> bool:
+    return value.__class__ is Placeholder
+
+
+def summarise(error: ValidationError) -> str:
+    """Return what is wrong with the fields of an item, in one line."""
+    return "; ".join(
+        f"{'.'.join(map(str, each['loc'])) or 'item'}: {each['msg']}" for each in error.errors()
+    )

@@ -1,0 +1,390 @@
+"""Tables: where entities, indexes and patterns are declared together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal, ParamSpec, TypeVar
+
+from pydantic import BaseModel
+from pydantic.errors import PydanticUndefinedAnnotation
+
+from keyfold.errors import DeclarationInvalid, QueryInvalid
+from keyfold.keys import find_collision
+from keyfold.model._codecs import as_written
+from keyfold.model._declarations import Declaration, build_schema
+from keyfold.model._keys import Index, Key, Shard, key_schema
+from keyfold.model._patterns import Pattern, PatternRegistry
+from keyfold.model._placeholders import Placeholder
+from keyfold.model._queries import make_query
+from keyfold.model._requests import Query, Request, Scan, Shape
+from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.values import AttributeValue
+
+P = ParamSpec("P")
+R = TypeVar("R", bound=Request[Any])
+
+Naming = Literal["as_written", "camel", "pascal"]
+
+_NAMING: dict[Naming, Callable[[str], str]] = {
+    "as_written": as_written,
+    "camel": lambda name: _join(name, first_upper=False),
+    "pascal": lambda name: _join(name, first_upper=True),
+}
+
+
+# As many attributes as one side of an index's key may have.
+_MOST_ATTRIBUTES = 4
+
+
+def _join(name: str, *, first_upper: bool) -> str:
+    first, *rest = name.split("_")
+    words = [word[:1].upper() + word[1:] for word in rest]
+    return (first[:1].upper() + first[1:] if first_upper else first) + "".join(words)
+
+
+@dataclass(eq=False)
+class Table:
+    """One DynamoDB table: its key, its indexes, and the entities that live in it.
+
+    `ttl` names the attribute by which items expire; `type_attribute` one that holds each
+    item's entity, where keys alone do not tell. `naming` is the rule for stored names.
+    """
+
+    name: str
+    key: Key
+    indexes: tuple[Index, ...] = ()
+    ttl: str | None = None
+    type_attribute: str | None = None
+    naming: Naming = "as_written"
+    entities: dict[str, EntitySchema] = field(default_factory=dict[str, EntitySchema], init=False)
+    patterns: PatternRegistry = field(init=False)
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        key: Key,
+        indexes: Sequence[Index] = (),
+        ttl: str | None = None,
+        type_attribute: str | None = None,
+        naming: Naming = "as_written",
+    ) -> None:
+        self.name = name
+        self.key = key
+        self.indexes = tuple(indexes)
+        self.ttl = ttl
+        self.type_attribute = type_attribute
+        self.naming = naming
+        self.entities = {}
+        self.shards: dict[str, Shard] = {}
+        self.patterns = PatternRegistry(self.name)
+        self._waiting: list[tuple[type[BaseModel], Declaration, bool]] = []
+        self._fallback: EntitySchema | None = None
+        self._is_checked = False
+        # Whether some of its items are guards of unique fields.
+        self.has_guards = False
+        problems = self._find_own_problems()
+        if problems:
+            raise DeclarationInvalid(tuple(problems))
+
+    def _find_own_problems(self) -> list[str]:
+        name, key = self.name, self.key
+        problems = [
+            f"{name}: index {index.name!r} is declared twice."
+            for place, index in enumerate(self.indexes)
+            if index.name in {other.name for other in self.indexes[:place]}
+        ]
+        if len(key.partition) != 1 or len(key.sort) > 1:
+            problems.append(
+                f"{name}: a table's key has one partition attribute, and one sort at most."
+            )
+        if self.naming not in _NAMING:
+            known = ", ".join(_NAMING)
+            problems.append(f"{name}: there is no naming {self.naming!r}; there are {known}.")
+        for index in self.indexes:
+            sides = index.key.partition, index.key.sort
+            if index.local and (sides[0] != key.partition or len(sides[1]) != 1 or not key.sort):
+                problems.append(
+                    f"{name}: index {index.name!r} is local, so it needs a table with a sort key, "
+                    f"whose partition key {', '.join(key.partition)} it shares, and one sort "
+                    "attribute of its own."
+                )
+            if not sides[0] or any(len(side) > _MOST_ATTRIBUTES for side in sides):
+                problems.append(
+                    f"{name}: index {index.name!r} has 1 to {_MOST_ATTRIBUTES} attributes in its "
+                    "partition key, and as many at most in its sort key."
+                )
+            if len(set(index.key.names)) != len(index.key.names):
+                problems.append(f"{name}: index {index.name!r} has an attribute twice in its key.")
+        return problems
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r})"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    # Declaring.
+
+    def shard(self, template: str, *, name: str | None = None) -> Shard:
+        """Declare partitions that belong together, by the template of their key."""
+        shard = Shard(template, name or template)
+        self.shards[shard.name] = shard
+        return shard
+
+    def pattern(
+        self, name: str, *, example: Mapping[str, Any] | None = None
+    ) -> Callable[[Callable[P, R]], Pattern[P, R]]:
+        """Register a function that returns a request as an access pattern of the table.
+
+        `example` has arguments for those that cannot be placeholders.
+        """
+        return self.patterns.register(name, example)
+
+    def declare(
+        self, entity: type[BaseModel], declaration: Declaration, *, is_fallback: bool
+    ) -> EntitySchema | None:
+        """Take in an entity; raises DeclarationInvalid. None if its types are not known yet."""
+        self._is_checked = False
+        if not entity.__pydantic_complete__:
+            self._waiting.append((entity, declaration, is_fallback))
+            return None
+        problems: list[str] = []
+        schema = self._build(entity, declaration, problems, is_fallback=is_fallback)
+        if problems:
+            raise DeclarationInvalid(tuple(problems))
+        return schema
+
+    def _build(
+        self,
+        entity: type[BaseModel],
+        declaration: Declaration,
+        problems: list[str],
+        *,
+        is_fallback: bool,
+    ) -> EntitySchema | None:
+        schema = build_schema(
+            entity,
+            declaration,
+            table=self,
+            type_attribute=self.type_attribute,
+            name_of=_NAMING[self.naming],
+            problems=problems,
+        )
+        if schema is None:
+            return None
+        other = self.entities.get(schema.name)
+        # The same class statement may run again, as in a notebook, or in another module.
+        if other is not None and not _is_same(other, schema):
+            problems.append(f"{schema.name}: {self.name} has another entity of that name.")
+            return None
+        if is_fallback:
+            if self._fallback is not None and self._fallback.name != schema.name:
+                problems.append(
+                    f"{schema.name}: {self._fallback.name} is the table's fallback already."
+                )
+                return None
+            self._fallback = schema
+        self.entities[schema.name] = schema
+        self.has_guards = self.has_guards or bool(schema.unique)
+        return schema
+
+    def check(self) -> None:
+        """Raise DeclarationInvalid with everything that is wrong with the table as a whole."""
+        if self._is_checked:
+            return
+        problems: list[str] = []
+        self._waiting = [each for each in self._waiting if not self._complete(*each, problems)]
+        problems += self._find_collisions()
+        problems += self._find_kind_conflicts()
+        for index in self.indexes:
+            if self.entities and not any(
+                index.name in schema.index_keys for schema in self.entities.values()
+            ):
+                names = ", ".join(index.key.names)
+                problems.append(
+                    f"{self.name}: no entity fills the key of index {index.name!r} ({names})."
+                )
+        if self.ttl is not None and self.entities and not self._has_ttl():
+            problems.append(f"{self.name}: no entity has a field stored as {self.ttl!r}, the ttl.")
+        problems += self._find_type_conflicts()
+        if problems:
+            raise DeclarationInvalid(tuple(problems))
+        self._is_checked = True
+
+    def _complete(
+        self,
+        entity: type[BaseModel],
+        declaration: Declaration,
+        is_fallback: bool,  # noqa: FBT001 - as it was kept
+        problems: list[str],
+    ) -> bool:
+        """Take in an entity that waited for the types of its fields; tell whether it could be."""
+        try:
+            entity.model_rebuild()
+        except PydanticUndefinedAnnotation as error:
+            problems.append(f"{entity.__name__}: its type {error.name!r} is nowhere defined.")
+            return False
+        schema = self._build(entity, declaration, problems, is_fallback=is_fallback)
+        return schema is not None
+
+    def _has_ttl(self) -> bool:
+        return any(
+            schema.ttl_field is not None or schema.codec.has_extra
+            for schema in self.entities.values()
+        )
+
+    def _find_collisions(self) -> list[str]:
+        if self.type_attribute is not None:
+            return []
+        problems: list[str] = []
+        own = [schema for schema in self.entities.values() if schema is not self._fallback]
+        for one, other in combinations(own, 2):
+            templates = [
+                [part.template for part in schema.keys if part.template is not None]
+                for schema in (one, other)
+            ]
+            if any(len(each) != len(self.key.names) for each in templates):
+                problems.append(
+                    f"{one.name} and {other.name}: an entity whose key is free-form must be alone "
+                    "in its table, or its fallback."
+                )
+                continue
+            example = find_collision(templates[0], templates[1])
+            if example is not None:
+                problems.append(
+                    f"{one.name} and {other.name} can both have the key {example}. "
+                    "Change a template, so that an item's entity can be told from its key."
+                )
+        return problems
+
+    def _find_kind_conflicts(self) -> list[str]:
+        kinds: dict[tuple[str, str], str] = {}
+        problems: list[str] = []
+        for schema in self.entities.values():
+            if schema.type_attribute is not None:
+                other = kinds.setdefault(schema.type_attribute, schema.name)
+                if other != schema.name:
+                    problems.append(
+                        f"{other} and {schema.name} are both of kind {schema.type_attribute[1]!r}."
+                    )
+        return problems
+
+    def _find_type_conflicts(self) -> list[str]:
+        kinds: dict[str, dict[str, str]] = {}
+        all_keys = (self.key, *(index.key for index in self.indexes))
+        for key in all_keys:
+            for name, kind in key.types.items():
+                kinds.setdefault(name, {})[kind] = "the declaration"
+        names = {name for key in all_keys for name in key.names}
+        for schema in self.entities.values():
+            for parts in (schema.keys, *schema.index_keys.values()):
+                for part in parts:
+                    if part.held_by is None or part.held_by.codec.kinds:
+                        kinds.setdefault(part.attribute, {})[part.kind] = schema.name
+            # A field may be stored under one name of a key without filling all of it.
+            for name in names & schema.codec.by_stored.keys():
+                for kind in schema.codec.by_stored[name].codec.kinds:
+                    kinds.setdefault(name, {})[kind] = schema.name
+        unkeyable = [
+            f"{found[kind]}: {name!r} is a key attribute, which holds text, a number or bytes, and "
+            f"is stored as {kind} here."
+            for name, found in kinds.items()
+            for kind in found
+            if kind not in ("S", "N", "B")
+        ]
+        return unkeyable + [
+            f"{self.name}: key attribute {name!r} holds different types: "
+            + ", ".join(f"{kind} for {entity}" for kind, entity in found.items())
+            + "."
+            for name, found in kinds.items()
+            if len(found) > 1
+        ]
+
+    # Reading.
+
+    def query(self, index: Index | None = None, /, **fields: Any) -> Query[Any]:
+        """Query by attributes, for entities of every type that lie there.
+
+        `fields` are key attributes of the table or of the index, by their stored names.
+        """
+        if index is not None:
+            self.index_named(index)
+        query = make_query(self, None, index, fields)
+        kinds = self.key_types()
+        for name, value in query.keys.equals:
+            if kinds[name] not in value and not isinstance(fields[name], Placeholder):
+                fact = f"{name!r} is a key of type {kinds[name]}, and got {fields[name]!r:.80}"
+                raise QueryInvalid(self.name, fact, "Give a value of that type.")
+        return query
+
+    def scan_whole_table(self, index: Index | None = None, /) -> Scan[Any]:
+        """Read every item of the table, or of an index."""
+        if index is not None:
+            self.index_named(index)
+        return Scan(self, index, Shape(None))
+
+    def find_schema(self, item: Mapping[str, AttributeValue]) -> EntitySchema:
+        """Return the entity that an item is of; raises Unfit."""
+        for schema in self.entities.values():
+            if schema is not self._fallback and schema.fits(item):
+                return schema
+        if self._fallback is not None:
+            return self._fallback
+        raise Unfit("no entity of the table has such a key")
+
+    def is_of(self, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> bool:
+        """Tell whether an item that an entity could be is that: a fallback is what no other is."""
+        if schema is not self._fallback:
+            return True
+        return not any(other.fits(item) for other in self.entities.values() if other is not schema)
+
+    def index_named(self, index: Index) -> Index:
+        """Return one of the table's indexes; raises QueryInvalid for another's."""
+        if not any(each is index for each in self.indexes):
+            known = ", ".join(each.name for each in self.indexes) or "none"
+            fact = f"it has no index {getattr(index, 'name', index)!r}"
+            raise QueryInvalid(self.name, fact, f"It has {known}.")
+        return index
+
+    # Creating.
+
+    def key_types(self) -> dict[str, str]:
+        """Return the type of each key attribute, of the table and of its indexes."""
+        kinds: dict[str, str] = {}
+        for key in (self.key, *(index.key for index in self.indexes)):
+            for name in key.names:
+                kinds[name] = key.types.get(name, kinds.get(name, "S"))
+        for schema in self.entities.values():
+            for parts in (schema.keys, *schema.index_keys.values()):
+                for part in parts:
+                    if part.held_by is not None and part.held_by.codec.kinds:
+                        kinds[part.attribute] = part.kind
+        return kinds
+
+    def to_dynamodb(self) -> dict[str, Any]:
+        """Return the CreateTable request."""
+        request: dict[str, Any] = {
+            "TableName": self.name,
+            "KeySchema": key_schema(self.key),
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": kind}
+                for name, kind in self.key_types().items()
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+        }
+        for name, wanted in (("GlobalSecondaryIndexes", False), ("LocalSecondaryIndexes", True)):
+            listed = [index.to_dynamodb() for index in self.indexes if index.local is wanted]
+            if listed:
+                request[name] = listed
+        return request
+
+
+def _is_same(one: EntitySchema, other: EntitySchema) -> bool:
+    origins = [(each.entity.__module__, each.entity.__qualname__) for each in (one, other)]
+    keys = [[part.template and part.template.text for part in each.keys] for each in (one, other)]
+    return origins[0] == origins[1] or (
+        keys[0] == keys[1] and list(one.fields) == list(other.fields)
+    )

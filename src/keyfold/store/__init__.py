@@ -1,0 +1,9 @@
+"""Stores run requests on a database, one call at a time or awaited."""
+
+from __future__ import annotations
+
+from keyfold.store._async_store import AsyncExecutor, AsyncStore
+from keyfold.store._settings import CallRecord, Settings
+from keyfold.store._store import Executor, Store
+
+__all__ = ["AsyncExecutor", "AsyncStore", "CallRecord", "Executor", "Settings", "Store"]

@@ -1,0 +1,126 @@
+"""From items to what a request wants of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import Enum, auto
+from typing import Any
+
+from pydantic import ValidationError
+
+from keyfold.errors import ItemUnfit
+from keyfold.model._any_values import decode_any
+from keyfold.model._expiry import whole_seconds
+from keyfold.model._requests import Ref, Shape
+from keyfold.model._results import RawItem
+from keyfold.model._schemas import EntitySchema, Unfit, summarise
+from keyfold.model._showing import show_item
+from keyfold.model._tables import Table
+from keyfold.store._guards import is_guard
+from keyfold.store._plans import OnUnfit
+from keyfold.values import AttributeValue, Item
+
+
+class Skipped(Enum):
+    """An item that is not what was asked for."""
+
+    SKIPPED = auto()
+
+
+SKIPPED = Skipped.SKIPPED
+
+
+class Decoder:
+    """Makes values from the items of one request."""
+
+    __slots__ = ("_has_guards", "_now_seconds", "_on_unfit", "_shape", "_table", "_ttl")
+
+    def __init__(
+        self,
+        table: Table,
+        shape: Shape[Any],
+        *,
+        now: datetime,
+        includes_expired: bool,
+        on_unfit: OnUnfit,
+    ) -> None:
+        self._table, self._shape = table, shape
+        self._ttl = None if includes_expired else table.ttl
+        self._now_seconds = 0 if self._ttl is None else whole_seconds(now)
+        self._has_guards = table.has_guards
+        self._on_unfit = on_unfit
+
+    def decode(self, item: Mapping[str, AttributeValue]) -> Any:
+        """Return what an item holds; SKIPPED for one that is expired, or of another kind."""
+        if self._ttl is not None and is_expired(item, self._ttl, self._now_seconds):
+            return SKIPPED
+        if self._has_guards and is_guard(self._table, item):
+            return SKIPPED
+        shape, schema = self._shape, self._shape.schema
+        try:
+            if schema is None:
+                schema, keys = self._table.find_schema(item), None
+            else:
+                keys = schema.read_keys(item)
+                if keys is None or not self._table.is_of(schema, item):
+                    return SKIPPED
+            if shape.as_refs:
+                return self._make_ref(schema, item)
+            if shape.only is not None:
+                return _decode_only(schema, shape.only, item)
+            return schema.decode(item, keys)
+        except Unfit as unfit:
+            return self._unfit(item, str(unfit))
+
+    def _make_ref(self, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> Ref[Any]:
+        parts: dict[str, Any] = {}
+        for part in schema.keys:
+            if part.template is not None:
+                text = item.get(part.attribute, {}).get("S", "")
+                parts |= part.template.parse(text) or {}
+            elif part.held_by is not None and part.attribute in item:
+                parts[part.held_by.name] = decode_any(item[part.attribute])
+        return Ref(schema.entity, self.key_of(item), parts)
+
+    def key_of(self, item: Mapping[str, AttributeValue]) -> Item:
+        """Return the primary key of an item."""
+        return {name: item[name] for name in self._table.key.names if name in item}
+
+    def _unfit(self, item: Mapping[str, AttributeValue], reason: str) -> RawItem:
+        key = self.key_of(item)
+        if self._on_unfit == "raise":
+            raise ItemUnfit(self._table.name, show_item(key), reason)
+        return RawItem(key, dict(item), reason)
+
+
+def _decode_only(schema: EntitySchema, model: type[Any], item: Mapping[str, AttributeValue]) -> Any:
+    raw: dict[str, Any] = {}
+    for name in model.__pydantic_fields__:
+        field = schema.fields[name]
+        if field.is_part:
+            continue
+        value = item.get(field.stored)
+        if value is not None:
+            raw[name] = (field.codec.decode or decode_any)(value)
+        elif name in schema.codec.absent:
+            raw[name] = set[Any]() if schema.codec.absent[name] else None
+    wanted = set(schema.parts).intersection(model.__pydantic_fields__)
+    if wanted:
+        for part in schema.keys:
+            if part.template is not None:
+                parsed = part.template.parse(item.get(part.attribute, {}).get("S", "")) or {}
+                raw.update({name: parsed[name] for name in wanted.intersection(parsed)})
+    try:
+        return model.model_validate(raw, strict=False, by_alias=False, by_name=True)
+    except ValidationError as error:
+        raise Unfit(f"it makes no {model.__name__}: {summarise(error)}") from error
+
+
+def is_expired(item: Mapping[str, AttributeValue], ttl: str, now_seconds: int) -> bool:
+    """Tell whether an item's time has come, by the same rule as conditions do."""
+    value = item.get(ttl)
+    if value is None:
+        return False
+    text = value.get("N")
+    return text is not None and float(text) <= now_seconds

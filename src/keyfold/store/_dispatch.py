@@ -1,0 +1,67 @@
+"""Which plan runs which request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from keyfold.errors import ItemUnfit, QueryInvalid, WriteRefused
+from keyfold.model._batches import Batch
+from keyfold.model._collections import CollectionGet
+from keyfold.model._requests import Chain, Count, First, Get, Query, Request, Scan
+from keyfold.model._results import RawItem
+from keyfold.model._showing import show_item
+from keyfold.model._transactions import Transaction
+from keyfold.model._updates import Update, touches_unique
+from keyfold.model._writes import Check, Delete, Put, Write
+from keyfold.store._batches import plan_batch
+from keyfold.store._plans import Plan, Run
+from keyfold.store._reads import plan_collection, plan_count, plan_first, plan_get, plan_page
+from keyfold.store._transacting import plan_guarded, plan_transaction
+from keyfold.store._writing import plan_write
+
+
+def plan(run: Run, request: Request[Any]) -> Plan[Any]:
+    """Return the plan of a request."""
+    make = _PLANS.get(type(request))
+    if make is None:
+        raise QueryInvalid("run()", f"{request!r:.80} is no request that a store runs", "")
+    return make(run, request)
+
+
+def _plan_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
+    found = yield from plan(run, request.first)
+    if found is None:
+        return None
+    if isinstance(found, RawItem):
+        # There is no entity to make the next request from.
+        raise ItemUnfit(request.tables[0].name, show_item(found.key), found.reason)
+    following = request.make(found)
+    run.check(following)
+    return (yield from plan(run, following))
+
+
+def _plan_write(run: Run, request: Write[Any]) -> Plan[Any]:
+    return plan_guarded(run, request) if touches_unique(request) else plan_write(run, request)
+
+
+def _refuse_check(run: Run, request: Check) -> Plan[Any]:  # noqa: ARG001 - one signature for all
+    fact = "a check alone changes nothing"
+    raise WriteRefused(repr(request), fact, "Put it into a transaction.")
+
+
+_PLANS: dict[type[Any], Callable[[Run, Any], Plan[Any]]] = {
+    Batch: plan_batch,
+    Chain: _plan_chain,
+    Check: _refuse_check,
+    CollectionGet: plan_collection,
+    Count: plan_count,
+    Delete: _plan_write,
+    First: plan_first,
+    Get: plan_get,
+    Put: _plan_write,
+    Query: plan_page,
+    Scan: plan_page,
+    Transaction: plan_transaction,
+    Update: _plan_write,
+}

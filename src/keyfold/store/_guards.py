@@ -1,0 +1,38 @@
+"""Guard items: one for each value of a unique field, in the entity's own table."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from keyfold.model._keys import TableLike
+from keyfold.model._schemas import EntitySchema
+from keyfold.values import AttributeValue, Item, normalise_number
+
+_START = "keyfold#unique#"
+_SORT = "keyfold#unique"
+_LONGEST = 200
+
+
+def guard_key(schema: EntitySchema, field: str, value: AttributeValue) -> Item:
+    """Return the key of the guard for one value of a unique field, as it is stored."""
+    ((kind, data),) = value.items()
+    text: str = data.hex() if kind == "B" else normalise_number(data) if kind == "N" else data
+    if len(text) > _LONGEST:
+        text = hashlib.sha256(text.encode()).hexdigest()
+    key = schema.table.key
+    item: Item = {key.partition[0]: {"S": f"{_START}{schema.name}#{field}#{kind}#{text}"}}
+    if key.sort:
+        item[key.sort[0]] = {"S": _SORT}
+    return item
+
+
+def guard_item(schema: EntitySchema, field: str, value: AttributeValue) -> Item:
+    """Return the guard for one value of a unique field."""
+    return {**guard_key(schema, field, value), "guards": {"S": f"{schema.name}.{field}"}}
+
+
+def is_guard(table: TableLike, item: Mapping[str, AttributeValue]) -> bool:
+    """Tell whether an item is a guard."""
+    text = item.get(table.key.partition[0], {}).get("S")
+    return text is not None and text.startswith(_START)

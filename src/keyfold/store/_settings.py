@@ -1,0 +1,151 @@
+"""What both stores share: their tables, their clock, their hooks."""
+
+from __future__ import annotations
+
+import os
+import random
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from keyfold.errors import (
+    DeclarationInvalid,
+    KeyfoldError,
+    OptionInvalid,
+    QueryInvalid,
+    TableForeign,
+)
+from keyfold.model._requests import Request
+from keyfold.model._tables import Table
+from keyfold.store._cursors import KEY_BYTES, CursorBox, derive_key
+from keyfold.store._plans import Call, OnUnfit, Run
+from keyfold.values import Item
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call of DynamoDB's API, as a hook sees it."""
+
+    operation: str
+    tables: tuple[str, ...]
+    seconds: float
+    consumed: float
+    attempt: int
+    error: KeyfoldError | None = None
+
+
+Hook = Callable[[CallRecord], None]
+
+
+_LEAST_KEY_BYTES = 16
+
+
+def check_cursor_key(key: bytes) -> None:
+    """Raise OptionInvalid for a key that would not keep cursors secret."""
+    if not isinstance(key, bytes) or len(key) < _LEAST_KEY_BYTES:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+        # What it is stays out of the message: it may be a secret.
+        received = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__  # pyright: ignore[reportUnnecessaryIsInstance] - as above
+        advice = f"Give {_LEAST_KEY_BYTES} random bytes or more."
+        raise OptionInvalid("cursor_key", received, advice)
+
+
+def real_now() -> datetime:
+    """Return the time."""
+    return datetime.now(UTC)
+
+
+class Settings:
+    """How a store runs requests."""
+
+    def __init__(
+        self,
+        tables: Sequence[Table],
+        *,
+        cursor_key: bytes | None = None,
+        clock: Clock = real_now,
+        on_unfit: OnUnfit = "raise",
+        on_call: Sequence[Hook] = (),
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        for table in tables:
+            table.check()
+        self.tables = {table.name: table for table in tables}
+        if len(self.tables) != len(tables):
+            raise DeclarationInvalid(("a store takes tables of different names.",))
+        if on_unfit not in ("raise", "raw"):
+            raise OptionInvalid("on_unfit", on_unfit, "Give 'raise' or 'raw'.")
+        if cursor_key is not None:
+            check_cursor_key(cursor_key)
+        self.clock = clock
+        self.on_unfit: OnUnfit = on_unfit
+        self.on_call = tuple(on_call)
+        self.draw = draw
+        self._cursor_key = cursor_key
+        self._cursors: CursorBox | None = None
+
+    @property
+    def cursors(self) -> CursorBox:
+        """What seals cursors; without a key that was given, they last as long as the store."""
+        if self._cursors is None:
+            if self._cursor_key is None:
+                message = "no cursor_key was given: cursors will not outlive this process"
+                warnings.warn(message, stacklevel=2)
+            secret = self._cursor_key or os.urandom(KEY_BYTES)
+            self._cursors = CursorBox(derive_key(secret))
+        return self._cursors
+
+    def start(self, request: Request[Any]) -> Run:
+        """Return what a plan needs to know, now; raises TableForeign."""
+        self.check(request)
+        return Run(self.clock(), self, self.on_unfit, self.check, self.draw, bool(self.on_call))
+
+    def check(self, request: Request[Any]) -> None:
+        """Raise TableForeign for a request of another table, QueryInvalid for no request."""
+        if not isinstance(request, Request):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+            fact = f"{request!r:.80} is no request"
+            raise QueryInvalid("run()", fact, "Entities and patterns make them.")
+        for table in request.tables:
+            if self.tables.get(table.name) is not table:
+                raise TableForeign(table.name, tuple(self.tables))
+
+    def seal(self, position: Item, binding: str) -> str:
+        """Seal a cursor; the key is only looked for when there is one to seal."""
+        return self.cursors.seal(position, binding)
+
+    def open(self, cursor: str, binding: str) -> Item:
+        """Open a cursor; raises CursorInvalid."""
+        return self.cursors.open(cursor, binding)
+
+    def use_cursor_key(self, key: bytes) -> None:
+        """Seal cursors with this key from now on."""
+        self._cursor_key, self._cursors = key, None
+
+    def tell(
+        self,
+        call: Call,
+        seconds: float,
+        response: dict[str, Any] | None,
+        error: KeyfoldError | None = None,
+    ) -> None:
+        """Tell the hooks about a call."""
+        consumed = (response or {}).get("ConsumedCapacity")
+        reports: list[Any] = consumed if isinstance(consumed, list) else [consumed or {}]  # pyright: ignore[reportUnknownVariableType]
+        units = sum(float(each.get("CapacityUnits", 0.0)) for each in reports)
+        record = CallRecord(
+            call.operation, _tables_in(call.request), seconds, units, call.attempt, error
+        )
+        for hook in self.on_call:
+            hook(record)
+
+
+def _tables_in(request: dict[str, Any]) -> tuple[str, ...]:
+    if "TableName" in request:
+        return (request["TableName"],)
+    if "RequestItems" in request:
+        return tuple(request["RequestItems"])
+    bodies = [body for member in request.get("TransactItems", ()) for body in member.values()]
+    return tuple(dict.fromkeys(body["TableName"] for body in bodies))

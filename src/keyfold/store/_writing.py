@@ -1,0 +1,119 @@
+"""Plans of requests that write one entity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyfold.errors import (
+    AlreadyExists,
+    ConditionalCheckFailedException,
+    ConditionFailed,
+    NotThere,
+    VersionConflict,
+)
+from keyfold.model._any_values import decode_any
+from keyfold.model._expiry import whole_seconds
+from keyfold.model._requests import Get, Shape
+from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.model._showing import show_item
+from keyfold.model._updates import Update
+from keyfold.model._writes import Delete, Presence, Put, Write
+from keyfold.store._decoding import SKIPPED, Decoder, is_expired
+from keyfold.store._plans import Plan, Run, attempt
+from keyfold.values import AttributeValue, Item
+
+
+def plan_write(run: Run, request: Write[Any]) -> Plan[Any]:
+    """Write one entity."""
+    asked = request.to_dynamodb(now=run.now)
+    if run.reports_capacity:
+        asked["ReturnConsumedCapacity"] = "TOTAL"
+    try:
+        response = yield from attempt(run, request.operation, asked)
+    except ConditionalCheckFailedException as error:
+        raise explain_failure(run, request, error.fields.get("Item")) from None
+    return _result_of(run, request, response.get("Attributes"))
+
+
+def _result_of(run: Run, request: Write[Any], attributes: Item | None) -> Any:
+    match request:
+        case Put():
+            return written(run, request)
+        case Update() | Delete():
+            return None if attributes is None else decode_item(run, request.schema, attributes)
+        case _:
+            return None
+
+
+def written(run: Run, request: Put[Any]) -> Any:
+    """Return a written entity as it is stored: with the expiry that it got."""
+    if request.expiry is None:
+        return request.entity
+    field = request.schema.ttl_field
+    assert field is not None  # or it could not expire
+    expires = request.resolve_item(run.now)[field.stored]
+    decode = field.codec.decode or decode_any
+    return request.entity.model_copy(update={field.name: decode(expires)})
+
+
+def decode_item(run: Run, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> Any:
+    """Return the entity that an item holds; None for one that is expired, or of another kind."""
+    return decode_for(run, Get(schema.table, {}, Shape(schema)), item)
+
+
+def decode_for(run: Run, request: Get[Any], item: Mapping[str, AttributeValue]) -> Any:
+    """Return what a read that was part of several has found."""
+    decoder = Decoder(
+        request.table,  # type: ignore[arg-type]
+        request.shape,
+        now=run.now,
+        includes_expired=request.includes_expired,
+        on_unfit=run.on_unfit,
+    )
+    found = decoder.decode(item)
+    return None if found is SKIPPED else found
+
+
+def explain_failure(run: Run, request: Write[Any], item: Item | None) -> ConditionFailed:
+    """Return why a condition did not hold, by what is there instead."""
+    schema = request.schema
+    key = show_item(request.item_key)
+    ttl = schema.table.ttl
+    if item is not None and ttl is not None and is_expired(item, ttl, whole_seconds(run.now)):
+        item = None
+    found: Any = None
+    if item is not None:
+        try:
+            found = schema.decode(item)
+        except Unfit:
+            found = None
+    match request:
+        case Put(presence=Presence.NOTHING) if item is not None:
+            return AlreadyExists(schema.name, key, "it exists already", found)
+        case Put(presence=Presence.SOMETHING) | Update() if item is None:
+            return NotThere(schema.name, key, "it does not exist")
+        case Put() | Update():
+            conflict = _find_conflict(request, item)
+            if conflict is not None:
+                return VersionConflict(schema.name, key, conflict, found)
+        case _:
+            pass
+    return ConditionFailed(schema.name, key, "the condition does not hold", found)
+
+
+def _find_conflict(request: Put[Any] | Update[Any], item: Item | None) -> str | None:
+    """Return how the version that is stored differs from the one that the writer has seen."""
+    field = request.schema.version_field
+    if field is None:
+        return None
+    if isinstance(request, Put):
+        seen: int = getattr(request.entity, field.name) - 1
+    elif field.name in (request.known or {}):
+        seen = (request.known or {})[field.name]
+    else:
+        return None
+    if item is None:
+        return f"it was read with version {seen}, and is gone" if seen else None
+    stored = item.get(field.stored, {}).get("N")
+    return None if stored == str(seen) else f"it has version {stored}, and was read with {seen}"

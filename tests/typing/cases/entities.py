@@ -1,0 +1,76 @@
+"""Entities are made from the fields that they declare, and do not change."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import assert_type
+
+from keyfold import Entity, Index, Key, Table, attr, part
+from tests.typing.cases.tables import Order, OrderId, OrderLine, Rate
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def make() -> None:
+    rate = Rate(base="USD", target="EUR", rate=Decimal("0.85"), at=AT)
+    assert_type(rate.base, str)
+    assert_type(rate.at, datetime)
+    assert_type(rate.expires, datetime | None)
+    assert_type(rate.version, int)
+    Rate(base="USD", target="EUR", rate=Decimal(1), at=AT, stale=True, expires=AT)
+    assert_type(Order(user="ada", order=OrderId.new(), total=Decimal(1)).order, OrderId)
+
+
+def make_wrongly() -> None:
+    Rate(base="USD", target="EUR", at=AT)  # error: reportCallIssue
+    Rate(base="USD", target="EUR", rate=Decimal(1), at=AT, stail=True)  # error: reportCallIssue
+    Rate(base="USD", target="EUR", rate="0.85", at=AT)  # error: reportArgumentType
+    Rate(base="USD", target="EUR", rate=Decimal(1), at=0)  # error: reportArgumentType
+    Rate(base="USD", target="EUR", rate=Decimal(1), at=AT, expires=60)  # error: reportArgumentType
+    Rate("USD", "EUR", Decimal(1), AT)  # error: reportCallIssue
+    Order(order=OrderId.new(), total=Decimal(1))  # error: reportCallIssue
+    Order(user="ada", order="O#1", total=Decimal(1))  # error: reportArgumentType
+    OrderLine(user="ada", order=OrderId.new(), line="1", sku="x")  # error: reportArgumentType
+
+
+def change(rate: Rate, line: OrderLine) -> None:
+    rate.stale = True  # error: reportAttributeAccessIssue
+    line.sku = "y"  # error: reportAttributeAccessIssue
+    rate.stail = True  # error: reportAttributeAccessIssue
+    del rate.base  # error: reportAttributeAccessIssue
+
+
+def declare() -> None:
+    by_kind = Index("ByKind", key=Key("kind"))
+    table = Table("Things", key=Key("pk"), indexes=[by_kind], naming="camel")
+
+    class Thing(Entity, table=table, key="T#{name}", indexes={by_kind: "{kind}"}, unique="name"):
+        name: str = part()
+        kind: str = attr("Kind")
+
+    assert_type(Thing(name="a", kind="b").name, str)
+
+    class Free(Entity, table=table, key="F#{name}", extra="allow", fallback=True):
+        name: str = part()
+
+    class Odd(Entity, table=table, key="O#{name}", extra="maybe"):  # error: reportArgumentType
+        name: str = part()
+
+    class Wrong(Entity, table="Things", key="T#{name}"):  # error: reportArgumentType
+        name: str
+
+    class Keyless(Entity, table=table, key=1):  # error: reportArgumentType
+        name: str
+
+    class Typo(Entity, tabel=table, key="T#{name}"):  # error: reportArgumentType
+        name: str
+
+    class Shadow(Entity, table=table, key="T#{name}"):
+        name: str
+        get: str  # error: reportIncompatibleMethodOverride
+
+    Table("Things", key="pk")  # error: reportArgumentType
+    Table("Things", key=Key("pk"), naming="kebab")  # error: reportArgumentType
+    Table("Things", key=Key("pk"), indices=[by_kind])  # error: reportCallIssue
+    Thing.tabel  # error: reportAttributeAccessIssue, reportUnknownMemberType

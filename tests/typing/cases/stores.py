@@ -1,0 +1,75 @@
+"""Both stores give the same types, one of them awaited."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from typing import assert_type
+
+import keyfold
+from keyfold import AsyncStore, Page, Ref, Store
+from keyfold.store import CallRecord
+from tests.typing.cases.patterns import get_by_base, order_by_id, save
+from tests.typing.cases.tables import (
+    Order,
+    OrderId,
+    OrderWithLines,
+    Rate,
+    RateSummary,
+    by_base,
+    by_key,
+    market,
+    rates,
+)
+
+
+def show(call: CallRecord) -> None:
+    assert_type(call.seconds, float)
+
+
+def sync() -> None:
+    with keyfold.open(rates, ":memory:") as store:
+        assert_type(store, Store)
+        assert_type(store.run(Rate.get(base="USD", target="EUR")), Rate | None)
+        assert_type(store.iterate(get_by_base("USD")), Iterator[Rate])
+    with keyfold.open(
+        [rates, market],
+        "shop.db",
+        clock=lambda: datetime.now(UTC),
+        cursor_key=b"secret",
+        on_unfit="raw",
+        on_call=[show],
+    ) as store:
+        assert_type(store, Store)
+    keyfold.open("rates", ":memory:")  # error: reportArgumentType
+    keyfold.open(rates, ":memory:", on_unfit="skip")  # error: reportArgumentType
+    keyfold.open(rates, ":memory:", clock=lambda: 0.0)  # error: reportArgumentType
+    keyfold.open(rates, ":memory:", cursor_key="secret")  # error: reportArgumentType
+    keyfold.open(rates, ":memory:", on_call=[print, len])  # error: reportArgumentType
+
+
+async def not_sync(rate: Rate) -> None:
+    async with keyfold.open_async(rates, ":memory:") as store:
+        assert_type(store, AsyncStore)
+        assert_type(await store.run(Rate.get(base="USD", target="EUR")), Rate | None)
+        assert_type(await store.run(Rate.query(by_base, base="USD")), Page[Rate])
+        assert_type(await store.run(Rate.query(by_base, base="USD").first()), Rate | None)
+        assert_type(await store.run(Rate.query(by_base, base="USD").count()), int)
+        assert_type(await store.run(get_by_base("USD").only(RateSummary)), Page[RateSummary])
+        assert_type(await store.run(Order.query(by_key, order=OrderId.new()).refs()), Page[Ref[Order]])
+        assert_type(await store.run(order_by_id("A1")), OrderWithLines | None)
+        assert_type(await store.run(rate.create()), Rate)
+        assert_type(await store.run(save(rate, datetime.max - datetime.min)), Rate)
+        assert_type(await store.run(Rate.update(base="A", target="B").set(Rate.f.stale, True)), Rate)
+        assert_type(await store.run(Rate.delete(base="A", target="B")), Rate | None)
+        assert_type(store.iterate(get_by_base("USD")), AsyncIterator[Rate])
+        async for each in store.iterate(get_by_base("USD")):
+            assert_type(each, Rate)
+        async for summary in store.iterate(Rate.scan_whole_table().only(RateSummary)):
+            assert_type(summary, RateSummary)
+        store.run(Rate.get(base="USD", target="EUR"))  # error: reportUnusedCoroutine
+        found: Rate | None = store.run(Rate.get(base="A", target="B"))  # error: reportAssignmentType
+        for each in store.iterate(get_by_base("USD")):  # error: reportGeneralTypeIssues, reportUnknownVariableType
+            pass
+    with keyfold.open_async(rates, ":memory:") as store:  # error: reportGeneralTypeIssues, reportUnknownVariableType
+        pass

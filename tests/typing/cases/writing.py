@@ -1,0 +1,80 @@
+"""What writing gives: the entity as it is stored then, or was before."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, assert_type
+
+from keyfold import Check, Condition, Delete, Put, Store, Transaction, Update, batch, transaction
+from tests.typing.cases.tables import Order, OrderId, OrderLine, Rate
+
+
+def put(store: Store, rate: Rate) -> None:
+    assert_type(rate.put(), Put[Rate])
+    assert_type(store.run(rate.put()), Rate)
+    assert_type(store.run(rate.create()), Rate)
+    assert_type(store.run(rate.replace()), Rate)
+    assert_type(store.run(rate.put().expiring_in(timedelta(days=1))), Rate)
+    assert_type(store.run(rate.put().where(Rate.f.stale.eq(True))), Rate)
+    rate.put().expiring_in(60)  # error: reportArgumentType
+    rate.put().where(rate.stale)  # error: reportArgumentType
+    rate.put().where(rate.base == "USD")  # error: reportArgumentType
+    Rate.put()  # error: reportCallIssue
+    stored: Order = store.run(rate.put())  # error: reportAssignmentType
+
+
+def update(store: Store) -> None:
+    change = Rate.update(base="USD", target="EUR")
+    assert_type(change, Update[Rate])
+    assert_type(store.run(change.set(Rate.f.stale, True)), Rate)
+    assert_type(store.run(change.remove(Rate.f.expires).increment(Rate.f.rate, Decimal(1))), Rate)
+    assert_type(
+        store.run(change.append(Rate.f.tags, "a", "b").set_if_absent(Rate.f.stale, False)), Rate
+    )
+    assert_type(store.run(change.add(Rate.f.rate, 1).knowing(base="USD")), Rate)
+    change.set("stale", True)  # error: reportArgumentType
+    change.set(Rate.f.stale)  # error: reportCallIssue
+    change.put(Rate.f.stale, True)  # error: reportAttributeAccessIssue, reportUnknownMemberType
+
+
+def delete(store: Store) -> None:
+    assert_type(Rate.delete(base="USD", target="EUR"), Delete[Rate])
+    assert_type(store.run(Rate.delete(base="USD", target="EUR")), Rate | None)
+    assert_type(
+        store.run(Rate.delete(base="USD", target="EUR").where(Rate.f.stale.eq(True))), Rate | None
+    )
+
+
+def conditions() -> None:
+    stale = Rate.f.stale.eq(True)
+    assert_type(stale, Condition)
+    assert_type(stale & (Rate.f.rate > 1) | ~Rate.f.tags.contains("a"), Condition)
+    assert_type(Rate.f.tags.size >= 2, Condition)
+    assert_type(Rate.f.rate.between(1, 2), Condition)
+    assert_type(Rate.f.base.in_("USD", "EUR"), Condition)
+    assert_type(Rate.f.base.begins_with("U"), Condition)
+    assert_type(Rate.f.expires.exists(), Condition)
+    stale & True  # error: reportOperatorIssue
+    if stale:  # error: reportGeneralTypeIssues
+        pass
+    not stale  # error: reportGeneralTypeIssues
+
+
+def together(store: Store, rate: Rate, order: Order, line: OrderLine) -> None:
+    unchanged = Rate.check(Rate.f.stale.eq(False), base="USD", target="EUR")
+    assert_type(unchanged, Check)
+    joined = transaction(order.create(), line.put(), unchanged, Rate.delete(base="A", target="B"))
+    assert_type(joined, Transaction)
+    assert_type(store.run(joined), list[Any])
+    transaction(order)  # error: reportArgumentType
+    transaction(order.create(), order.tp)  # error: reportArgumentType
+    transaction(Order.query(user="ada"))  # error: reportArgumentType
+
+    gets = [OrderLine.get(user="ada", order=OrderId.new(), line=number) for number in range(9)]
+    assert_type(store.run(batch(gets)), list[OrderLine | None])
+    assert_type(store.run(batch([each.put() for each in (line, line)])), list[OrderLine])
+    assert_type(store.run(batch([Rate.delete(base="A", target="B")])), list[None])
+    assert_type(store.run(batch([rate.put(), Order.get(user="ada")])), list[Any])
+    batch([unchanged])  # error: reportArgumentType, reportCallIssue
+    batch([Rate.update(base="A", target="B")])  # error: reportArgumentType, reportCallIssue

@@ -1,0 +1,83 @@
+"""What must type-check does, and what must not does not: pyright in strict mode on `cases/`.
+
+A line that must not type-check ends with a comment that names the rules it breaks:
+
+    rate.stale = True  # error: reportAttributeAccessIssue
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES = sorted((ROOT / "tests" / "typing" / "cases").glob("*.py"))
+
+EXPECTED = re.compile(r"# error: (?P<rules>\w+(?:, \w+)*)$")
+
+# A case uses its values for their types alone.
+NOT_THE_POINT = ("reportUnusedClass", "reportUnusedExpression", "reportUnusedVariable")
+
+
+def write_project(folder: Path) -> Path:
+    """Write pyright's settings: the repository's, for the cases alone."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        settings: dict[str, Any] = tomllib.load(file)["tool"]["pyright"]
+    for name in ("executionEnvironments", "venv", "venvPath"):
+        del settings[name]
+    # Pyright takes no absolute paths here.
+    settings["include"] = [os.path.relpath(case, folder) for case in CASES]
+    settings["exclude"] = []
+    settings |= dict.fromkeys(NOT_THE_POINT, False)
+    settings["extraPaths"] = [str(ROOT), str(ROOT / "src")]
+    project = folder / "pyrightconfig.json"
+    project.write_text(json.dumps(settings), "utf-8")
+    return project
+
+
+def find_errors(project: Path) -> set[str]:
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
+    checked = subprocess.run(
+        [*command, "--project", project],
+        capture_output=True,
+        check=False,
+        text=True,
+        # Its starter may have something to say about newer versions.
+        env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
+    )
+    report = json.loads(checked.stdout)
+    assert report["summary"]["filesAnalyzed"] >= len(CASES)
+    return {
+        f"{Path(each['file']).name}:{each['range']['start']['line'] + 1}: "
+        + each.get("rule", each["message"])
+        for each in report["generalDiagnostics"]
+    }
+
+
+def read_expected() -> set[str]:
+    return {
+        f"{case.name}:{number}: {rule}"
+        for case in CASES
+        for number, line in enumerate(case.read_text("utf-8").splitlines(), 1)
+        for expected in EXPECTED.finditer(line)
+        for rule in expected["rules"].split(", ")
+    }
+
+
+def test_what_must_not_type_check_does_not_and_the_rest_does(tmp_path: Path) -> None:
+    found, expected = find_errors(write_project(tmp_path)), read_expected()
+    assert (sorted(found - expected), sorted(expected - found)) == ([], [])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_a_case_can_be_imported(case: Path) -> None:
+    importlib.import_module(f"tests.typing.cases.{case.stem}")

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import io
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import keyfold
+from keyfold.cli.letsgo import app
+from keyfold.designs import letsgo
+from keyfold.engine import Engine
+from keyfold.errors import FileUnreachable, WriteRefused
+from tests.unit.cli.program import Outcome
+
+
+class Shell:
+    """Runs the commands on one file."""
+
+    def __init__(
+        self, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.file, self._capsys, self._monkeypatch = file, capsys, monkeypatch
+
+    def __call__(self, *arguments: str, typed: str = "") -> Outcome:
+        self._monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        with pytest.raises(SystemExit) as exited:
+            app([*arguments, "--db", str(self.file)], prog_name="keyfold letsgo")
+        printed = self._capsys.readouterr()
+        return Outcome(exited.value.code, printed.out, printed.err)
+
+    def put(self, **item: object) -> None:
+        assert self("put", json.dumps(item)).code == 0
+
+
+@pytest.fixture
+def shell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    return Shell(tmp_path / "letsgo.db", capsys, monkeypatch)
+
+
+@pytest.fixture
+def orders(shell: Shell) -> Shell:
+    for customer in ("client-12", "client-123"):
+        for order in range(3):
+            shell.put(category="client-bill", key=f"/{customer}/bill-{order}", n=order)
+    return shell
+
+
+def test_put_and_get(shell: Shell) -> None:
+    put = shell("put", '{"category": "bill", "key": "bill-123", "total": 0.10, "tags": ["a"]}')
+    assert (put.code, put.out) == (0, "Put 'bill-123' into 'bill'.\n")
+    got = shell("get", "bill", "bill-123")
+    assert got.out == 'category: bill\nkey: bill-123\ntotal: 0.1\ntags: ["a"]\n'
+    got = shell("get", "bill", "bill-123", "--json")
+    assert json.loads(got.out) == {
+        "item": {"category": "bill", "key": "bill-123", "total": 0.1, "tags": ["a"]}
+    }
+
+
+def test_put_reads_standard_input(shell: Shell) -> None:
+    typed = '{"category": "bill", "key": "a", "ttl": 4102444800}'
+    assert json.loads(shell("put", "-", "--json", typed=typed).out) == {
+        "item": {"category": "bill", "key": "a", "ttl": 4102444800}
+    }
+
+
+def test_numbers_keep_their_digits(shell: Shell) -> None:
+    digits = "12345678901234567890.123456789012345678"
+    shell("put", f'{{"category": "n", "key": "a", "v": [{digits}, 1{"0" * 30}]}}')
+    printed = shell("get", "n", "a", "--json").out
+    assert digits in printed
+    assert f"1{'0' * 30}" in printed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"category": "bill"}',
+        '{"category": "bill", "key": 7}',
+        '{"category": "bill", "key": "a", "ttl": "tomorrow"}',
+        '{"category": "bill", "key": "a", "ttl": 1e400}',
+    ],
+)
+def test_what_is_no_item_is_refused(shell: Shell, text: str) -> None:
+    outcome = shell("put", text)
+    assert outcome.code == 2
+    assert "Invalid value for JSON" in outcome.err
+    assert not shell.file.exists()
+
+
+def test_get_of_nothing_exits_with_one(orders: Shell) -> None:
+    outcome = orders("get", "bill", "x")
+    assert (outcome.code, outcome.err) == (1, "There is no 'x' in 'bill'.\n")
+    outcome = orders("get", "bill", "x", "--json")
+    assert (outcome.code, json.loads(outcome.out)) == (1, {"item": None})
+
+
+def test_what_has_expired_is_not_there(shell: Shell) -> None:
+    shell.put(category="bill", key="old", ttl=1_704_067_200)
+    assert shell("get", "bill", "old").code == 1
+    assert shell("ls", "bill").out == ""
+
+
+def test_ls_shows_keys(orders: Shell) -> None:
+    listed = orders("ls", "client-bill", "/client-12/")
+    assert (listed.code, listed.out.split()) == (
+        0,
+        [f"/client-12/bill-{n}" for n in range(3)],
+    )
+    assert len(orders("ls", "client-bill").out.split()) == 6
+    assert orders("ls", "nothing").out == ""
+
+
+def test_ls_full_shows_items(orders: Shell) -> None:
+    lines = orders("ls", "client-bill", "/client-12/", "--full").out.splitlines()
+    assert json.loads(lines[1]) == {
+        "category": "client-bill",
+        "key": "/client-12/bill-1",
+        "n": 1,
+    }
+
+
+def test_items_of_the_platform_are_shown_as_they_are_stored(shell: Shell) -> None:
+    tenant = letsgo.Tenant(tenant_id="acme", created_at=datetime(2024, 1, 1, tzinfo=UTC))
+    with keyfold.open(letsgo.table, str(shell.file)) as store:
+        store.run(letsgo.create_tenant(tenant))
+    assert shell("ls", "letsgo-tenant").out == "acme\n"
+    assert json.loads(shell("get", "letsgo-tenant", "acme", "--json").out)["item"] == {
+        "category": "letsgo-tenant",
+        "key": "acme",
+        "tenantId": "acme",
+        "createdAt": "2024-01-01T00:00:00.000000Z",
+    }
+
+
+def test_an_item_that_does_not_fit_its_type_is_shown(shell: Shell) -> None:
+    shell.put(category="bill", key="bill-1")
+    item = {"category": {"S": "letsgo-issuer"}, "key": {"S": "x"}, "note": {"S": "by hand"}}
+    with Engine.open(shell.file) as engine:
+        engine.execute("PutItem", {"TableName": "letsgo", "Item": item})
+    [shown] = json.loads(shell("ls", "letsgo-issuer", "--full", "--json").out)["items"]
+    assert shown == {"category": "letsgo-issuer", "key": "x", "note": "by hand"}
+
+
+def test_ls_goes_on_by_its_token(orders: Shell) -> None:
+    seen: list[str] = []
+    token: list[str] = []
+    while True:
+        arguments = ("ls", "client-bill", "--limit", "4", "--json", *token)
+        page = json.loads(orders(*arguments).out)
+        seen += [item["key"] for item in page["items"]]
+        if page["next"] is None:
+            break
+        token = ["--next", page["next"]]
+    assert seen == sorted(seen)
+    assert len(seen) == 6
+    assert "There are more: --next " in orders("ls", "client-bill", "--limit", "4").err
+
+
+def test_rm(orders: Shell) -> None:
+    key = "/client-12/bill-0"
+    assert orders("rm", "client-bill", key).out == f"Removed {key!r} from 'client-bill'.\n"
+    again = orders("rm", "client-bill", key)
+    assert (again.code, again.out) == (0, f"There was no {key!r} in 'client-bill'.\n")
+    removed = orders("rm", "client-bill", "/client-12/bill-1", "--json")
+    assert json.loads(removed.out)["removed"]["n"] == 1
+
+
+def test_reserved_categories_are_refused(orders: Shell) -> None:
+    with pytest.raises(WriteRefused):
+        orders("put", '{"category": "letsgo-tenant", "key": "a"}')
+    with pytest.raises(WriteRefused):
+        orders("rm", "letsgo-tenant", "a")
+    assert orders("ls", "letsgo-tenant").code == 0
+
+
+@pytest.mark.parametrize("command", [("ls", "a"), ("get", "a", "b"), ("rm", "a", "b")])
+def test_a_missing_file_is_refused_and_not_made(shell: Shell, command: tuple[str, ...]) -> None:
+    with pytest.raises(FileUnreachable):
+        shell(*command)
+    assert not shell.file.exists()
+
+
+@pytest.mark.parametrize("command", ["ls", "get", "put", "rm"])
+def test_help_shows_examples(shell: Shell, command: str) -> None:
+    helped = shell(command, "--help").out
+    assert f"\n    keyfold letsgo {command} " in helped
+    assert "--json" in helped

@@ -1,0 +1,475 @@
+"""Each operation of LetsGo's table, at once and with answers that lag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from keyfold import part
+from keyfold.designs import letsgo
+from keyfold.designs.letsgo import AnyItem
+from keyfold.errors import (
+    AlreadyExists,
+    ConditionFailed,
+    CursorInvalid,
+    DeclarationInvalid,
+    NotThere,
+    TransactionFailed,
+    WriteRefused,
+)
+from keyfold.keys import KeyPartInvalid
+from tests.unit.designs.laggards import KEPT, LAGGING, START, Database, database
+
+DAY = timedelta(days=1)
+
+
+class Order(letsgo.Item, category="order", key="{order_id}"):
+    order_id: str
+    total: Decimal = Decimal(0)
+
+
+class CustomerOrder(letsgo.Item, category="customer-order", key="/{customer}/{order}"):
+    customer: str = part()
+    order: str = part()
+
+
+class TenantUser(letsgo.Item, category="tenant-user", key="/{tenant}/{user}"):
+    tenant: str = part()
+    user: str = part()
+    role: str = "member"
+
+
+class UserTenant(letsgo.Item, category="user-tenant", key="/{user}/{tenant}"):
+    tenant: str = part()
+    user: str = part()
+    role: str = "member"
+
+
+USERS = letsgo.ManyToMany(TenantUser, UserTenant)
+
+
+@pytest.fixture(params=[KEPT, LAGGING], ids=["at once", "lagging"])
+def db(request: pytest.FixtureRequest) -> Iterator[Database]:
+    with database(letsgo.table, request.param) as db:
+        yield db
+
+
+def keys_of(items: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return sorted((item["category"]["S"], item["key"]["S"]) for item in items)
+
+
+def stored_keys(db: Database) -> list[tuple[str, str]]:
+    return keys_of(db.stored(letsgo.table))
+
+
+def put_orders(db: Database, *customers: str, orders: int = 1) -> None:
+    for customer in customers:
+        for order in range(orders):
+            db.run(CustomerOrder(customer=customer, order=f"order-{order}").put())
+
+
+# Items.
+
+
+def test_get_item(db: Database) -> None:
+    note = AnyItem.of("note", "note-1", stars=Decimal("4.50"), ttl=START + DAY)
+    db.run(letsgo.put_item(note))
+    request = letsgo.get_item("note", "note-1")
+    found = db.settle(request, bool)
+    assert found == note
+    assert found is not None
+    assert found.attributes == {"stars": Decimal("4.5")}
+    assert db.run(letsgo.get_item("note", "note-1", consistent=True)) == note
+    db.clock.advance(DAY)
+    assert stored_keys(db) == [("note", "note-1")]
+    assert db.run(request) is None
+    assert db.run(letsgo.get_item("note", "note-1", consistent=True)) is None
+
+
+def test_put_item(db: Database) -> None:
+    db.run(letsgo.put_item(AnyItem.of("order", "order-123", note="gift")))
+    db.run(
+        letsgo.put_item(AnyItem.of("order", "order-123", lines=["a", {"n": 2}], ttl=START + DAY))
+    )
+    assert db.stored(letsgo.table) == [
+        {
+            "category": {"S": "order"},
+            "key": {"S": "order-123"},
+            "lines": {"L": [{"S": "a"}, {"M": {"n": {"N": "2"}}}]},
+            "ttl": {"N": "1704153600"},
+        }
+    ]
+
+
+def test_delete_item(db: Database) -> None:
+    db.run(letsgo.put_item(AnyItem.of("order", "order-123")))
+    for _ in range(2):
+        db.run(letsgo.delete_item("order", "order-123"))
+        assert stored_keys(db) == []
+    assert db.settle(letsgo.get_item("order", "order-123"), lambda item: item is None) is None
+
+
+def test_list_items(db: Database) -> None:
+    put_orders(db, "customer-12", "customer-123", "customer-1234", orders=3)
+    request = letsgo.list_items("customer-order", "/customer-123/")
+    found = db.settle(request, lambda page: len(page) == 3)
+    assert list(found) == [
+        CustomerOrder(customer="customer-123", order=f"order-{n}") for n in range(3)
+    ]
+    assert found.cursor is None
+    whole = letsgo.list_items("customer-order", consistent=True)
+    assert len(db.run(whole)) == 9
+    assert list(db.run(letsgo.list_items("nothing"))) == []
+
+
+def test_an_expired_item_does_not_shorten_a_page(db: Database) -> None:
+    for n in range(20):
+        expiry = {"ttl": START + timedelta(hours=1)} if n % 3 else {}
+        db.run(letsgo.put_item(AnyItem.of("thing", f"{n:02}", **expiry)))
+    db.clock.advance(timedelta(hours=1))
+    assert len(stored_keys(db)) == 20
+    first = db.run(letsgo.list_items("thing", limit=4))
+    assert [item.key for item in first] == ["00", "03", "06", "09"]
+    assert first.cursor is not None
+    second = db.run(letsgo.list_items("thing", limit=4, next_token=first.cursor))
+    assert [item.key for item in second] == ["12", "15", "18"]
+    assert second.cursor is None
+    with pytest.raises(CursorInvalid):
+        db.run(letsgo.list_items("other", limit=4, next_token=first.cursor))
+
+
+def test_the_example_of_the_document_has_its_key(db: Database) -> None:
+    db.run(letsgo.put_item(Order(order_id="order-123", total=Decimal(12))))
+    db.run(letsgo.put_item(CustomerOrder(customer="customer-123", order="order-456")))
+    assert sorted(db.stored(letsgo.table), key=lambda item: item["category"]["S"]) == [
+        {"category": {"S": "customer-order"}, "key": {"S": "/customer-123/order-456"}},
+        {
+            "category": {"S": "order"},
+            "key": {"S": "order-123"},
+            "order_id": {"S": "order-123"},
+            "total": {"N": "12"},
+        },
+    ]
+    placed = db.settle(CustomerOrder.query(customer="customer-123"), bool)
+    assert list(placed) == [CustomerOrder(customer="customer-123", order="order-456")]
+    assert db.settle(Order.get(order_id="order-123"), bool) == Order(
+        order_id="order-123", total=Decimal(12)
+    )
+    assert len(db.settle(Order.query(), bool)) == 1
+
+
+def test_a_typed_item_may_have_further_attributes(db: Database) -> None:
+    order = Order.model_validate({"order_id": "order-1", "gift": {"to": "Ada"}})
+    db.run(letsgo.put_item(order))
+    found = db.run(Order.get(order_id="order-1").consistent())
+    assert found == order
+    assert found is not None
+    assert found.model_extra == {"gift": {"to": "Ada"}}
+    assert db.run(letsgo.get_item("order", "order-1", consistent=True)) == order
+
+
+def test_a_part_may_not_contain_the_delimiter() -> None:
+    with pytest.raises(KeyPartInvalid):
+        CustomerOrder(customer="customer-1/customer-2", order="order-1").put()
+
+
+def test_an_answer_that_lags_is_an_earlier_one() -> None:
+    with database(letsgo.table, LAGGING) as db:
+        db.run(letsgo.put_item(AnyItem.of("note", "note-1")))
+        assert db.run(letsgo.get_item("note", "note-1")) is None
+        assert db.run(letsgo.get_item("note", "note-1", consistent=True)) is not None
+
+
+# Relationships in both directions.
+
+
+def test_link_writes_both_directions_in_one_transaction(db: Database) -> None:
+    db.run(USERS.link(tenant="acme", user="ada", role="admin"))
+    db.run(USERS.link(tenant="acme", user="bob"))
+    db.run(USERS.link(tenant="zoo", user="ada"))
+    assert [name for name, _ in db.calls if name.startswith("Transact")] == [
+        "TransactWriteItems"
+    ] * 3
+    users = db.settle(TenantUser.query(tenant="acme"), lambda page: len(page) == 2)
+    assert [(each.user, each.role) for each in users] == [("ada", "admin"), ("bob", "member")]
+    tenants = db.settle(UserTenant.query(user="ada"), lambda page: len(page) == 2)
+    assert [each.tenant for each in tenants] == ["acme", "zoo"]
+    assert ("tenant-user", "/acme/ada") in stored_keys(db)
+    assert ("user-tenant", "/ada/acme") in stored_keys(db)
+
+
+def test_unlink_removes_both_directions(db: Database) -> None:
+    db.run(USERS.link(tenant="acme", user="ada"))
+    for _ in range(2):
+        db.run(USERS.unlink(tenant="acme", user="ada"))
+        assert stored_keys(db) == []
+
+
+def test_both_directions_have_the_same_fields() -> None:
+    with pytest.raises(DeclarationInvalid, match="only one of them has customer, order, role"):
+        letsgo.ManyToMany(CustomerOrder, TenantUser)
+
+
+# Reserved categories.
+
+
+def test_declaring_a_reserved_category_is_refused() -> None:
+    with pytest.raises(DeclarationInvalid, match="Mine: category names that start with 'letsgo'"):
+
+        class Mine(letsgo.Item, category="letsgo-mine", key="{id}"):  # pyright: ignore[reportUnusedClass] - it is not made
+            id: str
+
+    assert "Mine" not in letsgo.table.entities
+
+
+@pytest.mark.parametrize("options", [{"key": "{id}"}, {"category": "mine"}])
+def test_a_typed_category_has_a_category_and_a_key(options: dict[str, str]) -> None:
+    with pytest.raises(DeclarationInvalid, match="Mine: it has a"):
+
+        class Mine(letsgo.Item, **options):  # pyright: ignore[reportUnusedClass] - it is not made
+            id: str
+
+
+def test_a_base_of_several_categories_needs_neither() -> None:
+    class Dated(letsgo.Item):
+        day: str
+
+    class Event(Dated, category="event", key="{day}/{name}"):
+        name: str
+
+    assert Event.get(day="monday", name="x").to_dynamodb()["Key"] == {
+        "category": {"S": "event"},
+        "key": {"S": "monday/x"},
+    }
+
+
+@pytest.mark.parametrize("category", ["letsgo", "letsgo-tenant", "letsgone"])
+def test_writing_a_reserved_category_is_refused(category: str) -> None:
+    item = AnyItem.of(category, "x")
+    for write in (letsgo.put_item, AnyItem.put, AnyItem.create, AnyItem.replace):
+        with pytest.raises(WriteRefused, match=r"platform's own functions. \[write-refused\]$"):
+            write(item)
+    for change in (AnyItem.update, AnyItem.delete):
+        with pytest.raises(WriteRefused):
+            change(category=category, key="x")
+    with pytest.raises(WriteRefused):
+        letsgo.delete_item(category, "x")
+
+
+def test_reserved_categories_can_be_read(db: Database) -> None:
+    db.run(letsgo.create_tenant(letsgo.Tenant(tenant_id="acme", created_at=START)))
+    [tenant] = db.settle(letsgo.list_items("letsgo-tenant"), bool)
+    assert tenant.tenant_id == "acme"
+
+
+# The platform.
+
+
+@pytest.fixture
+def acme(db: Database) -> letsgo.Tenant:
+    tenant = letsgo.Tenant(tenant_id="acme", created_at=START, created_by="ada")
+    return db.run(letsgo.create_tenant(tenant))
+
+
+def test_create_tenant(db: Database, acme: letsgo.Tenant) -> None:
+    assert db.stored(letsgo.table) == [
+        {
+            "category": {"S": "letsgo-tenant"},
+            "key": {"S": "acme"},
+            "tenantId": {"S": "acme"},
+            "createdAt": {"S": "2024-01-01T00:00:00.000000Z"},
+            "createdBy": {"S": "ada"},
+        }
+    ]
+    with pytest.raises(AlreadyExists):
+        db.run(letsgo.create_tenant(acme))
+
+
+def test_get_tenant(db: Database, acme: letsgo.Tenant) -> None:
+    assert db.settle(letsgo.get_tenant("acme"), bool) == acme
+    assert db.run(letsgo.get_tenant("acme", consistent=True)) == acme
+    assert db.run(letsgo.get_tenant("zoo")) is None
+
+
+def test_delete_tenant(db: Database, acme: letsgo.Tenant) -> None:
+    db.clock.advance(60)
+    deleted = db.run(letsgo.delete_tenant("acme", deleted_by="bob"))
+    assert (deleted.deleted_at, deleted.deleted_by) == (START + timedelta(minutes=1), "bob")
+    assert db.settle(letsgo.get_tenant("acme"), lambda tenant: tenant is None) is None
+    request = letsgo.get_tenant("acme", include_deleted=True, consistent=True)
+    assert db.run(request) == deleted, "deletion is logical"
+    with pytest.raises(ConditionFailed):
+        db.run(letsgo.delete_tenant("acme"))
+    with pytest.raises(NotThere):
+        db.run(letsgo.delete_tenant("zoo"))
+    with pytest.raises(AlreadyExists):
+        db.run(letsgo.create_tenant(acme))
+
+
+def test_put_identity_and_get_identity(db: Database) -> None:
+    values = {"identity_id": "i-1", "iss": "https://id.example/", "sub": "ada", "name": "Ada"}
+    identity = letsgo.Identity.model_validate(values)
+    db.run(letsgo.put_identity(identity))
+    assert db.settle(letsgo.get_identity("i-1"), bool) == identity
+    assert stored_keys(db) == [("letsgo-identity", "i-1")]
+
+
+def test_add_identity_to_tenant(db: Database, acme: letsgo.Tenant) -> None:
+    db.run(letsgo.add_identity_to_tenant("acme", "ada"))
+    assert stored_keys(db) == [
+        ("letsgo-identity-tenant", "/ada/acme"),
+        ("letsgo-tenant", "acme"),
+        ("letsgo-tenant-identity", "/acme/ada"),
+    ]
+    with pytest.raises(TransactionFailed):
+        db.run(letsgo.add_identity_to_tenant("zoo", "ada"))
+    db.run(letsgo.delete_tenant("acme"))
+    with pytest.raises(TransactionFailed):
+        db.run(letsgo.add_identity_to_tenant("acme", "bob"))
+    assert len(stored_keys(db)) == 3
+
+
+def test_remove_identity_from_tenant(db: Database, acme: letsgo.Tenant) -> None:
+    db.run(letsgo.add_identity_to_tenant("acme", "ada"))
+    for _ in range(2):
+        db.run(letsgo.remove_identity_from_tenant("acme", "ada"))
+        assert stored_keys(db) == [("letsgo-tenant", "acme")]
+
+
+def test_list_identities_of_tenant(db: Database, acme: letsgo.Tenant) -> None:
+    for identity in ("ada", "bob"):
+        db.run(letsgo.add_identity_to_tenant("acme", identity))
+    found = db.settle(letsgo.list_identities_of_tenant("acme"), lambda page: len(page) == 2)
+    assert [each.identity_id for each in found] == ["ada", "bob"]
+    assert list(db.run(letsgo.list_identities_of_tenant("ac"))) == []
+
+
+def test_list_tenants_of_identity(db: Database, acme: letsgo.Tenant) -> None:
+    db.run(letsgo.create_tenant(letsgo.Tenant(tenant_id="zoo", created_at=START)))
+    for tenant in ("zoo", "acme"):
+        db.run(letsgo.add_identity_to_tenant(tenant, "ada"))
+    found = db.settle(letsgo.list_tenants_of_identity("ada"), lambda page: len(page) == 2)
+    assert [each.tenant_id for each in found] == ["acme", "zoo"]
+
+
+def test_create_issuer_and_get_issuer(db: Database) -> None:
+    issuer = letsgo.Issuer(issuer="https://acme.example/", created_at=START)
+    db.run(letsgo.create_issuer(issuer))
+    assert db.settle(letsgo.get_issuer("https://acme.example/"), bool) == issuer
+    with pytest.raises(AlreadyExists):
+        db.run(letsgo.create_issuer(issuer))
+
+
+def test_activate_issuer_and_get_active_issuer(db: Database) -> None:
+    request = letsgo.get_active_issuer()
+    assert db.run(request) is None
+    issuers = [letsgo.Issuer(issuer=url, created_at=START) for url in ("https://a/", "https://b/")]
+    for issuer in issuers:
+        db.run(letsgo.create_issuer(issuer))
+        db.run(letsgo.activate_issuer(issuer.issuer))
+        assert db.settle(request, lambda found, wanted=issuer: found == wanted) == issuer
+    assert [key for key in stored_keys(db) if key[0] == "letsgo-issuer-active"] == [
+        ("letsgo-issuer-active", "/")
+    ]
+    with pytest.raises(TransactionFailed):
+        db.run(letsgo.activate_issuer("https://c/"))
+
+
+@pytest.fixture
+def invitation(db: Database, acme: letsgo.Tenant) -> letsgo.Invitation:
+    offer = letsgo.Invitation(tenant_id="acme", created_at=START, created_by="ada")
+    return db.run(letsgo.create_invitation(offer))
+
+
+def test_create_invitation(db: Database, invitation: letsgo.Invitation) -> None:
+    assert invitation.expires == START + timedelta(hours=24)
+    key = f"/acme/{invitation.invitation_id}"
+    [item] = [each for each in db.stored(letsgo.table) if each["key"]["S"] == key]
+    assert (item["category"], item["ttl"]) == ({"S": "letsgo-invitation"}, {"N": "1704153600"})
+
+
+def test_list_invitations(db: Database, invitation: letsgo.Invitation) -> None:
+    request = letsgo.list_invitations("acme")
+    assert list(db.settle(request, bool)) == [invitation]
+    assert list(db.run(letsgo.list_invitations("zoo"))) == []
+    db.clock.advance(DAY)
+    assert list(db.run(request)) == []
+
+
+def test_revoke_invitation(db: Database, invitation: letsgo.Invitation) -> None:
+    for _ in range(2):
+        db.run(letsgo.revoke_invitation("acme", invitation.invitation_id))
+    assert list(db.settle(letsgo.list_invitations("acme"), lambda page: not page)) == []
+    with pytest.raises(TransactionFailed):
+        db.run(letsgo.accept_invitation("acme", invitation.invitation_id, "bob"))
+
+
+def test_accept_invitation(db: Database, invitation: letsgo.Invitation) -> None:
+    db.clock.advance(DAY - timedelta(seconds=1))
+    db.run(letsgo.accept_invitation("acme", invitation.invitation_id, "bob"))
+    assert stored_keys(db) == [
+        ("letsgo-identity-tenant", "/bob/acme"),
+        ("letsgo-tenant", "acme"),
+        ("letsgo-tenant-identity", "/acme/bob"),
+    ]
+    with pytest.raises(TransactionFailed):
+        db.run(letsgo.accept_invitation("acme", invitation.invitation_id, "eve"))
+    assert len(stored_keys(db)) == 3
+
+
+def test_accepting_an_expired_invitation_fails_while_it_is_still_stored(
+    db: Database, invitation: letsgo.Invitation
+) -> None:
+    db.clock.advance(DAY)
+    before = stored_keys(db)
+    assert ("letsgo-invitation", f"/acme/{invitation.invitation_id}") in before
+    with pytest.raises(TransactionFailed):
+        db.run(letsgo.accept_invitation("acme", invitation.invitation_id, "bob"))
+    assert stored_keys(db) == before
+
+
+def test_accepting_fails_for_a_deleted_tenant(db: Database, invitation: letsgo.Invitation) -> None:
+    db.run(letsgo.delete_tenant("acme"))
+    before = stored_keys(db)
+    with pytest.raises(TransactionFailed):
+        db.run(letsgo.accept_invitation("acme", invitation.invitation_id, "bob"))
+    assert stored_keys(db) == before
+
+
+# The declaration.
+
+
+def test_every_pattern_explains_itself() -> None:
+    explained = {name: pattern.explain() for name, pattern in letsgo.table.patterns.items()}
+    assert all(pattern.description for pattern in letsgo.table.patterns.values())
+    assert not any(each.scans for each in explained.values())
+    assert [name for name, each in explained.items() if each.filters] == ["get_tenant"]
+    [step] = explained["list_items"].steps
+    assert (step.operation, step.key) == (
+        "Query",
+        "category = '{category}' and key begins with '{key_prefix}'",
+    )
+    assert [step.key for step in explained["get_active_issuer"].steps] == [
+        "category='letsgo-issuer-active' key='/'",
+        "category='letsgo-issuer' key='{found.issuer}'",
+    ]
+
+
+def test_the_table_is_the_documents() -> None:
+    assert letsgo.table.to_dynamodb() == {
+        "TableName": "letsgo",
+        "KeySchema": [
+            {"AttributeName": "category", "KeyType": "HASH"},
+            {"AttributeName": "key", "KeyType": "RANGE"},
+        ],
+        "AttributeDefinitions": [
+            {"AttributeName": "category", "AttributeType": "S"},
+            {"AttributeName": "key", "AttributeType": "S"},
+        ],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    assert letsgo.table.ttl == "ttl"
