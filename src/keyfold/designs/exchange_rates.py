@@ -16,8 +16,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Self
 
@@ -30,6 +29,7 @@ from keyfold import (
     Get,
     Index,
     Key,
+    Mapped,
     Page,
     Put,
     Query,
@@ -120,14 +120,11 @@ def delete(base: Currency, target: Currency) -> Delete[Rate]:
 
 
 @table.pattern("GetStale")
-def get_stale(base: Currency, target: Currency) -> Get[Rate]:
-    """The rate of one pair as long as it is stored, expired or not.
-
-    Its flag is as stored; `Rate.seen_at` adds whether it has expired, and
-    `ExchangeRates.get_stale` does both.
-    """
+def get_stale(base: Currency, target: Currency) -> Mapped[Rate | None]:
+    """The rate of one pair as long as it is stored: stale if it is flagged, or has expired."""
     _check_codes(base, target)
-    return Rate.get(base=base, target=target).include_expired()
+    stored = Rate.get(base=base, target=target).include_expired()
+    return stored.map(lambda rate, now: None if rate is None else rate.seen_at(now))
 
 
 @table.pattern("MarkStale")
@@ -146,15 +143,10 @@ def _check_codes(*codes: object) -> None:
 
 
 class ExchangeRates:
-    """The document's repository: its operations, run on a store.
+    """The document's repository: its operations, run on a store."""
 
-    `clock` is the store's, and only tells whether a rate that is read stale has expired.
-    """
-
-    def __init__(
-        self, store: Store, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def get(self, base: Currency, target: Currency) -> Rate | None:
         """Return the rate of one pair; None once it has expired."""
@@ -174,8 +166,7 @@ class ExchangeRates:
 
     def get_stale(self, base: Currency, target: Currency) -> Rate | None:
         """Return the rate that is still stored; it is stale if it is flagged, or has expired."""
-        found = self._store.run(get_stale(base, target))
-        return None if found is None else found.seen_at(self._clock())
+        return self._store.run(get_stale(base, target))
 
     def mark_stale(self, base: Currency, target: Currency) -> Rate:
         """Flag the rate of one pair as stale; raises NotThere without one."""

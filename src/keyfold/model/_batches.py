@@ -110,10 +110,12 @@ def _split_reads(members: list[_Placed], now: datetime) -> Iterator[BatchCall]:
             identity = identify(table, request.key)
             places.setdefault(identity, []).append(place)
             keys[identity] = request.key
-        wanted = list(keys.values())
+        wanted = list(keys)
         for first in range(0, len(wanted), MOST_KEYS):
-            body = {table: {**asked, "Keys": wanted[first : first + MOST_KEYS]}}
-            yield BatchCall("BatchGetItem", {"RequestItems": body}, places)
+            chunk = wanted[first : first + MOST_KEYS]
+            body = {table: {**asked, "Keys": [keys[each] for each in chunk]}}
+            own = {each: places[each] for each in chunk}
+            yield BatchCall("BatchGetItem", {"RequestItems": body}, own)
 
 
 def _split_writes(members: list[_Placed], now: datetime) -> Iterator[BatchCall]:

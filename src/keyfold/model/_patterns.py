@@ -19,6 +19,7 @@ from keyfold.model._requests import (
     Count,
     First,
     Get,
+    Mapped,
     Query,
     Ref,
     Request,
@@ -159,6 +160,8 @@ def _explain(request: Request[Any]) -> Iterator[Step]:
             yield Step("GetItem", table.name, None, show_item(key))
         case Write(table=table):
             yield from _explain_write(request)
+        case Mapped(request=inner):
+            yield from _explain(inner)
         case Chain(first=first, make=make):
             yield from _explain(first)
             yield from _explain(make(_answer_of(first)))

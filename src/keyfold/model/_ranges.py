@@ -14,7 +14,7 @@ from keyfold.model._moments import has_moment, resolve_moments
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._schemas import KeyPart
 from keyfold.model._showing import show_value
-from keyfold.model._sketches import sketch_prefix
+from keyfold.model._sketches import sketch_start
 from keyfold.values import AttributeValue
 
 # Some moment, to try out whether a range with moments in it can be made.
@@ -62,7 +62,7 @@ class Span:
             return self._of_attribute(low, high)
         template, attribute = self.part.template, self.part.attribute
         if isinstance(low, Placeholder) or isinstance(high, Placeholder):
-            start = sketch_prefix(template, self.known)
+            start = sketch_start(template, self.known)
             texts = tuple(None if each is None else f"{start}{each}" for each in (low, high))
         else:
             low, high = _ids_at(template, self.known, low, high)
@@ -81,7 +81,7 @@ class Span:
         return SortRange(part.attribute, *ends)
 
     def __str__(self) -> str:
-        start = "" if self.part.template is None else sketch_prefix(self.part.template, self.known)
+        start = "" if self.part.template is None else sketch_start(self.part.template, self.known)
         ends = [None if each is None else f"{start}{{{each!r}}}" for each in (self.low, self.high)]
         name = self.part.attribute
         if None not in ends:
@@ -107,7 +107,7 @@ def make_prefix(part: KeyPart, known: Mapping[str, Any], text: Any) -> SortRange
     if part.template is not None:
         if isinstance(text, Placeholder):
             return SortRange(
-                part.attribute, prefix={"S": f"{sketch_prefix(part.template, known)}{text}"}
+                part.attribute, prefix={"S": f"{sketch_start(part.template, known)}{text}"}
             )
         return SortRange(part.attribute, prefix={"S": part.template.starting_with(known, text)})
     kind = part.kind if part.held_by is not None else "B" if isinstance(text, bytes) else "S"

@@ -42,6 +42,10 @@ class Request(ABC, Generic[V_co]):
         Of a request that is several calls, those that are known before any answer.
         """
 
+    def map(self, make: Callable[[V_co, datetime], W]) -> Mapped[W]:
+        """Make something of the answer, and of the moment at which the request runs."""
+        return Mapped(self, make)
+
 
 class SingleRequest(Request[V_co]):
     """A request that is one call of DynamoDB's API."""
@@ -459,6 +463,25 @@ class Chain(Request[V_co]):
 
     def __repr__(self) -> str:
         return f"<chain from {self.first!r}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped(Request[V_co]):
+    """A request, and what is made of its answer and the moment at which it ran."""
+
+    request: Request[Any]
+    make: Callable[[Any, datetime], Any]
+
+    @property
+    def tables(self) -> tuple[TableLike, ...]:
+        return self.request.tables
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> Any:
+        """Return the request whose answer is made into something else."""
+        return self.request.to_dynamodb(now=now)
+
+    def __repr__(self) -> str:
+        return f"<something made of {self.request!r}>"
 
 
 @dataclass(frozen=True, slots=True)

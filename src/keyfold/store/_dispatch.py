@@ -8,7 +8,7 @@ from typing import Any
 from keyfold.errors import ItemUnfit, QueryInvalid, WriteRefused
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
-from keyfold.model._requests import Chain, Count, First, Get, Query, Request, Scan
+from keyfold.model._requests import Chain, Count, First, Get, Mapped, Query, Request, Scan
 from keyfold.model._results import RawItem
 from keyfold.model._showing import show_item
 from keyfold.model._transactions import Transaction
@@ -27,6 +27,11 @@ def plan(run: Run, request: Request[Any]) -> Plan[Any]:
     if make is None:
         raise QueryInvalid("run()", f"{request!r:.80} is no request that a store runs", "")
     return make(run, request)
+
+
+def _plan_mapped(run: Run, request: Mapped[Any]) -> Plan[Any]:
+    found = yield from plan(run, request.request)
+    return request.make(found, run.now)
 
 
 def _plan_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
@@ -59,6 +64,7 @@ _PLANS: dict[type[Any], Callable[[Run, Any], Plan[Any]]] = {
     Delete: _plan_write,
     First: plan_first,
     Get: plan_get,
+    Mapped: _plan_mapped,
     Put: _plan_write,
     Query: plan_page,
     Scan: plan_page,
