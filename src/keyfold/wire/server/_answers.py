@@ -27,6 +27,14 @@ _STATUS_LINES = {
 }
 
 
+# What `Writer.write` makes of a response to be kept alive after.
+_RESPONSE = (
+    b"HTTP/1.1 200 OK\r\nServer: Server\r\nDate: %b\r\nContent-Type: application/x-amz-json-1.0\r\n"
+    b"Content-Length: %d\r\nConnection: keep-alive\r\nx-amzn-RequestId: %b%013d\r\n"
+    b"x-amz-crc32: %d\r\n\r\n"
+)
+
+
 class Answer(NamedTuple):
     """What goes back to a client; `headers` are whole lines."""
 
@@ -93,6 +101,16 @@ class Writer:
     def last_id(self) -> str:
         """The id of the answer that was written last."""
         return f"{self._prefix.decode()}{self._number:013d}"
+
+    def write_response(self, body: bytes) -> bytes:
+        """Return the answer of an operation that succeeded, as most do."""
+        self._number += 1
+        return b"".join(
+            (
+                _RESPONSE % (self._date, len(body), self._prefix, self._number, crc32(body)),
+                body,
+            )
+        )
 
     def write(self, answer: Answer, *, keeps_alive: bool, has_body: bool = True) -> bytes:
         """Return an answer as bytes."""

@@ -18,6 +18,7 @@ from keyfold.wire.server._answers import (
     answer_unavailable,
 )
 from keyfold.wire.server._capacity import ask_for_capacity, note_capacity
+from keyfold.wire.server._encodings import LEAST_BYTES
 from keyfold.wire.server._hub import Hub
 from keyfold.wire.server._requests import (
     Call,
@@ -26,6 +27,7 @@ from keyfold.wire.server._requests import (
     answer_call,
     finish_answer,
     read_call,
+    read_plainly,
 )
 from keyfold.wire.server._scheduler import Outcome
 
@@ -217,20 +219,33 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         parser, parts = self._parser, self._body
         body = parts[0] if len(parts) == 1 else b"".join(parts)
+        method, url, headers = parser.get_method(), self._url, self._headers
         keeps_alive = parser.should_keep_alive()
-        request = HttpRequest(parser.get_method(), self._url, self._headers, body, keeps_alive)
         self._forget_body()
         self._url = b""
         self._head_bytes = 0
         self.is_receiving = False
-        if self._is_answering or self._is_stalled or self._backlog:
-            self._backlog.append(request)
-            self._pump()
-        else:
-            self._is_answering = True
-            self._begin(request)
+        is_busy = self._is_answering or self._is_stalled or self._is_closing
+        if keeps_alive and not is_busy and not self._backlog and not self._hub.is_watched:
+            # The quick road: a read that needs nothing besides.
+            operation = read_plainly(method, url, headers)
+            if operation is not None and b"origin" not in headers:
+                outcome = self._hub.scheduler.read_now(operation, body)
+                if outcome is not None:
+                    self._write_response(outcome, headers)
+                    return
+        self._backlog.append(HttpRequest(method, url, headers, body, keeps_alive))
+        self._pump()
 
     # Answering.
+
+    def _write_response(self, body: bytes, headers: Headers) -> None:
+        writer = self._hub.writer
+        if len(body) > LEAST_BYTES and b"accept-encoding" in headers:
+            answer = finish_answer(Answer(200, body), headers)
+            self._transport.write(writer.write(answer, keeps_alive=True))
+        else:
+            self._transport.write(writer.write_response(body))
 
     def _pump(self) -> None:
         """Begin with the requests that wait, until one is not answered at once."""

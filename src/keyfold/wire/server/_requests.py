@@ -72,19 +72,26 @@ class Call(NamedTuple):
     hides_capacity: bool = False
 
 
-def read_call(request: HttpRequest, longest_body: int) -> Call | Answer:
-    """Return the operation that a request asks for, or the answer that it gets without one."""
-    method, url, headers, body, _ = request
-    operation = _TARGETS.get(headers.get(b"x-amz-target", b""))
+def read_plainly(method: bytes, url: bytes, headers: Headers) -> str | None:
+    """Return the operation of a request that is just as clients send them; None for any other."""
     if (
-        operation is not None
-        and headers.get(b"content-type") == AMZ_JSON
+        headers.get(b"content-type") == AMZ_JSON
         and is_whole(headers.get(b"authorization", b""))
         and b"content-encoding" not in headers
         and method == b"POST"
         and url == b"/"
     ):
+        return _TARGETS.get(headers.get(b"x-amz-target", b""))
+    return None
+
+
+def read_call(request: HttpRequest, longest_body: int) -> Call | Answer:
+    """Return the operation that a request asks for, or the answer that it gets without one."""
+    method, url, headers, body, _ = request
+    operation = read_plainly(method, url, headers)
+    if operation is not None:
         return Call(operation, body, AMZ_JSON)
+    operation = _TARGETS.get(headers.get(b"x-amz-target", b""))
     return _read_closely(request, operation, longest_body)
 
 

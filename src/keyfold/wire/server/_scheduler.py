@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import NamedTuple, Protocol
 
 from keyfold.engine import Engine
@@ -46,6 +48,29 @@ class _Job(NamedTuple):
     done: Done
 
 
+class _Committer:
+    """A thread that does one thing after the other; started when there is a first one."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, work: Callable[[], None]) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="keyfold-commits", daemon=True)
+            self._thread.start()
+        self._work.put(work)
+
+    def stop(self) -> None:
+        self._work.put(None)
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            work()
+
+
 class Scheduler:
     """Has a service carry out operations, and tells when each is done."""
 
@@ -62,12 +87,26 @@ class Scheduler:
         self._held_reads = self._reads_alone = 0
         self._is_flushing = False
         self._threads = ThreadPoolExecutor(_THREADS, "keyfold-operations")
-        self._committer = ThreadPoolExecutor(1, "keyfold-commits")
+        self._committer = _Committer()
 
     @property
     def is_full(self) -> bool:
         """Whether as many operations wait as may."""
         return len(self._writes) + self._others_waiting >= self._most_waiting
+
+    def read_now(self, operation: str, body: bytes) -> bytes | None:
+        """Return the response to a quick read; None for whatever else, errors included.
+
+        What is None may be run as if it had not been tried.
+        """
+        engine = self._engine
+        if operation not in _QUICK or engine is None:
+            return None
+        self._note_read(engine)
+        try:
+            return engine.execute_json(operation, body)
+        except Exception:  # noqa: BLE001 - it will fail again where it can be answered
+            return None
 
     def run(self, operation: str, body: bytes, done: Done) -> bool:
         """Carry out an operation; `done` is called with its response or error, maybe at once.
@@ -97,7 +136,7 @@ class Scheduler:
 
     def close(self) -> None:
         """End the threads, once they have done what they were given."""
-        self._committer.shutdown()
+        self._committer.stop()
         self._threads.shutdown()
 
     def _execute(self, operation: str, body: bytes) -> Outcome:
