@@ -27,11 +27,6 @@ _QUERY_PARAMETERS = (
     "X-Amz-Date",
 )
 
-# What clients send. Whatever else there is takes a closer look.
-is_whole = re.compile(
-    rb"AWS4-HMAC-SHA256 +Credential=[^, ]+[, ]+SignedHeaders=[^, ]+[, ]+Signature=[0-9a-f]+\Z"
-).match
-
 
 def find_authorization_fault(headers: dict[bytes, bytes], query: bytes) -> ServiceError | None:
     """Return what is wrong with the authorization of a request; None if it is whole."""

@@ -29,7 +29,7 @@ from keyfold.wire.server._requests import (
     read_call,
     read_plainly,
 )
-from keyfold.wire.server._scheduler import Outcome
+from keyfold.wire.server._scheduler import QUICK_READS, Outcome
 
 # How much more is read, and thrown away, of a request that was refused while it was being sent:
 # a client that is cut off would never see why.
@@ -225,16 +225,15 @@ class Connection(asyncio.Protocol):
         self._url = b""
         self._head_bytes = 0
         self.is_receiving = False
-        is_busy = self._is_answering or self._is_stalled or self._is_closing
-        if keeps_alive and not is_busy and not self._backlog and not self._hub.is_watched:
+        operation = read_plainly(method, url, headers)
+        is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
+        if operation in QUICK_READS and keeps_alive and not is_busy and not self._hub.is_watched:
             # The quick road: a read that needs nothing besides.
-            operation = read_plainly(method, url, headers)
-            if operation is not None and b"origin" not in headers:
-                outcome = self._hub.scheduler.read_now(operation, body)
-                if outcome is not None:
-                    self._write_response(outcome, headers)
-                    return
-        self._backlog.append(HttpRequest(method, url, headers, body, keeps_alive))
+            outcome = self._hub.scheduler.read_now(operation, body)
+            if outcome is not None and b"origin" not in headers:
+                self._write_response(outcome, headers)
+                return
+        self._backlog.append(HttpRequest(method, url, headers, body, keeps_alive, operation))
         self._pump()
 
     # Answering.

@@ -20,11 +20,13 @@ from typing import NamedTuple, Protocol
 from keyfold.engine import Engine
 from keyfold.errors import FileBusy, KeyfoldError
 
-_QUICK = {"GetItem", "Query", "TransactGetItems"}
+QUICK_READS = frozenset({"GetItem", "Query", "TransactGetItems"})
 _SHARED = {"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"}
 
 _MOST_SHARED = 500
 _THREADS = 4
+# How long a commit that waits for the disk waits for more writes to share it.
+_GATHER_SECONDS = 0.000_2
 # To hold a view pays for itself from so many reads on; if it did not, the next try is later.
 _WORTH_HOLDING = 3
 _READS_ALONE = 50
@@ -95,12 +97,12 @@ class Scheduler:
         return len(self._writes) + self._others_waiting >= self._most_waiting
 
     def read_now(self, operation: str, body: bytes) -> bytes | None:
-        """Return the response to a quick read; None for whatever else, errors included.
+        """Return the response to one of QUICK_READS; None where that takes more, as errors do.
 
         What is None may be run as if it had not been tried.
         """
         engine = self._engine
-        if operation not in _QUICK or engine is None:
+        if engine is None:
             return None
         self._note_read(engine)
         try:
@@ -113,7 +115,7 @@ class Scheduler:
 
         Returns False, and does nothing, if as many wait as may.
         """
-        if operation in _QUICK and self._engine is not None:
+        if operation in QUICK_READS and self._engine is not None:
             self._note_read(self._engine)
             done(self._execute(operation, body))
             return True
@@ -213,13 +215,27 @@ class Scheduler:
             return [self._execute(operation, body) for operation, body in calls]
 
     def _finish(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
-        # What came meanwhile is begun first, so that the disk has work while we answer.
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            job.done(outcome)
+        if self._commits_aside and len(jobs) > 1:
+            # Those who were answered nearly always write again at once. To commit without them
+            # would leave two groups that take turns, each half as large.
+            self._gather(len(jobs) + len(self._writes), self._loop.time() + _GATHER_SECONDS)
+        else:
+            self._go_on()
+
+    def _gather(self, expected: int, deadline: float) -> None:
+        if len(self._writes) >= expected or self._loop.time() >= deadline:
+            self._go_on()
+        else:
+            # By turns of the loop: a timer would round up to a millisecond.
+            self._loop.call_soon(self._gather, expected, deadline)
+
+    def _go_on(self) -> None:
         if self._writes:
             self._loop.call_soon(self._flush)
         else:
             self._is_flushing = False
-        for job, outcome in zip(jobs, outcomes, strict=True):
-            job.done(outcome)
 
 
 def _report(operation: str, error: Exception) -> None:
