@@ -86,12 +86,15 @@ def judge(results: Results) -> list[Verdict]:
     """Return what was asked for, and whether it is so."""
     verdicts: list[Verdict] = []
     for name, other, targets in _RATES:
+        if other not in results.samples:
+            continue
         for operation, target in targets.items():
+            what = f"{operation}, {name} / {other}"
             pairs = results.pairs(name, other, (operation, _TARGET_CONNECTIONS))
-            if pairs:
-                what = f"{operation}, {name} / {other}, {_TARGET_CONNECTIONS} connections"
-                verdicts.append(_judge_ratio(what, pairs, _rate, target))
-    what = f"PutItem, shared / single commits, durable, {GROUP_CONNECTIONS} connections"
+            verdicts.append(_judge_ratio(what, pairs, _rate, target))
+            fresh = results.fresh_pairs(name, other, operation)
+            verdicts.append(_judge_ratio(f"{what}, fresh", fresh, _rate, target))
+    what = f"PutItem, durable, shared / single commits, {GROUP_CONNECTIONS} connections"
     verdicts.append(_judge_ratio(what, results.group, _rate, _GROUP))
     what = f"GetItem, processor time / constant bytes, {BARE_CONNECTIONS} connections"
     verdicts.append(_judge_ratio(what, results.bare, _cpu, _BARE, is_at_most=True))
@@ -193,7 +196,8 @@ def show(console: Console, results: Results, skipped: dict[str, str]) -> None:
     )
     for name, reason in skipped.items():
         console.print(f"- not measured: {name}: {reason}", highlight=False, markup=False)
-    _show_table(console, "Targets", _verdict_table(results))
+    title = f"Targets: where nothing else is said, requests a second at {_TARGET_CONNECTIONS} connections"
+    _show_table(console, title, _verdict_table(results))
     _show_table(console, "Requests a second", _cell_table(results, _show_rate))
     _show_table(
         console, "Milliseconds until the answer: half of them, 99 %", _cell_table(results, _show_ms)

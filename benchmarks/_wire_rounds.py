@@ -93,6 +93,11 @@ class Results:
         """Return what two servers did in the same rounds."""
         return list(zip(self.samples[name][cell], self.samples[other][cell], strict=True))
 
+    def fresh_pairs(self, name: str, other: str, operation: str) -> list[Pair]:
+        """Return what two servers did right after the same start."""
+        ours, theirs = self.fresh[name][operation], self.fresh[other][operation]
+        return list(zip(ours, theirs, strict=True))
+
 
 def quartiles(figures: Sequence[float]) -> tuple[float, float]:
     """Return the bounds of the middle half."""
@@ -183,10 +188,10 @@ class Bench:
             size = ours.measure_answer("GetItem", make_body("GetItem", Draw(0)))
             bare = stack.enter_context(self._started(bare_server(size), "bare"))
             for _ in range(self.rounds * _PAIR_ROUNDS_MORE):
-                # In bursts, so that both always have work: a server that waits for each
-                # request pays for being woken, which hides what it does itself.
+                # A server that is slower than the load has to wake it for each answer, which
+                # can take longer than all else.
                 first, second = (
-                    self._ask(each, "GetItem", BARE_CONNECTIONS, in_bursts=True)
+                    self._ask(each, "GetItem", BARE_CONNECTIONS, spins=True)
                     for each in (ours, bare)
                 )
                 self.results.bare.append((first, second))
@@ -221,9 +226,9 @@ class Bench:
             )
 
     def _ask(
-        self, server: Running, operation: str, connections: int, *, in_bursts: bool = False
+        self, server: Running, operation: str, connections: int, *, spins: bool = False
     ) -> Sample:
-        job = self._job(server, operation, connections, in_bursts=in_bursts)
+        job = self._job(server, operation, connections, spins=spins)
         samples = [self.load.run(job)]
         while (
             samples[-1].foreign_share > _FOREIGN_SHARE
@@ -241,7 +246,7 @@ class Bench:
         connections: int,
         *,
         lead_seconds: float = _LEAD_SECONDS,
-        in_bursts: bool = False,
+        spins: bool = False,
     ) -> Job:
         return Job(
             port=server.port,
@@ -250,7 +255,7 @@ class Bench:
             connections=connections,
             lead_seconds=lead_seconds,
             seconds=_SECONDS,
-            in_bursts=in_bursts,
+            spins=spins,
         )
 
     def _prepare(self, server: Running) -> None:

@@ -135,7 +135,7 @@ class _EngineAside:
 
 
 def _list(tables: Table | Sequence[Table]) -> tuple[Table, ...]:
-    return (tables,) if isinstance(tables, Table) else tuple(tables)
+    return tuple(tables) if isinstance(tables, Sequence) else (tables,)
 
 
 def _check_url(url: str | os.PathLike[str]) -> None:

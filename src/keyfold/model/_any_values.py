@@ -70,7 +70,7 @@ def _make_encode_any(encode_float: Encode) -> Encode:
         tuple: lambda value: encode_list_of(value, encode),
         set: lambda value: encode_set_of(value, encode),
         frozenset: lambda value: encode_set_of(value, encode),
-        dict: lambda value: {"M": {_name_of(name): encode(each) for name, each in value.items()}},
+        dict: lambda value: {"M": {check_name(name): encode(each) for name, each in value.items()}},
         BaseModel: lambda value: encode(value.model_dump()),
         Placeholder: lambda value: {"S": str(value)},
     }
@@ -92,9 +92,10 @@ encode_any = _make_encode_any(scalars.refuse_float)
 encode_any_float = _make_encode_any(scalars.encode_float)
 
 
-def _name_of(name: Any) -> str:
-    if not isinstance(name, str):
-        raise ValueUnfit(scalars.show(name), "the names in a map are text", "")
+def check_name(name: Any) -> str:
+    """Return a name in a map; raises ValueUnfit for what is no text, or an empty one."""
+    if not isinstance(name, str) or not name:
+        raise ValueUnfit(scalars.show(name), "the names in a map are text, and not empty", "")
     return str.__str__(name)
 
 

@@ -26,6 +26,7 @@ from keyfold.errors import ValueUnfit
 from keyfold.model import _scalars as scalars
 from keyfold.model._any_values import (
     Encode,
+    check_name,
     decode_any,
     encode_any,
     encode_any_float,
@@ -361,9 +362,7 @@ def _map_codec(key: Codec, member: Codec) -> Codec:
 
     def encode_name(name: Any) -> str:
         ((kind, text),) = key.encode(name).items()
-        if kind not in ("S", "N"):
-            raise ValueUnfit(scalars.show(name), "the names in a map are text", "")
-        return text
+        return check_name(text if kind in ("S", "N") else name)
 
     def encode_map(value: Any) -> AttributeValue:
         if isinstance(value, Placeholder):

@@ -177,15 +177,15 @@ class Entity(BaseModel, metaclass=EntityMeta):
 
     def put(self) -> Put[Self]:
         """Return the request that writes it, in place of whatever has its key."""
-        return make_put(_table(type(self)), type(self).keyfold_schema(), self, Presence.ANYTHING)
+        return _make_put(self, Presence.ANYTHING)
 
     def create(self) -> Put[Self]:
         """Return the request that writes it where nothing has its key."""
-        return make_put(_table(type(self)), type(self).keyfold_schema(), self, Presence.NOTHING)
+        return _make_put(self, Presence.NOTHING)
 
     def replace(self) -> Put[Self]:
         """Return the request that writes it in place of what has its key."""
-        return make_put(_table(type(self)), type(self).keyfold_schema(), self, Presence.SOMETHING)
+        return _make_put(self, Presence.SOMETHING)
 
     @classmethod
     def update(cls, **parts: Any) -> Update[Self]:
@@ -208,6 +208,11 @@ class Entity(BaseModel, metaclass=EntityMeta):
         _check_parts(schema, parts)
         key = schema.render_key(parts)
         return Check(_table(cls), schema, key, check_condition(condition))
+
+
+def _make_put(entity: Entity, presence: Presence) -> Put[Any]:
+    schema = type(entity).keyfold_schema()
+    return make_put(schema.table, schema, entity, presence)
 
 
 def _table(entity: EntityMeta) -> Table:

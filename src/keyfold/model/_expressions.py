@@ -198,6 +198,27 @@ def holds_when_absent(condition: Condition) -> bool:
             return False
 
 
+def names_in(condition: Condition) -> set[str]:
+    """Return the stored names of the attributes that a condition looks at."""
+    match condition:
+        case Compared(left, _, right):
+            operands: tuple[Operand, ...] = (left, right)
+        case Between(operand, low, high):
+            operands = (operand, low, high)
+        case Among(operand, options):
+            operands = (operand, *options)
+        case Called(_, place):
+            operands = (place,)
+        case Joined(_, members):
+            return {name for member in members for name in names_in(member)}
+        case Negated(member):
+            return names_in(member)
+        case _:
+            raise TypeError(condition)
+    places = (each.place if isinstance(each, Size) else each for each in operands)
+    return {str(place.steps[0]) for place in places if isinstance(place, Place)}
+
+
 # Updates.
 
 

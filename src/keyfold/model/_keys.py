@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, Protocol
@@ -76,6 +76,15 @@ class Index:
 
     def __repr__(self) -> str:
         return f"Index({self.name!r})"
+
+    def find_lacking(self, table: TableLike, names: Iterable[str]) -> list[str]:
+        """Return those of the stored names that the index does not hold of its items."""
+        if self.project == "all":
+            return []
+        held = {*table.key.names, *self.key.names}
+        if self.project != "keys":
+            held.update(self.project)
+        return [name for name in names if name not in held]
 
     def to_dynamodb(self) -> dict[str, Any]:
         """Return the index as CreateTable takes it."""

@@ -11,7 +11,13 @@ from typing import Any, Generic, Self, TypeVar, cast
 from pydantic import BaseModel
 
 from keyfold.errors import QueryInvalid
-from keyfold.model._expressions import Condition, ExpressionWriter, check_condition, join
+from keyfold.model._expressions import (
+    Condition,
+    ExpressionWriter,
+    check_condition,
+    join,
+    names_in,
+)
 from keyfold.model._keys import Index, TableLike
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._ranges import KeyState, SortRange, Span, make_prefix, make_range
@@ -94,10 +100,13 @@ class Shape(Generic[V_co]):
             if name in self.schema.fields and not self.schema.fields[name].is_part
         ]
         keys = [*table.key.names, *(index.key.names if index else ())]
-        ttl = () if table.ttl is None else (table.ttl,)
-        # Which entity an item is of may be told by its type attribute alone.
-        kind = () if self.schema.type_attribute is None else self.schema.type_attribute[:1]
-        return tuple(dict.fromkeys((*keys, *wanted, *ttl, *kind)))
+        # Whether an item has expired, and which entity it is of, where the index says so.
+        told = [table.ttl, self.schema.type_attribute and self.schema.type_attribute[0]]
+        extra = [name for name in told if name is not None]
+        lacking = [] if index is None else index.find_lacking(table, extra)
+        return tuple(
+            dict.fromkeys([*keys, *wanted, *(each for each in extra if each not in lacking)])
+        )
 
 
 def check_only(schema: EntitySchema | None, model: type[BaseModel]) -> None:
@@ -235,7 +244,13 @@ class Query(SingleRequest[Page[V_co]], Generic[V_co]):
 
     def where(self, condition: Condition) -> Self:
         """Only those for which a condition holds; what is read and left out is paid for."""
-        return replace(self, filter=join("AND", self.filter, check_condition(condition)))
+        key = self.table.key if self.index is None else self.index.key
+        for name in names_in(check_condition(condition)):
+            if name in key.names:
+                fact = f"{name!r} is part of the key, which where() cannot look at"
+                advice = "Give it to query(), or use since(), until(), between(), starting_with()."
+                raise QueryInvalid(repr(self), fact, advice)
+        return replace(self, filter=join("AND", self.filter, condition))
 
     def consistent(self) -> Self:
         """See every write that was acknowledged before; not on global indexes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -34,6 +35,7 @@ _NAMING: dict[Naming, Callable[[str], str]] = {
 }
 
 
+_match_name = re.compile(r"[a-zA-Z0-9_.-]{3,255}").fullmatch
 # As many attributes as one side of an index's key may have.
 _MOST_ATTRIBUTES = 4
 
@@ -92,6 +94,12 @@ class Table:
     def _find_own_problems(self) -> list[str]:
         name, key = self.name, self.key
         problems = [
+            f"{each!r} cannot name a table or an index: those have 3 to 255 letters, digits, '_', "
+            "'-' and '.'."
+            for each in (name, *(index.name for index in self.indexes))
+            if _match_name(each) is None
+        ]
+        problems += [
             f"{name}: index {index.name!r} is declared twice."
             for place, index in enumerate(self.indexes)
             if index.name in {other.name for other in self.indexes[:place]}

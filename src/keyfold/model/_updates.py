@@ -16,6 +16,7 @@ from keyfold.model._expressions import (
     Action,
     Added,
     Called,
+    Compared,
     Computed,
     Condition,
     ExpressionWriter,
@@ -151,7 +152,14 @@ class Update(Write[E_co], Generic[E_co]):
 
     def condition(self) -> Condition | None:
         """Return the whole condition: an update never makes an entity."""
-        exists = Called("attribute_exists", Place((self.schema.partition.attribute,)))
+        key = Place((self.schema.partition.attribute,))
+        exists: Condition = Called("attribute_exists", key)
+        if self.schema.type_attribute is not None:
+            # Another entity may have the same key where only this tells them apart.
+            attribute, kind = self.schema.type_attribute
+            place = Place((attribute,))
+            own = Compared(place, "=", Given({"S": kind}))
+            exists = exists & (Called("attribute_not_exists", place) | own)
         known = [
             path.not_exists() if value is None else path.eq(value)
             for path, value in (

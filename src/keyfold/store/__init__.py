@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from keyfold.store._async_store import AsyncExecutor, AsyncStore
+from keyfold.store._opentelemetry import trace_calls
 from keyfold.store._settings import CallRecord, Settings
 from keyfold.store._store import Executor, Store
 
-__all__ = ["AsyncExecutor", "AsyncStore", "CallRecord", "Executor", "Settings", "Store"]
+__all__ = [
+    "AsyncExecutor",
+    "AsyncStore",
+    "CallRecord",
+    "Executor",
+    "Settings",
+    "Store",
+    "trace_calls",
+]

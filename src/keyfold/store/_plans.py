@@ -97,7 +97,7 @@ def attempt(
             if not _is_passing(error):
                 raise
             if number == MOST_ATTEMPTS:
-                raise Unavailable(operation, earlier + number, str(error)) from error
+                raise Unavailable(operation, earlier + number, str(error).rstrip(".")) from error
         yield pause(run, number)
     raise AssertionError(operation)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from keyfold.errors import QueryInvalid
 from keyfold.model._collections import CollectionGet
+from keyfold.model._expressions import names_in
 from keyfold.model._keys import Index
 from keyfold.model._requests import Count, First, Get, Query, Scan
 from keyfold.model._results import Page
@@ -134,7 +135,8 @@ def plan_count(run: Run, request: Count) -> Plan[int]:
         most_reads=None,
     )
     index = query.index
-    if index is not None and _hides_expiry(query, _held_by(query, index)):
+    check_readable(query)
+    if index is not None and _hides_expiry(query, index):
         fact = f"{index.name} does not hold {query.table.ttl!r}, so what expired would count"
         raise QueryInvalid(repr(request), fact, "Count in the table, or include_expired().")
     start = None if query.cursor is None else run.cursors.open(query.cursor, binding_of(query))
@@ -191,39 +193,35 @@ def _matches(value: Any, parts: dict[str, Any]) -> bool:
 def check_readable(request: Query[Any] | Scan[Any]) -> None:
     """Raise for a query whose index does not hold what it wants."""
     index, shape = request.index, request.shape
-    if index is None or index.project == "all" or shape.as_refs:
+    if index is None or index.project == "all":
         return
-    held = _held_by(request, index)
+    if request.filter is not None:
+        lacking = index.find_lacking(request.table, sorted(names_in(request.filter)))
+        if lacking:
+            fact = f"{index.name} does not hold {', '.join(lacking)}, which where() looks at"
+            raise QueryInvalid(repr(request), fact, "Query the table, or look at other fields.")
+    if shape.as_refs:
+        return
     if shape.only is None or shape.schema is None:
         fact = f"{index.name} holds only some attributes of its items"
         raise QueryInvalid(repr(request), fact, "Ask for refs(), or only() some of the fields.")
     wanted = shape.projection(request.table, None) or ()
-    lacking = [name for name in wanted if name not in held and name != request.table.ttl]
+    lacking = index.find_lacking(request.table, wanted)
+    lacking = [name for name in lacking if name != request.table.ttl]
     if lacking:
         fact = f"{index.name} does not hold {', '.join(lacking)}"
         raise QueryInvalid(repr(request), fact, "Ask for other fields, or for refs().")
-    if _hides_expiry(request, held):
+    if _hides_expiry(request, index):
         fact = f"{index.name} does not hold {request.table.ttl!r}, so what expired would be found"
         raise QueryInvalid(repr(request), fact, "Ask for refs(), or include_expired().")
 
 
-def _held_by(request: Query[Any] | Scan[Any], index: Index) -> set[str]:
-    """Return the stored names that an index holds of its items, as far as they are known."""
-    held = {*request.table.key.names, *index.key.names}
-    match index.project:
-        case "all":
-            held |= {request.table.ttl} if request.table.ttl is not None else set()
-        case "keys":
-            pass
-        case names:
-            held.update(names)
-    return held
-
-
-def _hides_expiry(request: Query[Any] | Scan[Any], held: set[str]) -> bool:
+def _hides_expiry(request: Query[Any] | Scan[Any], index: Index) -> bool:
     """Tell whether items may be expired without their index showing it."""
     table, schema = _table_of(request), request.shape.schema
-    if table.ttl is None or table.ttl in held or request.includes_expired:
+    if table.ttl is None or request.includes_expired:
+        return False
+    if not index.find_lacking(table, [table.ttl]):
         return False
     schemas = table.entities.values() if schema is None else [schema]
     return any(each.ttl_field is not None or each.codec.has_extra for each in schemas)

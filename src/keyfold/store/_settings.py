@@ -72,7 +72,11 @@ class Settings:
         draw: Callable[[], float] = random.random,
     ) -> None:
         for table in tables:
+            if not isinstance(table, Table):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+                raise OptionInvalid("tables", table, "Give a Table, or several.")
             table.check()
+        if clock().tzinfo is None:
+            raise OptionInvalid("clock", clock(), "Give a clock whose times have a time zone.")
         self.tables = {table.name: table for table in tables}
         if len(self.tables) != len(tables):
             raise DeclarationInvalid(("a store takes tables of different names.",))

@@ -93,6 +93,8 @@ def explain_failure(run: Run, request: Write[Any], item: Item | None) -> Conditi
             return AlreadyExists(schema.name, key, "it exists already", found)
         case Put(presence=Presence.SOMETHING) | Update() if item is None:
             return NotThere(schema.name, key, "it does not exist")
+        case Update() if item is not None and not schema.fits(item):
+            return NotThere(schema.name, key, "another entity has its key")
         case Put() | Update():
             conflict = _find_conflict(request, item)
             if conflict is not None:

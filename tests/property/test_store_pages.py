@@ -1,0 +1,123 @@
+"""A walk by pages finds exactly what reading everything does, whatever lies between."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyfold.model import Entity, Expiry, Index, Key, Page, Query, Scan, Table, batch, part
+from keyfold.testing import Clock
+from tests.unit.store.sides import Kind, Side, open_side
+
+QUICK = settings(derandomize=True, max_examples=25, deadline=None)
+START = datetime(2024, 1, 1, tzinfo=UTC)
+
+by_name = Index("ByName", key=Key("name", "rank"))
+local = Index("Local", key=Key("pk", "rank"), local=True)
+table = Table("Rows", key=Key("pk", "sk"), indexes=[by_name, local], ttl="ttl")
+
+
+class Row(Entity, table=table, key=("SET#{set}", "ROW#{place:04}")):
+    set: str = part()
+    place: int = part()
+    name: str
+    rank: int
+    keep: bool
+    ttl: Expiry | None = None
+
+
+class Foreign(Entity, table=table, key=("SET#{set}", "ROW#{place:04}#FOREIGN")):
+    set: str = part()
+    place: int = part()
+    name: str
+    rank: int
+    ttl: Expiry | None = None
+
+
+# What lies at each place: a row that is wanted, or something to be left out.
+kinds = st.lists(
+    st.sampled_from(["row", "row", "row", "expired", "filtered", "foreign", "expired foreign"]),
+    max_size=40,
+)
+
+
+def _make(set_name: str, place: int, kind: str, rank: int) -> Row | Foreign:
+    ttl = START - timedelta(seconds=place + 1) if "expired" in kind else START + timedelta(1)
+    fields: dict[str, Any] = {
+        "set": set_name,
+        "place": place,
+        "name": "n",
+        "rank": rank,
+        "ttl": ttl,
+    }
+    return Foreign(**fields) if "foreign" in kind else Row(keep=kind != "filtered", **fields)
+
+
+def _walk(store: Side, query: Query[Any] | Scan[Any], size: int) -> list[Any]:
+    """Walk with cursors, and check that every page but the last is full."""
+    found: list[Any] = []
+    limited = query.limit(size)
+    while True:
+        page: Page[Any] = store.run(limited)
+        assert len(page) == size or page.cursor is None
+        assert page.reads <= 2 + page.scanned // 8
+        found += page
+        if page.cursor is None:
+            return found
+        limited = query.limit(size).after(page.cursor)
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_paged_walk_finds_what_a_full_read_does(kind: Kind) -> None:
+    store = open_side(kind, table, clock=Clock(START))
+    sets = iter(range(10_000))
+
+    @QUICK
+    @given(kinds, st.integers(1, 12), st.randoms(use_true_random=False))
+    def check(drawn: list[str], size: int, random: Any) -> None:
+        set_name = str(next(sets))
+        ranks = [random.randrange(5) for _ in drawn]
+        made = [
+            _make(set_name, place, each, rank)
+            for place, (each, rank) in enumerate(zip(drawn, ranks, strict=True))
+        ]
+        store.run(batch([each.put() for each in made]))
+        live = [each for each, what in zip(made, drawn, strict=True) if "expired" not in what]
+        rows = [each for each in live if isinstance(each, Row)]
+        kept = [each for each in rows if each.keep]
+        query = Row.query(set=set_name)
+        keeps = query.where(Row.f.keep.eq(True))
+        both = table.query(pk=f"SET#{set_name}")
+        for asked, wanted in ((query, rows), (keeps, kept), (both, live)):
+            for each, order in ((asked, wanted), (asked.newest_first(), wanted[::-1])):
+                assert list(store.run(each)) == order
+                assert _walk(store, each, size) == order
+                assert store.iterate(each.limit(size)) == order
+                assert store.iterate(each.limit(size).max_reads(1)) == order
+            assert store.run(asked.count()) == len(wanted)
+            assert store.run(asked.first()) == (wanted[0] if wanted else None)
+        by_rank = Row.query(local, set=set_name)
+        ranked = sorted(rows, key=lambda row: (row.rank, row.place))
+        assert _walk(store, by_rank, size) == ranked
+        assert _walk(store, by_rank.newest_first(), size) == ranked[::-1]
+        assert _walk(store, by_rank.between(1, 3), size) == [
+            row for row in ranked if 1 <= row.rank <= 3
+        ]
+        expired = [each for each in made if isinstance(each, Row)]
+        assert _walk(store, query.include_expired(), size) == expired
+
+    try:
+        check()
+        # The sets of all examples together, by the index that they share and by scanning.
+        everything = list(store.iterate(Row.query(by_name, name="n")))
+        assert everything == _walk(store, Row.query(by_name, name="n"), 7)
+        scanned = list(store.iterate(Row.scan_whole_table()))
+        for size in (1, 3, 50):
+            assert _walk(store, Row.scan_whole_table(), size) == scanned
+        assert len(scanned) == len(everything) == store.run(Row.scan_whole_table().count())
+    finally:
+        store.close()

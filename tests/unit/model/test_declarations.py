@@ -1,0 +1,521 @@
+"""What is wrong with a declaration is said when the class is complete, or the table is opened."""
+
+# Declaring them is all that most of these classes are for.
+# pyright: reportUnusedClass=false
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, ValidationError, computed_field
+
+import keyfold
+from keyfold.errors import DeclarationInvalid
+from keyfold.model import (
+    Entity,
+    Expiry,
+    Index,
+    Key,
+    Table,
+    Version,
+    attr,
+    part,
+)
+
+by_status = Index("ByStatus", key=Key("gsi1pk", "gsi1sk"))
+
+
+def problems_of(declare: Callable[[], Any]) -> list[str]:
+    with pytest.raises(DeclarationInvalid) as caught:
+        declare()
+    assert str(caught.value).count("[declaration-invalid]") == len(caught.value.problems)
+    return list(caught.value.problems)
+
+
+def test_all_that_is_wrong_with_an_entity_is_said_at_once() -> None:
+    table = Table("Shop", key=Key("pk", "sk"), indexes=[by_status], ttl="ttl")
+
+    def declare() -> None:
+        class Bad(
+            Entity,
+            table=table,
+            key=("USER#{nmae}", "{count}"),
+            indexes={by_status: "STATUS#{status}"},
+            unique=["email", "tags"],
+        ):
+            model_config = ConfigDict(frozen=False)
+
+            name: str = attr("sk")
+            count: int
+            lost: str = part()
+            tags: set[str] = attr(default_factory=set)
+            one: str = attr("x")
+            two: str = attr("x")
+            ttl: datetime
+            first: Version = 0
+            second: Version = 0
+
+    assert problems_of(declare) == [
+        "Bad.two: it is stored as 'x', and so is one.",
+        (
+            "Bad.pk: template 'USER#{nmae}' names 'nmae'; its fields are name, count, lost, tags, one, "
+            "two, ttl, first, second."
+        ),
+        (
+            "Bad: key template '{count}' has an int without a width. Write {count:03} for numbers of "
+            "up to three digits: without zeros in front, 10 would come before 9."
+        ),
+        "Bad: ByStatus has 2 key attributes (gsi1pk, gsi1sk), and 1 templates are given.",
+        "Bad.lost: it is a part(), but no key template of the item has it.",
+        "Bad: unique field 'email' is not one of its fields.",
+        "Bad.tags: a unique field is stored, as text, a number or bytes.",
+        "Bad: it expires, and has unique fields: their guards would stay behind.",
+        "Bad: entities are frozen. Leave frozen out of its model_config.",
+        (
+            "Bad.ttl: it is stored as 'ttl', the table's ttl, which is a number of seconds. Declare "
+            "it as Expiry."
+        ),
+        "Bad: it has several Version fields.",
+    ]
+    assert table.entities == {}
+
+
+@pytest.mark.parametrize("name", ["get", "f", "put", "query", "update", "delete", "replace"])
+def test_a_field_that_shadows_a_method_is_refused(name: str) -> None:
+    def declare() -> None:
+        make: Any = type(Entity)
+        make("Bad", (Entity,), {"__annotations__": {name: str}, "__module__": __name__})
+
+    (problem,) = problems_of(declare)
+    assert problem == (
+        f"Bad.{name}: Entity has a method of that name. Call the field something else, and store "
+        f'it as {name!r} with attr("{name}").'
+    )
+
+
+def test_a_computed_field_may_not_shadow_a_method_either() -> None:
+    def declare() -> None:
+        class Bad(Entity):
+            @computed_field
+            @property
+            def f(self) -> str:
+                return ""
+
+    assert "Bad.f: Entity has a method of that name" in problems_of(declare)[0]
+
+
+def test_names_that_only_sound_like_methods_are_free() -> None:
+    table = Table("Tab", key=Key("pk"))
+
+    class Fine(Entity, table=table, key="{id}"):
+        id: str
+        count: int
+        size: int
+        place: str
+        owner: str
+
+    assert repr(Fine.f.count) == "Fine.f.count"
+    assert repr(Fine.f.place) == "Fine.f.place"
+
+
+@pytest.mark.parametrize(
+    ("table", "names", "text"),
+    [
+        (Table("Tab", key=Key("pk")), {"pk": str}, "where a key of the item is kept"),
+        (
+            Table("Tab", key=Key("pk"), type_attribute="kind"),
+            {"kind": str},
+            "where the item's type is kept",
+        ),
+    ],
+)
+def test_a_field_is_not_stored_where_something_else_is_kept(
+    table: Table, names: dict[str, Any], text: str
+) -> None:
+    def declare() -> None:
+        make: Any = type(Entity)
+        make(
+            "Bad",
+            (Entity,),
+            {"__annotations__": {"id": str, **names}, "__module__": __name__},
+            table=table,
+            key="BAD#{id}",
+        )
+
+    (problem,) = problems_of(declare)
+    assert text in problem
+
+
+def test_a_field_stored_under_the_name_of_an_index_key_made_by_a_template_is_refused() -> None:
+    table = Table("Tab", key=Key("pk"), indexes=[by_status])
+
+    def declare() -> None:
+        class Bad(Entity, table=table, key="{id}", indexes={by_status: ("S#{id}", "{at}")}):
+            id: str
+            at: str = attr("gsi1pk")
+
+    assert problems_of(declare) == [
+        (
+            "Bad.at: it is stored as 'gsi1pk', where a key of the item is kept. Give it another name "
+            "with attr(), or make it a part()."
+        )
+    ]
+
+
+def test_an_index_of_another_table_and_contradicting_templates_are_refused() -> None:
+    other = Index("Other", key=Key("a"))
+    first = Index("First", key=Key("a"))
+    second = Index("Second", key=Key("a", "pk"))
+    table = Table("Tab", key=Key("pk"), indexes=[first, second])
+
+    def declare() -> None:
+        class Bad(
+            Entity,
+            table=table,
+            key="BAD#{id}",
+            indexes={other: "{id}", first: "A#{id}", second: ("B#{id}", "C#{id}")},
+        ):
+            id: str
+
+    assert problems_of(declare) == [
+        "Bad: Other is no index of Tab.",
+        (
+            "Bad: Second takes 'pk' from the item's own key, so its template is 'BAD#{id}', not "
+            "'C#{id}'."
+        ),
+        "Bad: 'a' is 'A#{id}' for First, and 'B#{id}' for Second; an item has one of it.",
+    ]
+
+
+def test_an_entity_with_a_table_needs_a_key_of_as_many_templates() -> None:
+    table = Table("Tab", key=Key("pk", "sk"))
+
+    def without() -> None:
+        class Bad(Entity, table=table):
+            id: str
+
+    def with_one() -> None:
+        class Bad(Entity, table=table, key="{id}"):
+            id: str
+
+    assert problems_of(without) == ["Bad: it has a table, and no key."]
+    assert problems_of(with_one) == [
+        "Bad: its key has 1 templates, the table's has 2 attributes (pk, sk)."
+    ]
+
+
+def test_a_table_says_all_that_is_wrong_with_itself_at_once() -> None:
+    def declare() -> None:
+        Table(
+            "Tab",
+            key=Key(("a", "b")),
+            indexes=[
+                Index("Ind", key=Key("x")),
+                Index("Ind", key=Key("x", "x")),
+                Index("Loc", key=Key("x", "y"), local=True),
+                Index("Wide", key=Key(("a", "b", "c", "d", "e"))),
+                Index("ä", key=Key("x")),
+            ],
+            naming="kebab",  # type: ignore[arg-type]
+        )
+
+    assert problems_of(declare) == [
+        (
+            "'ä' cannot name a table or an index: those have 3 to 255 letters, digits, '_', '-' and "
+            "'.'."
+        ),
+        "Tab: index 'Ind' is declared twice.",
+        "Tab: a table's key has one partition attribute, and one sort at most.",
+        "Tab: there is no naming 'kebab'; there are as_written, camel, pascal.",
+        "Tab: index 'Ind' has an attribute twice in its key.",
+        (
+            "Tab: index 'Loc' is local, so it needs a table with a sort key, whose partition key a, b it "
+            "shares, and one sort attribute of its own."
+        ),
+        (
+            "Tab: index 'Wide' has 1 to 4 attributes in its partition key, and as many at most in its "
+            "sort key."
+        ),
+    ]
+
+
+def test_the_whole_table_is_checked_when_it_is_opened_and_says_everything() -> None:
+    lonely = Index("Lonely", key=Key("nobody", "fills"))
+    named = Index("Named", key=Key("name"))
+    table = Table("Shop", key=Key("pk"), indexes=[lonely, named], ttl="ttl")
+
+    class User(Entity, table=table, key="U#{id}"):
+        id: str
+        name: str
+
+    class Unit(Entity, table=table, key="U#{code}"):
+        code: str
+        name: int
+
+    with pytest.raises(DeclarationInvalid) as caught:
+        keyfold.open(table, ":memory:")
+    assert list(caught.value.problems) == [
+        (
+            "User and Unit can both have the key ('U#a',). Change a template, so that an item's entity "
+            "can be told from its key."
+        ),
+        "Shop: no entity fills the key of index 'Lonely' (nobody, fills).",
+        "Shop: no entity has a field stored as 'ttl', the ttl.",
+        "Shop: key attribute 'name' holds different types: S for User, N for Unit.",
+    ]
+    assert pickle.loads(pickle.dumps(caught.value)).problems == caught.value.problems
+
+
+def test_a_field_under_the_name_of_a_key_has_a_type_that_keys_have() -> None:
+    index = Index("Ind", key=Key("a", "b"))
+    table = Table("Tab", key=Key("pk", types={"pk": "B"}), indexes=[index])
+
+    class Full(Entity, table=table, key="{pk}"):
+        pk: bytes
+        a: str
+        b: str
+
+    table.check()
+
+    class Part(Entity, table=table, key="{pk}", fallback=True):
+        pk: str
+        a: bool = False
+
+    assert problems_of(table.check) == [
+        (
+            "Part: 'a' is a key attribute, which holds text, a number or bytes, and is stored as BOOL "
+            "here."
+        ),
+        "Tab: key attribute 'pk' holds different types: B for Full, S for Part.",
+        "Tab: key attribute 'a' holds different types: S for Full, BOOL for Part.",
+    ]
+
+
+def test_a_free_form_key_is_alone_or_a_fallback() -> None:
+    table = Table("Tab", key=Key("pk"))
+
+    class Free(Entity, table=table, key="{pk}"):
+        pk: str
+
+    class Order(Entity, table=table, key="O#{id}"):
+        id: str
+
+    assert problems_of(table.check) == [
+        (
+            "Free and Order: an entity whose key is free-form must be alone in its table, or its "
+            "fallback."
+        )
+    ]
+
+
+def test_a_table_has_one_fallback() -> None:
+    table = Table("Tab", key=Key("pk"))
+
+    class Free(Entity, table=table, key="{pk}", fallback=True):
+        pk: str
+
+    def declare() -> None:
+        class Other(Entity, table=table, key="{pk}", fallback=True):
+            pk: str
+
+    assert problems_of(declare) == ["Other: Free is the table's fallback already."]
+    table.check()
+
+
+def test_two_entities_of_one_name_are_refused_unless_the_statement_ran_again() -> None:
+    table = Table("Tab", key=Key("pk"))
+
+    def declare() -> Any:
+        class Same(Entity, table=table, key="S#{id}"):
+            id: str
+
+        return Same
+
+    declare()
+    again = declare()
+    assert table.entities["Same"].entity is again
+
+    def declare_other() -> None:
+        class Same(Entity, table=table, key="O#{id}"):
+            id: str
+
+    assert problems_of(declare_other) == ["Same: Tab has another entity of that name."]
+
+
+def test_kinds_are_told_apart_by_the_type_attribute() -> None:
+    table = Table("Tab", key=Key("pk"), type_attribute="kind")
+
+    class One(Entity, table=table, key="{id}", kind="x"):
+        id: str
+
+    class Other(Entity, table=table, key="{id}", kind="x"):
+        id: str
+
+    assert problems_of(table.check) == ["One and Other are both of kind 'x'."]
+
+
+def test_unique_fields_need_text_keys() -> None:
+    table = Table("Tab", key=Key("pk"))
+
+    def declare() -> None:
+        class Bad(Entity, table=table, key="{number}", unique="email"):
+            number: int = attr("pk")
+            email: str
+
+    assert problems_of(declare) == [
+        "Bad: it has unique fields, whose guards need a table with text for its keys."
+    ]
+
+
+def test_free_form_items_that_may_expire_have_no_unique_fields() -> None:
+    table = Table("Tab", key=Key("pk"), ttl="ttl")
+
+    def declare() -> None:
+        class Bad(Entity, table=table, key="X#{id}", unique="id", extra="allow"):
+            id: str
+
+    assert problems_of(declare) == [
+        "Bad: it expires, and has unique fields: their guards would stay behind."
+    ]
+
+
+# Types that are not known yet.
+
+waiting = Table("Waiting", key=Key("pk"))
+
+
+class Basket(Entity, table=waiting, key="BASKET#{id}"):
+    id: str
+    items: list[Fruit]
+
+
+class Fruit(BaseModel):
+    name: str = attr("n")
+
+
+def test_forward_references_are_resolved_when_the_table_is_opened() -> None:
+    assert "Basket" not in waiting.entities
+    waiting.check()
+    made = Basket(id="1", items=[Fruit(name="fig")])
+    assert made.put().item["items"] == {"L": [{"M": {"n": {"S": "fig"}}}]}
+    assert repr(Basket.f.items[0].name) == "Basket.f.items[0].name"
+
+
+def test_types_that_are_local_to_a_function_are_found() -> None:
+    table = Table("Tab", key=Key("pk"))
+
+    class Local(BaseModel):
+        x: int
+
+    class Holder(Entity, table=table, key="{id}"):
+        id: str
+        held: Local
+
+    assert Holder(id="1", held=Local(x=1)).put().item["held"] == {"M": {"x": {"N": "1"}}}
+
+
+def test_a_type_that_is_never_defined_is_said_every_time() -> None:
+    table = Table("Tab", key=Key("pk"))
+
+    class Bad(Entity, table=table, key="BAD#{id}"):
+        id: str
+        held: Missing  # type: ignore[name-defined]  # noqa: F821 - the point
+
+    for _ in range(2):
+        assert problems_of(table.check) == ["Bad: its type 'Missing' is nowhere defined."]
+    with pytest.raises(DeclarationInvalid):
+        Bad.get(id="1")
+
+
+def test_an_entity_without_a_table_can_be_a_base_and_nothing_else() -> None:
+    class Base(Entity):
+        id: str
+        made: str = attr("m")
+
+    table = Table("Tab", key=Key("pk"))
+
+    class Child(Base, table=table, key="C#{id}"):
+        more: int
+
+    assert Child(id="1", made="x", more=1).put().item == {
+        "pk": {"S": "C#1"},
+        "id": {"S": "1"},
+        "m": {"S": "x"},
+        "more": {"N": "1"},
+    }
+    assert problems_of(lambda: Base.get(id="1")) == [
+        "Base: it belongs to no table. Declare it with class …(Entity, table=…, key=…)."
+    ]
+
+
+def test_entities_are_frozen() -> None:
+    table = Table("Tab", key=Key("pk"))
+
+    class Frozen(Entity, table=table, key="{id}"):
+        id: str
+        amount: Decimal
+
+    frozen = Frozen(id="1", amount=Decimal(1))
+    with pytest.raises(ValidationError, match="frozen"):
+        frozen.amount = Decimal(2)  # type: ignore[misc]
+
+
+def test_the_table_is_made_with_the_types_of_its_keys() -> None:
+    wide = Index("Wide", key=Key(("country", "city"), ("zip", "street")))
+    local = Index("Local", key=Key("pk", "data"), local=True, project="keys")
+    table = Table("Tab", key=Key("pk", "sk"), indexes=[wide, local], ttl="gone")
+
+    class Place(Entity, table=table, key=("{number}", "P#{city}")):
+        number: int = attr("pk")
+        country: str
+        city: str
+        zip: int
+        street: str
+        data: bytes
+        gone: Expiry
+
+    table.check()
+    assert table.to_dynamodb() == {
+        "TableName": "Tab",
+        "KeySchema": [
+            {"AttributeName": "pk", "KeyType": "HASH"},
+            {"AttributeName": "sk", "KeyType": "RANGE"},
+        ],
+        "AttributeDefinitions": [
+            {"AttributeName": "pk", "AttributeType": "N"},
+            {"AttributeName": "sk", "AttributeType": "S"},
+            {"AttributeName": "country", "AttributeType": "S"},
+            {"AttributeName": "city", "AttributeType": "S"},
+            {"AttributeName": "zip", "AttributeType": "N"},
+            {"AttributeName": "street", "AttributeType": "S"},
+            {"AttributeName": "data", "AttributeType": "B"},
+        ],
+        "BillingMode": "PAY_PER_REQUEST",
+        "GlobalSecondaryIndexes": [
+            {
+                "IndexName": "Wide",
+                "KeySchema": [
+                    {"AttributeName": "country", "KeyType": "HASH"},
+                    {"AttributeName": "city", "KeyType": "HASH"},
+                    {"AttributeName": "zip", "KeyType": "RANGE"},
+                    {"AttributeName": "street", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ],
+        "LocalSecondaryIndexes": [
+            {
+                "IndexName": "Local",
+                "KeySchema": [
+                    {"AttributeName": "pk", "KeyType": "HASH"},
+                    {"AttributeName": "data", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+        ],
+    }

@@ -1,0 +1,377 @@
+"""Access patterns explain themselves without a database."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from keyfold.errors import DeclarationInvalid, PatternUnexplained, PatternUnknown
+from keyfold.model import (
+    Batch,
+    Chain,
+    Check,
+    Count,
+    Delete,
+    Entity,
+    First,
+    Get,
+    Index,
+    Key,
+    Page,
+    Put,
+    Query,
+    Request,
+    Scan,
+    Table,
+    Transaction,
+    Update,
+    batch,
+    now,
+    transaction,
+)
+from keyfold.model._patterns import Parameter, Step
+from tests.unit.model.shop import (
+    Order,
+    OrderId,
+    OrderLine,
+    OrderWithLines,
+    Rate,
+    Status,
+    Ticket,
+    User,
+    by_base,
+    by_id,
+    by_key,
+    by_owner,
+    by_status,
+    desk,
+    rates,
+)
+
+table = Table("Patterns", key=Key("pk"))
+
+
+def get_rate(base: str, target: str) -> Get[Rate]:
+    """One rate."""
+    return Rate.get(base=base.upper(), target=target[:3])
+
+
+def by_base_currency(base: str) -> Query[Rate]:
+    return Rate.query(by_base, base=base).where(Rate.f.expires > now)
+
+
+def save(rate: Rate, ttl: timedelta) -> Put[Rate]:
+    return rate.put().expiring_in(ttl)
+
+
+def order_by_id(code: str) -> Chain[OrderWithLines | None]:
+    return (
+        Order.query(by_id, id=code, tp="order")
+        .first()
+        .then(lambda found: OrderWithLines.get(user=found.user, order=found.order))
+    )
+
+
+def since(user: str, first: OrderId, limit: int = 10) -> Query[Order]:
+    return Order.query(user=user).since(first).limit(limit)
+
+
+def lines_between(user: str, order: OrderId, low: int, high: int) -> Query[OrderLine]:
+    return OrderLine.query(user=user, order=order).between(low, high)
+
+
+def lately(team: str, status: Status) -> Query[Ticket]:
+    return Ticket.query(by_status, team=team, status=status).since(now - timedelta(days=1))
+
+
+def starting(team: str, start: str) -> Count:
+    return Ticket.query(team=team).starting_with(start).count()
+
+
+def all_open() -> Scan[Ticket]:
+    return Ticket.scan_whole_table().where(Ticket.f.status.eq(Status.OPEN))
+
+
+def finish(team: str, number: int, title: str) -> Update[Ticket]:
+    update = Ticket.update(team=team, number=number).set(Ticket.f.status, Status.DONE)
+    return update.set(Ticket.f.title, title).where(Ticket.f.title.ne(title))
+
+
+def drop(team: str, number: int) -> Delete[Ticket]:
+    return Ticket.delete(team=team, number=number)
+
+
+def file(ticket: Ticket) -> Put[Ticket]:
+    return ticket.put()
+
+
+def move(old: Rate, new: Rate) -> Transaction:
+    return transaction(
+        new.create(),
+        Rate.delete(base=old.base, target=old.target),
+        Rate.check(Rate.f.stale.eq(False), base="USD", target=new.target),
+    )
+
+
+def several(user: str, order: OrderId) -> Batch[OrderLine | None]:
+    return batch([OrderLine.get(user=user, order=order, line=line) for line in range(150)])
+
+
+def register(user: User) -> Put[User]:
+    return user.create()
+
+
+def rename(name: str, email: str) -> Update[User]:
+    return User.update(name=name).set(User.f.email, email)
+
+
+def annotate(name: str, note: str) -> Update[User]:
+    return User.update(name=name).set(User.f.note, note)
+
+
+def unregister(name: str) -> Delete[User]:
+    return User.delete(name=name)
+
+
+def move_email(name: str, other: str, email: str) -> Transaction:
+    return transaction(
+        User.update(name=name).set(User.f.email, None),
+        User.update(name=other).set(User.f.email, email),
+    )
+
+
+def title_owner(owner: str) -> Chain[Query[Any] | None]:
+    class Title(BaseModel):
+        title: str
+
+    found = Ticket.query(by_owner, owner=owner).only(Title).first()
+    return found.then(lambda title: Rate.query(by_base, base=title.title))  # type: ignore[return-value]
+
+
+def order_user(order: OrderId) -> Chain[Order | None]:
+    return Order.query(by_key, order=order).refs().first().then(lambda ref: ref.get())
+
+
+def first_any(pk: str) -> First[Any]:
+    return desk.query(pk=pk).first()
+
+
+EXPLAINED: list[tuple[Any, dict[str, Any], list[Step]]] = [
+    (get_rate, {}, [Step("GetItem", "ExchangeRates", None, "PK='RATE#{base.upper()}#{target[:3]}'")]),
+    (by_base_currency, {}, [Step("Query", "ExchangeRates", "BaseCurrencyIndex", "Base = '{base}'", filters=True)]),
+    (save, {"ttl": timedelta(days=1)}, [Step("PutItem", "ExchangeRates", None, "PK='RATE#{rate.base}#{rate.target}'")]),
+    (
+        order_by_id,
+        {},
+        [
+            Step("Query", "Market", "IdLookupIndex", "id = '{code}' and tp = 'order'"),
+            Step("Query", "Market", None, "pk = 'U#{found.user}#O' and sk begins with '{found.order}'"),
+        ],
+    ),
+    (since, {}, [Step("Query", "Market", None, "pk = 'U#{user}#O' and sk >= '{first}'")]),
+    (
+        lines_between,
+        {},
+        [Step("Query", "Market", None, "pk = 'U#{user}#O' and sk between '{order}#{low}' and '{order}#{high}'")],
+    ),
+    (lately, {}, [Step("Query", "Desk", "ByStatus", "gsi1pk = 'STATUS#{status}#{team}' and gsi1sk >= {now - 1 day, 0:00:00}")]),
+    (starting, {}, [Step("Query", "Desk", None, "pk = 'TEAM#{team}' and sk begins with 'TICKET#{start}'")]),
+    (all_open, {}, [Step("Scan", "Desk", None, "", scans=True, filters=True)]),
+    (finish, {}, [Step("UpdateItem", "Desk", None, "pk='TEAM#{team}' sk='TICKET#{number}'")]),
+    (drop, {}, [Step("DeleteItem", "Desk", None, "pk='TEAM#{team}' sk='TICKET#{number}'")]),
+    (file, {}, [Step("PutItem", "Desk", None, "pk='TEAM#{ticket.team}' sk='TICKET#{ticket.number}'")]),
+    (
+        move,
+        {},
+        [
+            Step(
+                "TransactWriteItems",
+                "ExchangeRates",
+                None,
+                "PK='RATE#{new.base}#{new.target}'; PK='RATE#{old.base}#{old.target}'; PK='RATE#USD#{new.target}'",
+            )
+        ],
+    ),
+    (register, {}, [Step("TransactWriteItems", "Accounts", None, "pk='USER#{user.name}' sk='USER'")]),
+    (
+        rename,
+        {},
+        [
+            Step("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+            Step("TransactWriteItems", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+            Step("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+        ],
+    ),
+    (annotate, {}, [Step("UpdateItem", "Accounts", None, "pk='USER#{name}' sk='USER'")]),
+    (
+        unregister,
+        {},
+        [
+            Step("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+            Step("TransactWriteItems", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+        ],
+    ),
+    (
+        move_email,
+        {},
+        [
+            Step("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+            Step("GetItem", "Accounts", None, "pk='USER#{other}' sk='USER'"),
+            Step("TransactWriteItems", "Accounts", None, "pk='USER#{name}' sk='USER'; pk='USER#{other}' sk='USER'"),
+        ],
+    ),
+    (
+        title_owner,
+        {},
+        [
+            Step("Query", "Desk", "ByOwner", "owner = '{owner}'"),
+            Step("Query", "ExchangeRates", "BaseCurrencyIndex", "Base = '{found.title}'"),
+        ],
+    ),
+    (
+        order_user,
+        {},
+        [
+            Step("Query", "Market", "ReverseIndex", "sk = '{order}' and pk begins with 'U#'"),
+            Step("GetItem", "Market", None, "pk='U#{found.user}#O' sk='{found.order}'"),
+        ],
+    ),
+    (first_any, {}, [Step("Query", "Desk", None, "pk = '{pk}'")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "example", "steps"), EXPLAINED)
+def test_a_pattern_explains_itself(make: Any, example: dict[str, Any], steps: list[Step]) -> None:
+    own = Table("Own", key=Key("pk"))
+    pattern: Any = own.pattern("name", example=example)(make)
+    explained = pattern.explain()
+    assert list(explained.steps) == steps
+    assert explained.pattern == "name"
+    assert explained.round_trips == len(steps)
+    assert explained.scans is any(step.scans for step in steps)
+    assert explained.filters is any(step.filters for step in steps)
+
+
+def test_a_batch_explains_each_of_its_calls() -> None:
+    explained = Table("Tab", key=Key("pk")).pattern("several")(several).explain()
+    assert [step.operation for step in explained.steps] == ["BatchGetItem", "BatchGetItem"]
+    assert explained.steps[1].key.startswith("pk='U#{user}#O' sk='{order}#100'; ")
+
+
+def test_patterns_are_listed_with_parameters_and_types() -> None:
+    own = Table("Own", key=Key("pk"))
+    pattern = own.pattern("Get")(get_rate)
+    own.pattern("Since")(since)
+    assert list(own.patterns) == ["Get", "Since"]
+    assert own.patterns["Get"] is pattern
+    assert pattern.description == "One rate."
+    assert pattern.parameters == (
+        Parameter("base", str, is_required=True),
+        Parameter("target", str, is_required=True),
+    )
+    assert own.patterns["Since"].parameters == (
+        Parameter("user", str, is_required=True),
+        Parameter("first", OrderId, is_required=True),
+        Parameter("limit", int, is_required=False),
+    )
+    assert repr(pattern) == "<Pattern 'Get'>"
+    assert pattern("usd", "euros").to_dynamodb()["Key"] == {"PK": {"S": "RATE#USD#eur"}}
+
+
+def test_a_pattern_that_takes_no_placeholder_says_to_give_an_example() -> None:
+    def within(base: str, days: int) -> Query[Rate]:
+        return Rate.query(by_base, base=base).where(Rate.f.at > now - timedelta(days=days))
+
+    def branches(base: str, stale: bool) -> Query[Rate]:
+        query = Rate.query(by_base, base=base)
+        return query.where(Rate.f.stale.eq(True)) if stale else query
+
+    def compares(base: str) -> Query[Rate]:
+        return Rate.query(by_base, base="EUR" if base == "eur" else base)
+
+    def walks(bases: list[str]) -> Batch[Rate | None]:
+        return batch([Rate.get(base=each, target="EUR") for each in bases])
+
+    makes: list[Any] = [within, branches, compares, walks]
+    for make in makes:
+        own = Table("Own", key=Key("pk"))
+        pattern: Any = own.pattern("name")(make)
+        with pytest.raises(PatternUnexplained, match=r"Declare it with example=") as caught:
+            pattern.explain()
+        assert str(caught.value).startswith("pattern 'name': it cannot take placeholders")
+    own = Table("Own", key=Key("pk"))
+    explained = own.pattern("ok", example={"days": 2})(within).explain()
+    assert explained.steps[0].key == "Base = '{base}'"
+    assert explained.filters
+
+
+def test_what_is_no_pattern_is_refused() -> None:
+    own = Table("Own", key=Key("pk"))
+    own.pattern("Get")(get_rate)
+    with pytest.raises(DeclarationInvalid, match="pattern 'Get' is declared twice"):
+        own.pattern("Get")
+    with pytest.raises(DeclarationInvalid, match="its example has 'bsae', which it does not take"):
+        own.pattern("Other", example={"bsae": "USD"})(get_rate)
+    with pytest.raises(PatternUnknown, match="it has no pattern 'Gte'; it has Get"):
+        own.patterns["Gte"]
+
+
+def test_a_function_that_returns_no_request_is_told() -> None:
+    def wrong(base: str) -> Any:
+        return base
+
+    with pytest.raises(PatternUnexplained, match="is no request"):
+        Table("Own", key=Key("pk")).pattern("wrong")(wrong).explain()
+
+
+def test_types_that_are_local_to_a_function_do_not_matter() -> None:
+    index = Index("Ind", key=Key("day"))
+    own = Table("Own", key=Key("pk"), indexes=[index])
+
+    class Local(Entity, table=own, key="L#{id}"):
+        id: str
+        day: str
+
+    @own.pattern("by day")
+    def by_day(day: str) -> Query[Local]:
+        return Local.query(index, day=day)
+
+    assert by_day.explain().steps == (Step("Query", "Own", "Ind", "day = '{day}'"),)
+
+
+def test_an_entity_of_every_type_can_be_an_argument() -> None:
+    own = Table("Own", key=Key("pk"), ttl="ttl")
+
+    class Inner(BaseModel):
+        x: int
+
+    class All(Entity, table=own, key="ALL#{id}#{day}"):
+        id: str
+        day: datetime
+        flag: bool
+        amount: Decimal
+        tags: set[str]
+        names: list[str]
+        inner: Inner
+        table: dict[str, int]
+        status: Status
+        data: bytes
+
+    @own.pattern("save")
+    def put_all(whole: All) -> Put[Any]:
+        return whole.put()
+
+    make: Any = put_all
+    make.make.__annotations__["whole"] = All
+    assert make.explain().steps[0].key == "pk='ALL#{whole.id}#{whole.day}'"
+
+
+def test_the_market_has_what_the_requests_are_for() -> None:
+    checked: Check = Rate.check(Rate.f.rate > 1, base="a", target="b")
+    request: Request[Any] = Rate.query(by_base, base="USD")
+    assert (checked.tables, request.tables) == ((rates,), (rates,))
+    assert isinstance(Page([1]), Page)

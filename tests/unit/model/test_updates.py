@@ -1,0 +1,262 @@
+"""Updates as values: what they change, and what follows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, computed_field
+
+from keyfold.errors import (
+    IndexPartsUnknown,
+    KeyFieldChanged,
+    KeyfoldError,
+    PathInvalid,
+    UpdateInvalid,
+    ValueUnfit,
+)
+from keyfold.keys import KeyPartInvalid
+from keyfold.model import Entity, Expiry, Index, Key, Table, Update, attr, now
+from tests.unit.model.shop import Address, Order, OrderId, Rate, Status, Ticket, User
+from tests.unit.model.spelling import spell
+
+NOW = datetime(2024, 1, 1, tzinfo=UTC)
+f = Ticket.f
+
+
+def start() -> Update[Ticket]:
+    return Ticket.update(team="a", number=7)
+
+
+def changes(update: Update[Any], moment: datetime = NOW) -> str:
+    return spell(update.to_dynamodb(now=moment), "UpdateExpression")
+
+
+def condition(update: Update[Any]) -> str:
+    return spell(update.to_dynamodb(now=NOW), "ConditionExpression")
+
+
+@pytest.mark.parametrize(
+    ("update", "text"),
+    [
+        (start().set(f.title, "x"), "SET title = x"),
+        (start().set(f.title, f.owner), "SET title = owner"),
+        (start().set(f.address.city, "Bonn"), "SET address.c = Bonn"),
+        (start().set(f.addresses[2].zip, "1"), "SET addresses[2].zip = 1"),
+        (start().set(f.counts["x y"], 1), "SET counts.x y = 1"),
+        (start().set(f.steps[0], "x"), "SET steps[0] = x"),
+        (start().set(f.address, Address(city="Bonn")), "SET address = M:{'c': {'S': 'Bonn'}, 'size': {'N': '0'}}"),
+        (start().set(f.tags, {"b", "a"}), "SET tags = SS:['a', 'b']"),
+        (start().set(f.tags, set()), "REMOVE tags"),
+        (start().set(f.changed, None), "REMOVE changed"),
+        (start().set_if_absent(f.changed, "x"), "SET changed = if_not_exists(changed, x)"),
+        (start().remove(f.changed), "REMOVE changed"),
+        (start().remove(f.steps[1]), "REMOVE steps[1]"),
+        (start().remove(f.address.zip), "REMOVE address.zip"),
+        (start().remove(f.tags), "REMOVE tags"),
+        (start().increment(f.watchers), "SET watchers = watchers + 1"),
+        (start().increment(f.watchers, -2), "SET watchers = watchers + -2"),
+        (start().add(f.watchers, 3), "ADD watchers 3"),
+        (start().add(f.tags, {"a"}), "ADD tags SS:['a']"),
+        (start().add(f.counts.x, 3), "ADD counts.x 3"),
+        (start().delete(f.tags, {"a"}), "DELETE tags SS:['a']"),
+        (start().append(f.steps, "a", "b"), "SET steps = list_append(if_not_exists(steps, L:[]), L:[{'S': 'a'}, {'S': 'b'}])"),
+        (
+            start().set(f.title, "x").remove(f.changed).add(f.watchers, 1).delete(f.tags, {"a"}).set(f.priority, 2),
+            "SET title = x, priority = 2 REMOVE changed ADD watchers 1 DELETE tags SS:['a']",
+        ),
+    ],
+)  # fmt: skip
+def test_every_action_becomes_its_clause(update: Update[Any], text: str) -> None:
+    found = changes(update)
+    # Every update counts the version up, too.
+    for version in (", version 1", " ADD version 1", "ADD version 1 "):
+        found = found.replace(version, "")
+    assert found == text
+
+
+def test_an_update_is_shown_as_it_is_sent() -> None:
+    update = Rate.update(base="USD", target="EUR").set(Rate.f.stale, True)
+    update = update.where(Rate.f.stale.eq(False))
+    assert update.to_dynamodb(now=NOW) == {
+        "TableName": "ExchangeRates",
+        "Key": {"PK": {"S": "RATE#USD#EUR"}},
+        "UpdateExpression": "SET #0 = :0",
+        "ConditionExpression": "(attribute_exists(#1) AND #0 = :1) AND NOT (#2 <= :2)",
+        "ReturnValues": "ALL_NEW",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        "ExpressionAttributeNames": {"#0": "Stale", "#1": "PK", "#2": "ttl"},
+        "ExpressionAttributeValues": {
+            ":0": {"BOOL": True},
+            ":1": {"BOOL": False},
+            ":2": {"N": "1704067200"},
+        },
+    }
+    assert repr(update) == "<update Rate PK='RATE#USD#EUR': Stale>"
+    assert repr(update.expiring_in(timedelta(1))).endswith(": Stale, expiry>")
+
+
+def test_a_version_is_counted_up() -> None:
+    assert changes(start().set(f.title, "x")) == "SET title = x ADD version 1"
+
+
+def test_moments_are_resolved_when_it_runs() -> None:
+    update = Rate.update(base="a", target="b").set(Rate.f.at, now).expiring_in(timedelta(hours=1))
+    assert changes(update) == "SET Timestamp = 1704067200, ttl = 1704070800"
+    later = NOW + timedelta(days=1)
+    assert changes(update, later) == "SET Timestamp = 1704153600, ttl = 1704157200"
+
+
+# Index keys follow.
+
+
+def test_an_index_key_follows_the_field_that_it_is_made_from() -> None:
+    assert changes(start().set(f.status, Status.DONE)) == (
+        "SET status = done, gsi1pk = STATUS#done#a ADD version 1"
+    )
+    assert changes(start().set(f.opened, NOW)) == (
+        "SET opened = 2024-01-01T00:00:00.000000Z, gsi1sk = 2024-01-01T00:00:00.000000Z "
+        "ADD version 1"
+    )
+
+
+@pytest.mark.parametrize("update", [start().set(f.status, None), start().remove(f.status)])
+def test_an_entity_leaves_a_sparse_index_with_an_optional_part(update: Update[Any]) -> None:
+    assert changes(update) == "REMOVE status, gsi1pk ADD version 1"
+
+
+by_place = Index("ByPlace", key=Key("place"))
+towns = Table("Towns", key=Key("pk"), indexes=[by_place], ttl="ttl")
+
+
+class Town(Entity, table=towns, key="TOWN#{id}", indexes={by_place: "{country}#{region}#{id}"}):
+    id: str
+    country: str
+    region: str | None = None
+    note: str = ""
+    people: int = 0
+    ttl: Expiry | None = None
+
+
+def test_parts_that_are_not_known_have_to_be_passed() -> None:
+    update = Town.update(id="1").set(Town.f.country, "DE")
+    with pytest.raises(IndexPartsUnknown) as caught:
+        update.to_dynamodb()
+    assert caught.value.fields == ("region",)
+    assert str(caught.value) == (
+        "Town: the index key 'place' is made from region too. Pass what they hold now with "
+        "knowing(region=…). [index-parts-unknown]"
+    )
+
+
+def test_passed_parts_become_conditions() -> None:
+    update = Town.update(id="1").set(Town.f.country, "DE").knowing(region="NRW")
+    assert changes(update) == "SET country = DE, place = DE#NRW#1"
+    assert condition(update) == (
+        "(attribute_exists(pk) AND region = NRW) AND NOT (ttl <= 1704067200)"
+    )
+    without = Town.update(id="1").set(Town.f.country, "DE").knowing(region=None)
+    assert changes(without) == "SET country = DE REMOVE place"
+    assert "attribute_not_exists(region)" in condition(without)
+    # Leaving an index takes nothing that is not known.
+    assert changes(Town.update(id="1").set(Town.f.region, None)) == "REMOVE region, place"
+    both = Town.update(id="1").set(Town.f.country, "DE").set(Town.f.region, "NRW")
+    assert changes(both) == "SET country = DE, region = NRW, place = DE#NRW#1"
+
+
+@pytest.mark.parametrize(
+    ("build", "kind", "text"),
+    [
+        (lambda: start().set(f.team, "b"), KeyFieldChanged, "Delete the one and put the other, in a transaction"),
+        (lambda: start().remove(f.number), KeyFieldChanged, "Ticket.number"),
+        (lambda: start().increment(f.number), KeyFieldChanged, "a key cannot change"),
+        (lambda: start().add(f.number, 1), KeyFieldChanged, "a key cannot change"),
+        (lambda: Order.update(user="a", order=OrderId.new()).set(Order.f.user, "b"), PathInvalid, "lives in the item's key"),
+        (lambda: start().set(f.version, 9), UpdateInvalid, "counts the writes by itself"),
+        (lambda: start().remove(f.title), UpdateInvalid, "Ticket.f.title is required"),
+        (lambda: start().remove(f.address.city), UpdateInvalid, "Ticket.f.address.city is required"),
+        (lambda: start().set(f.title, None), UpdateInvalid, "is required"),
+        (lambda: start().set(f.title, 5), PathInvalid, "5 does not fit"),
+        (lambda: start().set(f.watchers, 1.5), ValueUnfit, "use Decimal"),
+        (lambda: start().set(f.status, "lost"), PathInvalid, "does not fit"),
+        (lambda: start().set(f.owner, ""), ValueUnfit, "may not be empty"),
+        (lambda: start().set(f.title, "x").set(f.title, "y"), UpdateInvalid, "title and title overlap"),
+        (lambda: start().set(f.address, Address(city="x")).set(f.address.zip, "1"), UpdateInvalid, "overlap"),
+        (lambda: start().remove(f.steps[0]).append(f.steps, "x"), UpdateInvalid, "overlap"),
+        (lambda: Town.update(id="1").set(Town.f.ttl, NOW).expiring_in(timedelta(1)), UpdateInvalid, "overlap"),
+        (lambda: Town.update(id="1").expiring_in(timedelta(1)).set(Town.f.ttl, NOW), UpdateInvalid, "overlap"),
+        (lambda: start().expiring_in(timedelta(1)), UpdateInvalid, "Declare one of type Expiry"),
+        (lambda: start().increment(f.title), PathInvalid, "is for numbers"),
+        (lambda: start().add(f.steps, ["x"]), PathInvalid, "is for numbers and sets"),
+        (lambda: start().add(f.tags, set()), ValueUnfit, "an empty set"),
+        (lambda: start().delete(f.steps, ["x"]), PathInvalid, "is for members of sets"),
+        (lambda: start().append(f.tags, "x"), PathInvalid, "is for lists"),
+        (lambda: start().append(f.steps, 5), PathInvalid, "does not fit"),
+        (lambda: start().set_if_absent(f.status, Status.OPEN), UpdateInvalid, "gsi1pk is made from status, and set_if_absent leaves its value open"),
+        (lambda: start().set(f.opened, now), UpdateInvalid, "what is known only when it runs leaves its value open"),
+        (lambda: Town.update(id="1").set(Town.f.country, Town.f.note), UpdateInvalid, "leaves its value open"),
+        (lambda: Town.update(id="1").set(Town.f.country, "a#b").knowing(region="x").to_dynamodb(), KeyPartInvalid, "may not contain"),
+        (lambda: Town.update(id="1").knowing(country=5), PathInvalid, "does not fit"),
+        (lambda: User.update(name="a").set_if_absent(User.f.email, "x"), UpdateInvalid, "email is unique"),
+        (lambda: User.update(name="a").increment(User.f.number), UpdateInvalid, "number is unique"),
+        (lambda: User.update(name="a").add(User.f.number, 1), UpdateInvalid, "number is unique"),
+        (lambda: User.update(name="a").set(User.f.email, User.f.note), UpdateInvalid, "email is unique"),
+        (lambda: start().set(Rate.f.rate, Decimal(1)), UpdateInvalid, "Rate.f.rate is a field of another entity"),
+        (lambda: start().set("title", "x"), UpdateInvalid, "'title' is no field"),  # type: ignore[arg-type]
+        (lambda: start().to_dynamodb(), UpdateInvalid, "the update changes nothing"),
+        (lambda: Sum.update(id="1").set(Sum.f.a, 1), UpdateInvalid, "total is computed"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_changed_is_refused(build: Any, kind: type[KeyfoldError], text: str) -> None:
+    with pytest.raises(kind, match=text) as caught:
+        build()
+    assert str(caught.value).endswith(f"[{kind.code}]")
+
+
+sums = Table("Sums", key=Key("pk"))
+
+
+class Sum(Entity, table=sums, key="{id}"):
+    id: str
+    a: int = 0
+
+    @computed_field
+    @property
+    def total(self) -> int:
+        return self.a + 1
+
+
+def test_a_value_that_changes_later_does_not_reach_an_update() -> None:
+    steps, tags, address = ["a"], {"a"}, Address(city="Bonn")
+    update = (
+        start()
+        .set(f.steps, steps)
+        .add(f.tags, tags)
+        .set(f.address, address)
+        .append(f.addresses, address)
+        .set(f.counts, counts := {"a": 1})
+    )
+    before = update.to_dynamodb(now=NOW)
+    steps.append("b")
+    tags.add("b")
+    counts["b"] = 2
+    address.city = "Köln"
+    assert update.to_dynamodb(now=NOW) == before
+
+
+def test_nested_names_are_those_that_are_stored() -> None:
+    table = Table("Tab", key=Key("pk"), naming="camel")
+
+    class Part(BaseModel):
+        part_number: int
+        price: Decimal = attr("p")
+
+    class Machine(Entity, table=table, key="{id}"):
+        id: str
+        main_part: Part
+
+    update = Machine.update(id="1").set(Machine.f.main_part.part_number, 2)
+    update = update.set(Machine.f.main_part.price, Decimal(5))
+    assert changes(update) == "SET mainPart.partNumber = 2, mainPart.p = 5"

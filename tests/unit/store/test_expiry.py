@@ -1,0 +1,257 @@
+"""What has expired is not there, however long the engine keeps it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from keyfold.errors import ConditionFailed, NotThere, QueryInvalid, TransactionFailed
+from keyfold.model import (
+    Batch,
+    Collection,
+    Entity,
+    Expiry,
+    Index,
+    Key,
+    Request,
+    Table,
+    Transaction,
+    attr,
+    batch,
+    transaction,
+)
+from keyfold.testing import Clock
+from tests.unit.model.shop import (
+    Order,
+    OrderId,
+    OrderLine,
+    OrderWithLines,
+    Rate,
+    RateSummary,
+    by_base,
+    by_key,
+    rates,
+)
+from tests.unit.store.sides import START, OpenSide, Side
+
+HOUR = timedelta(hours=1)
+GET = Rate.get(base="USD", target="EUR")
+
+
+def rate(target: str = "EUR", hours: int | None = None, **fields: Any) -> Rate:
+    expires = None if hours is None else START + hours * HOUR
+    return Rate(
+        base="USD", target=target, rate=Decimal("0.85"), at=START, expires=expires, **fields
+    )
+
+
+@pytest.fixture
+def stale(store: Side, clock: Clock) -> Side:
+    """A store with two rates, one of which has expired an hour ago."""
+    store.run(rate("EUR", hours=1).put())
+    store.run(rate("GBP", hours=5).put())
+    clock.advance(2 * HOUR)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        (GET, None),
+        (GET.only(RateSummary), None),
+        (Rate.query(base="USD", target="EUR"), []),
+        (Rate.query(by_base, base="USD"), [rate("GBP", hours=5)]),
+        (Rate.query(by_base, base="USD").first(), rate("GBP", hours=5)),
+        (Rate.query(by_base, base="USD").count(), 1),
+        (rates.query(by_base, Base="USD"), [rate("GBP", hours=5)]),
+        (Rate.scan_whole_table(), [rate("GBP", hours=5)]),
+        (rates.scan_whole_table(), [rate("GBP", hours=5)]),
+        (rates.scan_whole_table().count(), 1),
+        (batch([GET]), [None]),
+        (transaction(GET), [None]),
+        (Rate.delete(base="USD", target="EUR"), None),
+    ],
+)
+def test_an_expired_item_is_never_returned(
+    stale: Side, request_: Request[Any], answer: Any
+) -> None:
+    found: Any = stale.run(request_)
+    assert (list(found) if isinstance(answer, list) else found) == answer
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        (GET.include_expired(), "EUR"),
+        (Rate.query(by_base, base="USD").include_expired().first(), "EUR"),
+        (Rate.query(by_base, base="USD").include_expired().count(), 2),
+        (Rate.scan_whole_table().include_expired().count(), 2),
+        (batch([GET.include_expired()]), "EUR"),
+        (transaction(GET.include_expired()), "EUR"),
+    ],
+)
+def test_asking_for_expired_items_is_explicit(
+    stale: Side, request_: Request[Any], answer: Any
+) -> None:
+    found: Any = stale.run(request_)
+    if isinstance(request_, Batch | Transaction):
+        (found,) = found
+    assert getattr(found, "target", found) == answer
+
+
+def test_an_item_is_there_until_its_second_has_come(store: Side, clock: Clock) -> None:
+    store.run(rate(hours=1).put())
+    clock.advance(HOUR.total_seconds() - 0.001)
+    assert store.run(GET) is not None
+    assert store.run(Rate.update(base="USD", target="EUR").set(Rate.f.stale, True)) is not None
+    clock.advance(0.001)
+    assert store.run(GET) is None
+    with pytest.raises(NotThere):
+        store.run(Rate.update(base="USD", target="EUR").set(Rate.f.stale, True))
+
+
+def test_creating_over_an_expired_leftover_succeeds(stale: Side) -> None:
+    assert stale.run(rate().create()) == rate()
+    assert stale.run(GET) == rate()
+
+
+def test_replacing_or_changing_an_expired_leftover_fails(stale: Side) -> None:
+    for request in (
+        rate().replace(),
+        Rate.update(base="USD", target="EUR").set(Rate.f.stale, True),
+        Rate.update(base="USD", target="EUR").expiring_in(HOUR),
+    ):
+        with pytest.raises(NotThere) as caught:
+            stale.run(request)
+        assert caught.value.found is None
+
+
+def test_conditions_take_it_for_absent_and_do_not_show_it(stale: Side) -> None:
+    with pytest.raises(ConditionFailed) as caught:
+        stale.run(Rate.delete(base="USD", target="EUR").where(Rate.f.stale.eq(False)))
+    assert caught.value.found is None
+    with pytest.raises(TransactionFailed) as failed:
+        stale.run(
+            transaction(
+                rate("CHF").create(), Rate.check(Rate.f.rate.exists(), base="USD", target="EUR")
+            )
+        )
+    first, second = failed.value.reasons
+    assert first is None
+    assert isinstance(second, ConditionFailed)
+    assert second.found is None
+    assert stale.run(transaction(rate("EUR").create())) == [rate("EUR")]
+
+
+def test_a_condition_that_holds_for_nothing_holds_for_it(stale: Side) -> None:
+    assert stale.run(rate().put().where(Rate.f.stale.ne(False))) == rate()
+
+
+def test_a_number_of_seconds_will_do_and_text_never_expires(
+    open_store: OpenSide, clock: Clock
+) -> None:
+    table = Table("Tab", key=Key("pk"), ttl="ttl")
+
+    class Plain(Entity, table=table, key="P#{id}"):
+        id: str
+        ttl: int | None = None
+
+    class Free(Entity, table=table, key="F#{id}", extra="allow"):
+        id: str
+
+    store = open_store(table)
+    put = Plain(id="1").put().expiring_in(HOUR)
+    assert store.run(put).ttl == int((START + HOUR).timestamp())
+    texts = Free.model_validate({"id": "1", "ttl": "never"})
+    store.run(texts.put())
+    clock.advance(2 * HOUR)
+    assert store.run(Plain.get(id="1")) is None
+    assert store.run(Free.get(id="1")) == texts
+    assert store.run(texts.put().where(Free.f.ttl.eq("never"))) == texts
+    assert store.run(Free.update(id="1").set(Free.f.more, 1)).model_extra == {
+        "ttl": "never",
+        "more": 1,
+    }
+
+
+def test_collections_leave_out_what_has_expired(store: Side, clock: Clock) -> None:
+    order = OrderId.new()
+    store.run(Order(user="ada", order=order, total=Decimal(1), ttl=START + 9 * HOUR).put())
+    for line in range(4):
+        ttl = START + HOUR if line % 2 else None
+        store.run(OrderLine(user="ada", order=order, line=line, sku="s", ttl=ttl).put())
+    clock.advance(2 * HOUR)
+    request = OrderWithLines.get(user="ada", order=order)
+    found = store.run(request)
+    assert found is not None
+    assert [line.line for line in found.lines] == [0, 2]
+    everything = store.run(request.include_expired())
+    assert everything is not None
+    assert [line.line for line in everything.lines] == [0, 1, 2, 3]
+    clock.advance(9 * HOUR)
+    assert store.run(request) is None
+
+
+# Indexes that do not say when an item expires.
+
+
+by_group = Index("ByGroup", key=Key("group"), project=["name"])
+by_all = Index("ByAll", key=Key("group"), project=["name", "ttl"])
+groups = Table("Groups", key=Key("pk"), indexes=[by_group, by_all], ttl="ttl")
+
+
+class Member(Entity, table=groups, key="M#{id}"):
+    id: str = attr("i")
+    group: str
+    name: str
+    ttl: Expiry | None = None
+
+
+class Kept(Entity, table=groups, key="K#{id}"):
+    id: str = attr("i")
+    group: str
+    name: str
+
+
+class Name(BaseModel):
+    name: str
+
+
+class Both(Collection):
+    member: Member
+    kept: list[Kept]
+
+
+def test_an_index_that_hides_expiry_is_not_read_as_if_nothing_had_expired(
+    open_store: OpenSide, clock: Clock
+) -> None:
+    store = open_store(groups)
+    store.run(Member(id="1", group="g", name="a", ttl=START + HOUR).put())
+    store.run(Member(id="2", group="g", name="b").put())
+    store.run(Kept(id="1", group="g", name="c").put())
+    clock.advance(2 * HOUR)
+    query = Member.query(by_group, group="g")
+    with pytest.raises(QueryInvalid, match="ByGroup does not hold 'ttl', so what expired would be"):
+        store.run(query.only(Name))
+    for counted in (query, groups.query(by_group, group="g")):
+        with pytest.raises(QueryInvalid, match="so what expired would count"):
+            store.run(counted.count())
+    assert len(store.run(query.include_expired().only(Name))) == 2
+    assert store.run(query.include_expired().count()) == 2
+    assert list(store.run(Member.query(by_all, group="g").only(Name))) == [Name(name="b")]
+    assert store.run(Member.query(by_all, group="g").count()) == 1
+    assert list(store.run(Kept.query(by_group, group="g").only(Name))) == [Name(name="c")]
+    assert store.run(Kept.query(by_group, group="g").count()) == 1
+    fetched = [store.run(ref.get()) for ref in store.run(query.refs())]
+    assert fetched == [None, Member(id="2", group="g", name="b")]
+
+
+def test_refs_of_an_index_of_keys_are_counted_where_nothing_expires(store: Side) -> None:
+    order = OrderId.new()
+    store.run(OrderLine(user="ada", order=order, line=1, sku="s").put())
+    with pytest.raises(QueryInvalid, match="ReverseIndex does not hold 'ttl'"):
+        store.run(OrderLine.query(by_key, order=order, line=1).count())

@@ -1,0 +1,358 @@
+"""Unique fields are kept by guard items, in one transaction with the entity, on both stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.errors import (
+    AlreadyExists,
+    ConditionFailed,
+    NotThere,
+    TransactionFailed,
+    TransactionInvalid,
+    UniqueTaken,
+    VersionConflict,
+)
+from keyfold.model import Entity, Index, Key, Table, Version, attr, transaction
+from keyfold.store import Settings, Store
+from keyfold.testing import Clock
+from keyfold.values import Item
+from tests.unit.model.shop import Device, User, accounts
+from tests.unit.store.sides import OpenSide, Side
+
+ADA = User(name="ada", email="ada@x.org", number=Decimal(1))
+BOB = User(name="bob", email="bob@x.org")
+
+
+class Racing:
+    """An engine on which something else happens just before a transaction, once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.before: list[Callable[[], Any]] = []
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        if operation == "TransactWriteItems" and self.before:
+            self.before.pop()()
+        return self.engine.execute(operation, request)
+
+    def guards(self) -> list[str]:
+        items: list[Item] = self.engine.execute("Scan", {"TableName": "Accounts"})["Items"]
+        return sorted(
+            item["pk"]["S"].removeprefix("keyfold#unique#") for item in items if "guards" in item
+        )
+
+
+@pytest.fixture
+def racing() -> Any:
+    with Engine.open(":memory:") as engine:
+        engine.execute("CreateTable", accounts.to_dynamodb())
+        yield Racing(engine)
+        assert engine.verify() == []
+
+
+@pytest.fixture
+def users(make_store: OpenSide, racing: Racing) -> Side:
+    return make_store(racing, [accounts])
+
+
+def email(name: str, value: str | None) -> Any:
+    return User.update(name=name).set(User.f.email, value)
+
+
+def test_create_takes_a_value_that_nobody_has(users: Side, racing: Racing) -> None:
+    assert users.run(ADA.create()) == ADA
+    assert racing.guards() == ["User#email#S#ada@x.org", "User#number#N#1"]
+    with pytest.raises(UniqueTaken) as caught:
+        users.run(BOB.model_copy(update={"email": "ada@x.org"}).create())
+    assert str(caught.value) == (
+        "User pk='USER#bob' sk='USER': another has the same email. [unique-taken]"
+    )
+    assert users.run(User.get(name="bob")) is None
+    assert users.run(BOB.create()) == BOB
+
+
+def test_an_entity_that_is_there_is_not_taken_for_another(users: Side) -> None:
+    users.run(ADA.create())
+    with pytest.raises(AlreadyExists) as caught:
+        users.run(ADA.create())
+    assert caught.value.found == ADA
+
+
+def test_equal_numbers_are_one_value(users: Side) -> None:
+    users.run(ADA.create())
+    with pytest.raises(UniqueTaken, match="another has the same number"):
+        users.run(User(name="bob", number=Decimal("1.00")).create())
+
+
+def test_nothing_is_no_value(users: Side, racing: Racing) -> None:
+    users.run(User(name="a").create())
+    users.run(User(name="b").create())
+    assert racing.guards() == []
+
+
+def test_update_moves_the_guard(users: Side, racing: Racing) -> None:
+    users.run(ADA.create())
+    users.run(BOB.create())
+    moved = users.run(email("ada", "new@x.org"))
+    assert moved == ADA.model_copy(update={"email": "new@x.org"})
+    assert racing.guards() == [
+        "User#email#S#bob@x.org", "User#email#S#new@x.org", "User#number#N#1",
+    ]  # fmt: skip
+    with pytest.raises(UniqueTaken, match="another has the same email"):
+        users.run(email("bob", "new@x.org"))
+    assert users.run(email("bob", "ada@x.org")).email == "ada@x.org"
+    assert users.run(email("bob", "ada@x.org")).email == "ada@x.org"
+    assert users.run(email("bob", None)).email is None
+    assert racing.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
+
+
+def test_an_update_of_other_fields_is_a_single_call(users: Side) -> None:
+    users.run(ADA.create())
+    users.calls.clear()
+    assert users.run(User.update(name="ada").set(User.f.note, "x")).note == "x"
+    assert [call.operation for call in users.calls] == ["UpdateItem"]
+
+
+def test_replace_moves_the_guards(users: Side, racing: Racing) -> None:
+    users.run(ADA.create())
+    other = User(name="ada", email="new@x.org")
+    assert users.run(other.replace()) == other
+    assert racing.guards() == ["User#email#S#new@x.org"]
+    assert users.run(other.model_copy(update={"note": "x"}).replace()).note == "x"
+
+
+def test_delete_gives_the_values_back(users: Side, racing: Racing) -> None:
+    users.run(ADA.create())
+    assert users.run(User.delete(name="ada")) == ADA
+    assert users.run(User.delete(name="ada")) is None
+    assert racing.guards() == []
+    assert users.run(BOB.model_copy(update={"email": "ada@x.org"}).create())
+
+
+def test_what_is_not_there_is_not_changed(users: Side, racing: Racing) -> None:
+    for request in (ADA.replace(), email("ada", "x")):
+        with pytest.raises(NotThere):
+            users.run(request)
+    assert racing.guards() == []
+    assert users.pauses == []
+
+
+def test_conditions_hold_besides(users: Side, racing: Racing) -> None:
+    users.run(ADA.create())
+    before = racing.guards()
+    for request in (
+        email("ada", "x").where(User.f.note.eq("y")),
+        User.delete(name="ada").where(User.f.note.eq("y")),
+        ADA.model_copy(update={"email": "x"}).replace().where(User.f.note.eq("y")),
+    ):
+        with pytest.raises(ConditionFailed, match="the condition does not hold") as caught:
+            users.run(request)
+        assert caught.value.found == ADA
+    with pytest.raises(ConditionFailed):
+        users.run(User.delete(name="bob").where(User.f.note.exists()))
+    assert users.run(User.delete(name="bob").where(User.f.note.not_exists())) is None
+    assert racing.guards() == before
+    assert users.pauses == []
+
+
+def test_guards_are_never_seen(users: Side) -> None:
+    users.run(ADA.create())
+    users.run(Device(name="ada", serial="1").put())
+    found = users.iterate(accounts.scan_whole_table())
+    assert len(found) == 2
+    assert users.run(accounts.scan_whole_table().count()) == 2
+    assert users.run(User.scan_whole_table().count()) == 1
+    guarded = accounts.query(pk="keyfold#unique#User#email#S#ada@x.org")
+    assert list(users.run(guarded)) == []
+
+
+def test_guards_are_not_taken_for_free_form_items(open_store: OpenSide) -> None:
+    index = Index("Reverse", key=Key("sk", "pk"))
+    table = Table("Free", key=Key("pk", "sk"), indexes=[index])
+
+    class Free(Entity, table=table, key=("{pk}", "{sk}"), unique="mail", extra="allow"):
+        pk: str
+        sk: str
+        mail: str
+
+    store = open_store(table)
+    free = Free(pk="a", sk="b", mail="x")
+    store.run(free.create())
+    assert store.iterate(Free.scan_whole_table()) == [free]
+    assert store.iterate(table.scan_whole_table(index)) == [free]
+    assert list(store.run(table.query(index, sk="keyfold#unique"))) == []
+    assert store.run(Free.scan_whole_table().count()) == 1
+
+
+def test_values_of_any_length_and_type_are_told_apart(open_store: OpenSide) -> None:
+    table = Table("Long", key=Key("pk"))
+
+    class Long(Entity, table=table, key="L#{id}", unique=["text", "data"]):
+        id: str
+        text: str | None = None
+        data: bytes | None = attr("d", default=None)
+
+    store = open_store(table)
+    for number, fields in enumerate(
+        [
+            {"text": "x" * 3000 + "a"},
+            {"text": "x" * 3000 + "b"},
+            {"text": ""},
+            {"data": b"x" * 3000 + b"a"},
+            {"data": b"x" * 3000 + b"b"},
+            {"data": b""},
+            {"text": "00"},
+            {"data": b"\x00"},
+        ]
+    ):
+        store.run(Long(id=str(number), **fields).create())  # type: ignore[arg-type]
+        with pytest.raises(UniqueTaken):
+            store.run(Long(id="other", **fields).create())  # type: ignore[arg-type]
+
+
+# In transactions.
+
+
+def test_values_change_hands_in_a_transaction(users: Side, racing: Racing) -> None:
+    users.run(ADA.create())
+    users.run(BOB.create())
+    before = racing.guards()
+    users.run(transaction(email("ada", "bob@x.org"), email("bob", "ada@x.org")))
+    assert racing.guards() == before
+    swapped = users.run(User.get(name="ada"))
+    assert swapped is not None
+    assert swapped.email == "bob@x.org"
+    eve = User(name="eve", email="bob@x.org", number=Decimal(1))
+    assert users.run(transaction(User.delete(name="ada"), eve.create())) == [None, eve]
+    assert racing.guards() == before
+    users.run(transaction(User.delete(name="eve"), User.delete(name="bob")))
+    assert racing.guards() == []
+
+
+def test_two_cannot_take_one_value_in_a_transaction(users: Side, racing: Racing) -> None:
+    with pytest.raises(TransactionFailed) as caught:
+        users.run(
+            transaction(
+                Device(name="x", serial="1").put(),
+                ADA.create(),
+                User(name="bob", email="ada@x.org").create(),
+            )
+        )
+    first, second, third = caught.value.reasons
+    assert (first, second) == (None, None)
+    assert isinstance(third, UniqueTaken)
+    assert users.run(accounts.scan_whole_table().count()) == 0
+
+
+def test_a_taken_value_cancels_the_whole_transaction(users: Side, racing: Racing) -> None:
+    users.run(ADA.create())
+    with pytest.raises(TransactionFailed) as caught:
+        users.run(
+            transaction(
+                Device(name="x", serial="1").create(), User(name="bob", email="ada@x.org").create()
+            )
+        )
+    assert caught.value.reasons[0] is None
+    assert isinstance(caught.value.reasons[1], UniqueTaken)
+    assert "request 1: User pk='USER#bob' sk='USER': another has the same email" in str(
+        caught.value
+    )
+    assert users.run(Device.get(name="x", serial="1")) is None
+
+
+def test_guards_count_towards_the_limit(users: Side) -> None:
+    many = [User(name=f"n{each}", email=f"e{each}").create() for each in range(60)]
+    with pytest.raises(TransactionInvalid, match="with the guards of unique fields it has 120"):
+        users.run(transaction(*many))
+
+
+def test_a_token_holds_although_the_guards_differ_the_second_time(
+    users: Side, racing: Racing, clock: Clock
+) -> None:
+    users.run(ADA.create())
+    request = transaction(email("ada", "new@x.org"), token="once")
+    users.run(request)
+    users.run(email("ada", "third@x.org"))
+    users.run(request)
+    found = users.run(User.get(name="ada"))
+    assert found is not None
+    assert found.email == "third@x.org"
+
+
+# Races.
+
+
+def test_a_change_between_the_look_and_the_write_is_noticed(users: Side, racing: Racing) -> None:
+    users.run(ADA.create())
+    racing.before.append(lambda: users_of(racing).run(email("ada", "mid@x.org")))
+    assert users.run(email("ada", "new@x.org")).email == "new@x.org"
+    assert racing.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
+    assert len(users.pauses) == 1
+
+    racing.before.append(lambda: users_of(racing).run(email("ada", "mid@x.org")))
+    deleted = users.run(User.delete(name="ada"))
+    assert deleted is not None
+    assert deleted.email == "mid@x.org"
+    assert racing.guards() == []
+
+
+def test_one_that_appears_between_the_look_and_the_write_is_noticed(
+    users: Side, racing: Racing
+) -> None:
+    racing.before.append(lambda: users_of(racing).run(ADA.create()))
+    changed = ADA.model_copy(update={"email": "new@x.org"})
+    assert users.run(changed.replace()) == changed
+    assert racing.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
+    users.run(User.delete(name="ada"))
+
+    racing.before.append(lambda: users_of(racing).run(ADA.create()))
+    assert users.run(User.delete(name="ada")) == ADA
+    assert racing.guards() == []
+
+
+def test_one_that_vanishes_between_the_look_and_the_write_is_noticed(
+    users: Side, racing: Racing
+) -> None:
+    users.run(ADA.create())
+    racing.before.append(lambda: users_of(racing).run(User.delete(name="ada")))
+    with pytest.raises(NotThere):
+        users.run(email("ada", "new@x.org"))
+    assert racing.guards() == []
+
+
+def test_a_value_that_is_taken_meanwhile_is_refused(users: Side, racing: Racing) -> None:
+    users.run(ADA.create())
+    racing.before.append(lambda: users_of(racing).run(BOB.create()))
+    with pytest.raises(UniqueTaken):
+        users.run(email("ada", "bob@x.org"))
+    found = users.run(User.get(name="ada"))
+    assert found == ADA
+
+
+def users_of(racing: Racing) -> Any:
+    return Store(racing.engine, Settings([accounts]))
+
+
+def test_versions_are_kept_besides(open_store: OpenSide) -> None:
+    table = Table("Versioned", key=Key("pk"))
+
+    class Doc(Entity, table=table, key="D#{id}", unique="slug"):
+        id: str
+        slug: str
+        version: Version = 0
+
+    store = open_store(table)
+    first = store.run(Doc(id="1", slug="a").create())
+    second = store.run(first.model_copy(update={"slug": "b"}).replace())
+    assert (first.version, second.version) == (1, 2)
+    with pytest.raises(VersionConflict, match="it has version 2, and was read with 1"):
+        store.run(first.model_copy(update={"slug": "c"}).replace())
+    third = store.run(Doc.update(id="1").set(Doc.f.slug, "c"))
+    assert third == Doc(id="1", slug="c", version=3)
+    store.run(Doc(id="2", slug="b").create())
