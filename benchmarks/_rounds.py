@@ -16,7 +16,7 @@ from benchmarks._cases import CASES, Case
 from benchmarks._orders import Draw
 from benchmarks._world import World
 
-CALLS = 100
+CALLS = 50
 _WARM_UP_CALLS = 4
 _ENOUGH_ROUNDS = 20
 

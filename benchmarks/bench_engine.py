@@ -87,7 +87,7 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--rounds",
         type=int,
-        default=100,
+        default=150,
         help="how often each operation is measured (default: %(default)s)",
     )
     parser.add_argument(
