@@ -7,12 +7,11 @@ DynamoDB while no service is active.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from inspect import signature
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from keyfold.testing._answers import answer
+from keyfold.testing._collections import without_collections
 from keyfold.testing._core import Core
 
 Method = Callable[..., Any]
@@ -212,7 +212,7 @@ def _fill_in_settings(original: Method) -> Method:
                 region_name = core.region
             if len(rest) < _KEY_POSITION and not _has_keys(self, options):
                 options |= {"aws_access_key_id": "keyfold", "aws_secret_access_key": "keyfold"}
-            with _without_collections():
+            with without_collections():
                 return original(self, service_name, region_name, *rest, **options)
         return original(self, service_name, region_name, *rest, **options)
 
@@ -228,22 +228,6 @@ def _has_keys(session: Any, options: dict[str, Any]) -> bool:
         or os.environ.get("AWS_ACCESS_KEY_ID")
         or session.get_scoped_config().get("aws_access_key_id")
     )
-
-
-@contextmanager
-def _without_collections() -> Generator[None]:
-    """Collect no garbage for a moment.
-
-    A client's model is a hundred thousand objects that stay: to look through them again and
-    again while they are made takes a quarter of the time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _load_quickly(original: Method) -> Method:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from keyfold.errors import OptionInvalid
 from keyfold.testing._clock import Clock
+from keyfold.testing._collections import without_collections
 from keyfold.testing._hardships import Hardships
 from keyfold.testing._service import Service
 
@@ -44,8 +45,9 @@ class Activation:
 
     def __enter__(self) -> Service:
         # Here, so that a test run that never enters loads neither the engine nor botocore.
-        from keyfold.testing._botocore import active  # noqa: PLC0415
-        from keyfold.testing._core import Core  # noqa: PLC0415
+        with without_collections():
+            from keyfold.testing._botocore import active  # noqa: PLC0415
+            from keyfold.testing._core import Core  # noqa: PLC0415
 
         core = Core(
             clock=Clock() if self._clock is None else self._clock,
