@@ -323,6 +323,9 @@ def translate(error: apsw.Error, path: str) -> KeyfoldError | RowsChanged:
             return FileFailed(path, "the disk is full")
         case apsw.IOError():
             return FileFailed(path, f"the disk failed ({detail})")
+        case apsw.SchemaChangeError():
+            # A statement that was prepared before another process changed the table.
+            return RowsChanged()
         case apsw.SQLError() if "no such table" in str(error) or "no such index" in str(error):
             return RowsChanged()
         case _:
