@@ -1,0 +1,179 @@
+"""A connection seen as rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+
+from keyfold.engine.storage._connections import Connection, Cursor
+from keyfold.engine.storage._protocol import EMPTY_PAGE, Page, Row, RowSet, Span
+from keyfold.engine.storage._statements import (
+    change_statements,
+    create_statements,
+    statements_of,
+    table_name,
+    walk_statement,
+)
+
+Entries = tuple[bytes | None, ...]
+
+# An item has up to 400 KB, so this many are 13 MB at the most.
+ROWS_AT_ONCE = 32
+
+
+class View:
+    """A connection seen as rows. It is a Reader always, a Writer inside a transaction."""
+
+    __slots__ = ("_connection", "_cursor", "written_pages")
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._cursor: Cursor = connection.cursor()
+        # A close guess; whoever adds to it may commit.
+        self.written_pages = 0
+
+    def get(self, rows: RowSet, key: bytes) -> Row | None:
+        # fetchall, not fetchone: a statement stepped to its end holds no snapshot open.
+        found = self._cursor.execute(statements_of(rows).get, (key,)).fetchall()
+        return found[0] if found else None
+
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
+        statement = walk_statement(rows, span, sized=True)
+        bounds = span[:2] if span.after is None else (*span[:2], *span.after)
+        # Most pages are short, and quickest read at once. How much a long one holds is only known
+        # on the way; it is read again from its start, by one statement, to be of one moment.
+        at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
+        rows_read: list[Any] = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
+        if not rows_read:
+            return EMPTY_PAGE
+        page: Page = tuple(zip(*rows_read, strict=True))  # pyright: ignore[reportAssignmentType] - of two columns
+        try:
+            if sum(page[1]) < max_bytes:
+                if len(rows_read) == at_once != limit:
+                    rows_read = self._read_long(statement, (*bounds, limit), max_bytes)
+                    return tuple(zip(*rows_read, strict=True))  # pyright: ignore[reportReturnType] - as above
+                return page
+            total = 0
+            for place, size in enumerate(page[1], start=1):
+                total += size
+                if total >= max_bytes:
+                    return page[0][:place], page[1][:place]
+        except TypeError:
+            raise apsw.CorruptError("a row has no size") from None
+        return page
+
+    def read_values(
+        self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
+    ) -> list[bytes] | None:
+        at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
+        statement = walk_statement(rows, span, sized=False)
+        bounds = span[:2] if span.after is None else (*span[:2], *span.after)
+        found = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
+        values: list[bytes] = [value for (value,) in found]
+        # An item's text is always longer than what it counts.
+        if sum(map(len, values)) >= max_bytes or len(values) == at_once != limit:
+            return None
+        return values
+
+    def _read_long(
+        self, statement: str, bindings: tuple[bytes | int, ...], max_bytes: int
+    ) -> list[tuple[Any, ...]]:
+        page: list[tuple[Any, ...]] = []
+        for row in self._cursor.execute(statement, bindings):
+            page.append(row)
+            max_bytes -= row[1]
+            if max_bytes <= 0:
+                # Closing resets the statement, which would hold its snapshot open otherwise.
+                self._cursor.close()
+                self._cursor = self._connection.cursor()
+                break
+        return page
+
+    def get_record(self, kind: str, name: str) -> bytes | None:
+        query = "SELECT body FROM books WHERE kind = ? AND name = ?"
+        found = self._cursor.execute(query, (kind, name)).fetchall()
+        return found[0][0] if found else None
+
+    def list_records(
+        self, kind: str, *, below: str | None = None, limit: int = -1
+    ) -> list[tuple[str, bytes]]:
+        bound = "" if below is None else "AND name < ? "
+        query = f"SELECT name, body FROM books WHERE kind = ? {bound}ORDER BY name LIMIT ?"  # noqa: S608 - no outside text
+        bindings = (kind, limit) if below is None else (kind, below, limit)
+        return self._cursor.execute(query, bindings).fetchall()
+
+    def read_entries(
+        self, rows: RowSet, low: bytes, *, limit: int
+    ) -> list[tuple[bytes, Row, Entries]]:
+        found = self._cursor.execute(statements_of(rows).entries, (low, limit)).fetchall()
+        return [(each[0], (each[1], each[2]), each[3:]) for each in found]
+
+    def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:
+        ((size,),) = self._cursor.execute(statements_of(rows).sum_sizes, (low, high)).fetchall()
+        return int(size)
+
+    def count_rows(self, rows: RowSet) -> tuple[int, int, tuple[tuple[int, int], ...]]:
+        (counts,) = self._cursor.execute(statements_of(rows).count).fetchall()
+        count, size, *columns = map(int, counts)
+        return count, size, tuple(zip(columns[::2], columns[1::2], strict=True))
+
+    def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
+        # One in each tree, the overflow of long values, and now and then a split.
+        self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
+        statements = statements_of(rows)
+        if entries:
+            self._cursor.execute(statements.overwrite, (key, value, size, *entries))
+            if self._connection.changes():
+                return
+        self._cursor.execute(statements.upsert, (key, value, size, *entries))
+
+    def delete(self, rows: RowSet, key: bytes) -> None:
+        self.written_pages += 1
+        self._cursor.execute(statements_of(rows).delete, (key,))
+
+    def set_record(self, kind: str, name: str, body: bytes | None) -> None:
+        self.written_pages += 1
+        if body is None:
+            self._cursor.execute("DELETE FROM books WHERE kind = ? AND name = ?", (kind, name))
+        else:
+            self._cursor.execute("REPLACE INTO books VALUES (?, ?, ?)", (kind, name, body))
+
+    def create_rows(self, rows: RowSet) -> None:
+        self._run_all(create_statements(rows))
+
+    def drop_rows(self, rows: RowSet) -> None:
+        self._run_all([f"DROP TABLE {table_name(rows)}"])
+
+    def change_columns(self, rows: RowSet, changed: RowSet) -> None:
+        self._run_all(change_statements(rows, changed))
+
+    def _run_all(self, statements: list[str]) -> None:
+        self.written_pages += 1
+        for statement in statements:
+            self._cursor.execute(statement)
+
+    def check_structure(self) -> list[str]:
+        found = self._cursor.execute("PRAGMA integrity_check(100)").fetchall()
+        return [str(message) for (message,) in found if message != "ok"]
+
+    def begin(self, kind: str) -> None:
+        self._cursor.execute(kind)
+
+    def commit(self) -> None:
+        self._cursor.execute("COMMIT")
+
+    @property
+    def is_in_transaction(self) -> bool:
+        try:
+            return self._connection.in_transaction
+        except apsw.ConnectionClosedError:
+            return False
+
+    def roll_back(self) -> None:
+        # SQLite rolls back by itself on some errors, such as a full disk.
+        if self.is_in_transaction:
+            self._cursor.execute("ROLLBACK")
+
+    def close(self) -> None:
+        self._connection.close(True)  # noqa: FBT003 - apsw's signature
