@@ -33,7 +33,21 @@ _SOME_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 _OPEN = Codec(encode_any)
 
 
-class SizePath:
+class _NotYetKnown:
+    """What a condition compares: Python's own answers to == and != would come too soon."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise PathInvalid(repr(self), f"== answers at once. Write {self!r}.eq(...)")
+
+    def __ne__(self, other: object) -> NoReturn:
+        raise PathInvalid(repr(self), f"!= answers at once. Write {self!r}.ne(...)")
+
+    __hash__ = object.__hash__
+
+
+class SizePath(_NotYetKnown):
     """The size of a field, to be compared."""
 
     __slots__ = ("_owner", "_place")
@@ -68,14 +82,6 @@ class SizePath:
     def __ge__(self, size: int) -> Condition:
         return self._compare(">=", size)
 
-    def __eq__(self, other: object) -> NoReturn:
-        raise PathInvalid(repr(self), f"== answers at once. Write {self!r}.eq(...)")
-
-    def __ne__(self, other: object) -> NoReturn:
-        raise PathInvalid(repr(self), f"!= answers at once. Write {self!r}.ne(...)")
-
-    __hash__ = object.__hash__
-
     def __bool__(self) -> NoReturn:
         raise PathInvalid(repr(self), "a size is neither true nor false here. Compare it")
 
@@ -102,7 +108,7 @@ class PathFacts:
     stored: StoredField | None = None
 
 
-class FieldPath:
+class FieldPath(_NotYetKnown):
     """A field of an entity, or something inside it.
 
     Values are encoded as the field stores them. `eq` and `ne` compare for equality, since
@@ -175,14 +181,6 @@ class FieldPath:
 
     def __ge__(self, value: Any) -> Condition:
         return self._compare(">=", value)
-
-    def __eq__(self, other: object) -> NoReturn:
-        raise PathInvalid(repr(self), f"== answers at once. Write {self!r}.eq(...)")
-
-    def __ne__(self, other: object) -> NoReturn:
-        raise PathInvalid(repr(self), f"!= answers at once. Write {self!r}.ne(...)")
-
-    __hash__ = object.__hash__
 
     def __bool__(self) -> NoReturn:
         raise PathInvalid(repr(self), "a field is neither true nor false here. Compare it")

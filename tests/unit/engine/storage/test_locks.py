@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import RowsChanged, Writer
+from keyfold.engine.storage._connections import translate
 from keyfold.errors import EngineClosed, FileBusy
 from tests.unit.engine.storage.programs import Program, run_program, running
 from tests.unit.engine.storage.tables import add, create, get, names, put
@@ -192,3 +194,9 @@ def test_closing_while_others_work_ends_them_with_one_error(path: Path) -> None:
     engine.close()
     with Engine.open(path) as again:
         assert again.verify() == []
+
+
+def test_a_statement_that_another_process_outdated_is_tried_again(path: Path) -> None:
+    # SQLite says so in two ways: for a statement that it prepares anew, and for one it has.
+    for error in (apsw.SQLError("SQLError: no such table: r1v2"), apsw.SchemaChangeError("x")):
+        assert isinstance(translate(error, str(path)), RowsChanged)
