@@ -1,0 +1,193 @@
+"""What is wrong with a declaration, or with a request while it is built."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from keyfold.errors._base import KeyfoldError
+
+
+class DeclarationInvalid(KeyfoldError, ValueError):
+    """A table, entity or collection contradicts itself; `problems` has all that is wrong."""
+
+    code = "declaration-invalid"
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__(problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return "\n".join(f"{problem} [{self.code}]" for problem in self.problems)
+
+
+class _SubjectError(KeyfoldError, ValueError):
+    """Something in a request, or about to be in one: whose it is, what is wrong, what to do."""
+
+    def __init__(self, subject: str, fact: str, advice: str) -> None:
+        super().__init__(subject, fact, advice)
+        self.subject, self.fact, self.advice = subject, fact, advice
+
+    def __str__(self) -> str:
+        advice = f" {self.advice}" if self.advice else ""
+        return f"{self.subject}: {self.fact}.{advice} [{self.code}]"
+
+
+class ValueUnfit(_SubjectError):
+    """A value cannot be stored."""
+
+    code = "value-unfit"
+
+    def inside(self, owner: str) -> ValueUnfit:
+        """Return the same of a field that is named."""
+        return ValueUnfit(owner, f"{self.fact}: {self.subject}", self.advice)
+
+
+class QueryInvalid(_SubjectError):
+    """A query asks for something that no query can give."""
+
+    code = "query-invalid"
+
+
+class UpdateInvalid(_SubjectError):
+    """A write asks for a change that cannot be made."""
+
+    code = "update-invalid"
+
+
+class WriteRefused(_SubjectError):
+    """A write would break what the entity's declaration promises."""
+
+    code = "write-refused"
+
+
+class FieldUnknown(KeyfoldError, AttributeError):
+    """A field was named that is not there."""
+
+    code = "field-unknown"
+
+    def __init__(self, owner: str, field: str, known: tuple[str, ...]) -> None:
+        super().__init__(owner, field, known)
+        self.owner, self.field, self.known = owner, field, known
+
+    def __str__(self) -> str:
+        known = ", ".join(self.known) or "none"
+        return f"{self.owner}: there is no field {self.field!r}; there are {known}. [{self.code}]"
+
+
+class PathInvalid(KeyfoldError, TypeError):
+    """A path into an entity leads nowhere, or was used as something else."""
+
+    code = "path-invalid"
+
+    def __init__(self, path: str, fact: str) -> None:
+        super().__init__(path, fact)
+        self.path, self.fact = path, fact
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.fact}. [{self.code}]"
+
+
+class ConditionAsTruth(KeyfoldError, TypeError):
+    """A condition was used where Python wants to know whether it is true."""
+
+    code = "condition-as-truth"
+
+    def __init__(self, condition: str) -> None:
+        super().__init__(condition)
+        self.condition = condition
+
+    def __str__(self) -> str:
+        return (
+            f"{self.condition}: whether it holds is found out where the item is. Join conditions "
+            f"with &, | and ~, not with and, or, not or chained comparisons. [{self.code}]"
+        )
+
+
+class KeyFieldChanged(KeyfoldError, ValueError):
+    """An update would change a field that the item's key is made from."""
+
+    code = "key-field-changed"
+
+    def __init__(self, entity: str, field: str) -> None:
+        super().__init__(entity, field)
+        self.entity, self.field = entity, field
+
+    def __str__(self) -> str:
+        return (
+            f"{self.entity}.{self.field}: the item's key is made from it, and a key cannot change. "
+            f"Delete the one and put the other, in a transaction. [{self.code}]"
+        )
+
+
+class IndexPartsUnknown(KeyfoldError, ValueError):
+    """An update changes part of an index key, and does not know the others."""
+
+    code = "index-parts-unknown"
+
+    def __init__(self, entity: str, attribute: str, fields: tuple[str, ...]) -> None:
+        super().__init__(entity, attribute, fields)
+        self.entity, self.attribute, self.fields = entity, attribute, fields
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{name}=…" for name in self.fields)
+        return (
+            f"{self.entity}: the index key {self.attribute!r} is made from {', '.join(self.fields)} "
+            f"too. Pass what they hold now with knowing({listed}). [{self.code}]"
+        )
+
+
+class _JoinError(KeyfoldError, ValueError):
+    """Requests that cannot be joined."""
+
+    subject: ClassVar[str]
+
+    def __init__(self, fact: str, advice: str) -> None:
+        super().__init__(fact, advice)
+        self.fact, self.advice = fact, advice
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.fact}. {self.advice} [{self.code}]"
+
+
+class TransactionInvalid(_JoinError):
+    """Requests were joined that cannot be one transaction."""
+
+    code = "transaction-invalid"
+    subject = "transaction"
+
+
+class BatchInvalid(_JoinError):
+    """Requests were joined that cannot be one batch."""
+
+    code = "batch-invalid"
+    subject = "batch"
+
+
+class PatternUnknown(KeyfoldError, KeyError):
+    """A table has no access pattern of this name."""
+
+    code = "pattern-unknown"
+
+    def __init__(self, table: str, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(table, name, known)
+        self.table, self.name, self.known = table, name, known
+
+    def __str__(self) -> str:
+        known = ", ".join(self.known) or "none"
+        return f"{self.table}: it has no pattern {self.name!r}; it has {known}. [{self.code}]"
+
+
+class PatternUnexplained(KeyfoldError, TypeError):
+    """An access pattern cannot be called with placeholders."""
+
+    code = "pattern-unexplained"
+
+    def __init__(self, pattern: str, detail: str) -> None:
+        super().__init__(pattern, detail)
+        self.pattern, self.detail = pattern, detail
+
+    def __str__(self) -> str:
+        return (
+            f"pattern {self.pattern!r}: it cannot take placeholders ({self.detail}). "
+            f"Declare it with example={{…}}. [{self.code}]"
+        )

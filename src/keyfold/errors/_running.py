@@ -1,0 +1,150 @@
+"""What goes wrong around an engine: its file, its server, its options."""
+
+from __future__ import annotations
+
+from keyfold.errors._base import KeyfoldError
+
+
+class OptionInvalid(KeyfoldError, ValueError):
+    """An option, such as one of `Engine.open`, has a value that it does not take."""
+
+    code = "option-invalid"
+
+    def __init__(self, option: str, received: object, advice: str) -> None:
+        super().__init__(option, received, advice)
+        self.option, self.received, self.advice = option, received, advice
+
+    def __str__(self) -> str:
+        return f"{self.option}: got {self.received!r}. {self.advice} [{self.code}]"
+
+
+class AddressUnavailable(KeyfoldError, OSError):
+    """A server cannot listen where it was told to."""
+
+    code = "address-unavailable"
+
+    def __init__(self, host: str, port: int, detail: str) -> None:
+        super().__init__(host, port, detail)
+        self.host, self.port, self.detail = host, port, detail
+
+    def __str__(self) -> str:
+        return (
+            f"cannot listen on {self.host}, port {self.port}: {self.detail}. "
+            f"Name another, or port 0 for any that is free. [{self.code}]"
+        )
+
+
+class WorkerFailed(KeyfoldError, RuntimeError):
+    """One of a server's processes ended as soon as it was started."""
+
+    code = "worker-failed"
+
+    def __init__(self, place: int, status: int) -> None:
+        super().__init__(place, status)
+        self.place, self.status = place, status
+
+    def __str__(self) -> str:
+        return (
+            f"worker {self.place} ended right after its start, with status {self.status}. "
+            f"What it printed says why. [{self.code}]"
+        )
+
+
+class EngineClosed(KeyfoldError, ValueError):
+    """A closed engine was asked to do something."""
+
+    code = "engine-closed"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"engine on {self.path}: it is closed. Open another. [{self.code}]"
+
+
+class EngineForked(KeyfoldError, RuntimeError):
+    """A file that was open at a fork was used, or opened again, in the child."""
+
+    code = "engine-forked"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return (
+            f"engine on {self.path}: the file was open when this process forked. Open it after "
+            f"the fork, or start the process with multiprocessing's spawn. [{self.code}]"
+        )
+
+
+class _FileError(KeyfoldError, OSError):
+    """Something about a database file; `path` names it."""
+
+    def __init__(self, path: str, detail: str) -> None:
+        super().__init__(path, detail)
+        self.path, self.detail = path, detail
+
+
+class FileUnreachable(_FileError):
+    """The file cannot be opened: a missing folder, no permission, a read-only disk."""
+
+    code = "file-unreachable"
+
+    def __str__(self) -> str:
+        return f"cannot open {self.path}: {self.detail}. [{self.code}]"
+
+
+class FileNotKeyfold(_FileError):
+    """The file is of another kind; it was left as it is."""
+
+    code = "file-not-keyfold"
+
+    def __str__(self) -> str:
+        return (
+            f"cannot open {self.path}: {self.detail}. "
+            f"It was left as it is; give another path. [{self.code}]"
+        )
+
+
+class FileNewer(_FileError):
+    """A newer version of Keyfold wrote the file."""
+
+    code = "file-newer"
+
+    def __str__(self) -> str:
+        return f"cannot open {self.path}: {self.detail}. Upgrade Keyfold. [{self.code}]"
+
+
+class FileDamaged(_FileError):
+    """The file is truncated or its content contradicts itself."""
+
+    code = "file-damaged"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path} is damaged: {self.detail}. "
+            f"Restore a copy; `keyfold verify` lists what is wrong. [{self.code}]"
+        )
+
+
+class FileBusy(_FileError):
+    """Another process kept the file locked for longer than the engine waits."""
+
+    code = "file-busy"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}: {self.detail}. Nothing was written; try again, "
+            f"or open it with a longer busy_seconds. [{self.code}]"
+        )
+
+
+class FileFailed(_FileError):
+    """The disk failed or is full; what was being written was not."""
+
+    code = "file-failed"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.detail}. Nothing was written. [{self.code}]"
