@@ -222,14 +222,10 @@ def put_if(
 ) -> None:
     """Write an item where a condition holds, for callers who ask for nothing back."""
 
-    def work(writer: Writer) -> bool:
-        row = writer.get(table.rows, row_key)
-        if not holds({} if row is None else orjson.loads(row[0])):
-            return False
-        writer.put(table.rows, row_key, value, size, entries)
-        return True
+    def holds_for(value: bytes | None) -> bool:
+        return holds({} if value is None else orjson.loads(value))
 
-    if not storage.write(work):
+    if not storage.put_if(table.rows, row_key, value, size, entries, holds_for):
         raise ConditionalCheckFailedException("The conditional request failed")
 
 
