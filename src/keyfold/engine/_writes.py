@@ -9,7 +9,6 @@ was there before: what follows changes is to be told in these three.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -53,14 +52,16 @@ class Update(NamedTuple):
     plan: UpdatePlan | None
 
 
-@dataclass(frozen=True, slots=True)
 class Delete:
     """Remove an item: a caller's wish, or its time has come."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Check:
     """Change nothing; the condition alone matters."""
+
+    __slots__ = ()
 
 
 class Write(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import threading
@@ -306,6 +305,8 @@ class SqliteStorage:
         self._checkpointer.lock = threading.Lock()
         with suppress(OSError):
             _INHERITED.add(_identity(self._path))
+        import ctypes  # noqa: PLC0415 - for this alone, and it takes two milliseconds
+
         for view in (self._view, self._side):
             if view is not None:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(view))
