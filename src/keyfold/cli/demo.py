@@ -123,8 +123,8 @@ def _print_summary(
     spent = sum(run.milliseconds for run in runs)
     holds = all(report.holds for report in reports)
     console.print(
-        f"{right} of {len(rows)} patterns returned what the data set says, in {len(runs)} runs of "
-        f"{units:g} capacity units and {spent:.0f} ms; {loaded:,} items, {seconds:.1f} s in all.",
+        f"{right} of {len(rows)} patterns as expected; {len(runs)} runs took {units:g} capacity "
+        f"units and {spent:.0f} ms; {loaded:,} items, {seconds:.1f} s in all.",
         style="bold green" if holds else "bold red",
     )
     if kept is not None:
