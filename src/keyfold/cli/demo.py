@@ -28,7 +28,8 @@ def demo(
     db: Annotated[
         str | None,
         typer.Option(
-            help="A database to make and keep; by default a temporary file.", metavar="URL"
+            help="A file to make and keep, or a folder for one; by default a temporary file.",
+            metavar="URL",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -43,8 +44,11 @@ def demo(
     from keyfold.cli._demo import run_demo
     from keyfold.cli._terminal import make_console, make_progress_console
 
-    if db is not None and "://" not in db and Path(db).exists():
-        raise typer.BadParameter(f"{db} exists; the demo makes a new file.", param_hint="--db")
+    if db is not None and "://" not in db:
+        if Path(db).is_dir():
+            db = str(Path(db) / "demo.db")
+        if Path(db).exists():
+            raise typer.BadParameter(f"{db} exists; the demo makes a new file.", param_hint="--db")
     started = time.perf_counter()
     now = datetime.now(UTC).replace(microsecond=0)
     with (

@@ -88,9 +88,10 @@ def test_the_data_set_is_the_same_every_time() -> None:
     assert one.cases == other.cases
 
 
-def test_a_named_database_is_kept(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", ["demo.db", "."])
+def test_a_named_database_is_kept(run: Run, tmp_path: Path, named: str) -> None:
     file = tmp_path / "demo.db"
-    outcome = run("demo", "--db", file)
+    outcome = run("demo", "--db", tmp_path / named)
     assert outcome.code == 0
     assert f"It is all in {file}." in outcome.out
     with keyfold.open([market.table], file) as store:
