@@ -69,12 +69,11 @@ def run(
 ) -> None:
     """Run one access pattern, and show what it returns and what it cost.
 
-    PATTERN is a pattern's name, or its function's, or how one of them begins; `keyfold
-    patterns` lists them with their parameters, each of which is given as --name VALUE. Texts are read as the parameters' types
-    say: times as 2026-01-31T12:00 (in UTC without a zone), durations as PT12H or in
-    seconds, entities and lists as JSON. A
-    parameter that is named like an option is given after a lone --. Without --limit, a
-    query shows all that it finds.
+    PATTERN is a pattern's name, or its function's, or how one of them begins; `keyfold patterns`
+    lists them with their parameters, each of which is given as --name VALUE. Texts are read as
+    the parameters' types say: times as 2026-01-31T12:00 (in UTC without a zone), durations as
+    PT12H or in seconds, entities and lists as JSON. A parameter that is named like an option is
+    given after a lone --. Without --limit, a query shows all that it finds.
 
     Exits with 1 if a pattern that reads one thing finds nothing, and if a condition of a
     write does not hold. A pattern that writes makes the file if it is not there.
