@@ -51,7 +51,7 @@ class AsyncStore:
 
     async def run(self, request: Request[V]) -> V:
         """Run a request and return its answer."""
-        return await self._drive(plan(self._settings.start(request), request))
+        return await self._drive(plan(self._settings, request))
 
     async def iterate(self, query: Query[V] | Scan[V]) -> AsyncIterator[V]:
         """Walk everything that a query finds, page by page."""

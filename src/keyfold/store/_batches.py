@@ -39,7 +39,7 @@ def _carry_out(run: Run, call: BatchCall) -> Plan[list[tuple[str, Item]]]:
     left, idle, calls = _count(wanted), 0, 0
     while True:
         asked: dict[str, Any] = {"RequestItems": wanted}
-        if run.reports_capacity:
+        if run.store.reports_capacity:
             asked["ReturnConsumedCapacity"] = "TOTAL"
         response = yield from attempt(run, call.operation, asked, earlier=calls)
         calls += 1

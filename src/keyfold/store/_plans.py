@@ -6,7 +6,6 @@ stores drive the same plans, one waiting for each call, the other awaiting it.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Generator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
@@ -58,8 +57,16 @@ class Pause(NamedTuple):
 Plan = Generator[Call | Pause, Response, V]
 
 
-class Cursors(Protocol):
-    """Seals the positions at which pages end, and opens them again."""
+class Environment(Protocol):
+    """What plans need to know of the store that runs them."""
+
+    on_unfit: OnUnfit
+    reports_capacity: bool
+    draw: Callable[[], float]
+
+    def check(self, request: Request[Any]) -> None:
+        """Raise TableForeign for a request of another table."""
+        ...
 
     def seal(self, position: Item, binding: str) -> str:
         """Return the cursor of a position, good for the query of that binding alone."""
@@ -71,15 +78,10 @@ class Cursors(Protocol):
 
 
 class Run(NamedTuple):
-    """What plans need to know of the store and the moment."""
+    """The moment at which a request runs, and the store that runs it."""
 
     now: datetime
-    cursors: Cursors
-    on_unfit: OnUnfit
-    # Raises TableForeign for a request of another table.
-    check: Callable[[Request[Any]], None]
-    draw: Callable[[], float] = random.random
-    reports_capacity: bool = False
+    store: Environment
 
 
 def attempt(
@@ -89,23 +91,36 @@ def attempt(
 
     `earlier` attempts that were answered, but not all done, count for those who watch.
     """
-    for number in range(1, MOST_ATTEMPTS + 1):
-        try:
-            response = yield Call(operation, request, earlier + number)
-            return response
-        except KeyfoldError as error:
-            if not _is_passing(error):
-                raise
-            if number == MOST_ATTEMPTS:
-                raise Unavailable(operation, earlier + number, str(error).rstrip(".")) from error
+    call = Call(operation, request, earlier + 1)
+    try:
+        return (yield call)
+    except KeyfoldError as error:
+        return (yield from try_again(run, call, error))
+
+
+def try_again(run: Run, call: Call, error: KeyfoldError) -> Plan[Response]:
+    """Make a call that has failed again, after a pause, if that is worth it.
+
+    Plans of one call come here themselves: `attempt` would cost them a generator for nothing.
+    """
+    for number in range(1, MOST_ATTEMPTS):
+        if not _is_passing(error):
+            raise error
         yield pause(run, number)
-    raise AssertionError(operation)
+        try:
+            return (yield call._replace(attempt=call.attempt + number))
+        except KeyfoldError as another:
+            error = another
+    if not _is_passing(error):
+        raise error
+    attempts = call.attempt + MOST_ATTEMPTS - 1
+    raise Unavailable(call.operation, attempts, str(error).rstrip(".")) from error
 
 
 def pause(run: Run, attempts: int) -> Pause:
     """Return how long to wait after so many attempts: up to twice as long each time."""
     longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempts - 1))
-    return Pause(run.draw() * longest)
+    return Pause(run.store.draw() * longest)
 
 
 def _is_passing(error: KeyfoldError) -> bool:

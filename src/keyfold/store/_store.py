@@ -46,7 +46,7 @@ class Store:
 
     def run(self, request: Request[V]) -> V:
         """Run a request and return its answer."""
-        return self._drive(plan(self._settings.start(request), request))
+        return self._drive(plan(self._settings, request))
 
     def iterate(self, query: Query[V] | Scan[V]) -> Iterator[V]:
         """Walk everything that a query finds, page by page."""

@@ -116,7 +116,7 @@ def _carry_out(run: Run, request: Transaction) -> Plan[list[Action]]:
             "TransactItems": [action.body for action in actions],
             "ClientRequestToken": token,
         }
-        if run.reports_capacity:
+        if run.store.reports_capacity:
             asked["ReturnConsumedCapacity"] = "TOTAL"
         try:
             yield from attempt(run, "TransactWriteItems", asked)
@@ -313,7 +313,7 @@ def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:
 def _plan_reads(run: Run, request: Transaction) -> Plan[list[Any]]:
     asked = request.to_dynamodb(now=run.now)
     asked.pop("ClientRequestToken", None)
-    if run.reports_capacity:
+    if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
     response = yield from attempt(run, "TransactGetItems", asked)
     results: list[Any] = []

@@ -9,6 +9,7 @@ from keyfold.errors import (
     AlreadyExists,
     ConditionalCheckFailedException,
     ConditionFailed,
+    KeyfoldError,
     NotThere,
     VersionConflict,
 )
@@ -20,17 +21,21 @@ from keyfold.model._showing import show_item
 from keyfold.model._updates import Update
 from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._decoding import SKIPPED, Decoder, is_expired
-from keyfold.store._plans import Plan, Run, attempt
+from keyfold.store._plans import Call, Plan, Run, try_again
 from keyfold.values import AttributeValue, Item
 
 
 def plan_write(run: Run, request: Write[Any]) -> Plan[Any]:
     """Write one entity."""
     asked = request.to_dynamodb(now=run.now)
-    if run.reports_capacity:
+    if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
+    call = Call(request.operation, asked)
     try:
-        response = yield from attempt(run, request.operation, asked)
+        try:
+            response = yield call
+        except KeyfoldError as error:
+            response = yield from try_again(run, call, error)
     except ConditionalCheckFailedException as error:
         raise explain_failure(run, request, error.fields.get("Item")) from None
     return _result_of(run, request, response.get("Attributes"))
@@ -64,14 +69,7 @@ def decode_item(run: Run, schema: EntitySchema, item: Mapping[str, AttributeValu
 
 def decode_for(run: Run, request: Get[Any], item: Mapping[str, AttributeValue]) -> Any:
     """Return what a read that was part of several has found."""
-    decoder = Decoder(
-        request.table,  # type: ignore[arg-type]
-        request.shape,
-        now=run.now,
-        includes_expired=request.includes_expired,
-        on_unfit=run.on_unfit,
-    )
-    found = decoder.decode(item)
+    found = Decoder(run, request).decode(item)
     return None if found is SKIPPED else found
 
 
