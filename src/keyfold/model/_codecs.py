@@ -23,6 +23,7 @@ from pydantic import BaseModel, RootModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from keyfold.errors import ValueUnfit
+from keyfold.keys._annotations import find_type
 from keyfold.model import _scalars as scalars
 from keyfold.model._any_values import (
     Encode,
@@ -79,6 +80,22 @@ class StoredField:
     def is_needed(self) -> bool:
         """Whether an item without it cannot be read."""
         return self.is_required and not self.accepts_none and not self.is_set
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds any text, and nothing else."""
+        return find_type(self.annotation) is str
+
+    @property
+    def whole_annotation(self) -> Any:
+        """The annotation, with what is declared beside it."""
+        return Annotated[self.annotation, *self.metadata] if self.metadata else self.annotation
+
+    @property
+    def type_name(self) -> str:
+        """The name of its type, for messages."""
+        kind = find_type(self.annotation)
+        return kind.__name__ if isinstance(kind, type) else str(kind)
 
     def has_mark(self, mark: type) -> bool:
         """Tell whether its type is marked so, as Version and Expiry are."""

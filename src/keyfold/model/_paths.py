@@ -288,10 +288,7 @@ def field_path(schema: EntitySchema, name: str) -> FieldPath:
     """Return the path of a field, by its name in Python."""
     field = schema.fields.get(name)
     if field is None:
-        if (
-            schema.codec.has_extra
-            and name not in schema.own_attributes | schema.codec.by_stored.keys()
-        ):
+        if schema.codec.has_extra and name not in schema.known_names:
             return FieldPath(PathFacts(schema.name, name, Place((name,)), _OPEN))
         raise FieldUnknown(schema.name, name, tuple(schema.fields))
     if field.is_part:

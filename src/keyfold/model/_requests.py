@@ -346,6 +346,9 @@ class Query(SingleRequest[Page[V_co]], Generic[V_co]):
 
     def _limited(self, method: str, low: Any, high: Any) -> Self:
         part = self._open_part(method)
+        name = next((each for each in part.fields if each not in self.keys.known), None)
+        if name is not None and self.shape.schema is not None:
+            low, high = (self.shape.schema.fit({name: end})[name] for end in (low, high))
         return self._with_range(make_range(part, self.keys.known, low, high))
 
     def _with_range(self, limits: SortRange | Span) -> Self:
