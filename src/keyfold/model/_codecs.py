@@ -68,6 +68,7 @@ class StoredField:
     annotation: Any
     metadata: tuple[Any, ...]
     is_part: bool
+    allows_float: bool
     is_required: bool
     accepts_none: bool
 
@@ -77,9 +78,14 @@ class StoredField:
         return bool(self.codec.kinds) and self.codec.kinds <= _SETS and not self.accepts_none
 
     @property
+    def is_always_stored(self) -> bool:
+        """Whether every item that is written has it."""
+        return not self.accepts_none and not self.is_set
+
+    @property
     def is_needed(self) -> bool:
         """Whether an item without it cannot be read."""
-        return self.is_required and not self.accepts_none and not self.is_set
+        return self.is_required and self.is_always_stored
 
     @property
     def is_text(self) -> bool:
@@ -89,7 +95,7 @@ class StoredField:
     @property
     def whole_annotation(self) -> Any:
         """The annotation, with what is declared beside it."""
-        return Annotated[self.annotation, *self.metadata] if self.metadata else self.annotation
+        return annotate(self.annotation, self.metadata)
 
     @property
     def type_name(self) -> str:
@@ -171,6 +177,11 @@ class Rules:
 
     name_of: Callable[[str], str]
     allows_float: bool = False
+
+
+def annotate(annotation: Any, metadata: Sequence[Any]) -> Any:
+    """Return an annotation together with what is declared beside it."""
+    return Annotated[annotation, *metadata] if metadata else annotation
 
 
 def as_written(name: str) -> str:
@@ -457,6 +468,7 @@ def _read_field(name: str, info: FieldInfo, name_of: Callable[[str], str]) -> St
         annotation=info.annotation,
         metadata=tuple(info.metadata),
         is_part=stored.is_part,
+        allows_float=stored.allows_float,
         is_required=info.is_required(),
         accepts_none=_accepts_none(info.annotation),
     )

@@ -36,6 +36,9 @@ _NAMING: dict[Naming, Callable[[str], str]] = {
 
 
 _match_name = re.compile(r"[a-zA-Z0-9_.-]{3,255}").fullmatch
+# As many names as an index may list; and the longest name of an attribute.
+_MOST_PROJECTED = 20
+_LONGEST_NAME = 255
 # As many attributes as one side of an index's key may have.
 _MOST_ATTRIBUTES = 4
 
@@ -104,6 +107,11 @@ class Table:
             for place, index in enumerate(self.indexes)
             if index.name in {other.name for other in self.indexes[:place]}
         ]
+        problems += [
+            f"{name}: {each!r:.80} cannot name a key attribute: those have 1 to 255 characters."
+            for each in dict.fromkeys([*key.names, *(n for i in self.indexes for n in i.key.names)])
+            if not _is_attribute(each)
+        ]
         if len(key.partition) != 1 or len(key.sort) > 1:
             problems.append(
                 f"{name}: a table's key has one partition attribute, and one sort at most."
@@ -124,8 +132,27 @@ class Table:
                     f"{name}: index {index.name!r} has 1 to {_MOST_ATTRIBUTES} attributes in its "
                     "partition key, and as many at most in its sort key."
                 )
+            problems += self._find_projection_problems(index)
             if len(set(index.key.names)) != len(index.key.names):
                 problems.append(f"{name}: index {index.name!r} has an attribute twice in its key.")
+        return problems
+
+    def _find_projection_problems(self, index: Index) -> list[str]:
+        subject, project = f"{self.name}: index {index.name!r}", index.project
+        if isinstance(project, str):
+            if project in ("all", "keys"):
+                return []
+            return [f"{subject} projects {project!r}: that is 'all', 'keys', or a list of names."]
+        problems: list[str] = []
+        if not project or any(not _is_attribute(each) for each in project):
+            problems.append(
+                f"{subject} projects {list(project)!r:.80}, where at least one name of an attribute "
+                "is needed, of 1 to 255 characters."
+            )
+        if len(set(project)) != len(project):
+            problems.append(f"{subject} projects a name twice.")
+        if len(project) > _MOST_PROJECTED:
+            problems.append(f"{subject} projects {len(project)} names, and {_MOST_PROJECTED} go.")
         return problems
 
     def __repr__(self) -> str:
@@ -399,6 +426,10 @@ class Table:
             if listed:
                 request[name] = listed
         return request
+
+
+def _is_attribute(name: object) -> bool:
+    return isinstance(name, str) and 1 <= len(name) <= _LONGEST_NAME
 
 
 def _is_same(one: EntitySchema, other: EntitySchema) -> bool:
