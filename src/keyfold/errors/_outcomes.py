@@ -111,6 +111,22 @@ class Unavailable(KeyfoldError):
         return f"{self.operation}: tried {self.attempts} times; {self.reason}. [{self.code}]"
 
 
+class OutcomeUnknown(KeyfoldError):
+    """The service failed while it wrote: whether it did is not known, nor could it be repeated."""
+
+    code = "outcome-unknown"
+
+    def __init__(self, request: str, operation: str, reason: str) -> None:
+        super().__init__(request, operation, reason)
+        self.request, self.operation, self.reason = request, operation, reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.request}: {self.operation} failed inside the service, and may have been carried "
+            f"out or not: {self.reason}. Read what is stored before you repeat it. [{self.code}]"
+        )
+
+
 class UrlUnknown(KeyfoldError, ValueError):
     """A URL names no kind of database that can be opened."""
 

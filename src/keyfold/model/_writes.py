@@ -58,6 +58,11 @@ class Write(SingleRequest[E_co], Generic[E_co]):
     def condition(self) -> Condition | None:
         """Return the whole condition: the caller's, and what the kind of write demands."""
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether doing it twice leaves what doing it once does."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class Put(Write[E_co], Generic[E_co]):

@@ -22,7 +22,7 @@ def plan_batch(run: Run, request: Batch[Any]) -> Plan[list[Any]]:
         written(run, each) if isinstance(each, Put) else None for each in request.requests
     ]
     for call in request.split(run.now):
-        for table, item in (yield from _carry_out(run, call)):
+        for table, item in (yield from _carry_out(run, request, call)):
             names = next(each.key.names for each in request.tables if each.name == table)
             identity = identify(table, {name: item[name] for name in names})
             for place in call.places[identity]:
@@ -32,7 +32,7 @@ def plan_batch(run: Run, request: Batch[Any]) -> Plan[list[Any]]:
     return results
 
 
-def _carry_out(run: Run, call: BatchCall) -> Plan[list[tuple[str, Item]]]:
+def _carry_out(run: Run, request: Batch[Any], call: BatchCall) -> Plan[list[tuple[str, Item]]]:
     """Make a call until nothing of it is left; give up when that is no nearer for long."""
     found: list[tuple[str, Item]] = []
     wanted: dict[str, Any] = call.request["RequestItems"]
@@ -41,7 +41,7 @@ def _carry_out(run: Run, call: BatchCall) -> Plan[list[tuple[str, Item]]]:
         asked: dict[str, Any] = {"RequestItems": wanted}
         if run.store.reports_capacity:
             asked["ReturnConsumedCapacity"] = "TOTAL"
-        response = yield from attempt(run, call.operation, asked, earlier=calls)
+        response = yield from attempt(run, request, call.operation, asked, earlier=calls)
         calls += 1
         for table, items in response.get("Responses", {}).items():
             found += [(table, item) for item in items]

@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from keyfold.errors import (
+    ConditionalCheckFailedException,
     InternalServerError,
     KeyfoldError,
+    OutcomeUnknown,
     ProvisionedThroughputExceededException,
     ServiceError,
     TransactionCanceledException,
@@ -21,6 +23,7 @@ from keyfold.errors import (
     Unavailable,
 )
 from keyfold.model._requests import Request
+from keyfold.model._writes import Write
 from keyfold.values import Item
 
 V = TypeVar("V")
@@ -37,6 +40,7 @@ _WORTH_ANOTHER_TRY = (
     TransactionConflictException,
     TransactionInProgressException,
 )
+_READS = {"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"}
 _PASSING_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
@@ -85,36 +89,52 @@ class Run(NamedTuple):
 
 
 def attempt(
-    run: Run, operation: str, request: dict[str, Any], *, earlier: int = 0
+    run: Run, request: Request[Any], operation: str, asked: dict[str, Any], *, earlier: int = 0
 ) -> Plan[Response]:
-    """Make a call, again after a pause if the service refuses for the moment alone.
+    """Make a call for a request, again after a pause if the service refuses for the moment alone.
 
     `earlier` attempts that were answered, but not all done, count for those who watch.
     """
-    call = Call(operation, request, earlier + 1)
+    call = Call(operation, asked, earlier + 1)
     try:
         return (yield call)
     except KeyfoldError as error:
-        return (yield from try_again(run, call, error))
+        return (yield from try_again(run, request, call, error))
 
 
-def try_again(run: Run, call: Call, error: KeyfoldError) -> Plan[Response]:
+def try_again(run: Run, request: Request[Any], call: Call, error: KeyfoldError) -> Plan[Response]:
     """Make a call that has failed again, after a pause, if that is worth it.
 
     Plans of one call come here themselves: `attempt` would cost them a generator for nothing.
+    Raises OutcomeUnknown for a write that the service may have carried out before it failed, if
+    it cannot be repeated, or is refused then: it may have met itself.
     """
-    for number in range(1, MOST_ATTEMPTS):
+    # Whether an attempt may have been carried out.
+    is_open = False
+    for number in range(1, MOST_ATTEMPTS + 1):
+        if is_open and isinstance(error, ConditionalCheckFailedException):
+            raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
         if not _is_passing(error):
             raise error
+        if isinstance(error, InternalServerError) and call.operation not in _READS:
+            is_open = True
+            if isinstance(request, Write) and not request.is_repeatable:
+                break
+        if number == MOST_ATTEMPTS:
+            break
         yield pause(run, number)
         try:
             return (yield call._replace(attempt=call.attempt + number))
         except KeyfoldError as another:
             error = another
-    if not _is_passing(error):
-        raise error
+    if is_open:
+        raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
     attempts = call.attempt + MOST_ATTEMPTS - 1
-    raise Unavailable(call.operation, attempts, str(error).rstrip(".")) from error
+    raise Unavailable(call.operation, attempts, _reason(error)) from error
+
+
+def _reason(error: KeyfoldError) -> str:
+    return str(error).rstrip(".")
 
 
 def pause(run: Run, attempts: int) -> Pause:

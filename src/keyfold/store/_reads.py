@@ -36,7 +36,7 @@ def plan_get(run: Run, request: Get[Any]) -> Plan[Any]:
     try:
         response = yield call
     except KeyfoldError as error:
-        response = yield from try_again(run, call, error)
+        response = yield from try_again(run, request, call, error)
     item = response.get("Item")
     if item is None:
         return None
@@ -85,7 +85,7 @@ def _read(run: Run, request: Query[Any] | Scan[Any], start: Item | None) -> Plan
             asked["ExclusiveStartKey"] = start
         if ask is not None:
             asked["Limit"] = ask
-        response = yield from attempt(run, request.operation, asked)
+        response = yield from attempt(run, request, request.operation, asked)
         found.reads += 1
         found.consumed += _consumed(response)
         found.scanned += response["ScannedCount"]
@@ -165,7 +165,7 @@ def plan_collection(run: Run, request: CollectionGet[Any]) -> Plan[Any]:
     if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
     while True:
-        response = yield from attempt(run, "Query", asked)
+        response = yield from attempt(run, request, "Query", asked)
         for item in response["Items"]:
             for name, decoder in decoders.items():
                 value = decoder.decode(item)

@@ -119,7 +119,7 @@ def _carry_out(run: Run, request: Transaction) -> Plan[list[Action]]:
         if run.store.reports_capacity:
             asked["ReturnConsumedCapacity"] = "TOTAL"
         try:
-            yield from attempt(run, "TransactWriteItems", asked)
+            yield from attempt(run, request, "TransactWriteItems", asked)
         except IdempotentParameterMismatchException:
             if not depends:
                 raise
@@ -209,7 +209,7 @@ def _expand(run: Run, request: Write[Any], owner: int) -> Plan[list[Action]]:
         held: Held = dict.fromkeys(schema.unique)
     else:
         asked = {"TableName": schema.table.name, "Key": request.item_key, "ConsistentRead": True}
-        response = yield from attempt(run, "GetItem", asked)
+        response = yield from attempt(run, request, "GetItem", asked)
         before = LookedUp(response.get("Item"), _held_in(schema, response.get("Item")))
         unchanged = request.where(_unchanged(schema, before.held))
         own = Action(owner, to_member(unchanged, run.now), before=before)
@@ -315,7 +315,7 @@ def _plan_reads(run: Run, request: Transaction) -> Plan[list[Any]]:
     asked.pop("ClientRequestToken", None)
     if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
-    response = yield from attempt(run, "TransactGetItems", asked)
+    response = yield from attempt(run, request, "TransactGetItems", asked)
     results: list[Any] = []
     for each, found in zip(request.requests, response["Responses"], strict=True):
         assert isinstance(each, Get)  # or it would be a write

@@ -35,7 +35,7 @@ def plan_write(run: Run, request: Write[Any]) -> Plan[Any]:
         try:
             response = yield call
         except KeyfoldError as error:
-            response = yield from try_again(run, call, error)
+            response = yield from try_again(run, request, call, error)
     except ConditionalCheckFailedException as error:
         raise explain_failure(run, request, error.fields.get("Item")) from None
     return _result_of(run, request, response.get("Attributes"))
