@@ -10,6 +10,7 @@ from keyfold.model._keys import identify
 from keyfold.model._requests import Get
 from keyfold.model._writes import Put
 from keyfold.store._plans import MOST_ATTEMPTS, Plan, Run, attempt, pause
+from keyfold.store._refusals import find_oversize
 from keyfold.store._writing import decode_for, written
 from keyfold.values import Item
 
@@ -21,7 +22,11 @@ def plan_batch(run: Run, request: Batch[Any]) -> Plan[list[Any]]:
     results: list[Any] = [
         written(run, each) if isinstance(each, Put) else None for each in request.requests
     ]
-    for call in request.split(run.now):
+    calls = list(request.split(run.now))
+    if len(calls) > 1:
+        # One call is refused as a whole; of several, some would have been carried out.
+        _check_sizes(run, request)
+    for call in calls:
         for table, item in (yield from _carry_out(run, request, call)):
             names = next(each.key.names for each in request.tables if each.name == table)
             identity = identify(table, {name: item[name] for name in names})
@@ -30,6 +35,13 @@ def plan_batch(run: Run, request: Batch[Any]) -> Plan[list[Any]]:
                 assert isinstance(get, Get)  # nothing else has items in its answer
                 results[place] = decode_for(run, get, item)
     return results
+
+
+def _check_sizes(run: Run, request: Batch[Any]) -> None:
+    for each in request.requests:
+        found = find_oversize(each, "", run.now)
+        if found is not None:
+            raise found
 
 
 def _carry_out(run: Run, request: Batch[Any], call: BatchCall) -> Plan[list[tuple[str, Item]]]:

@@ -21,9 +21,11 @@ from keyfold.errors import (
     TransactionConflictException,
     TransactionInProgressException,
     Unavailable,
+    ValidationException,
 )
 from keyfold.model._requests import Request
 from keyfold.model._writes import Write
+from keyfold.store._refusals import word_refusal
 from keyfold.values import Item
 
 V = TypeVar("V")
@@ -114,6 +116,8 @@ def try_again(run: Run, request: Request[Any], call: Call, error: KeyfoldError) 
     for number in range(1, MOST_ATTEMPTS + 1):
         if is_open and isinstance(error, ConditionalCheckFailedException):
             raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
+        if isinstance(error, ValidationException):
+            raise word_refusal(request, error, run.now) from error
         if not _is_passing(error):
             raise error
         if isinstance(error, InternalServerError) and call.operation not in _READS:

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keyfold.errors import (
-    ConditionFailed,
     IdempotentParameterMismatchException,
     KeyfoldError,
+    RequestRefused,
     TransactionCanceledException,
     TransactionFailed,
     TransactionInvalid,
@@ -37,6 +37,7 @@ from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._guards import guard_item, guard_key
 from keyfold.store._plans import Plan, Run, attempt, pause
 from keyfold.store._reads import plan_get
+from keyfold.store._refusals import find_oversize
 from keyfold.store._writing import decode_for, decode_item, explain_failure, written
 from keyfold.values import AttributeValue, Item
 
@@ -179,7 +180,6 @@ def _word(
     for action, reason in failed:
         each = request.requests[action.owner]
         assert isinstance(each, Write)  # reads have no conditions
-        key = show_item(each.item_key)
         if reasons[action.owner] is not None:
             # What is wrong with the entity itself comes first, and says more than its guards do.
             continue
@@ -189,7 +189,9 @@ def _word(
             reasons[action.owner] = explain_failure(run, each, reason.get("Item"))
         else:
             fact = reason.get("Message") or reason["Code"]
-            reasons[action.owner] = ConditionFailed(each.schema.name, key, fact)
+            reasons[action.owner] = find_oversize(each, fact, run.now) or RequestRefused(
+                repr(each), fact.rstrip(".")
+            )
     return tuple(reasons)
 
 
