@@ -132,7 +132,7 @@ class ModelCodec:
         item: Item = {}
         for name, each in self.fields.items():
             held = getattr(value, name)
-            if not held and (held is None or each.is_set):
+            if held is None or (each.is_set and held.__class__ is not Placeholder and not held):
                 continue
             item[each.stored] = each.codec.encode(held)
         if self.has_extra:

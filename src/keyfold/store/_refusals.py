@@ -28,14 +28,15 @@ _UPDATE_TOO_LARGE = "Item size to update has exceeded"
 
 def word_refusal(request: Request[Any], error: ValidationException, now: datetime) -> KeyfoldError:
     """Return what a refusal means: something is too large, or the service's own words."""
-    members: Sequence[Request[Any]] = (
-        request.requests if isinstance(request, Batch | Transaction) else (request,)
-    )
-    for each in members:
+    for each in _members_of(request):
         found = find_oversize(each, error.message, now)
         if found is not None:
             return found
     return RequestRefused(repr(request), error.message.rstrip("."))
+
+
+def _members_of(request: Request[Any]) -> Sequence[Request[Any]]:
+    return request.requests if isinstance(request, Batch | Transaction) else (request,)
 
 
 def find_oversize(request: Request[Any], message: str, now: datetime) -> SizeExceeded | None:

@@ -57,6 +57,8 @@ def query(store: Store) -> None:
     assert_type(store.run(usd.count()), int)
     assert_type(store.run(usd.only(RateSummary)), Page[RateSummary])
     assert_type(store.run(usd.only(RateSummary).first()), RateSummary | None)
+    assert_type(store.run(usd.then(lambda page: usd.after(page.cursor))), Page[Rate])
+    assert_type(store.run(usd.then(lambda page: page[0].put())), Rate)
 
     lines = OrderLine.query(user="ada", order=OrderId.new())
     assert_type(store.run(lines.between(1, 9)), Page[OrderLine])
@@ -69,7 +71,8 @@ def query(store: Store) -> None:
     usd.where(True)  # error: reportArgumentType
     usd.after(b"cursor")  # error: reportArgumentType
     usd.only(dict)  # error: reportArgumentType
-    usd.then(lambda rate: rate)  # error: reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownLambdaType
+    usd.then(lambda page: page)  # error: reportArgumentType
+    usd.then(lambda page: page[0].put()).then(usd)  # error: reportAttributeAccessIssue, reportUnknownMemberType
     page: Page[Order] = store.run(usd)  # error: reportAssignmentType
     store.run(usd).cursor.upper()  # error: reportOptionalMemberAccess
 
