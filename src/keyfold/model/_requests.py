@@ -168,7 +168,8 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
 class Ref(Generic[V_co]):
     """An entity of which only the key is known, as in an index that holds keys alone.
 
-    The fields that the key gives are its attributes, and `parts` has them all.
+    The fields that the key gives are its attributes, and its members: `ref["key"]` where a field
+    has the name of something else here, which are `entity`, `key`, `parts` and `get`.
     """
 
     entity: type[V_co]
@@ -183,13 +184,18 @@ class Ref(Generic[V_co]):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        try:
-            return self.parts[name]
-        except KeyError:
-            known = ", ".join(self.parts)
-            raise AttributeError(
-                f"Ref[{self.entity.__name__}] has {known}; fetch the entity for {name!r}."
-            ) from None
+        if name not in self.parts:
+            raise AttributeError(self._word_lack(name))
+        return self.parts[name]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.parts:
+            raise KeyError(self._word_lack(name))
+        return self.parts[name]
+
+    def _word_lack(self, name: str) -> str:
+        known = ", ".join(self.parts)
+        return f"Ref[{self.entity.__name__}] has {known}; fetch the entity for {name!r}."
 
 
 class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):

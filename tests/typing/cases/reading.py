@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, assert_type
 
-from keyfold import Count, First, Get, Page, Query, Ref, Scan, Store, now
+from keyfold import Count, First, Get, Page, Query, RawItem, Ref, Scan, Store, now
 from tests.typing.cases.tables import (
     Order,
     OrderId,
@@ -82,6 +82,8 @@ def references(store: Store) -> None:
     assert_type(refs, Page[Ref[Order]])
     assert_type(refs[0], Ref[Order])
     assert_type(refs[0].get(), Get[Order])
+    assert_type(refs.fit, tuple[Ref[Order], ...])
+    assert_type(refs.unfit, tuple[RawItem, ...])
     assert_type(store.run(refs[0].get()), Order | None)
 
 

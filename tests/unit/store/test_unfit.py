@@ -49,6 +49,13 @@ def path(open_store: OpenSide, tmp_path: Any) -> str:
     return found
 
 
+def test_a_page_has_what_is_unfit_apart(open_store: OpenSide, path: str) -> None:
+    page = open_store(table, path, on_unfit="raw").run(table.query(pk="USER#ada"))
+    assert [type(each) for each in page] == [RawItem, Post, RawItem]
+    assert [raw.key["sk"] for raw in page.unfit] == [{"S": "ODD"}, {"S": "PROFILE"}]
+    assert page.fit == (Post(name="ada", number=1),)
+
+
 def test_an_item_of_no_entity_raises_with_its_key_named(open_store: OpenSide, path: str) -> None:
     store = open_store(table, path)
     with pytest.raises(ItemUnfit) as caught:
