@@ -10,6 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from keyfold.errors import FieldUnknown, KeyfoldError, ValueUnfit
 from keyfold.keys import KeyPartInvalid, KeyTemplate, MissingKeyPart
+from keyfold.keys._errors import show as show_part
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._codecs import Codec, Decode, Encode, ModelCodec, StoredField
 from keyfold.model._keys import TableLike
@@ -232,7 +233,7 @@ class EntitySchema:
         except ValidationError as error:
             fact, advice = f"is of type {field.type_name}", "Give one, or the text of one."
             raise KeyPartInvalid(
-                self.name, f"{{{name}}}", name, fact, show(value), advice
+                self.name, f"{{{name}}}", name, fact, show_part(value), advice
             ) from error
 
     def render_key(self, values: Mapping[str, Any]) -> Item:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -21,6 +20,7 @@ from keyfold.model._placeholders import Placeholder
 from keyfold.model._queries import make_query
 from keyfold.model._requests import Get, Query, Request, Scan, Shape
 from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.model._table_problems import find_problems
 from keyfold.values import AttributeValue
 
 P = ParamSpec("P")
@@ -33,14 +33,6 @@ _NAMING: dict[Naming, Callable[[str], str]] = {
     "camel": lambda name: _join(name, first_upper=False),
     "pascal": lambda name: _join(name, first_upper=True),
 }
-
-
-_match_name = re.compile(r"[a-zA-Z0-9_.-]{3,255}").fullmatch
-# As many names as an index may list; and the longest name of an attribute.
-_MOST_PROJECTED = 20
-_LONGEST_NAME = 255
-# As many attributes as one side of an index's key may have.
-_MOST_ATTRIBUTES = 4
 
 
 def _join(name: str, *, first_upper: bool) -> str:
@@ -90,70 +82,16 @@ class Table:
         self._is_checked = False
         # Whether some of its items are guards of unique fields.
         self.has_guards = False
-        problems = self._find_own_problems()
+        problems = find_problems(
+            name,
+            key,
+            self.indexes,
+            attributes=[("ttl", ttl), ("type_attribute", type_attribute)],
+            naming=naming,
+            namings=_NAMING,
+        )
         if problems:
             raise DeclarationInvalid(tuple(problems))
-
-    def _find_own_problems(self) -> list[str]:
-        name, key = self.name, self.key
-        problems = [
-            f"{each!r} cannot name a table or an index: those have 3 to 255 letters, digits, '_', "
-            "'-' and '.'."
-            for each in (name, *(index.name for index in self.indexes))
-            if _match_name(each) is None
-        ]
-        problems += [
-            f"{name}: index {index.name!r} is declared twice."
-            for place, index in enumerate(self.indexes)
-            if index.name in {other.name for other in self.indexes[:place]}
-        ]
-        problems += [
-            f"{name}: {each!r:.80} cannot name a key attribute: those have 1 to 255 characters."
-            for each in dict.fromkeys([*key.names, *(n for i in self.indexes for n in i.key.names)])
-            if not _is_attribute(each)
-        ]
-        if len(key.partition) != 1 or len(key.sort) > 1:
-            problems.append(
-                f"{name}: a table's key has one partition attribute, and one sort at most."
-            )
-        if self.naming not in _NAMING:
-            known = ", ".join(_NAMING)
-            problems.append(f"{name}: there is no naming {self.naming!r}; there are {known}.")
-        for index in self.indexes:
-            sides = index.key.partition, index.key.sort
-            if index.local and (sides[0] != key.partition or len(sides[1]) != 1 or not key.sort):
-                problems.append(
-                    f"{name}: index {index.name!r} is local, so it needs a table with a sort key, "
-                    f"whose partition key {', '.join(key.partition)} it shares, and one sort "
-                    "attribute of its own."
-                )
-            if not sides[0] or any(len(side) > _MOST_ATTRIBUTES for side in sides):
-                problems.append(
-                    f"{name}: index {index.name!r} has 1 to {_MOST_ATTRIBUTES} attributes in its "
-                    "partition key, and as many at most in its sort key."
-                )
-            problems += self._find_projection_problems(index)
-            if len(set(index.key.names)) != len(index.key.names):
-                problems.append(f"{name}: index {index.name!r} has an attribute twice in its key.")
-        return problems
-
-    def _find_projection_problems(self, index: Index) -> list[str]:
-        subject, project = f"{self.name}: index {index.name!r}", index.project
-        if isinstance(project, str):
-            if project in ("all", "keys"):
-                return []
-            return [f"{subject} projects {project!r}: that is 'all', 'keys', or a list of names."]
-        problems: list[str] = []
-        if not project or any(not _is_attribute(each) for each in project):
-            problems.append(
-                f"{subject} projects {list(project)!r:.80}, where at least one name of an attribute "
-                "is needed, of 1 to 255 characters."
-            )
-        if len(set(project)) != len(project):
-            problems.append(f"{subject} projects a name twice.")
-        if len(project) > _MOST_PROJECTED:
-            problems.append(f"{subject} projects {len(project)} names, and {_MOST_PROJECTED} go.")
-        return problems
 
     def __repr__(self) -> str:
         return f"Table({self.name!r})"
@@ -426,10 +364,6 @@ class Table:
             if listed:
                 request[name] = listed
         return request
-
-
-def _is_attribute(name: object) -> bool:
-    return isinstance(name, str) and 1 <= len(name) <= _LONGEST_NAME
 
 
 def _is_same(one: EntitySchema, other: EntitySchema) -> bool:

@@ -306,6 +306,41 @@ def test_the_name_of_a_table_is_one_that_tables_have(name: str) -> None:
     assert problem.startswith(f"{name!r} cannot name a table or an index")
 
 
+MANY_GLOBAL = [Index(f"Idx{each}", key=Key(f"a{each}")) for each in range(21)]
+MANY_LOCAL = [Index(f"Idx{each}", key=Key("pk", f"a{each}"), local=True) for each in range(6)]
+MANY_NAMES = [
+    Index(f"Idx{each}", key=Key(f"a{each}"), project=[f"x{name}" for name in range(20)])
+    for each in range(6)
+]
+
+
+@pytest.mark.parametrize(
+    ("declare", "expected"),
+    [
+        (lambda: Table("Tab", key=Key("pk", types={"pk": "X"})), "'pk' is 'S', 'N' or 'B', and not"),  # type: ignore[dict-item]
+        (lambda: Table("Tab", key=Key("pk", types={"id": "N"})), "is no attribute of that key"),
+        (lambda: Table("Tab", key=Key("pk", "pk")), "its key has 'pk' twice"),
+        (lambda: Table("Tab", key="pk"), "its key is a Key, and 'pk' is none"),  # type: ignore[arg-type]
+        (lambda: Table("Tab", key=Key("pk"), indexes=["x"]), "its indexes are Index, and 'x'"),  # type: ignore[list-item]
+        (lambda: Table(5, key=Key("pk")), "5 cannot name a table or an index"),  # type: ignore[arg-type]
+        (lambda: Table("Tab", key=Key("pk"), ttl="pk"), "its ttl is 'pk', which is part of its key"),
+        (
+            lambda: Table("Tab", key=Key("pk"), ttl="a", type_attribute="a"),
+            "its type_attribute is 'a', which is its ttl already",
+        ),
+        (lambda: Table("Tab", key=Key("pk"), ttl=""), "its ttl is the name of an attribute, and not"),
+        (lambda: Table("Tab", key=Key("pk"), indexes=MANY_GLOBAL), "21 global indexes, and 20 go"),
+        (lambda: Table("Tab", key=Key("pk", "sk"), indexes=MANY_LOCAL), "6 local indexes, and 5 go"),
+        (lambda: Table("Tab", key=Key("pk"), indexes=MANY_NAMES), "120 names that its indexes project"),
+    ],
+)  # fmt: skip
+def test_a_table_that_no_service_would_make_is_refused(
+    declare: Callable[[], Any], expected: str
+) -> None:
+    (problem,) = problems_of(declare)
+    assert expected in problem
+
+
 def test_the_name_of_a_key_attribute_is_one_that_attributes_have() -> None:
     assert problems_of(lambda: Table("Tab", key=Key("pk", ""))) == [
         "Tab: '' cannot name a key attribute: those have 1 to 255 characters."
