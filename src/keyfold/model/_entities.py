@@ -207,7 +207,7 @@ class Entity(BaseModel, metaclass=EntityMeta):
         """Return a condition on one entity, for a transaction that does not change it."""
         schema = cls.keyfold_schema()
         key, _ = schema.make_key(parts)
-        return Check(_table(cls), schema, key, check_condition(condition))
+        return Check(_table(cls), schema, key, check_condition(condition, schema.name))
 
 
 def _make_put(entity: Entity, presence: Presence) -> Put[Any]:

@@ -175,7 +175,7 @@ class FieldPath(Comparable[Any]):
         self, text: str, step: str | int, codec: Codec, stored: StoredField | None = None
     ) -> FieldPath:
         facts = self._facts
-        place = Place((*facts.place.steps, step))
+        place = Place((*facts.place.steps, step), facts.owner)
         return FieldPath(PathFacts(facts.owner, facts.text + text, place, codec, stored))
 
     def _left(self) -> Operand:
@@ -284,10 +284,13 @@ def field_path(schema: EntitySchema, name: str) -> FieldPath:
     field = schema.fields.get(name)
     if field is None:
         if schema.codec.has_extra and name not in schema.known_names:
-            return FieldPath(PathFacts(schema.name, name, Place((name,)), _OPEN))
+            return FieldPath(PathFacts(schema.name, name, Place((name,), schema.name), _OPEN))
         raise FieldUnknown(schema.name, name, tuple(schema.fields))
     if field.is_part:
         raise PathInvalid(
-            f"{schema.name}.f.{name}", "the field lives in the item's key, and is not stored"
+            f"{schema.name}.f.{name}",
+            "the field lives in the item's key, and is not stored. No condition looks at it, and "
+            "to change it, delete the entity and put another, in a transaction",
         )
-    return FieldPath(PathFacts(schema.name, name, Place((field.stored,)), field.codec, field))
+    place = Place((field.stored,), schema.name)
+    return FieldPath(PathFacts(schema.name, name, place, field.codec, field))

@@ -70,6 +70,13 @@ class SingleRequest(Request[V_co]):
         """Return the request as DynamoDB takes it, for a moment at which it runs."""
 
 
+def check_paged(request: object) -> None:
+    """Raise QueryInvalid for what has no pages to walk."""
+    if not isinstance(request, PagedRead):
+        fact = f"{request!r:.80} has no pages"
+        raise QueryInvalid("iterate()", fact, "Give a query or a scan, or run() it.")
+
+
 def moment_of(given: datetime | None) -> datetime:
     """Return the moment for which a request is shown."""
     return datetime.now(UTC) if given is None else given
@@ -218,7 +225,9 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
 
     def where(self, condition: Condition) -> Self:
         """Only those for which a condition holds; what is read and left out is paid for."""
-        return self._with(filter=join("AND", self.filter, self._check(check_condition(condition))))
+        entity = None if self.shape.schema is None else self.shape.schema.name
+        checked = self._check(check_condition(condition, entity))
+        return self._with(filter=join("AND", self.filter, checked))
 
     def consistent(self) -> Self:
         """See every write that was acknowledged before; not on global indexes."""

@@ -133,7 +133,7 @@ class Update(Write[E_co], Generic[E_co]):
 
     def where(self, condition: Condition) -> Self:
         """Only if a condition holds for what is stored now."""
-        whole = join("AND", self.where_condition, check_condition(condition))
+        whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def knowing(self, **fields: Any) -> Self:

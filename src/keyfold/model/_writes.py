@@ -85,7 +85,7 @@ class Put(Write[E_co], Generic[E_co]):
 
     def where(self, condition: Condition) -> Self:
         """Only if a condition holds for what is stored now."""
-        whole = join("AND", self.where_condition, check_condition(condition))
+        whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def expiring_in(self, delay: timedelta) -> Self:
@@ -159,7 +159,7 @@ class Delete(Write[E_co | None], Generic[E_co]):
 
     def where(self, condition: Condition) -> Self:
         """Only if a condition holds for what is stored now."""
-        whole = join("AND", self.where_condition, check_condition(condition))
+        whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def condition(self) -> Condition | None:

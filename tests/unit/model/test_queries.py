@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from keyfold.errors import FieldUnknown, KeyfoldError, QueryInvalid, ValueUnfit
+from keyfold.errors import FieldUnknown, KeyfoldError, PathInvalid, QueryInvalid, ValueUnfit
 from keyfold.keys import KeyPartInvalid, KeyRangeInvalid, MissingKeyPart
 from keyfold.model import Entity, Index, Key, Query, Table, UnixTime, attr, now
 from tests.unit.model.shop import (
@@ -237,6 +237,12 @@ REFUSED: list[tuple[Any, type[KeyfoldError], str]] = [
     (lambda: Rate.query(base="USD", target="EUR").only(Wrong), QueryInvalid, "Rate has no field 'nmae'"),
     (lambda: OrderWithLines.get(user="ada", ordr=ORDER), FieldUnknown, "no field 'ordr'"),
     (lambda: OrderWithLines.get(order=ORDER), MissingKeyPart, "needs 'user'"),
+    (lambda: Ticket.query(team="a").where(Rate.f.stale.eq(True)), QueryInvalid, "Stale is a field of Rate, and this is about Ticket"),
+    (lambda: Ticket.scan_whole_table().where(~Rate.f.stale.eq(True)), QueryInvalid, r"Use Ticket\.f"),
+    (lambda: Ticket.update(team="a", number=1).where(Ticket.f.title.eq(Rate.f.base)), QueryInvalid, "Base is a field of Rate"),
+    (lambda: Ticket.delete(team="a", number=1).where(Rate.f.base.size > 1), QueryInvalid, "Base is a field of Rate"),
+    (lambda: Ticket.check(Rate.f.base.exists(), team="a", number=1), QueryInvalid, "Base is a field of Rate"),
+    (lambda: OrderLine.f.line, PathInvalid, "delete the entity and put another, in a transaction"),
 ]  # fmt: skip
 
 
@@ -270,6 +276,11 @@ def test_what_no_query_can_give_is_refused_when_it_is_built(
     with pytest.raises(kind, match=text) as caught:
         build()
     assert str(caught.value).endswith(f"[{kind.code}]")
+
+
+def test_a_query_for_every_type_may_look_at_any_field() -> None:
+    query = market.query(pk="x").where(Order.f.total > 1)
+    assert query.to_dynamodb()["FilterExpression"] == "#1 > :1"
 
 
 def test_local_indexes_and_the_table_can_be_read_consistently() -> None:

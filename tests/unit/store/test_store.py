@@ -131,6 +131,17 @@ def test_hooks_see_calls_that_fail(store: Side) -> None:
     assert call.consumed == 0.0
 
 
+def test_what_has_no_pages_is_not_walked(store: Side) -> None:
+    requests: list[Any] = [
+        RATE.put(),
+        Rate.get(base="USD", target="EUR"),
+        Rate.scan_whole_table().count(),
+    ]
+    for request in requests:
+        with pytest.raises(QueryInvalid, match=r"iterate\(\): <.* has no pages"):
+            store.iterate(request)
+
+
 def test_a_store_is_made_on_any_executor_and_creates_nothing_unasked() -> None:
     with Engine.open(":memory:") as engine, Store(engine, Settings([rates])) as store:
         with pytest.raises(ResourceNotFoundException):
