@@ -154,7 +154,8 @@ class Entity(BaseModel, metaclass=EntityMeta):
         shape = _shape(cls)
         schema = shape.schema
         assert schema is not None  # that of the entity
-        return Get(schema.table, schema.make_key(parts)[0], shape)
+        key, fitted = schema.make_key(parts)
+        return Get(schema.table, key, shape, schema.known_from(fitted))
 
     @classmethod
     def query(cls, index: Index | None = None, /, **parts: Any) -> Query[Self]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -133,6 +133,8 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
     table: TableLike
     key: Item
     shape: Shape[Any]
+    # The fields that its key would give, so that it need not be read back.
+    known: Mapping[str, Any] | None = field(default=None, compare=False)
     is_consistent: bool = False
     includes_expired: bool = False
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from keyfold.errors import FieldUnknown, KeyfoldError, ValueUnfit
-from keyfold.keys import KeyPartInvalid, KeyTemplate, MissingKeyPart
+from keyfold.keys import KeyPartInvalid, KeyTemplate, MissingKeyPart, Ulid
+from keyfold.keys._annotations import find_type
 from keyfold.keys._errors import show as show_part
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._codecs import Codec, Decode, Encode, ModelCodec, StoredField
@@ -73,11 +77,12 @@ class KeyPart:
             render = self.template.render
             return lambda values: {"S": render(values)}
         assert self.held_by is not None  # it is one or the other
-        name, encode = self.held_by.name, self.held_by.codec.encode
+        name, encode, is_text = self.held_by.name, self.held_by.codec.encode, self.held_by.is_text
 
         def render_held(values: Mapping[str, Any]) -> AttributeValue:
             value = values[name]
-            if not value and value != 0:
+            # Nothing, or a text that is to be taken for something else.
+            if (not value and value != 0) or (value.__class__ is str and not is_text):
                 raise ValueError(value)
             return encode(value)
 
@@ -139,7 +144,8 @@ class EntitySchema:
     _set_writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _key_writers: tuple[tuple[str, Render], ...] = field(init=False)
     _typed: frozenset[str] = field(init=False)
-    _has_typed_keys: bool = field(init=False)
+    # The types of the fields that only keys carry; None if some look different when read back.
+    _part_types: tuple[tuple[str, type[Any]], ...] | None = field(init=False)
     _adapters: dict[str, TypeAdapter[Any]] = field(init=False)
     _quick: tuple[_QuickReader, ...] = field(init=False)
     _others: tuple[_Reader, ...] = field(init=False)
@@ -163,7 +169,7 @@ class EntitySchema:
         )
         self._key_writers = tuple((each.attribute, each.quick_render()) for each in self.keys)
         self._typed = frozenset(name for name in self.fields if not self.fields[name].is_text)
-        self._has_typed_keys = not self._typed.isdisjoint(self.key_fields)
+        self._part_types = self._find_part_types()
         self._adapters = {}
         self._all_readers = tuple(map(_reader_of, self.codec.by_stored.values()))
         quick = [each.stored for each in self.codec.by_stored.values() if _is_quick(each)]
@@ -194,14 +200,13 @@ class EntitySchema:
 
         Raises FieldUnknown, MissingKeyPart, KeyPartInvalid.
         """
-        if self._has_typed_keys:
-            parts = self.fit(parts)
         key: Item = {}
         try:
             for attribute, render in self._key_writers:
                 key[attribute] = render(parts)
         except (AttributeError, KeyError, TypeError, ValueError):
-            # Whatever it is, the careful way says what.
+            # Whatever it is, the careful way can take it, or says what it is.
+            parts = self.fit(parts)
             key = self.render_key(parts)
         if len(parts) != len(self.key_fields):
             for name in parts:
@@ -290,6 +295,23 @@ class EntitySchema:
         return item
 
     # Reading.
+
+    def _find_part_types(self) -> tuple[tuple[str, type[Any]], ...] | None:
+        found = [(name, find_type(self.fields[name].annotation)) for name in self.parts]
+        is_exact = all(
+            isinstance(kind, type) and (kind in _EXACT or issubclass(kind, Enum | Ulid))
+            for _, kind in found
+        )
+        return tuple(found) if is_exact and self.type_attribute is None else None
+
+    def known_from(self, parts: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return what reading the key of these parts back would give; None to read it."""
+        if self._part_types is None:
+            return None
+        for name, kind in self._part_types:
+            if parts[name].__class__ is not kind:
+                return None
+        return parts
 
     def fits(self, item: Mapping[str, AttributeValue]) -> bool:
         """Tell whether an item's keys, or its type attribute, are this entity's."""
@@ -396,6 +418,10 @@ def _remember_last(parse: Parse) -> Parse:
 
     return parse_once
 
+
+# Types of parts whose values come back from a key as they went into it; a datetime, say, may have
+# been of another time zone.
+_EXACT = frozenset({str, int, date, UUID})
 
 # What is stored as one kind by a codec that decodes by kind alone needs no call, or a short one.
 _QUICK: dict[frozenset[str], tuple[str, Decode | None]] = {

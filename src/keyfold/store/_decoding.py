@@ -43,8 +43,13 @@ class Decoder:
         self._now_seconds = 0 if self._ttl is None else whole_seconds(run.now)
         self._on_unfit = run.store.on_unfit
 
-    def decode(self, item: Mapping[str, AttributeValue]) -> Any:
-        """Return what an item holds; SKIPPED for one that is expired, or of another kind."""
+    def decode(
+        self, item: Mapping[str, AttributeValue], known: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return what an item holds; SKIPPED for one that is expired, or of another kind.
+
+        `known` is what its key gives, where that is known.
+        """
         if self._ttl is not None and is_expired(item, self._ttl, self._now_seconds):
             return SKIPPED
         if self._table.has_guards and is_guard(self._table, item):
@@ -54,7 +59,7 @@ class Decoder:
             if schema is None:
                 schema, keys = self._table.find_schema(item), None
             else:
-                keys = schema.read_keys(item)
+                keys = schema.read_keys(item) if known is None else known
                 if keys is None or not self._table.is_of(schema, item):
                     return SKIPPED
             if shape.as_refs:

@@ -40,7 +40,7 @@ def plan_get(run: Run, request: Get[Any]) -> Plan[Any]:
     item = response.get("Item")
     if item is None:
         return None
-    found = Decoder(run, request).decode(item)
+    found = Decoder(run, request).decode(item, request.known)
     return None if found is SKIPPED else found
 
 

@@ -69,7 +69,7 @@ def decode_item(run: Run, schema: EntitySchema, item: Mapping[str, AttributeValu
 
 def decode_for(run: Run, request: Get[Any], item: Mapping[str, AttributeValue]) -> Any:
     """Return what a read that was part of several has found."""
-    found = Decoder(run, request).decode(item)
+    found = Decoder(run, request).decode(item, request.known)
     return None if found is SKIPPED else found
 
 
