@@ -38,7 +38,7 @@ from keyfold.store._guards import guard_item, guard_key
 from keyfold.store._plans import Plan, Run, attempt, pause
 from keyfold.store._reads import plan_get
 from keyfold.store._refusals import find_oversize
-from keyfold.store._writing import decode_for, decode_item, explain_failure, written
+from keyfold.store._writing import decode_for, decode_written, explain_failure, written
 from keyfold.values import AttributeValue, Item
 
 # How often an entity with unique fields is looked up again, when somebody changes it meanwhile.
@@ -95,7 +95,7 @@ def plan_guarded(run: Run, request: Write[Any]) -> Plan[Any]:
         get: Get[Any] = Get(request.table, request.item_key, shape, is_consistent=True)
         return (yield from plan_get(run, get))
     before = next(action.before for action in actions if action.before is not None)
-    return None if before.item is None else decode_item(run, request.schema, before.item)
+    return None if before.item is None else decode_written(run, request, before.item)
 
 
 def _carry_out(run: Run, request: Transaction) -> Plan[list[Action]]:

@@ -9,6 +9,7 @@ from keyfold.errors import (
     AlreadyExists,
     ConditionalCheckFailedException,
     ConditionFailed,
+    ItemUnfit,
     KeyfoldError,
     NotThere,
     VersionConflict,
@@ -46,7 +47,7 @@ def _result_of(run: Run, request: Write[Any], attributes: Item | None) -> Any:
         case Put():
             return written(run, request)
         case Update() | Delete():
-            return None if attributes is None else decode_item(run, request.schema, attributes)
+            return None if attributes is None else decode_written(run, request, attributes)
         case _:
             return None
 
@@ -65,6 +66,17 @@ def written(run: Run, request: Put[Any]) -> Any:
 def decode_item(run: Run, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> Any:
     """Return the entity that an item holds; None for one that is expired, or of another kind."""
     return decode_for(run, Get(schema.table, {}, Shape(schema)), item)
+
+
+def decode_written(run: Run, request: Write[Any], item: Item) -> Any:
+    """Return the entity that was written or removed; raises ItemUnfit, which says that it was."""
+    try:
+        return decode_item(run, request.schema, item)
+    except ItemUnfit as unfit:
+        done = "was deleted" if isinstance(request, Delete) else "was changed"
+        raise ItemUnfit(
+            unfit.table, unfit.key, f"it {done}, and is unfit: {unfit.reason}"
+        ) from None
 
 
 def decode_for(run: Run, request: Get[Any], item: Mapping[str, AttributeValue]) -> Any:
