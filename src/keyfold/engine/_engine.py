@@ -150,6 +150,7 @@ class Engine:
         region: str,
         account: str,
     ) -> Self:
+        storage.use_clock(clock)
         catalog = Catalog(storage)
         upkeep = Upkeep(
             storage,
