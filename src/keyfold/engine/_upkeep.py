@@ -17,6 +17,7 @@ from keyfold.engine._backfill import fill_batch, pending_backfills
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._changes import LOG_RECORD, list_logs, trim_batch
 from keyfold.engine._expiry import sweep_batch
+from keyfold.engine._streams import keep_streams
 from keyfold.engine._tables import Unreadable
 from keyfold.engine.storage import RowsChanged, Storage, Writer
 
@@ -35,11 +36,13 @@ class Upkeep:
         clock: Callable[[], float],
         grace_seconds: float,
         interval_seconds: float | None,
+        shard_records: int,
         shares_file: bool,
     ) -> None:
         self._storage, self._catalog, self._clock = storage, catalog, clock
         self._grace_seconds = grace_seconds
         self._interval_seconds = interval_seconds
+        self._shard_records = shard_records
         self._shares_file = shares_file
         self._owner = uuid.uuid4().hex
         self._wanted = threading.Event()
@@ -80,6 +83,7 @@ class Upkeep:
                     expired += swept
                     if not swept:
                         break
+        keep_streams(self._storage, self._clock(), self._shard_records)
         for log in self._storage.read(list_logs):
             with suppress(RowsChanged, Unreadable):
                 while not self._stopping and trim_batch(self._storage, log, self._clock()):

@@ -59,6 +59,7 @@ from keyfold.errors._running import (
 from keyfold.errors._service import (
     ConditionalCheckFailedException,
     DuplicateItemException,
+    ExpiredIteratorException,
     IdempotentParameterMismatchException,
     IncompleteSignatureException,
     InternalServerError,
@@ -74,6 +75,7 @@ from keyfold.errors._service import (
     TransactionCanceledException,
     TransactionConflictException,
     TransactionInProgressException,
+    TrimmedDataAccessException,
     UnknownOperationException,
     ValidationException,
 )
@@ -90,6 +92,7 @@ __all__ = [
     "DuplicateItemException",
     "EngineClosed",
     "EngineForked",
+    "ExpiredIteratorException",
     "FieldUnknown",
     "FileBusy",
     "FileDamaged",
@@ -125,6 +128,7 @@ __all__ = [
     "TransactionFailed",
     "TransactionInProgressException",
     "TransactionInvalid",
+    "TrimmedDataAccessException",
     "Unavailable",
     "UniqueTaken",
     "UnknownOperationException",

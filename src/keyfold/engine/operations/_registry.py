@@ -14,9 +14,13 @@ from keyfold.engine.operations.delete_item import delete_item
 from keyfold.engine.operations.delete_table import delete_table
 from keyfold.engine.operations.describe_endpoints import describe_endpoints
 from keyfold.engine.operations.describe_limits import describe_limits
+from keyfold.engine.operations.describe_stream import describe_stream
 from keyfold.engine.operations.describe_table import describe_table
 from keyfold.engine.operations.describe_time_to_live import describe_time_to_live
 from keyfold.engine.operations.get_item import get_item, get_item_plainly
+from keyfold.engine.operations.get_records import get_records
+from keyfold.engine.operations.get_shard_iterator import get_shard_iterator
+from keyfold.engine.operations.list_streams import list_streams
 from keyfold.engine.operations.list_tables import list_tables
 from keyfold.engine.operations.list_tags_of_resource import list_tags_of_resource
 from keyfold.engine.operations.put_item import put_item, put_item_plainly
@@ -40,9 +44,13 @@ OPERATIONS: dict[str, Operation] = {
     "DeleteTable": delete_table,
     "DescribeEndpoints": describe_endpoints,
     "DescribeLimits": describe_limits,
+    "DescribeStream": describe_stream,
     "DescribeTable": describe_table,
     "DescribeTimeToLive": describe_time_to_live,
     "GetItem": get_item,
+    "GetRecords": get_records,
+    "GetShardIterator": get_shard_iterator,
+    "ListStreams": list_streams,
     "ListTables": list_tables,
     "ListTagsOfResource": list_tags_of_resource,
     "PutItem": put_item,
