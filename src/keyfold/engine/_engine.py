@@ -91,7 +91,7 @@ class Engine:
         ttl_grace_seconds: float = 10.0,
         upkeep_seconds: float | None = 5.0,
         busy_seconds: float = 5.0,
-        shard_records: int = SHARD_RECORDS,
+        shard_records: int | None = None,
         region: str = "us-east-1",
         account: str = "000000000000",
     ) -> Self:
@@ -105,8 +105,8 @@ class Engine:
         `ttl_grace_seconds` after their time, looked for every `upkeep_seconds`; None leaves
         that, and the filling of new indexes, to `run_upkeep`. `busy_seconds` is how long to
         wait for another process that writes. Shards of streams are split after `shard_records`
-        records: a small number tries how a program follows that. `region` and `account` appear in
-        ARNs.
+        records, by default 10,000: a small number tries how a program follows that. `region` and
+        `account` appear in ARNs.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
         FileDamaged, FileBusy.
@@ -124,7 +124,8 @@ class Engine:
         for option, text in (("region", region), ("account", account)):
             if not isinstance(text, str) or not text.isascii() or not text:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
                 raise OptionInvalid(option, text, "Give the text that ARNs are to have there.")
-        if shard_records.__class__ is not int or shard_records < 1:
+        most_records = SHARD_RECORDS if shard_records is None else shard_records
+        if most_records.__class__ is not int or most_records < 1:
             raise OptionInvalid("shard_records", shard_records, "Give a whole number, 1 or more.")
         level = _check_durability(name, durability)
         storage = SqliteStorage(name, level, busy_seconds=busy_seconds)
@@ -136,7 +137,7 @@ class Engine:
                 new_id=new_id or _random_id,
                 ttl_grace_seconds=ttl_grace_seconds,
                 upkeep_seconds=upkeep_seconds,
-                shard_records=shard_records,
+                shard_records=most_records,
                 region=region,
                 account=account,
             )

@@ -69,7 +69,10 @@ def read_iterator(text: str, now: float) -> Position:
 
 def _check_types(parts: Any) -> tuple[str, int, float]:
     shard, after, issued_at = parts
-    if not (isinstance(shard, str) and isinstance(after, int) and isinstance(issued_at, float)):
+    # A clock may tell whole seconds.
+    if not (
+        isinstance(shard, str) and isinstance(after, int) and isinstance(issued_at, int | float)
+    ):
         raise TypeError(parts)
     return shard, after, issued_at
 

@@ -44,6 +44,34 @@ class ShardBody(TypedDict):
     counted: int
 
 
+_REQUIRED_FIELDS = frozenset(ShardBody.__annotations__) - {"parent", "end", "closed_at"}
+
+
+def check_shard(shard: ShardBody) -> None:
+    """Raise KeyError or TypeError for what is no shard."""
+    if not shard.keys() >= _REQUIRED_FIELDS or not 0 <= shard["low"] < shard["high"] <= HASHES:
+        raise KeyError(shard)
+    _ordinal(shard)
+
+
+def find_shard_faults(shards: list[ShardBody]) -> list[str]:
+    """Return what does not hold of the shards of a stream that is on.
+
+    Those that are open share all hashes among them; each begins where its parent ended.
+    """
+    facts: list[str] = []
+    open_ones = sorted((each["low"], each["high"]) for each in shards if "end" not in each)
+    bounds = [0, *(high for _, high in open_ones)]
+    if [low for low, _ in open_ones] != bounds[:-1] or bounds[-1] != HASHES:
+        facts.append("has open shards that are not for every key once")
+    by_id = {shard["id"]: shard for shard in shards}
+    for shard in shards:
+        parent = by_id.get(shard.get("parent", ""))
+        if parent is not None and parent.get("end") != shard["start"]:
+            facts.append(f"has a shard {shard['id']} that does not begin where its parent ended")
+    return facts
+
+
 def key_range(shard: ShardBody) -> tuple[bytes, bytes]:
     """Return the row keys that a shard is for: from the first up to but not the second."""
     high = END if shard["high"] == HASHES else _to_bytes(shard["high"])

@@ -11,6 +11,7 @@ from keyfold.engine._iterators import to_sequence_number
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._streams import StreamBody
+from keyfold.engine._tables import Unreadable
 from keyfold.engine.storage import Change
 from keyfold.values import Item, item_size_bytes
 
@@ -31,9 +32,11 @@ def to_record(
     """Return the Record of the API for one change."""
     number = to_sequence_number(change.sequence)
     image = change.old if change.new is None else change.new
-    assert image is not None  # or nothing would have changed
-    item: Item = orjson.loads(image)
-    keys = {name: item[name] for name in (each["AttributeName"] for each in stream["key"])}
+    try:
+        item: Item = orjson.loads(image or b"")
+        keys = {each["AttributeName"]: item[each["AttributeName"]] for each in stream["key"]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"change {change.sequence} of table {stream['table']}") from error
     told: dict[str, Any] = {
         # The service rounds down to the second.
         "ApproximateCreationDateTime": float(int(change.at)),

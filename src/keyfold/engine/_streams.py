@@ -15,9 +15,19 @@ from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar, cast
 
 import orjson
 
+from keyfold.engine._catalog import read_body
 from keyfold.engine._changes import STREAM_SECONDS
 from keyfold.engine._services import Services
-from keyfold.engine._shards import ShardBody, close_all, forget_old, is_due, open_first, roll
+from keyfold.engine._shards import (
+    ShardBody,
+    check_shard,
+    close_all,
+    find_shard_faults,
+    forget_old,
+    is_due,
+    open_first,
+    roll,
+)
 from keyfold.engine._tables import KeyElement, StreamSettings, TableBody, Unreadable
 from keyfold.engine.storage import Reader, Storage, Writer
 from keyfold.errors import ResourceNotFoundException, ValidationException
@@ -192,6 +202,26 @@ def keep_streams(storage: Storage, now: float, shard_records: int) -> None:
         storage.write(lambda writer: _roll(writer, name, now, shard_records))  # noqa: B023 - run at once
 
 
+def find_stream_faults(name: str, reader: Reader) -> list[str]:
+    """Return what does not hold of a stream in the books, for `verify`."""
+    record = reader.get_record(STREAM_RECORD, name)
+    if record is None:
+        return []
+    stream = _parse(name, record)
+    _, last = reader.log_span(stream["log"])
+    end = stream.get("end", last)
+    if not stream["start"] <= end <= last:
+        return [f"is not a stretch of log {stream['log']}"]
+    if "end" in stream:
+        is_open = any("end" not in shard for shard in stream["shards"])
+        return ["is off, and has an open shard"] if is_open else []
+    body = read_body(reader, stream["table"])
+    settings = None if body is None else body.get("stream")
+    if settings != {"label": stream["label"], "view": stream["view"]}:
+        return [f"is on, and not the one of table {stream['table']}"]
+    return find_shard_faults(stream["shards"])
+
+
 def _is_due(reader: Reader, stream: StreamBody, now: float, shard_records: int) -> bool:
     if "end" in stream:
         return False
@@ -250,6 +280,8 @@ def _parse(key: str, record: bytes) -> StreamBody:
         stream = orjson.loads(record)
         if not stream.keys() >= _REQUIRED_FIELDS:
             raise KeyError(key)
+        for shard in stream["shards"]:
+            check_shard(shard)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"the record of stream {key}") from error
     return cast(StreamBody, stream)

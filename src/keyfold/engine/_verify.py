@@ -12,6 +12,7 @@ from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._changes import LOG_RECORD
 from keyfold.engine._keys import entry_or_none
 from keyfold.engine._log_faults import find_log_faults
+from keyfold.engine._streams import STREAM_RECORD, find_stream_faults
 from keyfold.engine._tables import Table, Unreadable, build_table
 from keyfold.engine.storage import Reader, Row, RowsChanged, Storage
 from keyfold.errors import FileDamaged, ServiceError
@@ -50,6 +51,9 @@ def verify(storage: Storage) -> list[Problem]:
         problems = [Problem("file", fact) for fact in storage.check_structure()]
         names = [name for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD))]
         logs = [name for name, _ in storage.read(lambda reader: reader.list_records(LOG_RECORD))]
+        streams = [
+            name for name, _ in storage.read(lambda reader: reader.list_records(STREAM_RECORD))
+        ]
     except FileDamaged as error:
         return [Problem("file", error.detail)]
     for name in names:
@@ -59,16 +63,20 @@ def verify(storage: Storage) -> list[Problem]:
             problems.append(Problem(f"table {name}", error.detail))
         except RowsChanged:
             problems.append(Problem(f"table {name}", "its rows are not there"))
-    for name in logs:
-        try:
-            facts = storage.read(partial(find_log_faults, name), is_long=True)
-        except FileDamaged as error:
-            facts = [error.detail]
-        except RowsChanged:
-            facts = ["its changes are not there"]
-        except (Unreadable, *_UNREADABLE) as error:
-            facts = [f"cannot be read: {error!r}"]
-        problems += [Problem(f"log {name}", fact) for fact in facts]
+    for kind, find, some in (
+        ("log", find_log_faults, logs),
+        ("stream", find_stream_faults, streams),
+    ):
+        for name in some:
+            try:
+                facts = storage.read(partial(find, name), is_long=True)
+            except FileDamaged as error:
+                facts = [error.detail]
+            except RowsChanged:
+                facts = ["its changes are not there"]
+            except (Unreadable, *_UNREADABLE) as error:
+                facts = [f"cannot be read: {error!r}"]
+            problems += [Problem(f"{kind} {name}", fact) for fact in facts]
     return problems
 
 

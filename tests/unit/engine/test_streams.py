@@ -198,6 +198,13 @@ def test_an_iterator_expires_after_fifteen_minutes(engine: Engine, clock: Clock)
     read_on(engine, place)
 
 
+def test_a_clock_may_tell_whole_seconds() -> None:
+    with Engine.open(":memory:", clock=lambda: 1_700_000_000, upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", {**CREATE, "StreamSpecification": on()})
+        put(engine, "one")
+        assert told(list(read_stream(engine, arn_of(engine)))) == ["one"]
+
+
 def test_a_damaged_iterator_is_refused(engine: Engine) -> None:
     iterator = get_iterator(engine, arn_of(engine), first_shard(engine))
     stream, kind, place = iterator.rsplit("|", 2)
@@ -207,6 +214,7 @@ def test_a_damaged_iterator_is_refused(engine: Engine) -> None:
         f"{stream}|{kind}|!",
         f"{stream}|{kind}|W10=",
         f"{stream}|{kind}|WzEsMiwzXQ==",
+        f"{stream}|{kind}|WyJhIiwiYiIsMV0=",
         "no place at all",
     ):
         with pytest.raises(ValidationException, match="Invalid ShardIterator"):
@@ -470,7 +478,7 @@ def test_any_process_goes_on_from_an_iterator(tmp_path: Path) -> None:
         assert one.verify() == []
 
 
-@pytest.mark.parametrize("number", [0, -1, 1.5, "8", None])
+@pytest.mark.parametrize("number", [0, -1, 1.5, "8", True])
 def test_the_size_of_shards_is_checked(number: Any) -> None:
     with pytest.raises(OptionInvalid, match="shard_records"):
         Engine.open(":memory:", shard_records=number)

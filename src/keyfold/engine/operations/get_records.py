@@ -18,7 +18,7 @@ from keyfold.engine._shards import find_shard, key_range
 from keyfold.engine._stream_records import to_record
 from keyfold.engine._streams import StreamBody, with_stream
 from keyfold.engine._wording import INVALID
-from keyfold.engine.storage import Reader
+from keyfold.engine.storage import Change, Reader
 from keyfold.errors import TrimmedDataAccessException, ValidationException
 
 MAX_RECORDS = 1_000
@@ -38,7 +38,7 @@ def get_records(
     now = services.clock()
     arn, shard_id, start = read_iterator(request["ShardIterator"], now)
 
-    def read(reader: Reader, stream: StreamBody) -> dict[str, Any]:
+    def read(reader: Reader, stream: StreamBody) -> tuple[StreamBody, list[Change], int | None]:
         shard = find_shard(stream["shards"], shard_id)
         if shard is None:
             raise TrimmedDataAccessException(TRIMMED)
@@ -60,11 +60,13 @@ def get_records(
         is_all = len(found) < limit and size < MAX_BYTES
         # Past changes of other shards as well, which the next call need not walk again.
         after = until if is_all else found[-1].sequence
-        response: dict[str, Any] = {
-            "Records": [to_record(services, stream, arn, change, rendering) for change in found]
-        }
-        if "end" not in shard or after < until:
-            response["NextShardIterator"] = to_iterator(Position(arn, shard_id, after), now)
-        return response
+        return stream, found, after if "end" not in shard or after < until else None
 
-    return with_stream(services, arn, read)
+    stream, changes, after = with_stream(services, arn, read)
+    # Not while reading: others wait to write meanwhile.
+    response: dict[str, Any] = {
+        "Records": [to_record(services, stream, arn, change, rendering) for change in changes]
+    }
+    if after is not None:
+        response["NextShardIterator"] = to_iterator(Position(arn, shard_id, after), now)
+    return response

@@ -193,7 +193,10 @@ class View:
         for row in self._cursor.execute(log_statements(log).read, (after, last, low, high, limit)):
             sequence, at, key, is_expiry, old, new = row
             found.append(Change(sequence, at, key, old, new, bool(is_expiry)))
-            max_bytes -= len(old or b"") + len(new or b"")
+            try:
+                max_bytes -= len(old or b"") + len(new or b"")
+            except TypeError:
+                raise apsw.CorruptError("a change has no images") from None
             if max_bytes <= 0:
                 self._renew_cursor()
                 break
