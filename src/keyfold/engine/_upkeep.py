@@ -17,7 +17,6 @@ from keyfold.engine._backfill import fill_batch, pending_backfills
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._changes import LOG_RECORD, list_logs, trim_batch
 from keyfold.engine._expiry import sweep_batch
-from keyfold.engine._streams import keep_streams
 from keyfold.engine._tables import Unreadable
 from keyfold.engine.storage import RowsChanged, Storage, Writer
 
@@ -83,8 +82,13 @@ class Upkeep:
                     expired += swept
                     if not swept:
                         break
-        keep_streams(self._storage, self._clock(), self._shard_records)
-        for log in self._storage.read(list_logs):
+        logs = self._storage.read(list_logs)
+        if logs:
+            # Few files have streams, and the others need not load what keeps them.
+            from keyfold.engine._streams import keep_streams  # noqa: PLC0415
+
+            keep_streams(self._storage, self._clock(), self._shard_records)
+        for log in logs:
             with suppress(RowsChanged, Unreadable):
                 while not self._stopping and trim_batch(self._storage, log, self._clock()):
                     pass

@@ -11,8 +11,6 @@ from keyfold.engine._backfill import BACKFILL_RECORD
 from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._changes import LOG_RECORD
 from keyfold.engine._keys import entry_or_none
-from keyfold.engine._log_faults import find_log_faults
-from keyfold.engine._streams import STREAM_RECORD, find_stream_faults
 from keyfold.engine._tables import Table, Unreadable, build_table
 from keyfold.engine.storage import Reader, Row, RowsChanged, Storage
 from keyfold.errors import FileDamaged, ServiceError
@@ -47,6 +45,10 @@ def verify(storage: Storage) -> list[Problem]:
 
     Nothing of what is stored is trusted: a damaged file is reported, not run into.
     """
+    # Here, since an engine that is only used need not load them.
+    from keyfold.engine._log_faults import find_log_faults  # noqa: PLC0415
+    from keyfold.engine._streams import STREAM_RECORD, find_stream_faults  # noqa: PLC0415
+
     try:
         problems = [Problem("file", fact) for fact in storage.check_structure()]
         names = [name for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD))]
