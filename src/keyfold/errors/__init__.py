@@ -62,6 +62,7 @@ from keyfold.errors._running import (
 from keyfold.errors._service import (
     ConditionalCheckFailedException,
     DuplicateItemException,
+    ExpiredIteratorException,
     IdempotentParameterMismatchException,
     IncompleteSignatureException,
     InternalServerError,
@@ -77,6 +78,7 @@ from keyfold.errors._service import (
     TransactionCanceledException,
     TransactionConflictException,
     TransactionInProgressException,
+    TrimmedDataAccessException,
     UnknownOperationException,
     ValidationException,
 )
@@ -93,6 +95,7 @@ __all__ = [
     "DuplicateItemException",
     "EngineClosed",
     "EngineForked",
+    "ExpiredIteratorException",
     "FieldUnknown",
     "FileBusy",
     "FileDamaged",
@@ -131,6 +134,7 @@ __all__ = [
     "TransactionFailed",
     "TransactionInProgressException",
     "TransactionInvalid",
+    "TrimmedDataAccessException",
     "Unavailable",
     "UniqueTaken",
     "UnknownOperationException",

@@ -40,10 +40,12 @@ class Core:
         clock: Clock,
         hardships: Hardships,
         region: str,
+        shard_records: int | None = None,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         self.clock = clock
         self.region = region
+        self._shard_records = shard_records
         self._sleep = sleep
         self.engine = self._open_engine()
         self.faults = Faults(hardships)
@@ -164,6 +166,7 @@ class Core:
             ttl_grace_seconds=0.0,
             upkeep_seconds=None,
             region=self.region,
+            shard_records=self._shard_records,
         )
 
     def _make_replica(self) -> Replica | None:
