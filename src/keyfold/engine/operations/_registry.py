@@ -7,6 +7,7 @@ from typing import Any
 
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine.operations.batch_execute_statement import batch_execute_statement
 from keyfold.engine.operations.batch_get_item import batch_get_item
 from keyfold.engine.operations.batch_write_item import batch_write_item
 from keyfold.engine.operations.create_table import create_table
@@ -16,6 +17,8 @@ from keyfold.engine.operations.describe_endpoints import describe_endpoints
 from keyfold.engine.operations.describe_limits import describe_limits
 from keyfold.engine.operations.describe_table import describe_table
 from keyfold.engine.operations.describe_time_to_live import describe_time_to_live
+from keyfold.engine.operations.execute_statement import execute_statement
+from keyfold.engine.operations.execute_transaction import execute_transaction
 from keyfold.engine.operations.get_item import get_item, get_item_plainly
 from keyfold.engine.operations.list_tables import list_tables
 from keyfold.engine.operations.list_tags_of_resource import list_tags_of_resource
@@ -33,6 +36,7 @@ from keyfold.engine.operations.update_time_to_live import update_time_to_live
 Operation = Callable[[Services, dict[str, Any], Rendering], dict[str, Any]]
 
 OPERATIONS: dict[str, Operation] = {
+    "BatchExecuteStatement": batch_execute_statement,
     "BatchGetItem": batch_get_item,
     "BatchWriteItem": batch_write_item,
     "CreateTable": create_table,
@@ -42,6 +46,8 @@ OPERATIONS: dict[str, Operation] = {
     "DescribeLimits": describe_limits,
     "DescribeTable": describe_table,
     "DescribeTimeToLive": describe_time_to_live,
+    "ExecuteStatement": execute_statement,
+    "ExecuteTransaction": execute_transaction,
     "GetItem": get_item,
     "ListTables": list_tables,
     "ListTagsOfResource": list_tags_of_resource,
