@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
 from keyfold.engine.storage import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(NamedTuple):
     """The parts of one engine that operations use."""
 
     storage: Storage
