@@ -53,7 +53,7 @@ class Faults:
         if operation in SINGLE_WRITES and self._happens(hardships.conflicts):
             return TransactionConflictException(_ONGOING)
         if operation in TRANSACTIONS:
-            members: Any = request.get("TransactItems")
+            members: Any = request.get(TRANSACTIONS[operation])
             if isinstance(members, list) and members and self._happens(hardships.conflicts):
                 return self._conflict(len(members))  # pyright: ignore[reportUnknownArgumentType] - of JSON
         return None

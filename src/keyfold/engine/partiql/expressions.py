@@ -61,31 +61,10 @@ _PRECEDENCE = {
 _NEGATABLE = frozenset({"in", "between", "like"})
 # Keywords that are functions where a parenthesis follows.
 _FUNCTION_KEYWORDS = frozenset(
-    [
-        "exists",
-        "count",
-        "avg",
-        "max",
-        "min",
-        "sum",
-        "substring",
-        "char_length",
-        "character_length",
-        "octet_length",
-        "bit_length",
-        "upper",
-        "lower",
-        "size",
-        "sexp",
-        "list",
-        "bag",
-        "coalesce",
-        "nullif",
-        "trim",
-        "extract",
-        "date_add",
-        "date_diff",
-    ]
+    """
+    exists count avg max min sum substring char_length character_length octet_length bit_length
+    upper lower size sexp list bag coalesce nullif trim extract date_add date_diff
+    """.split()  # noqa: SIM905 - easier to read than a line for each
 )
 _TYPES = {
     "missing": "MISSING",
@@ -257,7 +236,9 @@ class ExpressionParser:
         return Prefix("not", node, token.at) if is_negated else node
 
     def _parse_type(self) -> str:
-        name = _TYPES.get(self.head.value) if self.head.kind == "keyword" else None
+        # Some of these are no keywords, and may name attributes elsewhere.
+        word = self.head.value.lower() if self.head.kind in ("keyword", "identifier") else ""
+        name = _TYPES.get(word)
         if name is None:
             raise not_well_formed("Expected type name")
         self.take()
