@@ -93,6 +93,9 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("Reads in TransactGetItems", "{number}", "TransactGetItemList"),
         ("Actions in TransactWriteItems", "{number}", "TransactWriteItemList"),
         ("Items of a transaction, together", "{bytes}", "keyfold.engine._transactions.MAX_BYTES"),
+        ("PartiQL statement", "{number} characters", "PartiQLStatement"),
+        ("Statements in BatchExecuteStatement", "{number}", "PartiQLBatchRequest"),
+        ("Statements in ExecuteTransaction", "{number}", "ParameterizedStatements"),
     ),
     "Expressions": (
         ("Expression", "{bytes}", "keyfold.engine.expressions.lexer.MAX_EXPRESSION_LENGTH"),

@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 
 from keyfold.engine import Engine
 from keyfold.errors import ConditionalCheckFailedException, ServiceError, ValidationException
-from tests.property.plain_conditions import Condition, Joined, Placeholders, write_condition
+from tests.property.plain_conditions import (
+    Condition,
+    Joined,
+    Negated,
+    Placeholders,
+    write_condition,
+)
 from tests.property.plain_statements import Parameters, write_change, write_name, write_where
 from tests.property.plain_table import Attribute
 from tests.property.plain_updates import Update, write_update
@@ -202,13 +208,14 @@ def test_a_select_reads_the_pages_of_a_query_or_a_scan(
 
 
 def _names(condition: Condition) -> set[str]:
+    """Return the attributes that a condition is about."""
     match condition:
         case Joined(left, _, right):
             return _names(left) | _names(right)
-        case _ if hasattr(condition, "inner"):
-            return _names(condition.inner)  # pyright: ignore[reportAttributeAccessIssue] - as asked
+        case Negated(inner):
+            return _names(inner)
         case _:
-            return {condition.name}  # pyright: ignore[reportAttributeAccessIssue] - one attribute's
+            return {condition.name}
 
 
 @SOME

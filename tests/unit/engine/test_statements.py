@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from keyfold.engine import Engine
+from keyfold.errors import SerializationException
 from tests.unit.engine.expressions.refusals import refusal_of
 
 TABLE: dict[str, Any] = {
@@ -128,6 +132,19 @@ def test_a_token_that_was_tampered_with_is_refused(engine: Engine) -> None:
         assert message == "Invalid NextToken"
 
 
+@pytest.mark.parametrize(
+    "position", [[], [0], ["0", None], [-1, None], [True, None], [2, None], [0, 5], [0, {"a": 1}]]
+)
+def test_a_token_that_was_forged_is_refused(engine: Engine, position: list[Any]) -> None:
+    fill(engine)
+    token: str = execute(engine, SELECT, {"N": "2"}, Limit=1)["NextToken"]
+    body = urlsafe_b64decode(token)[8:24] + json.dumps(position).encode()
+    check = blake2b(body, digest_size=8, person=b"next-token").digest()
+    forged = urlsafe_b64encode(check + body).decode()
+    message = refusal_of(lambda: execute(engine, SELECT, {"N": "2"}, NextToken=forged))
+    assert message == "Invalid NextToken"
+
+
 @pytest.mark.parametrize("token", ["x", "é", "AAAA", "=", "!" * 40])
 def test_what_is_no_token_is_refused(engine: Engine, token: str) -> None:
     message = refusal_of(lambda: execute(engine, SELECT, {"N": "2"}, NextToken=token))
@@ -137,6 +154,44 @@ def test_what_is_no_token_is_refused(engine: Engine, token: str) -> None:
 def test_too_many_parameters_are_refused(engine: Engine) -> None:
     message = refusal_of(lambda: execute(engine, SELECT, {"N": "1"}, {"N": "2"}))
     assert message == "Number of parameters in request and statement don't match."
+
+
+def test_half_a_surrogate_pair_is_no_text(engine: Engine) -> None:
+    for statement in (
+        "SELECT * FROM Songs WHERE artist = '\ud800'",
+        "UPDATE Songs SET \"\ud800\" = 1 WHERE artist = 'a' AND year = 1",
+    ):
+        with pytest.raises(SerializationException):
+            execute(engine, statement)
+
+
+def test_an_attribute_has_a_name(engine: Engine) -> None:
+    for statement in (
+        'SELECT "" FROM Songs',
+        "SELECT a[''] FROM Songs",
+        """UPDATE Songs SET "" = 1 WHERE artist = 'a' AND year = 1""",
+    ):
+        message = refusal_of(lambda statement=statement: execute(engine, statement))
+        assert message == "Path component cannot be an empty string"
+
+
+def test_a_column_that_is_too_deep_is_refused(engine: Engine) -> None:
+    column = ".".join("a" * 33)
+    message = refusal_of(lambda: execute(engine, f"SELECT {column} FROM Songs"))
+    assert message == "The document path has too many nesting levels; nesting levels: 33"
+
+
+def test_a_transaction_carries_four_megabytes(engine: Engine) -> None:
+    members = [
+        {
+            "Statement": f"INSERT INTO Songs VALUE {{'artist': 'a', 'year': {year}, 'blob': ?}}",
+            "Parameters": [{"S": "x" * 400_000}],
+        }
+        for year in range(11)
+    ]
+    request = {"TransactStatements": members}
+    message = refusal_of(lambda: engine.execute("ExecuteTransaction", request))
+    assert message.startswith("Transaction payload size cannot exceed 4MB. Payload Size: 4")
 
 
 def test_to_order_several_partitions_takes_their_key(engine: Engine) -> None:

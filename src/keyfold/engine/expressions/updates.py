@@ -328,11 +328,9 @@ class _SourceBinder:
         return operand if isinstance(operand, dict) else self._placeholders.value(operand.name)
 
     def _bind_operand(self, operand: Operand | Arithmetic) -> Callable[[Item], AttributeValue]:
-        if isinstance(operand, ValuePlaceholder | dict):
-            value = self._value(operand)
+        if isinstance(operand, ValuePlaceholder):
+            value = self._placeholders.value(operand.name)
             return lambda _: value
-        if isinstance(operand, Arithmetic):
-            return self._bind_arithmetic(operand)
         if isinstance(operand, Path):
             read = self._bind_path(operand)
 
@@ -343,8 +341,12 @@ class _SourceBinder:
                 return found
 
             return read_present
-        assert isinstance(operand, Call), operand
-        return self._bind_call(operand)
+        if isinstance(operand, Call):
+            return self._bind_call(operand)
+        if isinstance(operand, Arithmetic):
+            return self._bind_arithmetic(operand)
+        assert isinstance(operand, dict), operand
+        return lambda _: operand
 
     def _bind_arithmetic(self, source: Arithmetic) -> Callable[[Item], AttributeValue]:
         operands = (source.left, source.right)

@@ -30,6 +30,7 @@ from keyfold.engine.partiql import (
 )
 from keyfold.engine.storage import Reader, Row, Writer
 from keyfold.errors import ValidationException
+from keyfold.values import text_size_bytes, value_size_bytes
 
 
 def execute_transaction(
@@ -45,6 +46,7 @@ def execute_transaction(
             prepared.append(parse_with(member["Statement"], given))
         except ValidationException as fault:
             raise _in_place(place, fault) from None
+    _check_payload(prepared)
     reads = [isinstance(each.statement, Select) for each in prepared]
     if any(reads) and not all(reads):
         raise ValidationException(
@@ -54,6 +56,16 @@ def execute_transaction(
     if all(reads):
         return _read_all(services, request, prepared, rendering)
     return _write_all(services, request, prepared, rendering)
+
+
+def _check_payload(prepared: list[Prepared]) -> None:
+    total = 0
+    for each in prepared:
+        total += text_size_bytes(each.text) + sum(map(value_size_bytes, each.parameters))
+        if total > MAX_BYTES:
+            raise ValidationException(
+                f"Transaction payload size cannot exceed 4MB. Payload Size: {total}"
+            )
 
 
 def _in_place(place: int, fault: ValidationException) -> ValidationException:

@@ -289,7 +289,7 @@ class ExpressionParser:
             if self.take_sign("."):
                 token = self.take()
                 if token.kind in ("identifier", "quoted"):
-                    steps.append(token.value)
+                    steps.append(_check_name(token.value))
                 elif token.kind == "operator" and token.value == "*":
                     message = "Unpivot path component like a.*.b are not supported"
                     odd = odd or Unsupported(f"{message} at {token.at}", token.at)
@@ -317,7 +317,7 @@ class ExpressionParser:
         steps, odd = self.parse_steps()
         if odd is not None:
             raise ValidationException(odd.message)
-        return Reference((token.value, *steps), token.at)
+        return Reference((_check_name(token.value), *steps), token.at)
 
     def _parse_term(self) -> Expression:
         token = self.head
@@ -326,7 +326,7 @@ class ExpressionParser:
                 self.take()
                 if token.kind == "identifier" and self.is_sign("("):
                     return self._parse_call(token)
-                return Reference((token.value,), token.at)
+                return Reference((_check_name(token.value),), token.at)
             case "text":
                 return Text(self.take().value, token.at)
             case "number":
@@ -437,7 +437,7 @@ class ExpressionParser:
 def _to_step(inner: Expression) -> str | int | Unsupported:
     match inner:
         case Text(value) | Reference((str(value),)):
-            return value
+            return _check_name(value)
         case Number(value, at) if value.lstrip("-").isdigit():
             position = int(value)
             if 0 <= position <= MAX_LIST_INDEX:
@@ -446,3 +446,9 @@ def _to_step(inner: Expression) -> str | int | Unsupported:
             return Unsupported(f"{message}; index: [{position}] at {at}", at)
         case _:
             return Unsupported(f"Unexpected path component at {inner.at}", inner.at)
+
+
+def _check_name(name: str) -> str:
+    if not name:
+        raise ValidationException("Path component cannot be an empty string")
+    return name

@@ -20,10 +20,12 @@ from keyfold.engine._wording import INVALID
 from keyfold.engine.expressions import BoundCondition, Projection
 from keyfold.engine.expressions.conditions import path_reader
 from keyfold.engine.expressions.paths import merge_paths
+from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS
 from keyfold.engine.expressions.trees import Condition, Steps
 from keyfold.engine.partiql.access import find_one_key, find_ranges
 from keyfold.engine.partiql.statements import Prepared, bind_where, worded
-from keyfold.engine.partiql.tokens import Position, read_token, write_token
+from keyfold.engine.partiql.tokens import INVALID_TOKEN, Position, read_token, write_token
+from keyfold.engine.partiql.translation import path_of
 from keyfold.engine.partiql.trees import (
     Constant,
     Expression,
@@ -92,6 +94,9 @@ def read_page_of(
     if token is not None:
         position = read_token(table, prepared.text, prepared.parameters, token)
         first = position.place
+        if first >= len(ranges):
+            # The index is another one than when the token was made.
+            raise ValidationException(INVALID_TOKEN)
         if position.after is not None:
             ranges[first] = _resume(target, ranges[first], position.after)
     meter = Meter(request.get("ReturnConsumedCapacity"))
@@ -204,7 +209,8 @@ def _read_columns(columns: tuple[Expression, ...]) -> _Columns:
         name = _last_name(column.steps)
         if name in paths:
             raise ValidationException(f"Duplicate identifiers in select clause: {name}")
-        paths[name] = column.steps
+        with worded():
+            paths[name] = NO_PLACEHOLDERS.resolve(path_of(column))
     with worded():
         merge_paths(paths.values())
     projection = Projection.of(tuple(paths.values()))

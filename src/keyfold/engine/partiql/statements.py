@@ -18,7 +18,7 @@ from keyfold.engine.partiql.translation import Translation
 from keyfold.engine.partiql.trees import Expression, Statement
 from keyfold.engine.partiql.values import PARAMETERS_DIFFER, read_parameters
 from keyfold.errors import ValidationException
-from keyfold.values import AttributeValue
+from keyfold.values import AttributeValue, text_size_bytes
 
 
 class Prepared(NamedTuple):
@@ -45,6 +45,8 @@ def prepare(request: dict[str, Any]) -> Prepared:
 
 def parse_with(text: str, parameters: list[AttributeValue]) -> Prepared:
     """Parse a statement that comes with these parameters; raises ValidationException."""
+    # Text that is no text, such as half a surrogate pair, is refused here.
+    text_size_bytes(text)
     parsed = parse_statement(text)
     if parsed.parameter_count < len(parameters):
         raise ValidationException(PARAMETERS_DIFFER)

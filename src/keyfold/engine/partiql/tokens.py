@@ -10,12 +10,12 @@ from typing import NamedTuple
 import orjson
 
 from keyfold.engine._tables import Table
-from keyfold.errors import ValidationException
-from keyfold.values import AttributeValue, Item
+from keyfold.errors import ServiceError, ValidationException
+from keyfold.values import AttributeValue, Item, normalise_item
 
 _CHECK_BYTES = 8
 _STATEMENT_BYTES = 16
-_INVALID = "Invalid NextToken"
+INVALID_TOKEN = "Invalid NextToken"  # noqa: S105 - no password
 
 
 class Position(NamedTuple):
@@ -46,13 +46,25 @@ def read_token(
     try:
         raw = urlsafe_b64decode(token.encode())
     except (NotBase64, ValueError):
-        raise ValidationException(_INVALID) from None
+        raise ValidationException(INVALID_TOKEN) from None
     check, body = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]
     if check != _check(body) or len(body) < _STATEMENT_BYTES:
-        raise ValidationException(_INVALID)
+        raise ValidationException(INVALID_TOKEN)
     if body[:_STATEMENT_BYTES] != _digest_statement(table, statement, parameters):
         raise ValidationException("NextToken does not match request")
-    return Position(*orjson.loads(body[_STATEMENT_BYTES:]))
+    return _read_position(body[_STATEMENT_BYTES:])
+
+
+def _read_position(body: bytes) -> Position:
+    """Read a position as if anybody could have written it."""
+    try:
+        place, after = orjson.loads(body)
+        key = None if after is None else normalise_item(after)[0]
+    except (AttributeError, TypeError, ValueError, ServiceError):
+        raise ValidationException(INVALID_TOKEN) from None
+    if type(place) is not int or place < 0:
+        raise ValidationException(INVALID_TOKEN)
+    return Position(place, key)
 
 
 def _check(body: bytes) -> bytes:

@@ -112,9 +112,9 @@ def _plan_update(table: Table, prepared: Prepared, statement: Update) -> WritePl
     key = require_one_key(table, where)
     check_update(update, table)
     check_paths(table, condition)
-    # The key is a part of the condition, so it does not hold for an item that is not there.
-    holds = None if condition is None else condition.holds
-    write = Write(table, table.encode_key(key), UpdateChange(key, update), holds)
+    assert condition is not None  # it names the key
+    # So it does not hold for an item that is not there.
+    write = Write(table, table.encode_key(key), UpdateChange(key, update), condition.holds)
     return WritePlan(write, statement.returning, update, is_insert=False)
 
 
