@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import AbstractContextManager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -57,6 +56,7 @@ def sql(
     is. INSERT, UPDATE and DELETE write one item. Exits with 1 when a condition did not hold, or
     an inserted item exists already.
     """
+    from keyfold.cli._terminal import make_progress_console
     from keyfold.connect import open_executor
     from keyfold.errors import ServiceError
 
@@ -67,7 +67,7 @@ def sql(
         request["Limit"] = limit
     if next_token is not None:
         request["NextToken"] = next_token
-    with open_executor(db) as executor, _show_progress():
+    with open_executor(db) as executor, make_progress_console().status("running"):
         try:
             items, token, units = _run(executor, request)
         except ServiceError as error:
@@ -83,13 +83,6 @@ def sql(
     print(f"{count}, {units:g} capacity {'unit' if units == 1 else 'units'}", file=sys.stderr)
     if token is not None:
         print(f"There are more: --next {token}", file=sys.stderr)
-
-
-def _show_progress() -> AbstractContextManager[object]:
-    """Show that something goes on, where somebody looks at a terminal."""
-    from rich.console import Console
-
-    return Console(stderr=True).status("running")
 
 
 def _run(
@@ -149,27 +142,17 @@ def _as_given(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_table(items: list[dict[str, Any]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    from keyfold.cli._terminal import make_console, make_table
 
     if not items:
         return
     names = list(dict.fromkeys(name for item in items for name in item))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = make_table()
     for name in names:
-        table.add_column(_plain(name), overflow="fold")
+        table.add_column(name, overflow="fold")
     for item in items:
-        cells = (_to_text(item[name]) if name in item else "" for name in names)
-        table.add_row(*map(_plain, cells))
-    Console(highlight=False).print(table)
-
-
-def _plain(text: str) -> Any:
-    """Return text as it is: brackets in it mean nothing to the terminal."""
-    from rich.text import Text
-
-    return Text(text)
+        table.add_row(*(_to_text(item[name]) if name in item else "" for name in names))
+    make_console().print(table)
 
 
 def _to_text(value: dict[str, Any]) -> str:

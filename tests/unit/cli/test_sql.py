@@ -42,8 +42,8 @@ def test_items_are_shown_as_a_table_with_what_they_cost(run: Run, file: Path) ->
     assert (outcome.code, outcome.err) == (0, "2 items, 0.5 capacity units\n")
     lines = [line.split() for line in outcome.out.splitlines() if line.strip()]
     assert lines[0] == ["pk", "sk", "total", "tags", "raw"]
-    assert lines[2] == ["U#7", "O#1", "9.5"]
-    assert lines[3] == ["U#7", "O#2", '["[red]"]', '"aGk="']
+    assert lines[1] == ["U#7", "O#1", "9.5"]
+    assert lines[2] == ["U#7", "O#2", '["[red]"]', '"aGk="']
 
 
 def test_items_are_printed_as_json_in_the_form_of_the_api(run: Run, file: Path) -> None:
