@@ -89,6 +89,16 @@ def test_pages_backwards_go_on_backwards(engine: Engine) -> None:
     assert read_all(engine, statement, {"N": "3"}, Limit=3) == [["5", "4", "5"], ["4"]]
 
 
+def test_a_page_reads_ten_keys_of_a_list(engine: Engine) -> None:
+    fill(engine)
+    years = ", ".join(str(year) for year in range(1, 13))
+    statement = f"SELECT year FROM Songs WHERE artist IN ['a', 'b'] AND year IN [{years}]"
+    pages = read_all(engine, statement)
+    assert pages == [["1", "2", "3", "4", "5"], ["1", "2", "3", "4", "5"], []]
+    limited = read_all(engine, statement, Limit=3)
+    assert limited == [["1", "2", "3"], ["4", "5"], ["1", "2", "3"], ["4", "5"]]
+
+
 def test_a_page_of_several_partitions_ends_at_one_megabyte(engine: Engine) -> None:
     fill(engine, blob="x" * 300_000)
     pages = read_all(engine, "SELECT * FROM Songs WHERE artist IN ['a', 'b']")

@@ -40,6 +40,9 @@ from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 from keyfold.values import Item
 
+# Of a longer list of keys, the service reads so many for each page.
+MAX_PAGE_RANGES = 10
+
 _SEVERAL_ATTRIBUTES = (
     "PartiQL statements cannot be executed on tables with multi-attribute HASH keys "
     "or multi-attribute RANGE keys."
@@ -100,7 +103,10 @@ def read_page_of(
         if position.after is not None:
             ranges[first] = _resume(target, ranges[first], position.after)
     meter = Meter(request.get("ReturnConsumedCapacity"))
-    read = read_spans(services.storage, page, ranges, first, meter, rendering)
+    after_these = first + MAX_PAGE_RANGES
+    read = read_spans(services.storage, page, ranges[:after_these], first, meter, rendering)
+    if read.place is None and after_these < len(ranges):
+        read = read._replace(place=after_these)
     response: dict[str, Any] = {"Items": read.items}
     if read.place is not None:
         after: Item | None = None
