@@ -94,6 +94,14 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("Reads in TransactGetItems", "{number}", "TransactGetItemList"),
         ("Actions in TransactWriteItems", "{number}", "TransactWriteItemList"),
         ("Items of a transaction, together", "{bytes}", "keyfold.engine._transactions.MAX_BYTES"),
+        ("PartiQL statement", "{number} characters", "PartiQLStatement"),
+        (
+            "Keys of an IN for each page of a SELECT",
+            "{number}",
+            "keyfold.engine.partiql.reading.MAX_PAGE_RANGES",
+        ),
+        ("Statements in BatchExecuteStatement", "{number}", "PartiQLBatchRequest"),
+        ("Statements in ExecuteTransaction", "{number}", "ParameterizedStatements"),
     ),
     "Streams": (
         ("Records of GetRecords", "{number}", "keyfold.engine.operations.get_records.MAX_RECORDS"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 from keyfold.engine import Engine
-from keyfold.errors import EngineClosed, ResourceNotFoundException, UrlUnknown
+from keyfold.engine._engine import MEMORY
+from keyfold.errors import EngineClosed, FileUnreachable, ResourceNotFoundException, UrlUnknown
 from keyfold.model import Table
 from keyfold.store import AsyncStore, Settings, Store
 from keyfold.store._plans import OnUnfit
@@ -133,6 +135,27 @@ class _EngineAside:
         self._threads.shutdown()
         if self._engine is not None:
             self._engine.close()
+
+
+class Executor(Protocol):
+    """What answers DynamoDB's API, for callers who need no store; closed on leaving `with`."""
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Carry out one operation."""
+        ...
+
+
+@contextmanager
+def open_executor(url: str | os.PathLike[str]) -> Generator[Executor]:
+    """Open a database that is there already, for requests of DynamoDB's API as they are.
+
+    Raises UrlUnknown, FileUnreachable and other file errors. No file is made.
+    """
+    _check_url(url)
+    if os.fspath(url) != MEMORY and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
+        raise FileUnreachable(str(url), "there is no such file")
+    with Engine.open(url) as engine:
+        yield engine
 
 
 def _list(tables: Table | Sequence[Table]) -> tuple[Table, ...]:

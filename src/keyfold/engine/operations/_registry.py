@@ -24,6 +24,7 @@ QuickRun = Callable[[Services, dict[str, Any], Rendering], dict[str, Any] | None
 
 OPERATIONS = frozenset(
     {
+        "BatchExecuteStatement",
         "BatchGetItem",
         "BatchWriteItem",
         "CreateTable",
@@ -34,6 +35,8 @@ OPERATIONS = frozenset(
         "DescribeStream",
         "DescribeTable",
         "DescribeTimeToLive",
+        "ExecuteStatement",
+        "ExecuteTransaction",
         "GetItem",
         "GetRecords",
         "GetShardIterator",
