@@ -8,17 +8,19 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import orjson
 
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
+from keyfold.engine._hot_keys import HotKey
 from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine._services import Services
 from keyfold.engine._tables import Unreadable
 from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._verify import Problem, verify
+from keyfold.engine._watches import Watches
 from keyfold.engine.operations import OPERATIONS, QUICK_OPERATIONS, Operation
 from keyfold.engine.shapes import check, check_types
 from keyfold.engine.storage import (
@@ -32,6 +34,7 @@ from keyfold.errors import (
     FileBusy,
     FileDamaged,
     FileFailed,
+    InsightsOff,
     KeyfoldError,
     OptionInvalid,
     ResourceNotFoundException,
@@ -150,7 +153,8 @@ class Engine:
         region: str,
         account: str,
     ) -> Self:
-        catalog = Catalog(storage)
+        watches = Watches(clock, lambda name: services.table_arn(name))  # noqa: PLW0108 - it is made later
+        catalog = Catalog(storage, watches)
         upkeep = Upkeep(
             storage,
             catalog,
@@ -167,6 +171,7 @@ class Engine:
             new_id=new_id,
             region=region,
             account=account,
+            watches=watches,
             wake_upkeep=upkeep.wake,
         )
         upkeep.wake_if_needed()
@@ -288,6 +293,35 @@ class Engine:
     def run_upkeep(self) -> int:
         """Fill new indexes and delete expired items now; return how many expired."""
         return self._upkeep.run_once()
+
+    def hottest_keys(
+        self,
+        table: str,
+        index: str | None = None,
+        *,
+        by: Literal["partition", "item"] = "partition",
+        throttled: bool = False,
+        limit: int = 10,
+    ) -> list[HotKey]:
+        """Return the keys that were used most since this engine began to count, the hottest first.
+
+        For a table, or a global index of it, whose contributor insights are enabled. `by` says
+        whether partitions or single items are counted; `throttled` counts what was refused
+        instead of what was done.
+
+        Raises InsightsOff where nothing is counted, ResourceNotFoundException, OptionInvalid.
+        """
+        if by not in ("partition", "item"):
+            raise OptionInvalid("by", by, 'Give "partition" or "item".')
+        if not isinstance(limit, int) or limit < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+            raise OptionInvalid("limit", limit, "Give a number of keys, 1 or more.")
+        catalog = self._services.catalog
+        if catalog.is_outdated():
+            catalog.forget()
+        watch = catalog.find(table).watch
+        if watch is None or not watch.counts_keys(index or ""):
+            raise InsightsOff(table, index)
+        return watch.hottest(index or "", by, throttled=throttled, limit=limit)
 
     def keep_secret(self, name: str) -> bytes:
         """Return a secret that is kept in the file under a name; made at the first use."""

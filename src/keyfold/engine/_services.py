@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
+from keyfold.engine._watches import Watches
 from keyfold.engine.storage import Storage
 
 
@@ -21,9 +22,10 @@ class Services:
     new_id: Callable[[], str]
     region: str
     account: str
+    watches: Watches
     # Called when a change of a table leaves work for later: a backfill, or items that expire.
     wake_upkeep: Callable[[], None]
 
-    def table_arn(self, name: str) -> str:
-        """Return the ARN of a table."""
-        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"
+    def table_arn(self, name: str, region: str | None = None) -> str:
+        """Return the ARN of a table, or of its replica in another region."""
+        return f"arn:aws:dynamodb:{region or self.region}:{self.account}:table/{name}"

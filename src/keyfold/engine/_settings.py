@@ -1,10 +1,11 @@
-"""Settings of a table that are kept and described, and change nothing else here."""
+"""Settings of a table that are described as they were given; most change nothing else here."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from keyfold.engine._services import Services
+from keyfold.engine._throughput import merge_throughput
 
 
 def read_settings(
@@ -35,5 +36,5 @@ def read_settings(
             settings.pop("StreamSpecification", None)
     for name in ("OnDemandThroughput", "WarmThroughput"):
         if request.get(name) is not None:
-            settings[name] = {**settings.get(name, {}), **request[name]}
+            settings[name] = merge_throughput(settings.get(name), request[name])
     return settings

@@ -24,37 +24,58 @@ _CHANGES = {
     "WarmThroughput": "WarmThroughput",
     "TableClass": "TableClass",
 }
+# These may be asked for too, and the message does not name them.
+_UNNAMED = (
+    "DisassociationProtectionEnabled",
+    "GlobalTableSettingsReplicationMode",
+    "GlobalTableWitnessUpdates",
+    "VectorIndexUpdates",
+)
 # These change alone, and are looked at in this order.
 _ALONE = {
     "SSESpecification": "Server-Side Encryption",
     "DeletionProtectionEnabled": "DeletionProtection",
     "TableClass": "TableClass",
+    "DisassociationProtectionEnabled": "DisassociationProtection",
 }
 
 
 def check_changes(request: dict[str, Any]) -> None:
     """Raise unless an UpdateTable request asks for something, and for what goes together."""
-    given = [name for name in _CHANGES if request.get(name) is not None]
+    given = [name for name in (*_CHANGES, *_UNNAMED) if request.get(name) is not None]
     updates: list[dict[str, Any]] | None = request.get("GlobalSecondaryIndexUpdates")
     if not given or (given == ["GlobalSecondaryIndexUpdates"] and not updates):
         names = list(_CHANGES.values())
         raise ValidationException(
             f"At least one of {', '.join(names[:-1])} or {names[-1]} is required"
         )
-    if updates == []:
-        raise ValidationException(f"{INVALID}List of GlobalSecondaryIndexUpdates is empty")
+    for name in ("GlobalSecondaryIndexUpdates", "VectorIndexUpdates"):
+        if request.get(name) == []:
+            raise ValidationException(f"{INVALID}List of {name} is empty")
     for name, shown in _ALONE.items():
         if name in given and len(given) > 1:
             message = f"{INVALID}{shown} modification must be the only operation in the request"
             raise ValidationException(message)
     check_throughput(request.get("ProvisionedThroughput"))
     _check_index_updates(updates or [])
+    _check_vector_updates(request.get("VectorIndexUpdates") or [])
     _check_together(given, updates or [])
     _check_stream(request.get("StreamSpecification"))
 
 
+def _check_vector_updates(updates: list[dict[str, Any]]) -> None:
+    for update in updates:
+        if (update.get("Create") is None) is (update.get("Delete") is None):
+            raise ValidationException(
+                f"{INVALID}Exactly one of VectorIndexUpdate.Create, VectorIndexUpdate.Delete "
+                "must be specified"
+            )
+
+
 def _check_together(given: list[str], updates: list[dict[str, Any]]) -> None:
-    changes_indexes = any(update.get("Create") or update.get("Delete") for update in updates)
+    changes_indexes = "VectorIndexUpdates" in given or any(
+        update.get("Create") or update.get("Delete") for update in updates
+    )
     changes_units = "ProvisionedThroughput" in given and "BillingMode" not in given
     changes_stream = "StreamSpecification" in given
     if changes_indexes and changes_units:

@@ -114,7 +114,7 @@ def _find_faults(
 
 
 def _describe_column(table: Table, column: str) -> str:
-    for index in table.indexes.values():
+    for index in (*table.indexes.values(), *table.vectors.values()):
         if index.column == column:
             return f"index {index.name}"
     return "the order of expiry"

@@ -7,6 +7,7 @@ from typing import Any
 from keyfold.engine._backfill import drop_backfill
 from keyfold.engine._catalog import TABLE_RECORD, require_body
 from keyfold.engine._descriptions import to_table_description
+from keyfold.engine._global_tables import drop_global_table
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody, build_table
@@ -33,11 +34,15 @@ def delete_table(
         writer.drop_rows(build_table(body).rows)
         writer.set_record(TABLE_RECORD, name, None)
         drop_backfill(writer, name)
+        drop_global_table(writer, name)
         return body
 
     body = services.storage.write(work)
     services.catalog.forget()
-    described = to_table_description(services, {**body, "status": "DELETING", "indexes": []})
+    services.watches.forget(body["id"])
+    described = to_table_description(
+        services, {**body, "status": "DELETING", "indexes": [], "vectors": []}
+    )
     for absent in ("AttributeDefinitions", "KeySchema", "CreationDateTime"):
         del described[absent]
     return {"TableDescription": described}

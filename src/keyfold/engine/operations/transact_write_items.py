@@ -41,7 +41,7 @@ from keyfold.engine._writes import (
 )
 from keyfold.engine.expressions import BoundCondition, UpdatePlan
 from keyfold.engine.storage import Writer
-from keyfold.errors import ValidationException
+from keyfold.errors import ThrottlingException, ValidationException
 from keyfold.values import Item, normalise_item, normalise_value
 
 # Members take the same expressions as the operations of their own.
@@ -169,9 +169,9 @@ def _make_write(table: Table, action: _Action) -> Write:
             check_update(action.plan, table)
             return Write(table, row_key, Update(action.item, action.plan), holds)
         case "Delete":
-            return Write(table, row_key, Delete(), holds)
+            return Write(table, row_key, Delete(action.item), holds)
         case _:
-            return Write(table, row_key, Check(), holds)
+            return Write(table, row_key, Check(action.item), holds)
 
 
 def _settle_all(
@@ -182,7 +182,7 @@ def _settle_all(
     reasons: list[dict[str, Any]] = []
     for action, write in zip(actions, writes, strict=True):
         try:
-            outcomes.append(settle(writer, write))
+            outcomes.append(settle(writer, write, factor=2))
             reasons.append({"Code": "None"})
         except ConditionFailed as failure:
             reason: dict[str, Any] = {
@@ -194,6 +194,8 @@ def _settle_all(
             reasons.append(reason)
         except ValidationException as fault:
             reasons.append({"Code": "ValidationError", "Message": fault.message})
+        except ThrottlingException as throttled:
+            reasons.append({"Code": "ThrottlingError", "Message": throttled.message})
     if len(outcomes) != len(writes):
         raise cancelled(reasons)
     return outcomes
