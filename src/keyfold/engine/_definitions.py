@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from keyfold.engine._tables import IndexBody, KeyElement
-from keyfold.engine._throughput import check_on_demand, check_warm, merge_throughput
+from keyfold.engine._throughput import check_new_warm, check_on_demand, merge_throughput
 from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
 
@@ -70,15 +70,8 @@ def check_index_throughput(mode: str, index: dict[str, Any]) -> None:
             f"{INVALID}ProvisionedThroughput is not specified for index: {name}"
         )
     check_throughput(throughput)
-    check_other_throughput(index, mode, {}, f"index: {name}")
-
-
-def check_other_throughput(
-    given: dict[str, Any], mode: str, warm_before: dict[str, Any], owner: str
-) -> None:
-    """Raise unless maximums on demand, and warm throughput, are such as the service takes."""
-    check_on_demand(given.get("OnDemandThroughput"), mode, owner)
-    check_warm(given.get("WarmThroughput"), warm_before, owner)
+    check_on_demand(index.get("OnDemandThroughput"), mode, name, may_clear=False)
+    check_new_warm(index.get("WarmThroughput"), mode, throughput, name)
 
 
 def check_table_key(elements: list[KeyElement], defined: list[str]) -> None:
@@ -286,7 +279,7 @@ def set_throughput(body: IndexBody, given: dict[str, Any]) -> None:
     """Keep what a definition or a change of an index says about its throughput."""
     if given.get("ProvisionedThroughput") is not None:
         body["throughput"] = given["ProvisionedThroughput"]
-    if given.get("OnDemandThroughput") is not None:
+    if given.get("OnDemandThroughput"):
         body["on_demand"] = merge_throughput(body.get("on_demand"), given["OnDemandThroughput"])
-    if given.get("WarmThroughput") is not None:
+    if given.get("WarmThroughput"):
         body["warm"] = merge_throughput(body.get("warm"), given["WarmThroughput"])

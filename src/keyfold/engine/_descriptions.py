@@ -37,7 +37,9 @@ def to_table_description(
         described["BillingModeSummary"] = summary
     for heading, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
         indexes = [
-            _describe_index(each, arn, counts.by_index.get(each["name"], (0, 0)))
+            _describe_index(
+                each, arn, body["billing_mode"], counts.by_index.get(each["name"], (0, 0))
+            )
             for each in body["indexes"]
             if each["is_global"] is is_global
         ]
@@ -51,7 +53,9 @@ def to_table_description(
     described.update(describe_replicas(services, body))
     described.update(body["settings"])
     if "WarmThroughput" in described:
-        described["WarmThroughput"] = describe_warm(described["WarmThroughput"], body["status"])
+        described["WarmThroughput"] = describe_warm(
+            described["WarmThroughput"], body["billing_mode"], body["throughput"], body["status"]
+        )
     return described
 
 
@@ -59,7 +63,9 @@ def _describe_throughput(throughput: dict[str, Any]) -> dict[str, Any]:
     return {"NumberOfDecreasesToday": 0, **throughput}
 
 
-def _describe_index(body: IndexBody, table_arn: str, counts: tuple[int, int]) -> dict[str, Any]:
+def _describe_index(
+    body: IndexBody, table_arn: str, mode: str, counts: tuple[int, int]
+) -> dict[str, Any]:
     items, size_bytes = counts
     described: dict[str, Any] = {
         "IndexName": body["name"],
@@ -80,7 +86,8 @@ def _describe_index(body: IndexBody, table_arn: str, counts: tuple[int, int]) ->
     if "warm" in body:
         # Its status is one of these two only, also while the index is being made.
         status = "ACTIVE" if body["status"] == "ACTIVE" else "UPDATING"
-        described["WarmThroughput"] = describe_warm(body["warm"], status)
+        units = body.get("throughput")
+        described["WarmThroughput"] = describe_warm(body["warm"], mode, units, status)
     return described
 
 

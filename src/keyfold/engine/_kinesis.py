@@ -17,7 +17,8 @@ DEFAULT_PRECISION = "MILLISECOND"
 
 _log = logging.getLogger("keyfold.engine")
 _ARN = re.compile(r"arn:[a-z0-9-]+:kinesis:[a-z0-9-]+:[0-9]+:stream/[a-zA-Z0-9_.-]{1,128}")
-_STATE = "Table is not in a valid state to"
+# As the service says it, also of what is to be disabled or changed.
+_STATE = "Table is not in a valid state to enable Kinesis Streaming Destination: "
 
 
 def check_stream_arn(arn: str) -> None:
@@ -32,11 +33,10 @@ def enable_destination(services: Services, table: str, arn: str, precision: str)
     def work(writer: Writer) -> None:
         body = require_body(writer, table)
         others = [each for each in body.get("kinesis", []) if each["arn"] != arn]
-        known = _find(body.get("kinesis", []), arn)
-        if known is not None and known["status"] == "ACTIVE":
+        # One stream at a time, whichever it is.
+        if any(each["status"] == "ACTIVE" for each in body.get("kinesis", [])):
             raise ValidationException(
-                f"{_STATE} enable Kinesis Streaming Destination: "
-                "KinesisStreamingDestination must be DISABLED or ENABLE_FAILED "
+                f"{_STATE}EnableKinesisStreamingDestination must be DISABLED or ENABLE_FAILED "
                 "to perform ENABLE operation."
             )
         added = DestinationBody(arn=arn, status="ACTIVE", precision=precision)
@@ -52,7 +52,11 @@ def disable_destination(services: Services, table: str, arn: str) -> None:
 
     def work(writer: Writer) -> None:
         body = require_body(writer, table)
-        known = _require_active(body.get("kinesis", []), arn, "disable", "DISABLE")
+        known = _find_active(body.get("kinesis", []), arn)
+        if known is None:
+            raise ValidationException(
+                f"{_STATE}KinesisStreamingDestination must be ACTIVE to perform DISABLE operation."
+            )
         known["status"] = "DISABLED"
         write_body(writer, body)
 
@@ -64,7 +68,12 @@ def update_destination(services: Services, table: str, arn: str, precision: str)
 
     def work(writer: Writer) -> None:
         body = require_body(writer, table)
-        known = _require_active(body.get("kinesis", []), arn, "update", "UPDATE")
+        known = _find_active(body.get("kinesis", []), arn)
+        if known is None:
+            raise ValidationException(
+                f"{_STATE}Kinesis streaming is not in ACTIVE state. Updates are only allowed "
+                f"in ACTIVE state. TableName: {table}, kdsArn: {arn}"
+            )
         if known["precision"] == precision:
             raise ValidationException(
                 f"Invalid Request: Precision is already set to the desired value of {precision} "
@@ -76,20 +85,12 @@ def update_destination(services: Services, table: str, arn: str, precision: str)
     services.storage.write(work)
 
 
-def _find(destinations: list[DestinationBody], arn: str) -> DestinationBody | None:
-    return next((each for each in destinations if each["arn"] == arn), None)
+def _find_active(destinations: list[DestinationBody], arn: str) -> DestinationBody | None:
+    return next((each for each in destinations if _is_active(each, arn)), None)
 
 
-def _require_active(
-    destinations: list[DestinationBody], arn: str, verb: str, operation: str
-) -> DestinationBody:
-    known = _find(destinations, arn)
-    if known is None or known["status"] != "ACTIVE":
-        raise ValidationException(
-            f"{_STATE} {verb} Kinesis Streaming Destination: "
-            f"KinesisStreamingDestination must be ACTIVE to perform {operation} operation."
-        )
-    return known
+def _is_active(destination: DestinationBody, arn: str) -> bool:
+    return destination["arn"] == arn and destination["status"] == "ACTIVE"
 
 
 def describe_destinations(destinations: list[DestinationBody]) -> list[dict[str, Any]]:

@@ -15,7 +15,6 @@ from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import plain_name
 from keyfold.engine.storage import Reader
 from keyfold.errors import (
-    LimitExceededException,
     PolicyNotFoundException,
     ResourceNotFoundException,
     ValidationException,
@@ -25,34 +24,39 @@ MAX_POLICY_BYTES = 20 * 1024
 # What is expected where there is to be no policy yet.
 NO_POLICY = "NO_POLICY"
 
-_STREAM_ARN = re.compile(r"(?P<table>arn:[^/]+:table/[^/]+)/(?P<stream>stream/.+)")
+_RESOURCE_ARN = re.compile(
+    r"(?P<table>arn:[^:]+:dynamodb:[^:]*:[^:]*:table/[^/]+)(?:/(?P<kind>[^/]+)/(?P<rest>.+))?"
+)
+_NOT_FOUND = "Resource-based policy not found for the provided ResourceArn: "
 
 
 def find_resource(services: Services, reader: Reader, arn: str) -> tuple[TableBody, str]:
     """Return the table that an ARN leads to, and what of it is meant: itself, or a stream."""
-    stream = _STREAM_ARN.fullmatch(arn)
     if not arn.startswith("arn:"):
-        raise ValidationException(f"ARNs must start with 'arn:': {arn}")
-    table_arn = arn if stream is None else stream["table"]
-    try:
-        body = require_body(reader, plain_name(table_arn))
-    except ValidationException:
-        message = f"Invalid ResourceArn provided as input {arn}"
-        raise ValidationException(f"{INVALID}{message}") from None
-    if stream is None:
+        raise ValidationException(f"{INVALID}ARNs must start with 'arn:': {arn}")
+    parts = _RESOURCE_ARN.fullmatch(arn)
+    if parts is None or parts["kind"] not in (None, "index", "stream"):
+        raise ValidationException(f"{INVALID}Provided Arn is not a DynamoDB resource arn: {arn}")
+    if parts["kind"] == "index":
+        raise ValidationException(
+            f"{INVALID}Invalid resource arn provided, only table or stream is accepted. "
+            f"Provided resource arn: {arn}"
+        )
+    body = require_body(reader, plain_name(parts["table"]))
+    if parts["kind"] is None:
         return body, ""
     if to_table_description(services, body).get("LatestStreamArn") != arn:
         raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
-    return body, stream["stream"]
+    return body, f"stream/{parts['rest']}"
 
 
 def new_policy(services: Services, document: str, before: PolicyBody | None) -> PolicyBody:
-    """Return a policy to keep; the same document has the same revision.
+    """Return a policy to keep; one that says the same has the same revision.
 
     Raises ValidationException for one that no service could follow.
     """
-    _check_document(document)
-    if before is not None and before["document"] == document:
+    policy = _read_document(document)
+    if before is not None and json.loads(before["document"]) == policy:
         return before
     revision = int(services.clock() * 1000)
     if before is not None:
@@ -60,37 +64,54 @@ def new_policy(services: Services, document: str, before: PolicyBody | None) -> 
     return PolicyBody(document=document, revision=str(revision))
 
 
-def check_revision(policy: PolicyBody | None, expected: str | None) -> None:
+def check_revision(policy: PolicyBody | None, expected: str | None, table: str) -> None:
     """Raise unless a policy has the revision that the caller expects, if any."""
-    if expected is None:
-        return
     current = NO_POLICY if policy is None else policy["revision"]
-    if current != expected:
-        raise policy_not_found()
+    if expected is None or expected == current:
+        return
+    if expected == NO_POLICY:
+        raise PolicyNotFoundException(
+            f"{_NOT_FOUND}Requested policy update expecting none to be present "
+            f"for table {table}, but a policy exists with revision id {current}."
+        )
+    found = (
+        f"table {table} has no associated policy."
+        if policy is None
+        else f"the policy associated to target table {table} has revision id {current}."
+    )
+    raise PolicyNotFoundException(
+        f"{_NOT_FOUND}Requested update for policy with revision id {expected}, but {found}"
+    )
 
 
-def policy_not_found() -> PolicyNotFoundException:
-    """Return the error for a policy that is not there, or not of the revision asked for."""
-    return PolicyNotFoundException("Resource-based policy not found for the provided ResourceArn")
+def policy_not_found(arn: str) -> PolicyNotFoundException:
+    """Return the error for a policy that is not there."""
+    return PolicyNotFoundException(f"{_NOT_FOUND}{arn}")
 
 
-def _check_document(document: str) -> None:
-    size = len(document.encode())
-    if size > MAX_POLICY_BYTES:
-        raise LimitExceededException(
-            f"Resource-based policy size of {size} bytes exceeds the limit "
-            f"of {MAX_POLICY_BYTES} bytes"
+def _read_document(document: str) -> dict[str, Any]:
+    if len(document.encode()) > MAX_POLICY_BYTES:
+        raise ValidationException(
+            f"{INVALID}Maximum policy size of {MAX_POLICY_BYTES} bytes exceeded"
         )
     try:
         policy: Any = json.loads(document)
     except ValueError:
-        raise _invalid("Policy is not valid JSON") from None
-    if not isinstance(policy, dict) or "Statement" not in policy:
-        raise _invalid("Policy has no Statement")
-    for statement in _listed(cast("dict[str, Any]", policy)["Statement"]):
+        raise _invalid("This policy contains invalid Json") from None
+    if not isinstance(policy, dict):
+        raise _invalid("This policy contains invalid Json")
+    read = cast("dict[str, Any]", policy)
+    statements = _listed(read.get("Statement", []))
+    if not statements:
+        raise _invalid("Could not parse the policy: Statement is empty!")
+    for statement in statements:
         if not isinstance(statement, dict):
-            raise _invalid("Statement is not an object")
+            raise _invalid("Syntax error: a Statement is an object")
         _check_statement(cast("dict[str, Any]", statement))
+    ids = [statement["Sid"] for statement in statements if "Sid" in statement]
+    if any(name in ids[:place] for place, name in enumerate(ids)):
+        raise _invalid("The Statement Ids in the policy are not unique")
+    return read
 
 
 def _listed(value: Any) -> list[Any]:
@@ -99,16 +120,22 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _check_statement(statement: dict[str, Any]) -> None:
-    if statement.get("Effect") not in ("Allow", "Deny"):
-        raise _invalid("Effect must be Allow or Deny")
-    for name in ("Principal", "Action", "Resource"):
+    for name in ("Effect", "Principal", "Action", "Resource"):
         if name not in statement and f"Not{name}" not in statement:
-            raise _invalid(f"Statement has no {name}")
+            raise _invalid(f"Missing required field {name}")
+    if statement.get("Effect") not in ("Allow", "Deny"):
+        raise _invalid("Syntax error: Effect is Allow or Deny")
     actions = _listed(statement.get("Action", statement.get("NotAction")))
     wrong = [each for each in actions if not isinstance(each, str) or not _is_action(each)]
     if wrong:
         shown = ", ".join(json.dumps(each) for each in wrong)
         raise _invalid(f"The following action names are invalid: {shown}")
+    principal = statement.get("Principal")
+    if statement["Effect"] == "Allow" and principal in ("*", {"AWS": "*"}, {"AWS": ["*"]}):
+        raise ValidationException(
+            "Resource-based policy grants unbounded access in one or more elements. "
+            "Please revise the policy to ensure least-privilege form of access"
+        )
 
 
 def _is_action(name: str) -> bool:

@@ -18,18 +18,20 @@ VERSION = "2019.11.21"
 _log = logging.getLogger("keyfold.engine")
 
 _ACTIONS = ("Create", "Update", "Delete", "Disassociate")
-_NOT_FOUND = (
-    "Replica specified in the Replica Update or Replica Delete action of the request was not found."
-)
 _LOCAL = (
-    "Cannot add, delete, or update the local region through ReplicaUpdates. "
+    "Cannot add or delete the local region through ReplicaUpdates. "
     "Use CreateTable, DeleteTable, or UpdateTable as required."
 )
 # A strongly consistent global table is in three regions, a witness among them or not.
 _STRONG_REGIONS = 3
 
 # The members of a replica that are described as they were given.
-_KEPT = ("KMSMasterKeyId", "ProvisionedThroughputOverride", "OnDemandThroughputOverride")
+_KEPT = (
+    "KMSMasterKeyId",
+    "ProvisionedThroughputOverride",
+    "OnDemandThroughputOverride",
+    "GlobalSecondaryIndexes",
+)
 
 
 def warn_unreplicated(what: str) -> None:
@@ -44,6 +46,12 @@ def change_replicas(services: Services, request: dict[str, Any], body: TableBody
     settings = dict(body["settings"])
     mode = request.get("GlobalTableSettingsReplicationMode")
     if mode is not None:
+        if mode == "ENABLED_WITH_OVERRIDES" and not body.get("replicas"):
+            raise ValidationException(
+                f"Value '{mode}' at 'GlobalTableSettingsReplicationMode' failed to satisfy "
+                "constraint: Only ENABLED and DISABLED settings replication are supported "
+                "for a Regional Table."
+            )
         settings["GlobalTableSettingsReplicationMode"] = mode
     protected = request.get("DisassociationProtectionEnabled")
     if protected is not None:
@@ -54,9 +62,11 @@ def change_replicas(services: Services, request: dict[str, Any], body: TableBody
     body["settings"] = settings
     consistency = request.get("MultiRegionConsistency")
     actions = [_read_action(update) for update in updates]
-    if consistency is not None and not any(kind == "Create" for kind, _ in actions):
-        message = "MultiRegionConsistency is only valid when a replica is created"
-        raise ValidationException(f"{INVALID}{message}")
+    if consistency is not None and {kind for kind, _ in actions} != {"Create"}:
+        raise ValidationException(
+            "Only Replica Create actions are supported when MultiRegionConsistency parameter "
+            "is provided."
+        )
     if not actions and not witnesses:
         return
     if any(kind == "Disassociate" for kind, _ in actions):
@@ -71,12 +81,22 @@ def change_replicas(services: Services, request: dict[str, Any], body: TableBody
 
 def _read_action(update: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     given = [kind for kind in _ACTIONS if update.get(kind) is not None]
-    if len(given) != 1:
+    if len(given) > 1:
         raise ValidationException(
-            f"{INVALID}Exactly one of Create, Update, Delete or Disassociate "
-            "must be specified per ReplicationGroupUpdate"
+            "Update table operation with more than one type of replica actions not allowed."
+        )
+    if not given or (given == ["Update"] and len(update["Update"]) == 1):
+        raise ValidationException(
+            "There are no actions specified in the Replica Update Action of the request."
         )
     return given[0], update[given[0]]
+
+
+def _not_member(what: str, region: str) -> ValidationException:
+    return ValidationException(
+        f"Update global table operation failed because one or more {what} were not part "
+        f"of the global table. Please retry the request without these {what}: [{region}]."
+    )
 
 
 def _disassociate(
@@ -87,7 +107,7 @@ def _disassociate(
         raise ValidationException(f"{INVALID}{message}")
     ((_, action),) = actions
     if not body.get("replicas") or action["RegionName"] != services.region:
-        raise ValidationException(_NOT_FOUND)
+        raise _not_member("replicas", action["RegionName"])
     if body["settings"].get("DisassociationProtectionEnabled", True):
         raise ValidationException(
             "Replica cannot be disassociated as it is currently protected against disassociation. "
@@ -111,30 +131,24 @@ def _change_members(
         seen.add(region)
         if kind == "Create":
             if region in replicas:
-                message = f"Replica already exists in region: {region}"
-                raise ValidationException(f"{INVALID}{message}")
-            replicas[region] = _read_replica(action, {}, body)
+                raise ValidationException(
+                    # Quotation marks and all.
+                    "Failed to create a the new replica of table with name: "
+                    f"\N{LEFT SINGLE QUOTATION MARK}{body['name']}\N{RIGHT SINGLE QUOTATION MARK} "
+                    "because one or more replicas already existed as tables."
+                )
+            replicas[region] = _read_replica(action, {})
         elif region not in replicas:
-            raise ValidationException(_NOT_FOUND)
+            raise _not_member("replicas", region)
         elif kind == "Update":
-            replicas[region] = _read_replica(action, replicas[region], body)
+            replicas[region] = _read_replica(action, replicas[region])
         else:
             del replicas[region]
     body["replicas"] = replicas
 
 
-def _read_replica(
-    action: dict[str, Any], before: dict[str, Any], body: TableBody
-) -> dict[str, Any]:
-    known = {index["name"] for index in body["indexes"] if index["is_global"]}
-    indexes: list[dict[str, Any]] = action.get("GlobalSecondaryIndexes") or []
-    for index in indexes:
-        if index["IndexName"] not in known:
-            message = f"Table has no global secondary index: {index['IndexName']}"
-            raise ValidationException(f"{INVALID}{message}")
+def _read_replica(action: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     given = {name: action[name] for name in _KEPT if action.get(name) is not None}
-    if indexes:
-        given["GlobalSecondaryIndexes"] = indexes
     if action.get("TableClassOverride") is not None:
         given["ReplicaTableClassSummary"] = {"TableClass": action["TableClassOverride"]}
     return {**before, **given}
@@ -157,8 +171,7 @@ def _change_witnesses(updates: list[dict[str, Any]], body: TableBody) -> None:
         elif deleted is not None:
             left = [each for each in witnesses if each["region"] != deleted["RegionName"]]
             if left == witnesses:
-                message = f"Witness not found in region: {deleted['RegionName']}"
-                raise ValidationException(f"{INVALID}{message}")
+                raise _not_member("witnesses", deleted["RegionName"])
             witnesses = left
     body["witnesses"] = witnesses
 
@@ -168,14 +181,16 @@ def _change_consistency(wanted: str | None, body: TableBody) -> None:
     replicas, witnesses = body.get("replicas", {}), body.get("witnesses", [])
     if not replicas:
         if witnesses:
-            message = "A witness and the last replica must be removed together"
-            raise ValidationException(f"{INVALID}{message}")
+            raise ValidationException(
+                "Update table delete operation does not include all witnesses."
+            )
         _leave_global_table(body)
         return
     current = settings.get("MultiRegionConsistency")
-    if wanted is not None and current is not None and wanted != current:
-        message = "MultiRegionConsistency cannot be changed for an existing global table"
-        raise ValidationException(f"{INVALID}{message}")
+    if wanted is not None and current is not None:
+        raise ValidationException(
+            "MultiRegionConsistency parameter is unsupported on existing global table"
+        )
     consistency = current or wanted or "EVENTUAL"
     regions = 1 + len(replicas) + len(witnesses)
     if consistency == "STRONG" and regions != _STRONG_REGIONS:
@@ -184,8 +199,10 @@ def _change_consistency(wanted: str | None, body: TableBody) -> None:
             "or two replicas and one witness"
         )
     if consistency == "EVENTUAL" and witnesses:
-        message = "A witness is only valid with MultiRegionConsistency STRONG"
-        raise ValidationException(f"{INVALID}{message}")
+        raise ValidationException(
+            "MultiRegionConsistency must be set as STRONG when GlobalTableWitnessUpdates "
+            "parameter is present."
+        )
     settings["MultiRegionConsistency"] = consistency
     settings.setdefault("GlobalTableSettingsReplicationMode", "ENABLED_WITH_OVERRIDES")
 

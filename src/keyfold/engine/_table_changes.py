@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._definitions import check_throughput
+from keyfold.engine._throughput import check_not_empty
 from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
 
@@ -31,6 +32,8 @@ _UNNAMED = (
     "GlobalTableWitnessUpdates",
     "VectorIndexUpdates",
 )
+# These change together, and with nothing else.
+_REPLICATION = frozenset({"ReplicaUpdates", "GlobalTableWitnessUpdates", "MultiRegionConsistency"})
 # These change alone, and are looked at in this order.
 _ALONE = {
     "SSESpecification": "Server-Side Encryption",
@@ -56,11 +59,33 @@ def check_changes(request: dict[str, Any]) -> None:
         if name in given and len(given) > 1:
             message = f"{INVALID}{shown} modification must be the only operation in the request"
             raise ValidationException(message)
+    _check_others(request, given)
     check_throughput(request.get("ProvisionedThroughput"))
     _check_index_updates(updates or [])
     _check_vector_updates(request.get("VectorIndexUpdates") or [])
     _check_together(given, updates or [])
     _check_stream(request.get("StreamSpecification"))
+
+
+def _check_others(request: dict[str, Any], given: list[str]) -> None:
+    """Raise for what may stand beside some changes, and not beside others."""
+    if "WarmThroughput" in given and len(given) > 1:
+        raise ValidationException(
+            f"{INVALID}WarmThroughput must be the only operation in the request"
+        )
+    if "OnDemandThroughput" in given and not {"OnDemandThroughput", "BillingMode"}.issuperset(
+        given
+    ):
+        raise ValidationException(
+            f"{INVALID}OnDemandThroughput can only be combined with BillingMode "
+            "in an UpdateTable request"
+        )
+    if not _REPLICATION.isdisjoint(given) and not _REPLICATION.issuperset(given):
+        raise ValidationException(
+            f"{INVALID}Requests that modify replicas or witnesses must not also modify other fields"
+        )
+    check_not_empty(request, "OnDemandThroughput")
+    check_not_empty(request, "WarmThroughput")
 
 
 def _check_vector_updates(updates: list[dict[str, Any]]) -> None:

@@ -262,9 +262,11 @@ def test_maximums_may_be_given_with_a_new_table(clock: Clock) -> None:
 
 @pytest.mark.parametrize("units", [0, -2])
 def test_a_maximum_that_cannot_be_kept_to_is_refused(engine: Engine, units: int) -> None:
-    with pytest.raises(ValidationException, match="out of bounds"):
+    with pytest.raises(ValidationException, match="for table is outside of valid range"):
         _limit(engine, MaxReadRequestUnits=units)
-    with pytest.raises(ValidationException, match="At least one of MaxReadRequestUnits"):
+    with pytest.raises(ValidationException, match="for index : ByGenre is outside of valid range"):
+        _limit_index(engine, MaxWriteRequestUnits=units)
+    with pytest.raises(ValidationException, match="OnDemandThroughput must not be empty"):
         _limit(engine)
 
 
@@ -276,7 +278,9 @@ def test_provisioned_tables_have_no_maximums(engine: Engine) -> None:
         "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
         "OnDemandThroughput": {"MaxReadRequestUnits": 1},
     }
-    with pytest.raises(ValidationException, match="OnDemandThroughput should not be specified"):
+    with pytest.raises(
+        ValidationException, match="cannot be specified when the table BillingMode is PROVISIONED"
+    ):
         engine.execute("CreateTable", request)
 
 

@@ -12,7 +12,6 @@ from keyfold.engine._definitions import (
     check_included,
     check_index_throughput,
     check_local_indexes,
-    check_other_throughput,
     check_pair_length,
     check_stream,
     check_table_key,
@@ -27,6 +26,7 @@ from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
 from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
 from keyfold.engine._tags import read_tags
+from keyfold.engine._throughput import check_new_warm, check_on_demand
 from keyfold.engine._vector_definitions import check_vector_indexes, searched_names, vector_body
 from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import known_part, table_name
@@ -63,7 +63,8 @@ def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
     throughput = request.get("ProvisionedThroughput")
     check_billing(mode, throughput)
     check_throughput(throughput)
-    check_other_throughput(request, mode, {}, "table")
+    check_on_demand(request.get("OnDemandThroughput"), mode, None, may_clear=False)
+    check_new_warm(request.get("WarmThroughput"), mode, throughput, None)
     check_pair_length(request["KeySchema"], "keySchema")
     for place, index in enumerate(request.get("LocalSecondaryIndexes") or (), start=1):
         check_pair_length(index["KeySchema"], f"localSecondaryIndexes.{place}.member.keySchema")

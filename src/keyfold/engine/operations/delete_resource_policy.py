@@ -22,7 +22,7 @@ def delete_resource_policy(
         body, part = find_resource(services, writer, request["ResourceArn"])
         policies = dict(body.get("policies", {}))
         policy = policies.pop(part, None)
-        check_revision(policy, request.get("ExpectedRevisionId"))
+        check_revision(policy, request.get("ExpectedRevisionId"), body["name"])
         if policy is None:
             return None
         body["policies"] = policies

@@ -19,5 +19,5 @@ def get_resource_policy(
     body, part = services.storage.read(lambda reader: find_resource(services, reader, arn))
     policy = body.get("policies", {}).get(part)
     if policy is None:
-        raise policy_not_found()
+        raise policy_not_found(arn)
     return {"Policy": policy["document"], "RevisionId": policy["revision"]}

@@ -22,7 +22,7 @@ def put_resource_policy(
         body, part = find_resource(services, writer, request["ResourceArn"])
         before = body.get("policies", {}).get(part)
         policy = new_policy(services, request["Policy"], before)
-        check_revision(before, request.get("ExpectedRevisionId"))
+        check_revision(before, request.get("ExpectedRevisionId"), body["name"])
         body["policies"] = {**body.get("policies", {}), part: policy}
         write_body(writer, body)
         return policy["revision"]

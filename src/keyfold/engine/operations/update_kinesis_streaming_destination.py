@@ -7,7 +7,6 @@ from typing import Any
 from keyfold.engine._kinesis import check_stream_arn, update_destination
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
-from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import table_name
 from keyfold.errors import ValidationException
 
@@ -24,8 +23,8 @@ def update_kinesis_streaming_destination(
     precision = configuration.get("ApproximateCreationDateTimePrecision")
     if precision is None:
         raise ValidationException(
-            f"{INVALID}UpdateKinesisStreamingConfiguration must be specified with "
-            "ApproximateCreationDateTimePrecision"
+            "Streaming destination cannot be updated with given parameters: "
+            "UpdateKinesisStreamingConfiguration cannot be null or contain only null values"
         )
     update_destination(services, name, arn, precision)
     return {

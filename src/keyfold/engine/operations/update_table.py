@@ -13,7 +13,6 @@ from keyfold.engine._definitions import (
     check_global_key,
     check_included,
     check_index_throughput,
-    check_other_throughput,
     check_projection,
     index_body,
     set_throughput,
@@ -25,6 +24,7 @@ from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
 from keyfold.engine._table_changes import check_changes
 from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
+from keyfold.engine._throughput import check_on_demand, check_warm_change
 from keyfold.engine._vector_definitions import (
     check_new_vector_index,
     check_vector_billing,
@@ -61,8 +61,7 @@ def update_table(
             "settings": read_settings(request, services, before["settings"]),
         }
         _change_billing(services, request, after)
-        warm = before["settings"].get("WarmThroughput", {})
-        check_other_throughput(request, after["billing_mode"], warm, "table")
+        _check_throughput_settings(request, before, after)
         if request.get("TableClass") is not None:
             after["settings"]["TableClassSummary"]["LastUpdateDateTime"] = services.clock()
         protected = request.get("DeletionProtectionEnabled")
@@ -92,6 +91,14 @@ def update_table(
     if fills:
         begin_filling(services, name)
     return {"TableDescription": described}
+
+
+def _check_throughput_settings(
+    request: dict[str, Any], before: TableBody, after: TableBody
+) -> None:
+    mode, warm = after["billing_mode"], before["settings"].get("WarmThroughput", {})
+    check_on_demand(request.get("OnDemandThroughput"), mode, None, may_clear=True)
+    check_warm_change(request.get("WarmThroughput"), warm, mode, after["throughput"], None)
 
 
 def _columns(body: TableBody) -> list[str]:
@@ -278,8 +285,10 @@ def _change_index(wanted: dict[str, Any], body: TableBody) -> None:
     found = _find_index(wanted["IndexName"], body)
     if wanted.get("ProvisionedThroughput") is not None:
         _check_throughput(body, wanted)
-    warm = found.get("warm", {})
-    check_other_throughput(wanted, body["billing_mode"], warm, f"index: {wanted['IndexName']}")
+    mode, name = body["billing_mode"], wanted["IndexName"]
+    check_on_demand(wanted.get("OnDemandThroughput"), mode, name, may_clear=True)
+    warm, units = found.get("warm", {}), found.get("throughput")
+    check_warm_change(wanted.get("WarmThroughput"), warm, mode, units, name)
     changed = found.copy()
     set_throughput(changed, wanted)
     body["indexes"] = [changed if index is found else index for index in body["indexes"]]
