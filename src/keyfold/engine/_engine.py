@@ -21,7 +21,7 @@ from keyfold.engine._tables import Unreadable
 from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._verify import Problem, verify
 from keyfold.engine._watches import Watches
-from keyfold.engine.operations import OPERATIONS, QUICK_OPERATIONS, Operation
+from keyfold.engine.operations import LOADED, Operation, load_operation
 from keyfold.engine.shapes import check, check_types
 from keyfold.engine.storage import (
     Durability,
@@ -246,13 +246,14 @@ class Engine:
     def _execute(
         self, operation: str, request: dict[str, Any], rendering: Rendering
     ) -> dict[str, Any]:
-        run = OPERATIONS.get(operation) if isinstance(operation, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-        if run is None:
-            raise UnknownOperationException
-        quick = QUICK_OPERATIONS.get(operation)
-        if quick is not None and request.__class__ is dict:
+        try:
+            known = LOADED.get(operation) or load_operation(operation)
+        except TypeError:
+            # Something that is no text at all.
+            raise UnknownOperationException from None
+        if known.quick is not None and request.__class__ is dict:
             try:
-                response = quick(self._services, request, rendering)
+                response = known.quick(self._services, request, rendering)
                 if response is not None:
                     return response
             except (RowsChanged, Unreadable, orjson.JSONDecodeError):
@@ -260,7 +261,7 @@ class Engine:
                 self._services.catalog.forget()
         check(operation, request)
         try:
-            return self._run(run, request, rendering)
+            return self._run(known, request, rendering)
         except ServiceError:
             # Wrong JSON types inside attribute values come before every other fault, and cost
             # time to look for: only a request that is refused anyway is looked at.
@@ -271,7 +272,9 @@ class Engine:
         except Unreadable as error:
             raise FileDamaged(self.path, f"{error} cannot be read") from error
 
-    def _run(self, run: Operation, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+    def _run(
+        self, operation: Operation, request: dict[str, Any], rendering: Rendering
+    ) -> dict[str, Any]:
         """Run an operation, again if what is known of its tables turns out to be old.
 
         Nothing was written then: an operation that finds out about a change after it has
@@ -280,7 +283,7 @@ class Engine:
         services = self._services
         for _ in range(_ATTEMPTS):
             try:
-                return run(services, request, rendering)
+                return operation.run(services, request, rendering)
             except RowsChanged:
                 services.catalog.forget()
             except (ValidationException, ResourceNotFoundException):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
@@ -11,8 +11,7 @@ from keyfold.engine._watches import Watches
 from keyfold.engine.storage import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(NamedTuple):
     """The parts of one engine that operations use."""
 
     storage: Storage

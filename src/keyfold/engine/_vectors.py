@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import nsmallest
 from operator import mul
 from typing import Any, Literal, NamedTuple
@@ -44,8 +43,7 @@ class VectorUnfit(KeyUnfit):
         self.error = error
 
 
-@dataclass(frozen=True, slots=True)
-class VectorIndex:
+class VectorIndex(NamedTuple):
     """A vector index, built from its body once and then only read."""
 
     name: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -33,8 +32,7 @@ class KeyNames(NamedTuple):
     whole: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WatchPlan:
+class WatchPlan(NamedTuple):
     """What is to be watched, by the name of the index; the table's own name is empty."""
 
     maximums: Mapping[tuple[str, Kind], int]

@@ -9,7 +9,6 @@ was there before: what follows changes is to be told in these three.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -55,15 +54,13 @@ class Update(NamedTuple):
     plan: UpdatePlan | None
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(NamedTuple):
     """Remove an item: a caller's wish, who names its key, or its time has come."""
 
     key: Item | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """Change nothing; the condition alone matters."""
 
     key: Item | None = None
@@ -277,14 +274,10 @@ def put_if(
 ) -> None:
     """Write an item where a condition holds, for callers who ask for nothing back."""
 
-    def work(writer: Writer) -> bool:
-        row = writer.get(table.rows, row_key)
-        if not holds({} if row is None else orjson.loads(row[0])):
-            return False
-        writer.put(table.rows, row_key, value, size, entries)
-        return True
+    def holds_for(value: bytes | None) -> bool:
+        return holds({} if value is None else orjson.loads(value))
 
-    if not storage.write(work):
+    if not storage.put_if(table.rows, row_key, value, size, entries, holds_for):
         raise ConditionalCheckFailedException("The conditional request failed")
 
 

@@ -360,6 +360,17 @@ def test_models_are_read_as_ever() -> None:
             loaders.Loader().load_service_model("nothing", "service-2")
 
 
+def test_sessions_list_all_services_as_ever() -> None:
+    session = import_module("botocore.session").get_session()
+    session.set_credentials("key", "secret")
+    with dynamodb():
+        session.create_client("dynamodb", region_name="eu-west-1")
+        assert "s3" in session.get_available_services()
+        unknown = import_module("botocore.exceptions").UnknownServiceError
+        with pytest.raises(unknown, match="dynamodbx"):
+            session.create_client("dynamodbx", region_name="eu-west-1")
+
+
 @pytest.mark.parametrize("is_on", [True, False])
 def test_garbage_is_collected_or_not_as_before(is_on: bool) -> None:
     was_on = gc.isenabled()
