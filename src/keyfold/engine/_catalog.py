@@ -15,7 +15,7 @@ import orjson
 from keyfold.engine._tables import REQUIRED_FIELDS, Table, TableBody, Unreadable, build_table
 from keyfold.engine.shapes import plain_name
 from keyfold.engine.storage import Reader, RowSet, Storage, Writer
-from keyfold.errors import ResourceNotFoundException
+from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 
 TABLE_RECORD = "table"
 _COUNTER_RECORD = "counter"
@@ -106,6 +106,16 @@ def require_body(reader: Reader, name: str) -> TableBody:
     body = read_body(reader, name)
     if body is None:
         raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")
+    return body
+
+
+def require_settled(reader: Reader, name: str) -> TableBody:
+    """Return the body of a table that may be changed: one that is not being made."""
+    body = require_body(reader, name)
+    if body["status"] == "CREATING":
+        raise ResourceInUseException(
+            f"Attempt to change a resource which is still in use: Table is being created: {name}"
+        )
     return body
 
 

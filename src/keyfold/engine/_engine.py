@@ -14,6 +14,7 @@ import orjson
 
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
+from keyfold.engine._jobs import Jobs
 from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine._services import Services
 from keyfold.engine._tables import Unreadable
@@ -151,9 +152,11 @@ class Engine:
         account: str,
     ) -> Self:
         catalog = Catalog(storage)
+        jobs = Jobs(storage, clock)
         upkeep = Upkeep(
             storage,
             catalog,
+            jobs,
             clock=clock,
             grace_seconds=ttl_grace_seconds,
             interval_seconds=upkeep_seconds,
@@ -168,6 +171,7 @@ class Engine:
             region=region,
             account=account,
             wake_upkeep=upkeep.wake,
+            begin_job=upkeep.begin_job,
         )
         upkeep.wake_if_needed()
         return cls(path, storage, services, upkeep)
@@ -286,7 +290,7 @@ class Engine:
         raise FileDamaged(self.path, "a table's rows are not there")
 
     def run_upkeep(self) -> int:
-        """Fill new indexes and delete expired items now; return how many expired."""
+        """Fill new indexes, finish restores and delete expired items now; return how many expired."""
         return self._upkeep.run_once()
 
     def keep_secret(self, name: str) -> bytes:

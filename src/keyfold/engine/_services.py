@@ -23,6 +23,8 @@ class Services:
     account: str
     # Called when a change of a table leaves work for later: a backfill, or items that expire.
     wake_upkeep: Callable[[], None]
+    # Called with the record of a job that was just written: its kind and its name.
+    begin_job: Callable[[str, str], None]
 
     def table_arn(self, name: str) -> str:
         """Return the ARN of a table."""

@@ -1,4 +1,4 @@
-"""What goes on in the background: backfills, and the deletion of expired items.
+"""What goes on in the background: backfills, jobs, and the deletion of expired items.
 
 One process at a time does it for a file, by a lease that is kept in the file.
 """
@@ -16,6 +16,7 @@ import orjson
 from keyfold.engine._backfill import fill_batch, pending_backfills
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._expiry import sweep_batch
+from keyfold.engine._jobs import Jobs
 from keyfold.engine._tables import Unreadable
 from keyfold.engine.storage import RowsChanged, Storage, Writer
 
@@ -30,6 +31,7 @@ class Upkeep:
         self,
         storage: Storage,
         catalog: Catalog,
+        jobs: Jobs,
         *,
         clock: Callable[[], float],
         grace_seconds: float,
@@ -37,6 +39,7 @@ class Upkeep:
         shares_file: bool,
     ) -> None:
         self._storage, self._catalog, self._clock = storage, catalog, clock
+        self._jobs = jobs
         self._grace_seconds = grace_seconds
         self._interval_seconds = interval_seconds
         self._shares_file = shares_file
@@ -60,7 +63,12 @@ class Upkeep:
 
     def wake_if_needed(self) -> None:
         """Start the thread when a file that was just opened has work left in it."""
-        if pending_backfills(self._storage) or self._has_expiry():
+        if pending_backfills(self._storage) or self._has_expiry() or self._jobs.has_more_to_come():
+            self.wake()
+
+    def begin_job(self, kind: str, name: str) -> None:
+        """Do the first part of a job at once, and see to it that the rest gets done."""
+        if not self._jobs.begin(kind, name):
             self.wake()
 
     def run_once(self) -> int:
@@ -70,6 +78,7 @@ class Upkeep:
             with suppress(Unreadable):
                 while not self._stopping and not fill_batch(self._storage, name):
                     pass
+        self._jobs.run_all(lambda: self._stopping)
         expired = 0
         for body in self._catalog.bodies():
             # A table that another process is changing has its turn in the next round.
@@ -98,7 +107,11 @@ class Upkeep:
             try:
                 if self._hold_lease():
                     self.run_once()
-                if self._has_expiry() or pending_backfills(self._storage):
+                if (
+                    self._has_expiry()
+                    or pending_backfills(self._storage)
+                    or self._jobs.has_more_to_come()
+                ):
                     wait_seconds = self._interval_seconds
             except Exception:  # noqa: BLE001 - the thread must outlive whatever it meets
                 # A busy, failing or damaged file: try again later. Callers meet it themselves.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import orjson
 
 from keyfold.engine._backfill import BACKFILL_RECORD
+from keyfold.engine._backups import BACKUP_RECORD, BackupBody, to_kept_table
 from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._keys import entry_or_none
 from keyfold.engine._tables import Table, build_table
@@ -48,16 +50,26 @@ def verify(storage: Storage) -> list[Problem]:
     try:
         problems = [Problem("file", fact) for fact in storage.check_structure()]
         names = [name for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD))]
+        backups = storage.read(lambda reader: reader.list_records(BACKUP_RECORD))
     except FileDamaged as error:
         return [Problem("file", error.detail)]
     for name in names:
-        try:
-            problems += storage.read(partial(_verify_table, name), is_long=True)
-        except FileDamaged as error:
-            problems.append(Problem(f"table {name}", error.detail))
-        except RowsChanged:
-            problems.append(Problem(f"table {name}", "its rows are not there"))
+        problems += _verify_apart(storage, f"table {name}", partial(_verify_table, name))
+    for id_, _ in backups:
+        problems += _verify_apart(storage, f"backup {id_}", partial(_verify_backup, id_))
     return problems
+
+
+def _verify_apart(
+    storage: Storage, subject: str, work: Callable[[Reader], list[Problem]]
+) -> list[Problem]:
+    """Check one part of a file; what keeps it from being read is a problem too."""
+    try:
+        return storage.read(work, is_long=True)
+    except FileDamaged as error:
+        return [Problem(subject, error.detail)]
+    except RowsChanged:
+        return [Problem(subject, "its rows are not there")]
 
 
 def _verify_table(name: str, reader: Reader) -> list[Problem]:
@@ -70,17 +82,41 @@ def _verify_table(name: str, reader: Reader) -> list[Problem]:
     except _UNREADABLE as error:
         return [Problem(f"table {name}", f"its definition cannot be read: {error!r}")]
     is_filling = reader.get_record(BACKFILL_RECORD, name) is not None
+    return _verify_rows(f"table {name}", table, reader, is_filling=is_filling)
+
+
+def _verify_backup(id_: str, reader: Reader) -> list[Problem]:
+    """Check one backup; while it is being made, what there is of it."""
+    record = reader.get_record(BACKUP_RECORD, id_)
+    if record is None:
+        return []
+    subject = f"backup {id_}"
+    try:
+        backup: BackupBody = orjson.loads(record)
+        table = to_kept_table(backup)
+        items, size_bytes = backup["items"], backup["size_bytes"]
+    except _UNREADABLE as error:
+        return [Problem(subject, f"its record cannot be read: {error!r}")]
+    problems = _verify_rows(subject, table, reader, is_filling=False)
+    counted = reader.count_rows(table.rows)[:2]
+    if counted != (items, size_bytes):
+        fact = f"has {items} items of {size_bytes} bytes by its record, and {counted[0]} of {counted[1]}"
+        problems.append(Problem(subject, fact))
+    return problems
+
+
+def _verify_rows(subject: str, table: Table, reader: Reader, *, is_filling: bool) -> list[Problem]:
     problems: list[Problem] = []
     low = b""
     while True:
         batch = reader.read_entries(table.rows, low, limit=_BATCH_ROWS)
         for key, row, entries in batch:
-            subject = f"table {table.name}, row {_show_key(key)}"
+            place = f"{subject}, row {_show_key(key)}"
             try:
                 facts = _find_faults(table, key, row, entries, is_filling=is_filling)
             except _UNREADABLE as error:
                 facts = [f"cannot be read: {error!r}"]
-            problems += [Problem(subject, fact) for fact in facts]
+            problems += [Problem(place, fact) for fact in facts]
         if len(batch) < _BATCH_ROWS or not batch[-1][0]:
             return problems
         low = batch[-1][0] + b"\0"

@@ -9,18 +9,23 @@ from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine.operations.batch_get_item import batch_get_item
 from keyfold.engine.operations.batch_write_item import batch_write_item
+from keyfold.engine.operations.create_backup import create_backup
 from keyfold.engine.operations.create_table import create_table
+from keyfold.engine.operations.delete_backup import delete_backup
 from keyfold.engine.operations.delete_item import delete_item
 from keyfold.engine.operations.delete_table import delete_table
+from keyfold.engine.operations.describe_backup import describe_backup
 from keyfold.engine.operations.describe_endpoints import describe_endpoints
 from keyfold.engine.operations.describe_limits import describe_limits
 from keyfold.engine.operations.describe_table import describe_table
 from keyfold.engine.operations.describe_time_to_live import describe_time_to_live
 from keyfold.engine.operations.get_item import get_item, get_item_plainly
+from keyfold.engine.operations.list_backups import list_backups
 from keyfold.engine.operations.list_tables import list_tables
 from keyfold.engine.operations.list_tags_of_resource import list_tags_of_resource
 from keyfold.engine.operations.put_item import put_item, put_item_plainly
 from keyfold.engine.operations.query import query, query_plainly
+from keyfold.engine.operations.restore_table_from_backup import restore_table_from_backup
 from keyfold.engine.operations.scan import scan
 from keyfold.engine.operations.tag_resource import tag_resource
 from keyfold.engine.operations.transact_get_items import transact_get_items
@@ -35,18 +40,23 @@ Operation = Callable[[Services, dict[str, Any], Rendering], dict[str, Any]]
 OPERATIONS: dict[str, Operation] = {
     "BatchGetItem": batch_get_item,
     "BatchWriteItem": batch_write_item,
+    "CreateBackup": create_backup,
     "CreateTable": create_table,
+    "DeleteBackup": delete_backup,
     "DeleteItem": delete_item,
     "DeleteTable": delete_table,
+    "DescribeBackup": describe_backup,
     "DescribeEndpoints": describe_endpoints,
     "DescribeLimits": describe_limits,
     "DescribeTable": describe_table,
     "DescribeTimeToLive": describe_time_to_live,
     "GetItem": get_item,
+    "ListBackups": list_backups,
     "ListTables": list_tables,
     "ListTagsOfResource": list_tags_of_resource,
     "PutItem": put_item,
     "Query": query,
+    "RestoreTableFromBackup": restore_table_from_backup,
     "Scan": scan,
     "TagResource": tag_resource,
     "TransactGetItems": transact_get_items,

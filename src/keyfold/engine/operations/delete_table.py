@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._backfill import drop_backfill
-from keyfold.engine._catalog import TABLE_RECORD, require_body
+from keyfold.engine._catalog import TABLE_RECORD, require_settled
 from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
@@ -24,7 +24,7 @@ def delete_table(
     name = table_name(request)
 
     def work(writer: Writer) -> TableBody:
-        body = require_body(writer, name)
+        body = require_settled(writer, name)
         if body["is_protected"]:
             raise ValidationException(
                 "Resource cannot be deleted as it is currently protected against deletion. "

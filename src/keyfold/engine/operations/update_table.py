@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from keyfold.engine._backfill import begin_backfill, begin_filling
-from keyfold.engine._catalog import change_columns, require_body, write_body
+from keyfold.engine._catalog import change_columns, require_settled, write_body
 from keyfold.engine._census import NOTHING
 from keyfold.engine._definitions import (
     MAX_GLOBAL_INDEXES,
@@ -46,7 +46,7 @@ def update_table(
     check_changes(request)
 
     def work(writer: Writer) -> tuple[TableBody, bool]:
-        before = require_body(writer, name)
+        before = require_settled(writer, name)
         after: TableBody = {
             **before,
             "settings": read_settings(request, services, before["settings"]),

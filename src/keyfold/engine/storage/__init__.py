@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keyfold.engine.storage._protocol import (
+    Moment,
     Page,
     Reader,
     Row,
@@ -17,6 +18,7 @@ from keyfold.engine.storage._sqlite import Durability, SqliteStorage
 
 __all__ = [
     "Durability",
+    "Moment",
     "Page",
     "Reader",
     "Row",

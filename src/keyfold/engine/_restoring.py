@@ -1,0 +1,93 @@
+"""Filling a restored table: from a backup, or from another table as it was.
+
+The table exists from the start and says CREATING until it is whole. It is filled a batch at a
+time, each batch a short transaction that also notes how far it got; a killed process leaves
+that note for the next.
+"""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict, cast
+
+import orjson
+
+from keyfold.engine._catalog import change_columns, read_body
+from keyfold.engine._copying import RowsBody, keep_in_table, read_batch, to_rows
+from keyfold.engine._tables import TableBody, build_table
+from keyfold.engine.storage import Reader, Storage, Writer
+
+RESTORE_RECORD = "restore"
+
+
+class RestoreBody(TypedDict):
+    """A restore as it is kept in the file, under the name of the table that is filled."""
+
+    # The rows of a backup.
+    rows: NotRequired[RowsBody]
+    # How far the rows are copied: the key to go on from, as hex.
+    next: str
+
+
+def begin_restoring(writer: Writer, table: str, restore: RestoreBody) -> None:
+    """Note that a table is to be filled."""
+    _write(writer, table, restore)
+
+
+def is_being_restored(reader: Reader, rows: RowsBody) -> bool:
+    """Tell whether a table is being filled from the rows of a backup."""
+    restores = [_parse(record) for _, record in reader.list_records(RESTORE_RECORD)]
+    return any(restore.get("rows") == rows for restore in restores)
+
+
+def restore_batch(storage: Storage, name: str) -> bool:
+    """Fill one batch of a table; return whether that was the last."""
+
+    def work(writer: Writer) -> bool:
+        record, body = writer.get_record(RESTORE_RECORD, name), read_body(writer, name)
+        if record is None or body is None:
+            # Another process finished it.
+            return True
+        restore = _parse(record)
+        if _copy(writer, restore, body):
+            finish_filling(writer, body)
+            writer.set_record(RESTORE_RECORD, name, None)
+            return True
+        _write(writer, name, restore)
+        return False
+
+    return storage.write(work)
+
+
+def _copy(writer: Writer, restore: RestoreBody, body: TableBody) -> bool:
+    """Copy one batch of rows; return whether that was the last."""
+    assert "rows" in restore  # a backup's
+    keep = keep_in_table(writer, build_table(body))
+    rows, low = read_batch(writer, to_rows(restore["rows"]), bytes.fromhex(restore["next"]))
+    for row in rows:
+        keep(*row)
+    if low is None:
+        return True
+    restore["next"] = low.hex()
+    return False
+
+
+def finish_filling(writer: Writer, body: TableBody) -> None:
+    """Say that a table is whole. Its version goes up, since it was counted half filled."""
+    settings = dict(body["settings"])
+    if "RestoreSummary" in settings:
+        settings["RestoreSummary"] = {**settings["RestoreSummary"], "RestoreInProgress": False}
+    ready: TableBody = {
+        **body,
+        "version": body["version"] + 1,
+        "status": "ACTIVE",
+        "settings": settings,
+    }
+    change_columns(writer, body, ready)
+
+
+def _parse(record: bytes) -> RestoreBody:
+    return cast(RestoreBody, orjson.loads(record))
+
+
+def _write(writer: Writer, name: str, restore: RestoreBody) -> None:
+    writer.set_record(RESTORE_RECORD, name, orjson.dumps(restore))
