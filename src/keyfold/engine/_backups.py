@@ -311,8 +311,9 @@ def _describe_features(table: TableBody) -> dict[str, Any]:
         if indexes:
             features[heading] = indexes
     settings = table["settings"]
-    if "StreamSpecification" in settings:
-        features["StreamDescription"] = settings["StreamSpecification"]
+    if "stream" in table:
+        view = table["stream"]["view"]
+        features["StreamDescription"] = {"StreamEnabled": True, "StreamViewType": view}
     if "ttl" in table:
         attribute = table["ttl"]["attribute"]
         features["TimeToLiveDescription"] = {

@@ -151,6 +151,7 @@ class Engine:
         region: str,
         account: str,
     ) -> Self:
+        storage.use_clock(clock)
         catalog = Catalog(storage)
         jobs = Jobs(storage, clock)
         upkeep = Upkeep(

@@ -1,4 +1,4 @@
-"""What goes on in the background: backfills, jobs, and the deletion of expired items.
+"""What goes on in the background: backfills, jobs, the deletion of expired items and old changes.
 
 One process at a time does it for a file, by a lease that is kept in the file.
 """
@@ -15,6 +15,7 @@ import orjson
 
 from keyfold.engine._backfill import fill_batch, pending_backfills
 from keyfold.engine._catalog import Catalog
+from keyfold.engine._changes import LOG_RECORD, list_logs, trim_batch
 from keyfold.engine._expiry import sweep_batch
 from keyfold.engine._jobs import Jobs
 from keyfold.engine._tables import Unreadable
@@ -63,7 +64,7 @@ class Upkeep:
 
     def wake_if_needed(self) -> None:
         """Start the thread when a file that was just opened has work left in it."""
-        if pending_backfills(self._storage) or self._has_expiry() or self._jobs.has_more_to_come():
+        if pending_backfills(self._storage) or self._has_more_to_come():
             self.wake()
 
     def begin_job(self, kind: str, name: str) -> None:
@@ -88,6 +89,10 @@ class Upkeep:
                     expired += swept
                     if not swept:
                         break
+        for log in self._storage.read(list_logs):
+            with suppress(RowsChanged, Unreadable):
+                while not self._stopping and trim_batch(self._storage, log, self._clock()):
+                    pass
         return expired
 
     def stop(self) -> None:
@@ -97,21 +102,22 @@ class Upkeep:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
-    def _has_expiry(self) -> bool:
-        return any("ttl" in body for body in self._catalog.bodies())
+    def _has_more_to_come(self) -> bool:
+        """Tell whether time alone makes work: items that expire, changes that get too old, jobs."""
+        return (
+            any("ttl" in body for body in self._catalog.bodies())
+            or bool(self._storage.read(lambda reader: reader.list_records(LOG_RECORD, limit=1)))
+            or self._jobs.has_more_to_come()
+        )
 
     def _run(self) -> None:
         while True:
-            # Without expiry there is nothing to look for until somebody says so.
+            # Without those there is nothing to look for until somebody says so.
             wait_seconds = None
             try:
                 if self._hold_lease():
                     self.run_once()
-                if (
-                    self._has_expiry()
-                    or pending_backfills(self._storage)
-                    or self._jobs.has_more_to_come()
-                ):
+                if self._has_more_to_come() or pending_backfills(self._storage):
                     wait_seconds = self._interval_seconds
             except Exception:  # noqa: BLE001 - the thread must outlive whatever it meets
                 # A busy, failing or damaged file: try again later. Callers meet it themselves.

@@ -11,8 +11,10 @@ import orjson
 from keyfold.engine._backfill import BACKFILL_RECORD
 from keyfold.engine._backups import BACKUP_RECORD, BackupBody, to_kept_table
 from keyfold.engine._catalog import TABLE_RECORD
+from keyfold.engine._changes import LOG_RECORD
 from keyfold.engine._keys import entry_or_none
-from keyfold.engine._tables import Table, build_table
+from keyfold.engine._log_faults import find_log_faults
+from keyfold.engine._tables import Table, Unreadable, build_table
 from keyfold.engine.storage import Reader, Row, RowsChanged, Storage
 from keyfold.errors import FileDamaged, ServiceError
 from keyfold.values import Item, normalise_item
@@ -51,12 +53,23 @@ def verify(storage: Storage) -> list[Problem]:
         problems = [Problem("file", fact) for fact in storage.check_structure()]
         names = [name for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD))]
         backups = storage.read(lambda reader: reader.list_records(BACKUP_RECORD))
+        logs = [name for name, _ in storage.read(lambda reader: reader.list_records(LOG_RECORD))]
     except FileDamaged as error:
         return [Problem("file", error.detail)]
     for name in names:
         problems += _verify_apart(storage, f"table {name}", partial(_verify_table, name))
     for id_, _ in backups:
         problems += _verify_apart(storage, f"backup {id_}", partial(_verify_backup, id_))
+    for name in logs:
+        try:
+            facts = storage.read(partial(find_log_faults, name), is_long=True)
+        except FileDamaged as error:
+            facts = [error.detail]
+        except RowsChanged:
+            facts = ["its changes are not there"]
+        except (Unreadable, *_UNREADABLE) as error:
+            facts = [f"cannot be read: {error!r}"]
+        problems += [Problem(f"log {name}", fact) for fact in facts]
     return problems
 
 
@@ -81,8 +94,11 @@ def _verify_table(name: str, reader: Reader) -> list[Problem]:
         table = build_table(orjson.loads(record))
     except _UNREADABLE as error:
         return [Problem(f"table {name}", f"its definition cannot be read: {error!r}")]
+    problems: list[Problem] = []
+    if table.log is not None and reader.get_record(LOG_RECORD, str(table.log)) is None:
+        problems.append(Problem(f"table {name}", f"its log {table.log} is not there"))
     is_filling = reader.get_record(BACKFILL_RECORD, name) is not None
-    return _verify_rows(f"table {name}", table, reader, is_filling=is_filling)
+    return problems + _verify_rows(f"table {name}", table, reader, is_filling=is_filling)
 
 
 def _verify_backup(id_: str, reader: Reader) -> list[Problem]:

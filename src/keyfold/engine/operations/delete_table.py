@@ -6,6 +6,7 @@ from typing import Any
 
 from keyfold.engine._backfill import drop_backfill
 from keyfold.engine._catalog import TABLE_RECORD, require_settled
+from keyfold.engine._changes import close_log
 from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
@@ -31,6 +32,8 @@ def delete_table(
                 "Disable deletion protection first."
             )
         writer.drop_rows(build_table(body).rows)
+        if "log" in body:
+            close_log(writer, body["log"], services.clock())
         writer.set_record(TABLE_RECORD, name, None)
         drop_backfill(writer, name)
         return body
