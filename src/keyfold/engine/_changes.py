@@ -31,6 +31,8 @@ LOG_RECORD = "log"
 DAY_SECONDS = 86_400
 # How long a change stays readable for streams, also for those that are off.
 STREAM_SECONDS = DAY_SECONDS
+# A restore to the earliest second may take a while: changes stay longer than they may be asked for.
+_RECOVERY_SLACK_SECONDS = 3_600
 _TRIMMED_AT_ONCE = 500
 
 
@@ -90,7 +92,7 @@ def needs_log(body: TableBody) -> bool:
 def retention_seconds(body: TableBody | None) -> float:
     """Return how long the longest of a log's readers needs a change."""
     if body is not None and "recovery" in body:
-        return max(STREAM_SECONDS, body["recovery"]["days"] * DAY_SECONDS)
+        return body["recovery"]["days"] * DAY_SECONDS + _RECOVERY_SLACK_SECONDS
     return STREAM_SECONDS
 
 

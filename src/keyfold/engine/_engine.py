@@ -7,11 +7,13 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import orjson
 
+from keyfold.engine._buckets import Buckets
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
 from keyfold.engine._jobs import Jobs
@@ -93,6 +95,7 @@ class Engine:
         busy_seconds: float = 5.0,
         region: str = "us-east-1",
         account: str = "000000000000",
+        buckets: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Open a file, or make it; `":memory:"` keeps everything in this process.
 
@@ -103,7 +106,8 @@ class Engine:
         `clock` gives the time in seconds since 1970; `new_id` makes table ids. Items expire
         `ttl_grace_seconds` after their time, looked for every `upkeep_seconds`; None leaves
         that, and the filling of new indexes, to `run_upkeep`. `busy_seconds` is how long to
-        wait for another process that writes. `region` and `account` appear in ARNs.
+        wait for another process that writes. `region` and `account` appear in ARNs. `buckets`
+        is a folder whose folders stand for S3 buckets, for exports and imports.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
         FileDamaged, FileBusy.
@@ -122,6 +126,7 @@ class Engine:
             if not isinstance(text, str) or not text.isascii() or not text:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
                 raise OptionInvalid(option, text, "Give the text that ARNs are to have there.")
         level = _check_durability(name, durability)
+        folder = _check_buckets(buckets)
         storage = SqliteStorage(name, level, busy_seconds=busy_seconds)
         try:
             return cls._on_storage(
@@ -133,6 +138,7 @@ class Engine:
                 upkeep_seconds=upkeep_seconds,
                 region=region,
                 account=account,
+                buckets=folder,
             )
         except BaseException:
             storage.close()
@@ -150,10 +156,12 @@ class Engine:
         upkeep_seconds: float | None,
         region: str,
         account: str,
+        buckets: Path | None = None,
     ) -> Self:
         storage.use_clock(clock)
         catalog = Catalog(storage)
-        jobs = Jobs(storage, clock)
+        folders = Buckets(buckets)
+        jobs = Jobs(storage, clock, folders)
         upkeep = Upkeep(
             storage,
             catalog,
@@ -171,6 +179,7 @@ class Engine:
             new_id=new_id,
             region=region,
             account=account,
+            buckets=folders,
             wake_upkeep=upkeep.wake,
             begin_job=upkeep.begin_job,
         )
@@ -291,7 +300,10 @@ class Engine:
         raise FileDamaged(self.path, "a table's rows are not there")
 
     def run_upkeep(self) -> int:
-        """Fill new indexes, finish restores and delete expired items now; return how many expired."""
+        """Fill new indexes, finish jobs and delete expired items now; return how many expired.
+
+        Jobs are restores, exports and imports of more than a few thousand items.
+        """
         return self._upkeep.run_once()
 
     def keep_secret(self, name: str) -> bytes:
@@ -340,6 +352,18 @@ def _check_path(path: str | os.PathLike[str]) -> str:
     if not name or "\0" in name:
         raise OptionInvalid("path", path, advice)
     return name
+
+
+def _check_buckets(buckets: str | os.PathLike[str] | None) -> Path | None:
+    if buckets is None:
+        return None
+    try:
+        folder = Path(os.fsdecode(buckets))
+        if folder.is_dir():
+            return folder.absolute()
+    except (TypeError, ValueError):
+        pass
+    raise OptionInvalid("buckets", buckets, "Name a folder that is there.")
 
 
 def _check_seconds(option: str, value: float | None, least: float) -> None:

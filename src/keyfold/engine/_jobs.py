@@ -11,7 +11,11 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from keyfold.engine._backups import drop_stale_backups, list_backups
-from keyfold.engine._restoring import RESTORE_RECORD, restore_batch
+from keyfold.engine._buckets import Buckets
+from keyfold.engine._exporting import export_batch
+from keyfold.engine._importing import IMPORT_JOB_RECORD, Importer
+from keyfold.engine._restoring import restore_batch
+from keyfold.engine._rewinding import EXPORT_JOB_RECORD, RESTORE_RECORD
 from keyfold.engine._tables import Unreadable
 from keyfold.engine.storage import Reader, RowsChanged, Storage
 from keyfold.errors import KeyfoldError
@@ -26,10 +30,13 @@ Batch = Callable[[str], bool]
 class Jobs:
     """Does what is left to do in one file."""
 
-    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
+    def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
         self._storage, self._clock = storage, clock
+        importer = Importer(storage, clock, buckets)
         self._batches: dict[str, Batch] = {
             RESTORE_RECORD: lambda name: restore_batch(storage, name),
+            EXPORT_JOB_RECORD: lambda name: export_batch(storage, buckets, clock, name),
+            IMPORT_JOB_RECORD: importer.import_batch,
         }
 
     def begin(self, kind: str, name: str) -> bool:

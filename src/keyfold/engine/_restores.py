@@ -16,7 +16,8 @@ from keyfold.engine._definitions import (
     index_body,
 )
 from keyfold.engine._descriptions import to_table_description
-from keyfold.engine._restoring import RESTORE_RECORD, RestoreBody, begin_restoring
+from keyfold.engine._restoring import RestoreBody, begin_restoring
+from keyfold.engine._rewinding import RESTORE_RECORD
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
 from keyfold.engine._tables import IndexBody, TableBody, build_table

@@ -13,19 +13,26 @@ import orjson
 
 from keyfold.engine._catalog import change_columns, read_body
 from keyfold.engine._copying import RowsBody, keep_in_table, read_batch, to_rows
-from keyfold.engine._tables import TableBody, build_table
+from keyfold.engine._rewinding import RESTORE_RECORD, RewindBody, rewind_batch
+from keyfold.engine._tables import Table, TableBody, build_table
 from keyfold.engine.storage import Reader, Storage, Writer
 
-RESTORE_RECORD = "restore"
+
+class CopyBody(TypedDict):
+    """The rows of a backup, and how far they are copied: the key to go on from, as hex."""
+
+    rows: RowsBody
+    next: str
 
 
 class RestoreBody(TypedDict):
-    """A restore as it is kept in the file, under the name of the table that is filled."""
+    """A restore as it is kept in the file, under the name of the table that is filled.
 
-    # The rows of a backup.
-    rows: NotRequired[RowsBody]
-    # How far the rows are copied: the key to go on from, as hex.
-    next: str
+    It has one of the two: what it copies, or what it rewinds.
+    """
+
+    copy: NotRequired[CopyBody]
+    rewind: NotRequired[RewindBody]
 
 
 def begin_restoring(writer: Writer, table: str, restore: RestoreBody) -> None:
@@ -36,7 +43,7 @@ def begin_restoring(writer: Writer, table: str, restore: RestoreBody) -> None:
 def is_being_restored(reader: Reader, rows: RowsBody) -> bool:
     """Tell whether a table is being filled from the rows of a backup."""
     restores = [_parse(record) for _, record in reader.list_records(RESTORE_RECORD)]
-    return any(restore.get("rows") == rows for restore in restores)
+    return any("copy" in restore and restore["copy"]["rows"] == rows for restore in restores)
 
 
 def restore_batch(storage: Storage, name: str) -> bool:
@@ -48,7 +55,7 @@ def restore_batch(storage: Storage, name: str) -> bool:
             # Another process finished it.
             return True
         restore = _parse(record)
-        if _copy(writer, restore, body):
+        if _fill(writer, restore, build_table(body)):
             finish_filling(writer, body)
             writer.set_record(RESTORE_RECORD, name, None)
             return True
@@ -58,17 +65,20 @@ def restore_batch(storage: Storage, name: str) -> bool:
     return storage.write(work)
 
 
-def _copy(writer: Writer, restore: RestoreBody, body: TableBody) -> bool:
-    """Copy one batch of rows; return whether that was the last."""
-    assert "rows" in restore  # a backup's
-    keep = keep_in_table(writer, build_table(body))
-    rows, low = read_batch(writer, to_rows(restore["rows"]), bytes.fromhex(restore["next"]))
+def _fill(writer: Writer, restore: RestoreBody, table: Table) -> bool:
+    """Do the next part; return whether it was the last. `restore` is changed to what is left."""
+    keep = keep_in_table(writer, table)
+    if "rewind" in restore:
+        return rewind_batch(
+            writer, restore["rewind"], keep, lambda key: writer.delete(table.rows, key)
+        )
+    assert "copy" in restore  # one of the two
+    copy = restore["copy"]
+    rows, low = read_batch(writer, to_rows(copy["rows"]), bytes.fromhex(copy["next"]))
     for row in rows:
         keep(*row)
-    if low is None:
-        return True
-    restore["next"] = low.hex()
-    return False
+    copy["next"] = "" if low is None else low.hex()
+    return low is None
 
 
 def finish_filling(writer: Writer, body: TableBody) -> None:

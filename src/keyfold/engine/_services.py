@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from keyfold.engine._buckets import Buckets
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
 from keyfold.engine.storage import Storage
@@ -21,6 +22,7 @@ class Services:
     new_id: Callable[[], str]
     region: str
     account: str
+    buckets: Buckets
     # Called when a change of a table leaves work for later: a backfill, or items that expire.
     wake_upkeep: Callable[[], None]
     # Called with the record of a job that was just written: its kind and its name.

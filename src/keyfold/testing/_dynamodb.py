@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -38,9 +39,10 @@ class Activation:
         hardships: Hardships,
         region: str,
         sleep: Callable[[float], object],
+        buckets: str | os.PathLike[str] | None,
     ) -> None:
         self._clock, self._hardships = clock, hardships
-        self._region, self._sleep = region, sleep
+        self._region, self._sleep, self._buckets = region, sleep, buckets
         self._entered: list[Core] = []
 
     def __enter__(self) -> Service:
@@ -54,6 +56,7 @@ class Activation:
             hardships=self._hardships,
             region=self._region,
             sleep=self._sleep,
+            buckets=self._buckets,
         )
         try:
             active.enter(core)
@@ -87,7 +90,11 @@ class Activation:
     def _again(self) -> Activation:
         """Return the same once more, for one call: several may be under way at the same time."""
         return Activation(
-            clock=self._clock, hardships=self._hardships, region=self._region, sleep=self._sleep
+            clock=self._clock,
+            hardships=self._hardships,
+            region=self._region,
+            sleep=self._sleep,
+            buckets=self._buckets,
         )
 
     def _decorate_class(self, target: type) -> type:
@@ -151,6 +158,7 @@ def dynamodb(
     hardships: Hardships | None = None,
     region: str = "us-east-1",
     sleep: Callable[[float], object] = time.sleep,
+    buckets: str | os.PathLike[str] | None = None,
 ) -> Activation: ...
 def dynamodb(
     target: Any = None,
@@ -160,6 +168,7 @@ def dynamodb(
     hardships: Hardships | None = None,
     region: str = "us-east-1",
     sleep: Callable[[float], object] = time.sleep,
+    buckets: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Put every DynamoDB client and resource of this process on an engine in memory.
 
@@ -182,7 +191,8 @@ def dynamodb(
     inside have `region` when they have none.
 
     `clock` is the service's time, `hardships` what its callers meet, `sleep` how a call that is
-    delayed waits (asynchronous clients await asyncio.sleep).
+    delayed waits (asynchronous clients await asyncio.sleep). `buckets` is a folder whose folders
+    stand for S3 buckets, for exports and imports.
 
     Raises OptionInvalid.
     """
@@ -191,6 +201,10 @@ def dynamodb(
     if not isinstance(hardships, Hardships | None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionInvalid("hardships", hardships, "Give a keyfold.testing.Hardships.")
     activation = Activation(
-        clock=clock, hardships=hardships or Hardships(), region=region, sleep=sleep
+        clock=clock,
+        hardships=hardships or Hardships(),
+        region=region,
+        sleep=sleep,
+        buckets=buckets,
     )
     return activation if target is None else activation(cast("Callable[..., Any]", target))

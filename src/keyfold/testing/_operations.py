@@ -13,6 +13,13 @@ ITEM_READS = EVENTUAL_READS | {"TransactGetItems"}
 ITEM_WRITES = SINGLE_WRITES | {"BatchWriteItem", "TransactWriteItems"}
 ITEM_OPERATIONS = ITEM_READS | ITEM_WRITES
 
+# They make tables from what only the engine has, so nothing can repeat them.
+TABLE_MAKERS = frozenset({"ImportTable", "RestoreTableFromBackup", "RestoreTableToPointInTime"})
+# They change nothing that is read by key, query or scan.
+BACKUP_KEEPERS = frozenset(
+    {"CreateBackup", "DeleteBackup", "ExportTableToPointInTime", "UpdateContinuousBackups"}
+)
+
 
 def changes_tables(operation: str) -> bool:
     """Tell whether an operation may change something other than items."""

@@ -37,7 +37,7 @@ def create_table(
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Make a table; it is ready at once, though the answer says CREATING as the service does."""
-    body = _read_definition(services, known_part("CreateTable", request))
+    body = read_definition(services, known_part("CreateTable", request))
 
     def work(writer: Writer) -> None:
         if read_body(writer, body["name"]) is not None:
@@ -58,7 +58,8 @@ def create_table(
     return {"TableDescription": described}
 
 
-def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
+def read_definition(services: Services, request: dict[str, Any]) -> TableBody:
+    """Return the body of the table that a request defines; raises for what the service refuses."""
     mode = request.get("BillingMode") or "PROVISIONED"
     throughput = request.get("ProvisionedThroughput")
     check_billing(mode, throughput)

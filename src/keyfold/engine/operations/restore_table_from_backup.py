@@ -7,7 +7,7 @@ from typing import Any
 from keyfold.engine._backups import backup_arn, require_backup, require_made
 from keyfold.engine._responses import Rendering
 from keyfold.engine._restores import answer_restore, create_restored
-from keyfold.engine._restoring import RestoreBody
+from keyfold.engine._restoring import CopyBody, RestoreBody
 from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody
 from keyfold.engine.shapes import known_part
@@ -29,7 +29,7 @@ def restore_table_from_backup(
             "SourceTableArn": services.table_arn(backup["table"]["name"]),
             "RestoreDateTime": backup["created_at"],
         }
-        restore = RestoreBody(rows=backup["rows"], next="")
+        restore = RestoreBody(copy=CopyBody(rows=backup["rows"], next=""))
         return create_restored(services, writer, request, backup["table"], summary, restore)
 
     return answer_restore(services, services.storage.write(work))
