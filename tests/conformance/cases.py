@@ -127,6 +127,8 @@ def expand(value: Any) -> Any:
         return entries["$repeat"] * entries["times"]
     if "$arn" in entries:
         return f"{{arn:{entries['$arn']}}}"  # the runner knows it once the table is there
+    if "$said" in entries:
+        return f"{{said:{entries['$said']}}}"  # the runner knows it from an earlier answer
     if "$join" in entries:
         return "".join(expand(entries["$join"]))
     if "$concat" in entries:
@@ -157,6 +159,31 @@ def with_arns(request: dict[str, Any], arns: dict[str, str]) -> dict[str, Any]:
     for table, arn in arns.items():
         text = text.replace(f"{{arn:{table}}}", arn)
     return json.loads(text)
+
+
+def with_said(value: Any, answers: list[dict[str, Any]]) -> Any:
+    """The request with what earlier answers said in place, the latest that says it first.
+
+    >>> with_said({"BackupArn": "{said:Backup.Arn}"}, [{"Backup": {"Arn": "arn:1"}}])
+    {'BackupArn': 'arn:1'}
+    """
+    if isinstance(value, list):
+        return [with_said(one, answers) for one in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return {name: with_said(one, answers) for name, one in entries.items()}
+    found = re.fullmatch(r"\{said:([^}]+)\}(.*)", value) if isinstance(value, str) else None
+    if found is None:
+        return value
+    for answer in reversed(answers):
+        said: Any = answer
+        try:
+            for step in found[1].split("."):
+                said = said[int(step)] if step.isdigit() else said[step]
+        except (KeyError, IndexError, TypeError):
+            continue
+        return f"{said}{found[2]}" if found[2] else said
+    raise LookupError(f"no answer has said {found[1]}")
 
 
 def _numbered(value: Any, i: int) -> Any:

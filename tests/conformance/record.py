@@ -42,6 +42,25 @@ VOLATILE: dict[str, Any] = {
     "TableId": {"$match": "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"},
 }
 _WIDTH = 100
+# What DynamoDB Local does not answer at all; such cases rest on their sources.
+NOT_ANSWERED = frozenset(
+    {
+        "CreateBackup",
+        "DeleteBackup",
+        "DescribeBackup",
+        "DescribeContinuousBackups",
+        "DescribeExport",
+        "DescribeImport",
+        "ExportTableToPointInTime",
+        "ImportTable",
+        "ListBackups",
+        "ListExports",
+        "ListImports",
+        "RestoreTableFromBackup",
+        "RestoreTableToPointInTime",
+        "UpdateContinuousBackups",
+    }
+)
 
 Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -55,6 +74,8 @@ def main() -> int:
     problems = 0
     with DynamoDBLocal() as local:
         for path in options.files or case_files():
+            if operation_of(path) in NOT_ANSWERED:
+                continue
             cases = read_file(path)
             for number, raw in enumerate(cases):
                 account = f"{path.stem}{number}".replace("_", "")
