@@ -56,8 +56,8 @@ def prepare(engine: Engine, seed: Seed) -> dict[str, Any]:
             continue  # the case is about that
     try:
         return _resolve(engine, seed.request, answers)
-    except LookupError:
-        # What it is about needs something that this engine does not have, such as buckets.
+    except (LookupError, ServiceError):
+        # What it is about is not there after all.
         return seed.request
 
 
