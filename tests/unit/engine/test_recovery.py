@@ -153,3 +153,29 @@ def test_two_names_of_the_source_must_agree(engine: Engine) -> None:
             "RestoreTableToPointInTime",
             {**request, "SourceTableName": "Other", "TargetTableName": "Again"},
         )
+
+
+def test_no_restore_shows_half_a_transaction() -> None:
+    class TickingClock(Clock):
+        """Time passes whenever somebody looks."""
+
+        def __call__(self) -> float:
+            self.let_pass(1)
+            return self.now
+
+    clock = TickingClock()
+    with Engine.open(":memory:", clock=clock, upkeep_seconds=None) as engine:
+        create(engine)
+        start = int(switch(engine)["EarliestRestorableDateTime"])
+        puts = [
+            {"Put": {"TableName": TABLE, "Item": {"pk": {"S": name}}}} for name in ("one", "two")
+        ]
+        engine.execute("TransactWriteItems", {"TransactItems": puts})
+        end = int(clock())
+        found: list[int] = []
+        for at in range(start, end + 1):
+            rewind(engine, at, f"Restored{at}")
+            found.append(len(items_of(engine, f"Restored{at}")))
+        assert set(found) == {0, 2}
+        assert found == sorted(found)
+        assert engine.verify() == []
