@@ -142,6 +142,27 @@ def test_a_client_sees_what_the_service_would_show_it(
     assert json.loads(seen.stdout) == _expected(table, client.lacks)
 
 
+def test_clients_of_aioboto3_talk_to_an_engine_in_their_process(tmp_path: Path) -> None:
+    try:
+        interpreter = _aioboto3()
+    except Unavailable as reason:
+        pytest.skip(f"aioboto3: {reason}")
+    root = FOLDER.parents[1]
+    options = ["-q", "-p", "no:cacheprovider", f"--rootdir={root}"]
+    told = subprocess.run(
+        [interpreter, "-m", "pytest", *options, PROGRAMS / "aioboto3_in_process.py"],
+        env={**_variables("", tmp_path), "PYTHONPATH": str(root / "src")},
+        capture_output=True,
+        text=True,
+        timeout=_MOST_SECONDS,
+        check=False,
+        cwd=root,
+    )
+    assert told.returncode == 0, told.stdout
+    assert " passed" in told.stdout
+    assert "skipped" not in told.stdout
+
+
 def test_what_a_client_lacks_is_part_of_the_scenario() -> None:
     for client in CLIENTS:
         _expected("Table", client.lacks)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from keyfold.engine import Engine
-from tests.conformance.cases import Case, Step, load_cases, tables_in, with_arns, with_said
+from tests.conformance.cases import Case, Step, fill_in, load_cases, with_said
 from tests.conformance.implementations import (
     Answer,
     Endpoint,
@@ -104,11 +104,11 @@ def test_no_two_cases_of_a_file_have_one_name() -> None:
 
 def _run(target: Implementation, step: Step, answers: list[dict[str, Any]]) -> Answer:
     """Put a step to whatever answers; `answers` are those that came before, and get this one."""
-    arns: dict[str, str] = {}
-    for table in tables_in(step.request):
-        described = target.ask("DescribeTable", {"TableName": table})
-        arns[table] = described["response"]["Table"]["TableArn"]
-    request = with_said(with_arns(step.request, arns) if arns else step.request, answers)
+
+    def look_up(operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return target.ask(operation, request)["response"]
+
+    request = with_said(fill_in(step.request, look_up), answers)
     answer = target.ask(step.operation, request)
     answers.append(answer.get("response", {}))
     if step.operation == "UpdateTable":

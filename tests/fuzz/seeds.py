@@ -9,7 +9,7 @@ from typing import Any
 
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
-from tests.conformance.cases import Step, load_cases, tables_in, with_arns, with_said
+from tests.conformance.cases import Step, fill_in, load_cases, with_said
 
 _MOST_CHARACTERS = 10_000
 
@@ -64,8 +64,4 @@ def prepare(engine: Engine, seed: Seed) -> dict[str, Any]:
 def _resolve(
     engine: Engine, request: dict[str, Any], answers: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    arns: dict[str, str] = {}
-    for table in tables_in(request):
-        described = engine.execute("DescribeTable", {"TableName": table})
-        arns[table] = described["Table"]["TableArn"]
-    return with_said(with_arns(request, arns) if arns else request, answers)
+    return with_said(fill_in(request, engine.execute), answers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 
@@ -19,8 +19,7 @@ RECOUNT_SECONDS = 6 * 3_600
 _SAMPLE_ITEMS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """How much a table holds, and each of its indexes by name."""
 
     items: int

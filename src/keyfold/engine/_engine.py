@@ -19,10 +19,11 @@ from keyfold.engine._census import Census
 from keyfold.engine._jobs import Jobs
 from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine._services import Services
+from keyfold.engine._shards import SHARD_RECORDS
 from keyfold.engine._tables import Unreadable
 from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._verify import Problem, verify
-from keyfold.engine.operations import OPERATIONS, QUICK_OPERATIONS, Operation
+from keyfold.engine.operations import LOADED, Operation, load_operation
 from keyfold.engine.shapes import check, check_types
 from keyfold.engine.storage import (
     Durability,
@@ -93,6 +94,7 @@ class Engine:
         ttl_grace_seconds: float = 10.0,
         upkeep_seconds: float | None = 5.0,
         busy_seconds: float = 5.0,
+        shard_records: int | None = None,
         region: str = "us-east-1",
         account: str = "000000000000",
         buckets: str | os.PathLike[str] | None = None,
@@ -106,8 +108,10 @@ class Engine:
         `clock` gives the time in seconds since 1970; `new_id` makes table ids. Items expire
         `ttl_grace_seconds` after their time, looked for every `upkeep_seconds`; None leaves
         that, and the filling of new indexes, to `run_upkeep`. `busy_seconds` is how long to
-        wait for another process that writes. `region` and `account` appear in ARNs. `buckets`
-        is a folder whose folders stand for S3 buckets, for exports and imports.
+        wait for another process that writes. Shards of streams are split after `shard_records`
+        records, by default 10,000: a small number tries how a program follows that. `region` and
+        `account` appear in ARNs. `buckets` is a folder whose folders stand for S3 buckets, for
+        exports and imports.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
         FileDamaged, FileBusy.
@@ -125,6 +129,9 @@ class Engine:
         for option, text in (("region", region), ("account", account)):
             if not isinstance(text, str) or not text.isascii() or not text:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
                 raise OptionInvalid(option, text, "Give the text that ARNs are to have there.")
+        most_records = SHARD_RECORDS if shard_records is None else shard_records
+        if most_records.__class__ is not int or most_records < 1:
+            raise OptionInvalid("shard_records", shard_records, "Give a whole number, 1 or more.")
         level = _check_durability(name, durability)
         folder = _check_buckets(buckets)
         storage = SqliteStorage(name, level, busy_seconds=busy_seconds)
@@ -136,6 +143,7 @@ class Engine:
                 new_id=new_id or _random_id,
                 ttl_grace_seconds=ttl_grace_seconds,
                 upkeep_seconds=upkeep_seconds,
+                shard_records=most_records,
                 region=region,
                 account=account,
                 buckets=folder,
@@ -154,6 +162,7 @@ class Engine:
         new_id: Callable[[], str],
         ttl_grace_seconds: float,
         upkeep_seconds: float | None,
+        shard_records: int = SHARD_RECORDS,
         region: str,
         account: str,
         buckets: Path | None = None,
@@ -169,6 +178,7 @@ class Engine:
             clock=clock,
             grace_seconds=ttl_grace_seconds,
             interval_seconds=upkeep_seconds,
+            shard_records=shard_records,
             shares_file=path != MEMORY,
         )
         services = Services(
@@ -180,6 +190,7 @@ class Engine:
             region=region,
             account=account,
             buckets=folders,
+            shard_records=shard_records,
             wake_upkeep=upkeep.wake,
             begin_job=upkeep.begin_job,
         )
@@ -255,13 +266,14 @@ class Engine:
     def _execute(
         self, operation: str, request: dict[str, Any], rendering: Rendering
     ) -> dict[str, Any]:
-        run = OPERATIONS.get(operation) if isinstance(operation, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-        if run is None:
-            raise UnknownOperationException
-        quick = QUICK_OPERATIONS.get(operation)
-        if quick is not None and request.__class__ is dict:
+        try:
+            known = LOADED.get(operation) or load_operation(operation)
+        except TypeError:
+            # Something that is no text at all.
+            raise UnknownOperationException from None
+        if known.quick is not None and request.__class__ is dict:
             try:
-                response = quick(self._services, request, rendering)
+                response = known.quick(self._services, request, rendering)
                 if response is not None:
                     return response
             except (RowsChanged, Unreadable, orjson.JSONDecodeError):
@@ -269,7 +281,7 @@ class Engine:
                 self._services.catalog.forget()
         check(operation, request)
         try:
-            return self._run(run, request, rendering)
+            return self._run(known, request, rendering)
         except ServiceError:
             # Wrong JSON types inside attribute values come before every other fault, and cost
             # time to look for: only a request that is refused anyway is looked at.
@@ -280,7 +292,9 @@ class Engine:
         except Unreadable as error:
             raise FileDamaged(self.path, f"{error} cannot be read") from error
 
-    def _run(self, run: Operation, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+    def _run(
+        self, operation: Operation, request: dict[str, Any], rendering: Rendering
+    ) -> dict[str, Any]:
         """Run an operation, again if what is known of its tables turns out to be old.
 
         Nothing was written then: an operation that finds out about a change after it has
@@ -289,7 +303,7 @@ class Engine:
         services = self._services
         for _ in range(_ATTEMPTS):
             try:
-                return run(services, request, rendering)
+                return operation.run(services, request, rendering)
             except RowsChanged:
                 services.catalog.forget()
             except (ValidationException, ResourceNotFoundException):
@@ -302,7 +316,8 @@ class Engine:
     def run_upkeep(self) -> int:
         """Fill new indexes, finish jobs and delete expired items now; return how many expired.
 
-        Jobs are restores, exports and imports of more than a few thousand items.
+        Jobs are restores, exports and imports of more than a few thousand items. Shards of
+        streams that are due are closed, and changes that are too old removed.
         """
         return self._upkeep.run_once()
 

@@ -16,7 +16,7 @@ import orjson
 from keyfold.engine._buckets import BucketFailed, Buckets
 from keyfold.engine._catalog import TABLE_RECORD, read_body
 from keyfold.engine._import_formats import FormatBody, Record, read_records
-from keyfold.engine._imports import ImportBody, read_import, write_import
+from keyfold.engine._imports import IMPORT_JOB_RECORD, ImportBody, read_import, write_import
 from keyfold.engine._restoring import finish_filling
 from keyfold.engine._tables import KeyTypes, Table, TableBody, build_table
 from keyfold.engine._writes import Put, check_item_size, make_put
@@ -24,7 +24,6 @@ from keyfold.engine.storage import Storage, Writer
 from keyfold.errors import ServiceError
 from keyfold.values import normalise_item
 
-IMPORT_JOB_RECORD = "import-job"
 BATCH_RECORDS = 100
 
 _log = logging.getLogger("keyfold.imports")

@@ -11,6 +11,7 @@ from keyfold.engine.storage import Reader, Writer
 from keyfold.errors import ImportNotFoundException
 
 IMPORT_RECORD = "import"
+IMPORT_JOB_RECORD = "import-job"
 
 
 class ImportBody(TypedDict):

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from keyfold.engine._backups import drop_stale_backups, list_backups
 from keyfold.engine._buckets import Buckets
-from keyfold.engine._exporting import export_batch
-from keyfold.engine._importing import IMPORT_JOB_RECORD, Importer
+from keyfold.engine._imports import IMPORT_JOB_RECORD
 from keyfold.engine._restoring import restore_batch
 from keyfold.engine._rewinding import EXPORT_JOB_RECORD, RESTORE_RECORD
 from keyfold.engine._tables import Unreadable
 from keyfold.engine.storage import Reader, RowsChanged, Storage
 from keyfold.errors import KeyfoldError
+
+if TYPE_CHECKING:
+    from keyfold.engine._importing import Importer
 
 # So many batches are done before the answer.
 BATCHES_AT_ONCE = 50
@@ -31,13 +34,27 @@ class Jobs:
     """Does what is left to do in one file."""
 
     def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
-        self._storage, self._clock = storage, clock
-        importer = Importer(storage, clock, buckets)
+        self._storage, self._clock, self._buckets = storage, clock, buckets
+        self._importer: Importer | None = None
         self._batches: dict[str, Batch] = {
             RESTORE_RECORD: lambda name: restore_batch(storage, name),
-            EXPORT_JOB_RECORD: lambda name: export_batch(storage, buckets, clock, name),
-            IMPORT_JOB_RECORD: importer.import_batch,
+            EXPORT_JOB_RECORD: self._export_batch,
+            IMPORT_JOB_RECORD: self._import_batch,
         }
+
+    # What these two need to load is a good part of what the whole engine does, and few use them.
+
+    def _export_batch(self, name: str) -> bool:
+        from keyfold.engine._exporting import export_batch  # noqa: PLC0415 - as just said
+
+        return export_batch(self._storage, self._buckets, self._clock, name)
+
+    def _import_batch(self, name: str) -> bool:
+        if self._importer is None:
+            from keyfold.engine._importing import Importer  # noqa: PLC0415 - as just said
+
+            self._importer = Importer(self._storage, self._clock, self._buckets)
+        return self._importer.import_batch(name)
 
     def begin(self, kind: str, name: str) -> bool:
         """Do the first batches of a job; return whether they were all.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from keyfold.engine._buckets import Buckets
 from keyfold.engine._catalog import Catalog
@@ -11,8 +11,7 @@ from keyfold.engine._census import Census
 from keyfold.engine.storage import Storage
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(NamedTuple):
     """The parts of one engine that operations use."""
 
     storage: Storage
@@ -23,6 +22,8 @@ class Services:
     region: str
     account: str
     buckets: Buckets
+    # How many records a shard of a stream takes before it is split.
+    shard_records: int
     # Called when a change of a table leaves work for later: a backfill, or items that expire.
     wake_upkeep: Callable[[], None]
     # Called with the record of a job that was just written: its kind and its name.

@@ -37,12 +37,14 @@ class Upkeep:
         clock: Callable[[], float],
         grace_seconds: float,
         interval_seconds: float | None,
+        shard_records: int,
         shares_file: bool,
     ) -> None:
         self._storage, self._catalog, self._clock = storage, catalog, clock
         self._jobs = jobs
         self._grace_seconds = grace_seconds
         self._interval_seconds = interval_seconds
+        self._shard_records = shard_records
         self._shares_file = shares_file
         self._owner = uuid.uuid4().hex
         self._wanted = threading.Event()
@@ -89,7 +91,13 @@ class Upkeep:
                     expired += swept
                     if not swept:
                         break
-        for log in self._storage.read(list_logs):
+        logs = self._storage.read(list_logs)
+        if logs:
+            # Few files have streams, and the others need not load what keeps them.
+            from keyfold.engine._streams import keep_streams  # noqa: PLC0415
+
+            keep_streams(self._storage, self._clock(), self._shard_records)
+        for log in logs:
             with suppress(RowsChanged, Unreadable):
                 while not self._stopping and trim_batch(self._storage, log, self._clock()):
                     pass

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import orjson
 
@@ -13,7 +13,6 @@ from keyfold.engine._backups import BACKUP_RECORD, BackupBody, to_kept_table
 from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._changes import LOG_RECORD
 from keyfold.engine._keys import entry_or_none
-from keyfold.engine._log_faults import find_log_faults
 from keyfold.engine._tables import Table, Unreadable, build_table
 from keyfold.engine.storage import Reader, Row, RowsChanged, Storage
 from keyfold.errors import FileDamaged, ServiceError
@@ -33,8 +32,7 @@ _UNREADABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something that does not hold: where, and what."""
 
     subject: str
@@ -49,27 +47,38 @@ def verify(storage: Storage) -> list[Problem]:
 
     Nothing of what is stored is trusted: a damaged file is reported, not run into.
     """
+    # Here, since an engine that is only used need not load them.
+    from keyfold.engine._log_faults import find_log_faults  # noqa: PLC0415
+    from keyfold.engine._streams import STREAM_RECORD, find_stream_faults  # noqa: PLC0415
+
     try:
         problems = [Problem("file", fact) for fact in storage.check_structure()]
         names = [name for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD))]
         backups = storage.read(lambda reader: reader.list_records(BACKUP_RECORD))
         logs = [name for name, _ in storage.read(lambda reader: reader.list_records(LOG_RECORD))]
+        streams = [
+            name for name, _ in storage.read(lambda reader: reader.list_records(STREAM_RECORD))
+        ]
     except FileDamaged as error:
         return [Problem("file", error.detail)]
     for name in names:
         problems += _verify_apart(storage, f"table {name}", partial(_verify_table, name))
     for id_, _ in backups:
         problems += _verify_apart(storage, f"backup {id_}", partial(_verify_backup, id_))
-    for name in logs:
-        try:
-            facts = storage.read(partial(find_log_faults, name), is_long=True)
-        except FileDamaged as error:
-            facts = [error.detail]
-        except RowsChanged:
-            facts = ["its changes are not there"]
-        except (Unreadable, *_UNREADABLE) as error:
-            facts = [f"cannot be read: {error!r}"]
-        problems += [Problem(f"log {name}", fact) for fact in facts]
+    for kind, find, some in (
+        ("log", find_log_faults, logs),
+        ("stream", find_stream_faults, streams),
+    ):
+        for name in some:
+            try:
+                facts = storage.read(partial(find, name), is_long=True)
+            except FileDamaged as error:
+                facts = [error.detail]
+            except RowsChanged:
+                facts = ["its changes are not there"]
+            except (Unreadable, *_UNREADABLE) as error:
+                facts = [f"cannot be read: {error!r}"]
+            problems += [Problem(f"{kind} {name}", fact) for fact in facts]
     return problems
 
 

@@ -9,7 +9,6 @@ was there before: these three write it down where the table has a log of changes
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -54,16 +53,16 @@ class Update(NamedTuple):
     plan: UpdatePlan | None
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(NamedTuple):
     """Remove an item: a caller's wish, or its time has come."""
 
     is_expiry: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class Check:
     """Change nothing; the condition alone matters."""
+
+    __slots__ = ()
 
 
 class Write(NamedTuple):
@@ -230,17 +229,21 @@ def put_if(
 ) -> None:
     """Write an item where a condition holds, for callers who ask for nothing back."""
 
-    def work(writer: Writer) -> bool:
+    def holds_for(value: bytes | None) -> bool:
+        return holds({} if value is None else orjson.loads(value))
+
+    def record_if(writer: Writer) -> bool:
         row = writer.get(table.rows, row_key)
-        if not holds({} if row is None else orjson.loads(row[0])):
+        if not holds_for(None if row is None else row[0]):
             return False
-        if table.log is None:
-            writer.put(table.rows, row_key, value, size, entries)
-        else:
-            record_put(writer, table, row_key, value, size, entries)
+        record_put(writer, table, row_key, value, size, entries)
         return True
 
-    if not storage.write(work):
+    if table.log is None:
+        is_put = storage.put_if(table.rows, row_key, value, size, entries, holds_for)
+    else:
+        is_put = storage.write(record_if)
+    if not is_put:
         raise ConditionalCheckFailedException("The conditional request failed")
 
 

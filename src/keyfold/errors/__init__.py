@@ -74,6 +74,7 @@ from keyfold.errors._running import (
 from keyfold.errors._service import (
     ConditionalCheckFailedException,
     DuplicateItemException,
+    ExpiredIteratorException,
     IdempotentParameterMismatchException,
     IncompleteSignatureException,
     InternalServerError,
@@ -89,6 +90,7 @@ from keyfold.errors._service import (
     TransactionCanceledException,
     TransactionConflictException,
     TransactionInProgressException,
+    TrimmedDataAccessException,
     UnknownOperationException,
     ValidationException,
 )
@@ -108,6 +110,7 @@ __all__ = [
     "DuplicateItemException",
     "EngineClosed",
     "EngineForked",
+    "ExpiredIteratorException",
     "ExportConflictException",
     "ExportNotFoundException",
     "FieldUnknown",
@@ -153,6 +156,7 @@ __all__ = [
     "TransactionFailed",
     "TransactionInProgressException",
     "TransactionInvalid",
+    "TrimmedDataAccessException",
     "Unavailable",
     "UniqueTaken",
     "UnknownOperationException",

@@ -12,14 +12,14 @@ from pydantic import BaseModel
 from pydantic.errors import PydanticUndefinedAnnotation
 
 from keyfold.errors import DeclarationInvalid, QueryInvalid
-from keyfold.keys import find_collision
+from keyfold.keys import MissingKeyPart, find_collision
 from keyfold.model._codecs import as_written
 from keyfold.model._declarations import Declaration, build_schema
 from keyfold.model._keys import Index, Key, Shard, key_schema
 from keyfold.model._patterns import Pattern, PatternRegistry
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._queries import make_query
-from keyfold.model._requests import Query, Request, Scan, Shape
+from keyfold.model._requests import Get, Query, Request, Scan, Shape
 from keyfold.model._schemas import EntitySchema, Unfit
 from keyfold.values import AttributeValue
 
@@ -312,6 +312,17 @@ class Table:
         ]
 
     # Reading.
+
+    def get(self, **key: Any) -> Get[Any]:
+        """Read the item that has a key, as an entity of whichever type it is.
+
+        `key` has every attribute of the table's key, by its stored name.
+        """
+        whole = dict(self.query(**key).keys.equals)
+        for name in self.key.names:
+            if name not in whole:
+                raise MissingKeyPart(self.name, " and ".join(self.key.names), name, tuple(key))
+        return Get(self, whole, Shape(None))
 
     def query(self, index: Index | None = None, /, **fields: Any) -> Query[Any]:
         """Query by attributes, for entities of every type that lie there.

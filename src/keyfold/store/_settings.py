@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import random
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,7 +28,11 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call of DynamoDB's API, as a hook sees it."""
+    """One call of DynamoDB's API, as a hook sees it.
+
+    `request` is what was sent; the store may use it for the next call, so a hook that wants to
+    keep of it what it is now copies that.
+    """
 
     operation: str
     tables: tuple[str, ...]
@@ -36,6 +40,7 @@ class CallRecord:
     consumed: float
     attempt: int
     error: KeyfoldError | None = None
+    request: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
 
 Hook = Callable[[CallRecord], None]
@@ -140,7 +145,13 @@ class Settings:
         reports: list[Any] = consumed if isinstance(consumed, list) else [consumed or {}]  # pyright: ignore[reportUnknownVariableType]
         units = sum(float(each.get("CapacityUnits", 0.0)) for each in reports)
         record = CallRecord(
-            call.operation, _tables_in(call.request), seconds, units, call.attempt, error
+            call.operation,
+            _tables_in(call.request),
+            seconds,
+            units,
+            call.attempt,
+            error,
+            call.request,
         )
         for hook in self.on_call:
             hook(record)

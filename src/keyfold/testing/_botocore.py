@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from inspect import signature
 from typing import Any, NamedTuple
@@ -102,14 +102,15 @@ def _find_places() -> list[tuple[type, str, Callable[[Method], Method]]]:
         # Without botocore there are no clients: the service itself can still be used.
         return places
     session = import_module("botocore.session").Session
-    loader = import_module("botocore.loaders").JSONFileLoader
+    loaders = import_module("botocore.loaders")
     places += [
         (client, "_make_request", _answer_requests),
         (client, "_resolve_endpoint_ruleset", _skip_endpoints),
         (client, "_convert_to_request_dict", _skip_user_agents),
         (session, "create_client", _fill_in_settings),
         (session, "__init__", _look_again),
-        (loader, "_load_file", _load_quickly),
+        (loaders.JSONFileLoader, "_load_file", _load_quickly),
+        (loaders.Loader, "list_available_services", _list_quickly),
     ]
     if "aiobotocore.client" in sys.modules and "aiobotocore.session" in sys.modules:
         client = sys.modules["aiobotocore.client"].AioBaseClient
@@ -212,7 +213,7 @@ def _fill_in_settings(original: Method) -> Method:
                 region_name = core.region
             if len(rest) < _KEY_POSITION and not _has_keys(self, options):
                 options |= {"aws_access_key_id": "keyfold", "aws_secret_access_key": "keyfold"}
-            with without_collections():
+            with without_collections(), _making_client():
                 return original(self, service_name, region_name, *rest, **options)
         return original(self, service_name, region_name, *rest, **options)
 
@@ -240,6 +241,37 @@ def _load_quickly(original: Method) -> Method:
         return original(self, full_path, open_method)
 
     return _load_file
+
+
+class _Making(threading.local):
+    """Whether this thread is making a client of ours."""
+
+    is_ours = False
+
+
+_making = _Making()
+
+
+@contextmanager
+def _making_client() -> Generator[None]:
+    before, _making.is_ours = _making.is_ours, True
+    try:
+        yield
+    finally:
+        _making.is_ours = before
+
+
+def _list_quickly(original: Method) -> Method:
+    """Do not look through the folders of four hundred services for the one that is wanted.
+
+    botocore does so twice for each session's first client, only to see whether it knows the
+    service; whether its files are there shows when they are loaded.
+    """
+
+    def list_available_services(self: Any, type_name: str) -> Any:
+        return sorted(SERVICES) if _making.is_ours else original(self, type_name)
+
+    return list_available_services
 
 
 def _look_again(original: Method) -> Method:

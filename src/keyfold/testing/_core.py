@@ -43,12 +43,14 @@ class Core:
         clock: Clock,
         hardships: Hardships,
         region: str,
+        shard_records: int | None = None,
         sleep: Callable[[float], object] = time.sleep,
         buckets: str | os.PathLike[str] | None = None,
     ) -> None:
         self.clock = clock
         self.region = region
         self._buckets = buckets
+        self._shard_records = shard_records
         self._sleep = sleep
         self.engine = self._open_engine()
         self.faults = Faults(hardships)
@@ -175,6 +177,7 @@ class Core:
             upkeep_seconds=None,
             region=self.region,
             buckets=self._buckets,
+            shard_records=self._shard_records,
         )
 
     def _make_replica(self) -> Replica | None:

@@ -38,11 +38,13 @@ class Activation:
         clock: Clock | None,
         hardships: Hardships,
         region: str,
+        shard_records: int | None,
         sleep: Callable[[float], object],
         buckets: str | os.PathLike[str] | None,
     ) -> None:
         self._clock, self._hardships = clock, hardships
-        self._region, self._sleep, self._buckets = region, sleep, buckets
+        self._shard_records, self._buckets = shard_records, buckets
+        self._region, self._sleep = region, sleep
         self._entered: list[Core] = []
 
     def __enter__(self) -> Service:
@@ -55,6 +57,7 @@ class Activation:
             clock=Clock() if self._clock is None else self._clock,
             hardships=self._hardships,
             region=self._region,
+            shard_records=self._shard_records,
             sleep=self._sleep,
             buckets=self._buckets,
         )
@@ -93,6 +96,7 @@ class Activation:
             clock=self._clock,
             hardships=self._hardships,
             region=self._region,
+            shard_records=self._shard_records,
             sleep=self._sleep,
             buckets=self._buckets,
         )
@@ -157,6 +161,7 @@ def dynamodb(
     clock: Clock | None = None,
     hardships: Hardships | None = None,
     region: str = "us-east-1",
+    shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
     buckets: str | os.PathLike[str] | None = None,
 ) -> Activation: ...
@@ -167,6 +172,7 @@ def dynamodb(
     clock: Clock | None = None,
     hardships: Hardships | None = None,
     region: str = "us-east-1",
+    shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
     buckets: str | os.PathLike[str] | None = None,
 ) -> Any:
@@ -190,9 +196,10 @@ def dynamodb(
     inner one counts. No network is used, and no keys or region need be configured: clients made
     inside have `region` when they have none.
 
-    `clock` is the service's time, `hardships` what its callers meet, `sleep` how a call that is
-    delayed waits (asynchronous clients await asyncio.sleep). `buckets` is a folder whose folders
-    stand for S3 buckets, for exports and imports.
+    `clock` is the service's time, `hardships` what its callers meet. Shards of streams are split
+    after `shard_records` records; a small number tries how code follows that. `sleep` is how a
+    call that is delayed waits (asynchronous clients await asyncio.sleep). `buckets` is a folder
+    whose folders stand for S3 buckets, for exports and imports.
 
     Raises OptionInvalid.
     """
@@ -204,6 +211,7 @@ def dynamodb(
         clock=clock,
         hardships=hardships or Hardships(),
         region=region,
+        shard_records=shard_records,
         sleep=sleep,
         buckets=buckets,
     )

@@ -81,9 +81,16 @@ def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
                 if data.__class__ is str and is_plain_number(data):
                     size += number_size_bytes(data)
                     continue
-            elif "BOOL" in value and value["BOOL"].__class__ is bool:
-                size += 1
-                continue
+            elif "BOOL" in value:
+                if value["BOOL"].__class__ is bool:
+                    size += 1
+                    continue
+            elif "SS" in value:
+                data = value["SS"]
+                # That all members are text shows when they are joined.
+                if data.__class__ is list and len(set(data)) == len(data) > 0:
+                    texts += data
+                    continue
         elif value is None:
             raise ValidationException(_EMPTY)
         normal, value_bytes = _normalise(value, depth)

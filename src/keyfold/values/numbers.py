@@ -122,8 +122,8 @@ def number_size_bytes(text: str) -> int:
     >>> number_size_bytes("7"), number_size_bytes("-123.4"), number_size_bytes("0")
     (2, 5, 1)
     """
-    if text == "0":
-        return 1
+    if text.isdigit():
+        return 1 + (len(text.rstrip("0")) + 1 >> 1)
     negative = text[0] == "-"
     whole, _, fraction = (text[1:] if negative else text).partition(".")
     if not fraction:

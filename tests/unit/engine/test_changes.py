@@ -303,6 +303,16 @@ DAMAGES = {
     "DELETE FROM books WHERE kind = 'log'": "its log 2 is not there",
     "UPDATE books SET body = '{}' WHERE kind = 'log'": "cannot be read",
     "DELETE FROM books WHERE kind = 'table'": "does not use it",
+    "UPDATE books SET body = '{}' WHERE kind = 'stream'": "cannot be read",
+    "UPDATE books SET body = replace(body, '\"low\":0', '\"low\":1') WHERE kind = 'stream'": (
+        "not for every key once"
+    ),
+    "UPDATE books SET body = replace(body, '\"view\":\"N', '\"view\":\"O') WHERE kind = 'stream'": (
+        "not the one of table Things"
+    ),
+    "UPDATE books SET body = replace(body, '\"start\":0', '\"start\":9') WHERE kind = 'stream'": (
+        "not a stretch of log 2"
+    ),
 }
 
 

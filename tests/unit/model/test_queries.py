@@ -55,6 +55,23 @@ def keys_of(query: Query[Any], now: datetime = NOW) -> str:
     return spell(query.to_dynamodb(now=now), "KeyConditionExpression")
 
 
+def test_a_get_of_a_table_takes_its_whole_key() -> None:
+    get = market.get(pk="U#ada#O", sk=ORDER)
+    assert get.to_dynamodb() == {
+        "TableName": "Market",
+        "Key": {"pk": {"S": "U#ada#O"}, "sk": {"S": ORDER}},
+    }
+    assert get.consistent().to_dynamodb()["ConsistentRead"] is True
+    with pytest.raises(MissingKeyPart, match="needs 'sk'"):
+        market.get(pk="U#ada#O")
+    with pytest.raises(MissingKeyPart, match="needs 'pk'"):
+        market.get(sk=ORDER)
+    with pytest.raises(FieldUnknown):
+        market.get(pk="U#ada#O", sk=ORDER, id="1")
+    with pytest.raises(QueryInvalid, match="a key of type S, and got 1"):
+        market.get(pk="U#ada#O", sk=1)
+
+
 def test_a_get_names_the_key() -> None:
     get = Rate.get(base="USD", target="EUR")
     assert get.to_dynamodb() == {"TableName": "ExchangeRates", "Key": {"PK": {"S": "RATE#USD#EUR"}}}

@@ -24,25 +24,31 @@ from keyfold.testing import Clock, Hardships
 from keyfold.testing._answers import answer
 from keyfold.testing._core import Core
 from keyfold.testing._operations import changes_tables
-from tests.conformance.cases import (
-    Case,
-    Step,
-    case_files,
-    load_cases,
-    tables_in,
-    with_arns,
-    with_said,
-)
+from tests.conformance.cases import Case, Step, case_files, fill_in, load_cases, with_said
 from tests.unit.testing.tables import CREATE, TABLE, key_of, make_item
 
 NOW = 1_800_000_000.0
 
 
+class Models:
+    """Botocore's models of the service and of its streams, as one."""
+
+    def __init__(self) -> None:
+        session = import_module("botocore.session").get_session()
+        self._models = [session.get_service_model(name) for name in ("dynamodb", "dynamodbstreams")]
+
+    def operation_model(self, name: str) -> Any:
+        (model,) = [model for model in self._models if name in model.operation_names]
+        return model.operation_model(name)
+
+    def shape_for_error_code(self, code: str) -> Any:
+        shapes = [model.shape_for_error_code(code) for model in self._models]
+        return next((shape for shape in shapes if shape is not None), None)
+
+
 @pytest.fixture(scope="module")
 def model() -> Any:
-    """Botocore's model of the service."""
-    session = import_module("botocore.session").get_session()
-    return session.get_service_model("dynamodb")
+    return Models()
 
 
 @pytest.fixture
@@ -100,11 +106,7 @@ def compare(case: Case, core: Core, engine: Engine, model: Any) -> int:
             core.clock.advance(step.advance_seconds)
             engine.run_upkeep()
             continue
-        arns = {
-            table: f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}"
-            for table in tables_in(step.request)
-        }
-        request = with_said(with_arns(step.request, arns), answers)
+        request = with_said(fill_in(step.request, engine.execute), answers)
         known = Step(step.operation, request, None)
         expected = ask_by_parser(engine, model, known)
         answers.append(expected)

@@ -1,8 +1,8 @@
 """Clients of aioboto3 and aiobotocore: on the engine as well, without blocking their loop.
 
-aioboto3 holds botocore back, so it is not among the tools that are installed for development.
-Where it is installed these tests run; without it, stand-ins for its classes show that they are
-found whenever they are loaded.
+aioboto3 holds botocore back, so it is not among the tools that are installed for development:
+stand-ins for its classes show here that they are found whenever they are loaded. The real ones
+have an environment of their own; see tests/clients/programs/aioboto3_in_process.py.
 """
 
 from __future__ import annotations
@@ -11,22 +11,13 @@ import asyncio
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from keyfold.testing import Hardships, dynamodb
-from tests.unit.testing.tables import CREATE, TABLE, key_of, make_item
-
-needs_aioboto3 = pytest.mark.skipif(
-    find_spec("aioboto3") is None, reason="aioboto3 is not installed"
-)
-
-
-def make_session() -> Any:
-    return import_module("aioboto3").Session()
+from tests.unit.testing.tables import CREATE, TABLE
 
 
 class StandIn:
@@ -133,70 +124,3 @@ def test_a_delay_does_not_block_the_loop(
     with dynamodb(hardships=hardships, sleep=lambda _: pytest.fail("it blocks")):
         ask(make_stand_in("dynamodb")[0])
     assert waits == [0.5]
-
-
-@needs_aioboto3
-def test_a_client_of_aioboto3_talks_to_the_engine() -> None:
-    async def use() -> None:
-        async with make_session().client("dynamodb") as client:
-            await client.create_table(**CREATE)
-            await (client.get_waiter("table_exists")).wait(TableName=TABLE)
-            for song in "abcde":
-                await client.put_item(TableName=TABLE, Item=make_item(song))
-            found = await client.get_item(TableName=TABLE, Key=key_of("a"))
-            assert found["Item"] == make_item("a")
-            with pytest.raises(client.exceptions.ConditionalCheckFailedException):
-                await client.put_item(
-                    TableName=TABLE,
-                    Item=make_item("a"),
-                    ConditionExpression="attribute_not_exists(artist)",
-                )
-            pages = client.get_paginator("scan").paginate(
-                TableName=TABLE, PaginationConfig={"PageSize": 2}
-            )
-            assert [page["Count"] async for page in pages] == [2, 2, 1]
-
-    with dynamodb():
-        asyncio.run(use())
-
-
-@needs_aioboto3
-def test_a_resource_of_aioboto3_does_too() -> None:
-    async def use() -> None:
-        async with make_session().resource("dynamodb") as resource:
-            table = await resource.create_table(**CREATE)
-            async with table.batch_writer() as batch:
-                for number in range(30):
-                    await batch.put_item(Item={"artist": "Nina", "song": str(number)})
-            assert (await table.scan())["Count"] == 30
-            assert await table.table_status == "ACTIVE"
-
-    with dynamodb():
-        asyncio.run(use())
-
-
-@needs_aioboto3
-def test_a_client_of_aioboto3_made_before_does_too() -> None:
-    async def use() -> None:
-        options = {"region_name": "eu-west-1", "aws_access_key_id": "a"}
-        async with make_session().client(
-            "dynamodb", aws_secret_access_key="b", **options
-        ) as client:
-            with dynamodb():
-                assert (await client.list_tables())["TableNames"] == []
-
-    asyncio.run(use())
-
-
-@needs_aioboto3
-def test_a_client_of_aiobotocore_meets_hardships() -> None:
-    async def use() -> None:
-        session = import_module("aiobotocore.session").get_session()
-        async with session.create_client("dynamodb") as client:
-            await client.create_table(**CREATE)
-            service.hardships = Hardships(throttling=1.0)
-            with pytest.raises(client.exceptions.ProvisionedThroughputExceededException):
-                await client.get_item(TableName=TABLE, Key=key_of("a"))
-
-    with dynamodb() as service:
-        asyncio.run(use())

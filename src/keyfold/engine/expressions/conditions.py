@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, assert_never
+from typing import Any, Literal, NamedTuple, assert_never
 
 from keyfold.engine.expressions.binding import (
     Binder,
@@ -76,8 +75,7 @@ Predicate = Callable[[Item], bool]
 Reader = Callable[[Item], AttributeValue | None]
 
 
-@dataclass(frozen=True, slots=True)
-class BoundCondition:
+class BoundCondition(NamedTuple):
     """A condition ready to be asked of items; an absent item is `{}`."""
 
     holds: Predicate

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from keyfold.errors import ValidationException
 
 
-@dataclass(frozen=True, slots=True)
-class ExpressionParameters:
+class ExpressionParameters(NamedTuple):
     """The parameters of one operation, in the order in which the service lists them."""
 
     legacy: tuple[str, ...]

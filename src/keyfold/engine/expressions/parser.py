@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from keyfold.engine.expressions.faults import ExpressionFault
 from keyfold.engine.expressions.lexer import END, Tokens
@@ -59,8 +59,7 @@ _COMPARATORS: dict[str, Comparator] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedCondition:
+class ParsedCondition(NamedTuple):
     """A condition, with what binding it takes."""
 
     condition: Condition

@@ -8,7 +8,6 @@ dataclass takes ten times as long to define, which every program that imports th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from keyfold.values import AttributeValue
@@ -17,23 +16,20 @@ Steps = tuple[str | int, ...]
 """A path whose names are known: attribute names, and positions in lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(NamedTuple):
     """A document path as written; a name starting with # is still a placeholder."""
 
     steps: Steps
     has_placeholders: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ValuePlaceholder:
+class ValuePlaceholder(NamedTuple):
     """A value to be taken from ExpressionAttributeValues, such as `:v`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A function with its operands: a condition, an operand, or the source of an update."""
 
     function: str

@@ -8,8 +8,7 @@ order of their positions, then the removed ones go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from keyfold.engine.expressions.binding import incorrect_operand
 from keyfold.engine.expressions.comparison import SET_TYPES, type_name
@@ -65,8 +64,7 @@ _BAD_PATH = "The document path provided in the update expression is invalid for 
 _NO_ATTRIBUTE = "The provided expression refers to an attribute that does not exist in the item"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What one path is to hold."""
 
     steps: Steps
@@ -75,8 +73,7 @@ class Change:
     """The value itself, where the request gives it and the item has no part in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class UpdatePlan:
+class UpdatePlan(NamedTuple):
     """An update bound to a request, to be carried out on one item."""
 
     changes: tuple[Change, ...]

@@ -1,7 +1,12 @@
-"""Every operation, each in a file of its own."""
+"""DynamoDB's operations, one module each.
+
+An operation takes the engine's services and a request whose shape has been checked, and
+returns the response, or raises a ServiceError. To add one, add its module and its name to
+`OPERATIONS`.
+"""
 
 from __future__ import annotations
 
-from keyfold.engine.operations._registry import OPERATIONS, QUICK_OPERATIONS, Operation
+from keyfold.engine.operations._registry import LOADED, OPERATIONS, Operation, load_operation
 
-__all__ = ["OPERATIONS", "QUICK_OPERATIONS", "Operation"]
+__all__ = ["LOADED", "OPERATIONS", "Operation", "load_operation"]

@@ -23,7 +23,7 @@ from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
-from keyfold.engine._streams import switch_stream_on
+from keyfold.engine._streams import follow_table, switch_stream_on
 from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
 from keyfold.engine._tags import read_tags
 from keyfold.engine.shapes import known_part, table_name
@@ -47,6 +47,7 @@ def create_table(
             body["log"] = open_log(writer, body, body["created_at"])
         writer.create_rows(build_table(body).rows)
         write_body(writer, body)
+        follow_table(writer, None, body, body["created_at"])
 
     services.storage.write(work)
     services.catalog.forget()

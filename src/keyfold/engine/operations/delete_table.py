@@ -12,6 +12,7 @@ from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._rewinding import is_being_copied
 from keyfold.engine._services import Services
+from keyfold.engine._streams import follow_table
 from keyfold.engine._tables import TableBody, build_table
 from keyfold.engine.shapes import table_name
 from keyfold.engine.storage import Writer
@@ -46,7 +47,9 @@ def delete_table(
         else:
             writer.drop_rows(build_table(body).rows)
         if "log" in body:
-            close_log(writer, body["log"], services.clock())
+            now = services.clock()
+            follow_table(writer, body, None, now)
+            close_log(writer, body["log"], now)
         writer.set_record(TABLE_RECORD, name, None)
         drop_backfill(writer, name)
         return body

@@ -8,8 +8,14 @@ from keyfold.engine._arns import part_arn, take_id
 from keyfold.engine._buckets import check_prefix
 from keyfold.engine._catalog import read_body, take_number, write_body
 from keyfold.engine._import_formats import FormatBody, has_zstd
-from keyfold.engine._importing import IMPORT_JOB_RECORD, ImportJob, begin_importing
-from keyfold.engine._imports import IMPORT_RECORD, ImportBody, list_imports, write_import
+from keyfold.engine._importing import ImportJob, begin_importing
+from keyfold.engine._imports import (
+    IMPORT_JOB_RECORD,
+    IMPORT_RECORD,
+    ImportBody,
+    list_imports,
+    write_import,
+)
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody, build_table

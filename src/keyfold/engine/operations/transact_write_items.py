@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from keyfold.engine._capacity import Meter
 from keyfold.engine._parameters import (
@@ -53,8 +52,7 @@ _EXPRESSION_USE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Action:
+class _Action(NamedTuple):
     """One member of the transaction, checked as far as that goes without its table."""
 
     kind: str

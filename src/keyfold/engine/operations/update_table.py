@@ -22,7 +22,7 @@ from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
-from keyfold.engine._streams import change_stream
+from keyfold.engine._streams import change_stream, follow_table
 from keyfold.engine._table_changes import check_changes
 from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
 from keyfold.engine._wording import INVALID
@@ -61,6 +61,7 @@ def update_table(
         change_stream(request, after, now)
         fills = _change_indexes(request, after)
         keep_body(writer, before, after, now)
+        follow_table(writer, before, after, now)
         if fills:
             begin_backfill(writer, after)
         return after, fills

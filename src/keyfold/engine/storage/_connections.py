@@ -65,6 +65,13 @@ class Connection(Protocol):
     def wal_checkpoint(self, dbname: str | None = ..., mode: int = ...) -> tuple[int, int]: ...
     def set_wal_hook(self, callable: Callable[[Any, str, int], int] | None, /) -> None: ...  # noqa: A002 - apsw's name
     def set_busy_handler(self, callable: Callable[[int], bool] | None, /) -> None: ...  # noqa: A002
+    def create_scalar_function(
+        self,
+        name: str,
+        callable: Callable[[bytes], bool] | None,  # noqa: A002
+        numargs: int = ...,
+        /,
+    ) -> None: ...
     def close(self, force: bool = ..., /) -> None: ...  # noqa: FBT001 - apsw's signature
 
 

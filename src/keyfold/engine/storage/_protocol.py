@@ -165,6 +165,21 @@ class Writer(Reader, Protocol):
         """Write a row, in place of the one with the same key if there is one."""
         ...
 
+    def put_if(
+        self,
+        rows: RowSet,
+        key: bytes,
+        value: bytes,
+        size: int,
+        entries: tuple[bytes | None, ...],
+        holds: Callable[[bytes | None], bool],
+    ) -> bool:
+        """Write a row if `holds` says so of the value that is there, or of None; say whether.
+
+        `holds` may be asked more than once, and must not use the storage itself.
+        """
+        ...
+
     def delete(self, rows: RowSet, key: bytes) -> None:
         """Remove a row; one that is not there is no fault."""
         ...
@@ -239,6 +254,18 @@ class Storage(Protocol):
         self, rows: RowSet, key: bytes, value: bytes, size: int, entries: tuple[bytes | None, ...]
     ) -> None:
         """Write one row in a transaction of its own."""
+        ...
+
+    def put_if(
+        self,
+        rows: RowSet,
+        key: bytes,
+        value: bytes,
+        size: int,
+        entries: tuple[bytes | None, ...],
+        holds: Callable[[bytes | None], bool],
+    ) -> bool:
+        """Write one row under a condition, in a transaction of its own; see Writer.put_if."""
         ...
 
     def read(self, work: Callable[[Reader], T], *, is_long: bool = False) -> T:

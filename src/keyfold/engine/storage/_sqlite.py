@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import threading
@@ -158,6 +157,31 @@ class SqliteStorage:
         finally:
             lock.release()
 
+    def put_if(
+        self,
+        rows: RowSet,
+        key: bytes,
+        value: bytes,
+        size: int,
+        entries: Entries,
+        holds: Callable[[bytes | None], bool],
+    ) -> bool:
+        lock = self._lock
+        if not lock.acquire(False):  # noqa: FBT003 - a lock's signature
+            return self.write(lambda writer: writer.put_if(rows, key, value, size, entries, holds))
+        try:
+            if self._is_holding:
+                self._let_go()
+            view = self._view
+            is_put = view.put_if(rows, key, value, size, entries, holds)
+            if view.written_pages >= self._checkpointer.due_pages:
+                self._checkpointer.look(self._connection, view.written_pages)
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        finally:
+            lock.release()
+        return is_put
+
     def read(self, work: Callable[[Reader], T], *, is_long: bool = False) -> T:
         lock = self._lock
         if is_long and self._in_file:
@@ -311,6 +335,8 @@ class SqliteStorage:
         self._checkpointer.lock = threading.Lock()
         with suppress(OSError):
             _INHERITED.add(_identity(self._path))
+        import ctypes  # noqa: PLC0415 - for this alone, and it takes two milliseconds
+
         moments = [moment.disown() for moment in self._moments]
         self._moments.clear()
         for view in (self._view, self._side, *moments):

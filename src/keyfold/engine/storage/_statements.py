@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from keyfold.engine.storage._protocol import RowSet, Span
 
+# The SQL function by which a condition is asked of a stored item; a View defines it.
+HOLDS = "keyfold_holds"
+
 # A column, or None for the rows' own order; reversed; resumed; with sizes.
 Walk = tuple[str | None, bool, bool, bool]
 
@@ -31,6 +34,10 @@ class Statements:
     get: str
     upsert: str
     overwrite: str
+    upsert_if: str
+    overwrite_if: str
+    replace_if: str
+    revise_if: str
     delete: str
     count: str
     sum_sizes: str
@@ -53,6 +60,10 @@ def _write_statements(rows: RowSet) -> Statements:
     marks = ", ".join("?" * (3 + len(columns)))
     updates = ", ".join(f"{name} = excluded.{name}" for name in ("v", "n", *columns))
     same = " AND ".join(f"{column} IS excluded.{column}" for column in columns)
+    numbered = [f"{name} = ?{place}" for place, name in enumerate(("v", "n", *columns), start=2)]
+    same_numbered = "".join(
+        f" AND {column} IS ?{place}" for place, column in enumerate(columns, start=4)
+    )
     counts = "".join(
         f", count({column}), total(CASE WHEN {column} IS NOT NULL THEN n END)" for column in columns
     )
@@ -64,6 +75,15 @@ def _write_statements(rows: RowSet) -> Statements:
         # moves in an index is left as it is, and `upsert` follows.
         overwrite=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) "  # noqa: S608
         f"DO UPDATE SET v = excluded.v, n = excluded.n WHERE {same}",
+        # SQLite asks us about the row that it has at hand anyway: neither a read beforehand nor
+        # a transaction around the two is needed.
+        upsert_if=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) "  # noqa: S608
+        f"DO UPDATE SET {updates} WHERE {HOLDS}({table}.v)",
+        overwrite_if=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) "  # noqa: S608
+        f"DO UPDATE SET v = excluded.v, n = excluded.n WHERE {HOLDS}({table}.v) AND {same}",
+        replace_if=f"UPDATE {table} SET {', '.join(numbered)} WHERE k = ?1 AND {HOLDS}(v)",  # noqa: S608
+        revise_if=f"UPDATE {table} SET {', '.join(numbered[:2])} "  # noqa: S608
+        f"WHERE k = ?1 AND {HOLDS}(v){same_numbered}",
         delete=f"DELETE FROM {table} WHERE k = ?",  # noqa: S608
         count=f"SELECT count(*), total(n){counts} FROM {table}",  # noqa: S608
         sum_sizes=f"SELECT total(n) FROM {table} WHERE k >= ? AND k < ?",  # noqa: S608

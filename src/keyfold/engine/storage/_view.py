@@ -21,6 +21,7 @@ from keyfold.engine.storage._protocol import (
     Span,
 )
 from keyfold.engine.storage._statements import (
+    HOLDS,
     change_statements,
     create_statements,
     statements_of,
@@ -35,14 +36,41 @@ ROWS_AT_ONCE = 32
 LAST_SEQUENCE = (1 << 63) - 1
 
 
+def _holds_always(_: bytes | None) -> bool:
+    return True
+
+
+class Condition:
+    """What SQLite asks of the row that a statement is about to change, and what it was told."""
+
+    __slots__ = ("answer", "holds")
+
+    def __init__(self, holds: Callable[[bytes | None], bool]) -> None:
+        self.holds, self.answer = holds, True
+
+    def ask(self, value: bytes) -> bool:
+        """Say whether the condition holds for a stored value."""
+        self.answer = answer = self.holds(value)
+        return answer
+
+
 class View:
     """A connection seen as rows. It is a Reader always, a Writer inside a transaction."""
 
-    __slots__ = ("_changed_at", "_connection", "_cursor", "clock", "written_pages")
+    __slots__ = (
+        "_changed_at",
+        "_condition",
+        "_connection",
+        "_cursor",
+        "clock",
+        "written_pages",
+    )
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._cursor: Cursor = connection.cursor()
+        self._condition = Condition(_holds_always)
+        connection.create_scalar_function(HOLDS, self._condition.ask, 1)
         # A close guess; whoever adds to it may commit.
         self.written_pages = 0
         self.clock: Callable[[], float] = time.time
@@ -174,7 +202,10 @@ class View:
         for row in self._cursor.execute(log_statements(log).read, (after, last, low, high, limit)):
             sequence, at, key, is_expiry, old, new = row
             found.append(Change(sequence, at, key, old, new, bool(is_expiry)))
-            max_bytes -= len(old or b"") + len(new or b"")
+            try:
+                max_bytes -= len(old or b"") + len(new or b"")
+            except TypeError:
+                raise apsw.CorruptError("a change has no images") from None
             if max_bytes <= 0:
                 self._renew_cursor()
                 break
@@ -194,6 +225,32 @@ class View:
             if self._connection.changes():
                 return
         self._cursor.execute(statements.upsert, (key, value, size, *entries))
+
+    def put_if(
+        self,
+        rows: RowSet,
+        key: bytes,
+        value: bytes,
+        size: int,
+        entries: Entries,
+        holds: Callable[[bytes | None], bool],
+    ) -> bool:
+        statements, condition = statements_of(rows), self._condition
+        condition.holds, condition.answer = holds, True
+        may_insert = holds(None)
+        row, is_put = (key, value, size, *entries), False
+        if entries:
+            # As `put` does: first without touching what stays the same.
+            statement = statements.overwrite_if if may_insert else statements.revise_if
+            self._cursor.execute(statement, row)
+            is_put = bool(self._connection.changes())
+        if not is_put and condition.answer:
+            condition.answer = may_insert
+            self._cursor.execute(statements.upsert_if if may_insert else statements.replace_if, row)
+            is_put = condition.answer
+        if is_put:
+            self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
+        return is_put
 
     def delete(self, rows: RowSet, key: bytes) -> None:
         self.written_pages += 1

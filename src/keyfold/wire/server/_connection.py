@@ -327,7 +327,8 @@ class Connection(asyncio.Protocol):
     def _send_refusal(self, answer: Answer) -> None:
         if self._transport.is_closing():
             return
-        self._transport.write(self._hub.writer.write(answer, keeps_alive=False))
+        has_body = self._parser.get_method() != b"HEAD"
+        self._transport.write(self._hub.writer.write(answer, keeps_alive=False, has_body=has_body))
         if self._transport.can_write_eof():
             # What the client still sends is taken in for a while: cut off, it would not read on.
             self._transport.write_eof()

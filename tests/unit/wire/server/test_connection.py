@@ -207,6 +207,13 @@ def test_what_is_wrong_or_too_much_is_refused(strict: Wire, sent: bytes, status:
     assert [response.status for response in strict.exchange(get("a"))] == [200]
 
 
+def test_a_refused_head_request_gets_a_head_alone(strict: Wire) -> None:
+    connection, transport = strict.connect()
+    connection.data_received(write_request(head(Extra=LONG), b"", method="HEAD"))
+    (response,) = read_responses(transport.written, has_bodies=False)
+    assert (response.status, response.body) == (400, b"")
+
+
 def test_a_refused_client_may_not_go_on_for_ever(strict: Wire) -> None:
     connection, transport = strict.connect()
     connection.data_received(b"garbage\r\n\r\n")
