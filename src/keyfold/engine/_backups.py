@@ -25,9 +25,10 @@ from keyfold.engine._copying import (
     to_rows,
 )
 from keyfold.engine._leases import extended_lease, has_run_out
+from keyfold.engine._records import parse_record
 from keyfold.engine._restoring import is_being_restored
 from keyfold.engine._services import Services
-from keyfold.engine._tables import Table, TableBody, build_table
+from keyfold.engine._tables import Table, TableBody, Unreadable, build_table
 from keyfold.engine.storage import Moment, Reader, Storage, Writer
 from keyfold.errors import (
     BackupInUseException,
@@ -63,6 +64,9 @@ class BackupBody(TypedDict):
     size_bytes: int
     # Up to when the process that makes it has said that it is alive, by the machine's clock.
     taken_until: float
+
+
+_REQUIRED_FIELDS = frozenset(BackupBody.__annotations__) - {"expires_at"}
 
 
 def create_backup(services: Services, name: str, table_name: str) -> BackupBody:
@@ -174,21 +178,28 @@ def to_kept_table(backup: BackupBody) -> Table:
 
 def list_backups(reader: Reader) -> list[BackupBody]:
     """Return every backup, those being made included, in the order of their making."""
-    return [_parse(record) for _, record in reader.list_records(BACKUP_RECORD)]
+    backups: list[BackupBody] = []
+    for id_, record in reader.list_records(BACKUP_RECORD):
+        # What is damaged is for `verify` to report; the others go on.
+        with suppress(Unreadable):
+            backups.append(parse_backup(id_, record))
+    return backups
 
 
-def _parse(record: bytes) -> BackupBody:
-    return cast(BackupBody, orjson.loads(record))
+def parse_backup(id_: str, record: bytes) -> BackupBody:
+    """Return a backup from its record; raises Unreadable."""
+    return cast(BackupBody, parse_record(BACKUP_RECORD, id_, record, _REQUIRED_FIELDS))
 
 
 def require_backup(reader: Reader, arn: str) -> BackupBody:
     """Return the backup that an ARN names, or raise in the service's words."""
     named = read_arn(arn, "backup")
     record = None if named is None else reader.get_record(BACKUP_RECORD, named[1])
-    backup = None if record is None else _parse(record)
-    if backup is None or named is None or backup["table"]["name"] != named[0]:
-        raise BackupNotFoundException(f"Backup not found: {arn}")
-    return backup
+    if record is not None and named is not None:
+        backup = parse_backup(named[1], record)
+        if backup["table"]["name"] == named[0]:
+            return backup
+    raise BackupNotFoundException(f"Backup not found: {arn}")
 
 
 def require_made(backup: BackupBody) -> BackupBody:

@@ -21,6 +21,7 @@ from keyfold.engine._buckets import BucketFailed, Buckets
 from keyfold.engine._catalog import read_body
 from keyfold.engine._copying import RowsBody, keep_in, read_batch, to_rows
 from keyfold.engine._exports import ExportBody, read_export, write_export
+from keyfold.engine._records import parse_record
 from keyfold.engine._rewinding import (
     EXPORT_JOB_RECORD,
     NO_LIMIT,
@@ -70,7 +71,7 @@ def export_batch(storage: Storage, buckets: Buckets, clock: Callable[[], float],
     if job is None or export is None:
         # Another process finished it.
         return True
-    known = _parse(job)
+    known = _parse(id_, job)
     if "next" not in known:
         storage.write(lambda writer: _gather(writer, id_))
         return False
@@ -96,7 +97,7 @@ def _gather(writer: Writer, id_: str) -> None:
     record = writer.get_record(EXPORT_JOB_RECORD, id_)
     if record is None:
         return
-    job = _parse(record)
+    job = _parse(id_, record)
     rows = to_rows(job["rows"])
     keep = keep_in(writer, rows)
     if "next" in job:
@@ -187,8 +188,8 @@ def _write_file(storage: Storage, buckets: Buckets, export: ExportBody, job: Exp
 
     def note(writer: Writer) -> None:
         record = writer.get_record(EXPORT_JOB_RECORD, export["id"])
-        if record is not None and _parse(record).get("next") == start:
-            current = _parse(record)
+        current = None if record is None else _parse(export["id"], record)
+        if current is not None and current.get("next") == start:
             current["next"] = rest
             current["files"] = [*current["files"], written]
             _write(writer, export["id"], current)
@@ -292,13 +293,14 @@ def _finish(writer: Writer, id_: str, described: dict[str, Any]) -> None:
     record, export = writer.get_record(EXPORT_JOB_RECORD, id_), read_export(writer, id_)
     if record is None or export is None:
         return
-    writer.drop_rows(to_rows(_parse(record)["rows"]))
+    writer.drop_rows(to_rows(_parse(id_, record)["rows"]))
     writer.set_record(EXPORT_JOB_RECORD, id_, None)
     write_export(writer, {**export, "description": {**export["description"], **described}})
 
 
-def _parse(record: bytes) -> ExportJob:
-    return cast(ExportJob, orjson.loads(record))
+def _parse(id_: str, record: bytes) -> ExportJob:
+    fields = frozenset({"rows", "files"})
+    return cast(ExportJob, parse_record(EXPORT_JOB_RECORD, id_, record, fields))
 
 
 def _write(writer: Writer, id_: str, job: ExportJob) -> None:

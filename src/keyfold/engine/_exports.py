@@ -7,6 +7,7 @@ from typing import Any, TypedDict, cast
 import orjson
 
 from keyfold.engine._arns import read_arn
+from keyfold.engine._records import parse_record
 from keyfold.engine.storage import Reader, Writer
 from keyfold.errors import ExportNotFoundException
 
@@ -31,13 +32,17 @@ def write_export(writer: Writer, export: ExportBody) -> None:
 def read_export(reader: Reader, id_: str) -> ExportBody | None:
     """Return an export by its id."""
     record = reader.get_record(EXPORT_RECORD, id_)
-    return None if record is None else cast(ExportBody, orjson.loads(record))
+    return None if record is None else _parse(id_, record)
 
 
 def list_exports(reader: Reader) -> list[ExportBody]:
     """Return every export, in the order of their making."""
-    records = reader.list_records(EXPORT_RECORD)
-    return [cast(ExportBody, orjson.loads(record)) for _, record in records]
+    return [_parse(id_, record) for id_, record in reader.list_records(EXPORT_RECORD)]
+
+
+def _parse(id_: str, record: bytes) -> ExportBody:
+    fields = frozenset(ExportBody.__annotations__)
+    return cast(ExportBody, parse_record(EXPORT_RECORD, id_, record, fields))
 
 
 def require_export(reader: Reader, arn: str) -> ExportBody:

@@ -17,6 +17,7 @@ from keyfold.engine._buckets import BucketFailed, Buckets
 from keyfold.engine._catalog import TABLE_RECORD, read_body
 from keyfold.engine._import_formats import FormatBody, Record, read_records
 from keyfold.engine._imports import IMPORT_JOB_RECORD, ImportBody, read_import, write_import
+from keyfold.engine._records import parse_record
 from keyfold.engine._restoring import finish_filling
 from keyfold.engine._tables import KeyTypes, Table, TableBody, build_table
 from keyfold.engine._writes import Put, check_item_size, make_put
@@ -67,7 +68,7 @@ class Importer:
             # Another process finished it.
             self._streams.pop(id_, None)
             return True
-        job = _parse(record)
+        job = _parse(id_, record)
         body = self._storage.read(lambda reader: read_body(reader, job["table"]))
         assert body is not None  # it cannot be deleted before it is whole
         try:
@@ -145,7 +146,7 @@ class Importer:
         imported, record = read_import(writer, id_), writer.get_record(IMPORT_JOB_RECORD, id_)
         if imported is None or record is None:
             return
-        job = _parse(record)
+        job = _parse(id_, record)
         body = read_body(writer, job["table"])
         assert body is not None  # it cannot be deleted before it is whole
         writer.drop_rows(build_table(body).rows)
@@ -195,8 +196,9 @@ def _count(imported: ImportBody, steps: list[_Step], imported_items: int) -> Imp
     return {**imported, "description": described}
 
 
-def _parse(record: bytes) -> ImportJob:
-    return cast(ImportJob, orjson.loads(record))
+def _parse(id_: str, record: bytes) -> ImportJob:
+    fields = frozenset(ImportJob.__annotations__)
+    return cast(ImportJob, parse_record(IMPORT_JOB_RECORD, id_, record, fields))
 
 
 def _write(writer: Writer, id_: str, job: ImportJob) -> None:

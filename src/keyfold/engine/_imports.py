@@ -7,6 +7,7 @@ from typing import Any, TypedDict, cast
 import orjson
 
 from keyfold.engine._arns import read_arn
+from keyfold.engine._records import parse_record
 from keyfold.engine.storage import Reader, Writer
 from keyfold.errors import ImportNotFoundException
 
@@ -32,13 +33,17 @@ def write_import(writer: Writer, imported: ImportBody) -> None:
 def read_import(reader: Reader, id_: str) -> ImportBody | None:
     """Return an import by its id."""
     record = reader.get_record(IMPORT_RECORD, id_)
-    return None if record is None else cast(ImportBody, orjson.loads(record))
+    return None if record is None else _parse(id_, record)
 
 
 def list_imports(reader: Reader) -> list[ImportBody]:
     """Return every import, in the order of their making."""
-    records = reader.list_records(IMPORT_RECORD)
-    return [cast(ImportBody, orjson.loads(record)) for _, record in records]
+    return [_parse(id_, record) for id_, record in reader.list_records(IMPORT_RECORD)]
+
+
+def _parse(id_: str, record: bytes) -> ImportBody:
+    fields = frozenset(ImportBody.__annotations__)
+    return cast(ImportBody, parse_record(IMPORT_RECORD, id_, record, fields))
 
 
 def require_import(reader: Reader, arn: str) -> ImportBody:

@@ -67,7 +67,8 @@ class Jobs:
 
     def run_all(self, is_stopping: Callable[[], bool]) -> None:
         """Do everything there is, and take away backups that nobody needs or finishes."""
-        drop_stale_backups(self._storage, self._clock())
+        with suppress(Unreadable):
+            drop_stale_backups(self._storage, self._clock())
         for kind, batch in self._batches.items():
             for name in self._storage.read(lambda reader: _names(reader, kind)):  # noqa: B023 - run at once
                 # What is damaged stays for `verify` to report; the others go on.

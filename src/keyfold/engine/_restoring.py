@@ -13,6 +13,7 @@ import orjson
 
 from keyfold.engine._catalog import change_columns, read_body
 from keyfold.engine._copying import RowsBody, keep_in_table, read_batch, to_rows
+from keyfold.engine._records import parse_record
 from keyfold.engine._rewinding import RESTORE_RECORD, RewindBody, rewind_batch
 from keyfold.engine._tables import Table, TableBody, build_table
 from keyfold.engine.storage import Reader, Storage, Writer
@@ -42,8 +43,11 @@ def begin_restoring(writer: Writer, table: str, restore: RestoreBody) -> None:
 
 def is_being_restored(reader: Reader, rows: RowsBody) -> bool:
     """Tell whether a table is being filled from the rows of a backup."""
-    restores = [_parse(record) for _, record in reader.list_records(RESTORE_RECORD)]
-    return any("copy" in restore and restore["copy"]["rows"] == rows for restore in restores)
+    for name, record in reader.list_records(RESTORE_RECORD):
+        restore = _parse(name, record)
+        if "copy" in restore and restore["copy"]["rows"] == rows:
+            return True
+    return False
 
 
 def restore_batch(storage: Storage, name: str) -> bool:
@@ -54,7 +58,7 @@ def restore_batch(storage: Storage, name: str) -> bool:
         if record is None or body is None:
             # Another process finished it.
             return True
-        restore = _parse(record)
+        restore = _parse(name, record)
         if _fill(writer, restore, build_table(body)):
             finish_filling(writer, body)
             writer.set_record(RESTORE_RECORD, name, None)
@@ -95,8 +99,8 @@ def finish_filling(writer: Writer, body: TableBody) -> None:
     change_columns(writer, body, ready)
 
 
-def _parse(record: bytes) -> RestoreBody:
-    return cast(RestoreBody, orjson.loads(record))
+def _parse(name: str, record: bytes) -> RestoreBody:
+    return cast(RestoreBody, parse_record(RESTORE_RECORD, name, record, frozenset()))
 
 
 def _write(writer: Writer, name: str, restore: RestoreBody) -> None:

@@ -16,6 +16,7 @@ import orjson
 
 from keyfold.engine._catalog import read_body
 from keyfold.engine._copying import Keep, read_batch
+from keyfold.engine._records import parse_record
 from keyfold.engine._tables import TableBody, Unreadable, build_table
 from keyfold.engine.storage import Reader, RowSet, Writer
 from keyfold.values import item_size_bytes
@@ -91,8 +92,8 @@ def size_of(value: bytes) -> int:
 def is_being_copied(reader: Reader, table: str) -> bool:
     """Tell whether a restore or an export of a table is under way, which needs its log."""
     for kind in (RESTORE_RECORD, EXPORT_JOB_RECORD):
-        for _, record in reader.list_records(kind):
-            job: dict[str, dict[str, object]] = orjson.loads(record)
+        for name, record in reader.list_records(kind):
+            job = parse_record(kind, name, record, frozenset())
             sources = [job[part]["table"] for part in ("rewind", "changes") if part in job]
             if table in sources:
                 return True

@@ -9,10 +9,14 @@ from typing import NamedTuple
 import orjson
 
 from keyfold.engine._backfill import BACKFILL_RECORD
-from keyfold.engine._backups import BACKUP_RECORD, BackupBody, to_kept_table
+from keyfold.engine._backups import BACKUP_RECORD, parse_backup, to_kept_table
 from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._changes import LOG_RECORD
+from keyfold.engine._exports import EXPORT_RECORD
+from keyfold.engine._imports import IMPORT_JOB_RECORD, IMPORT_RECORD
 from keyfold.engine._keys import entry_or_none
+from keyfold.engine._records import parse_record
+from keyfold.engine._rewinding import EXPORT_JOB_RECORD, RESTORE_RECORD
 from keyfold.engine._tables import Table, Unreadable, build_table
 from keyfold.engine.storage import Reader, Row, RowsChanged, Storage
 from keyfold.errors import FileDamaged, ServiceError
@@ -65,6 +69,7 @@ def verify(storage: Storage) -> list[Problem]:
         problems += _verify_apart(storage, f"table {name}", partial(_verify_table, name))
     for id_, _ in backups:
         problems += _verify_apart(storage, f"backup {id_}", partial(_verify_backup, id_))
+    problems += _verify_apart(storage, "books", _verify_jobs)
     for kind, find, some in (
         ("log", find_log_faults, logs),
         ("stream", find_stream_faults, streams),
@@ -117,16 +122,34 @@ def _verify_backup(id_: str, reader: Reader) -> list[Problem]:
         return []
     subject = f"backup {id_}"
     try:
-        backup: BackupBody = orjson.loads(record)
+        backup = parse_backup(id_, record)
         table = to_kept_table(backup)
         items, size_bytes = backup["items"], backup["size_bytes"]
-    except _UNREADABLE as error:
+    except (Unreadable, *_UNREADABLE) as error:
         return [Problem(subject, f"its record cannot be read: {error!r}")]
     problems = _verify_rows(subject, table, reader, is_filling=False)
     counted = reader.count_rows(table.rows)[:2]
     if counted != (items, size_bytes):
         fact = f"has {items} items of {size_bytes} bytes by its record, and {counted[0]} of {counted[1]}"
         problems.append(Problem(subject, fact))
+    return problems
+
+
+def _verify_jobs(reader: Reader) -> list[Problem]:
+    """Check that what is left to do, and what was done, can be read."""
+    problems: list[Problem] = []
+    for kind in (
+        RESTORE_RECORD,
+        EXPORT_JOB_RECORD,
+        EXPORT_RECORD,
+        IMPORT_JOB_RECORD,
+        IMPORT_RECORD,
+    ):
+        for name, record in reader.list_records(kind):
+            try:
+                parse_record(kind, name, record, frozenset())
+            except Unreadable:
+                problems.append(Problem(f"{kind} {name}", "its record cannot be read"))
     return problems
 
 
