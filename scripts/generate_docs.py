@@ -124,6 +124,23 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("Actions in TransactWriteItems", "{number}", "TransactWriteItemList"),
         ("Items of a transaction, together", "{bytes}", "keyfold.engine._transactions.MAX_BYTES"),
     ),
+    "Streams": (
+        ("Records of GetRecords", "{number}", "keyfold.engine.operations.get_records.MAX_RECORDS"),
+        ("Response of GetRecords", "{bytes}", "keyfold.engine.operations.get_records.MAX_BYTES"),
+        (
+            "Shards of DescribeStream",
+            "{number}",
+            "keyfold.engine.operations.describe_stream.PAGE_SHARDS",
+        ),
+        (
+            "Streams of ListStreams",
+            "{number}",
+            "keyfold.engine.operations.list_streams.PAGE_STREAMS",
+        ),
+        ("Age of a record", "{number} seconds", "keyfold.engine._changes.STREAM_SECONDS"),
+        ("Age of an iterator", "{number} seconds", "keyfold.engine._iterators.ITERATOR_SECONDS"),
+        ("Age of an open shard", "{number} seconds", "keyfold.engine._shards.SHARD_SECONDS"),
+    ),
     "Expressions": (
         ("Expression", "{bytes}", "keyfold.engine.expressions.lexer.MAX_EXPRESSION_LENGTH"),
         ("Operators", "{number}", "keyfold.engine.expressions.parser.MAX_OPERATORS"),

@@ -17,10 +17,10 @@ from keyfold.engine._tables import REQUIRED_FIELDS, Table, TableBody, Unreadable
 from keyfold.engine._watches import Watches
 from keyfold.engine.shapes import plain_name
 from keyfold.engine.storage import Reader, RowSet, Storage, Writer
-from keyfold.errors import ResourceNotFoundException
+from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 
 TABLE_RECORD = "table"
-_COUNTER_RECORD = "counter"
+COUNTER_RECORD = "counter"
 
 
 class Catalog:
@@ -121,6 +121,16 @@ def require_body(reader: Reader, name: str) -> TableBody:
     return body
 
 
+def require_settled(reader: Reader, name: str) -> TableBody:
+    """Return the body of a table that may be changed: one that is not being made."""
+    body = require_body(reader, name)
+    if body["status"] == "CREATING":
+        raise ResourceInUseException(
+            f"Attempt to change a resource which is still in use: Table is being created: {name}"
+        )
+    return body
+
+
 def write_body(writer: Writer, body: TableBody) -> None:
     """Keep a table's body in the file."""
     writer.set_record(TABLE_RECORD, body["name"], orjson.dumps(body))
@@ -138,7 +148,7 @@ def change_columns(writer: Writer, before: TableBody, after: TableBody) -> None:
 
 def take_number(writer: Writer) -> int:
     """Return a number for a new table's rows, never given before."""
-    record = writer.get_record(_COUNTER_RECORD, "rows")
+    record = writer.get_record(COUNTER_RECORD, "rows")
     number = int(record or b"0") + 1
-    writer.set_record(_COUNTER_RECORD, "rows", str(number).encode())
+    writer.set_record(COUNTER_RECORD, "rows", str(number).encode())
     return number

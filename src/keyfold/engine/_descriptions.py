@@ -51,6 +51,12 @@ def to_table_description(
             for each in body.get("vectors", [])
         ]
     described.update(describe_replicas(services, body))
+    if "stream" in body:
+        view = body["stream"]["view"]
+        described["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": view}
+    if "latest_stream" in body:
+        described["LatestStreamLabel"] = body["latest_stream"]
+        described["LatestStreamArn"] = f"{arn}/stream/{body['latest_stream']}"
     described.update(body["settings"])
     if "WarmThroughput" in described:
         described["WarmThroughput"] = describe_warm(

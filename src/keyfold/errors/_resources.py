@@ -29,10 +29,6 @@ class ReplicaNotFoundException(ServiceError):
     """The global table has no replica in this region."""
 
 
-class TableNotFoundException(ServiceError):
-    """The table that a global table or a backup is made of does not exist."""
-
-
 class ThrottlingException(ServiceError):
     """The maximum that was set for an on-demand table or index is used up for the moment."""
 

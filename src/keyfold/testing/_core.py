@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -16,9 +17,11 @@ from keyfold.testing._clock import Clock
 from keyfold.testing._faults import Faults
 from keyfold.testing._hardships import Hardships
 from keyfold.testing._operations import (
+    BACKUP_KEEPERS,
     BATCHES,
     EVENTUAL_READS,
     ITEM_WRITES,
+    TABLE_MAKERS,
     changes_tables,
 )
 from keyfold.testing._replica import Replica, is_global_index
@@ -40,10 +43,14 @@ class Core:
         clock: Clock,
         hardships: Hardships,
         region: str,
+        shard_records: int | None = None,
         sleep: Callable[[float], object] = time.sleep,
+        buckets: str | os.PathLike[str] | None = None,
     ) -> None:
         self.clock = clock
         self.region = region
+        self._buckets = buckets
+        self._shard_records = shard_records
         self._sleep = sleep
         self.engine = self._open_engine()
         self.faults = Faults(hardships)
@@ -141,8 +148,13 @@ class Core:
     def _execute_late(self, operation: str, request: dict[str, Any], call: Call) -> dict[str, Any]:
         """Carry out an operation on the engine or, if it is a read, perhaps on the replica."""
         engine, replica = self.engine, self._replica
-        if replica is None:
+        if replica is None or operation in BACKUP_KEEPERS:
             return call(engine, operation, request)
+        if operation in TABLE_MAKERS:
+            response = call(engine, operation, request)
+            self._keep_up()
+            replica.start_over()
+            return response
         if operation in ITEM_WRITES:
             return replica.write(operation, request, lambda: call(engine, operation, request))
         if changes_tables(operation):
@@ -164,6 +176,8 @@ class Core:
             ttl_grace_seconds=0.0,
             upkeep_seconds=None,
             region=self.region,
+            buckets=self._buckets,
+            shard_records=self._shard_records,
         )
 
     def _make_replica(self) -> Replica | None:

@@ -6,7 +6,7 @@ something to ask of items: a predicate, a projection, an update, a range of keys
 
 from __future__ import annotations
 
-from keyfold.engine.expressions.comparison import show_value
+from keyfold.engine.expressions.comparison import are_equal, show_value
 from keyfold.engine.expressions.conditions import (
     BoundCondition,
     bind_condition,
@@ -63,6 +63,7 @@ __all__ = [
     "SortRange",
     "UpdatePlan",
     "Within",
+    "are_equal",
     "bind_attribute_updates",
     "bind_attributes_to_get",
     "bind_condition",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import read_body, take_number, write_body
+from keyfold.engine._changes import needs_log, open_log
 from keyfold.engine._definitions import (
     check_all_used,
     check_billing,
@@ -24,6 +25,7 @@ from keyfold.engine._replicas import warn_unreplicated
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
+from keyfold.engine._streams import follow_table, switch_stream_on
 from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
 from keyfold.engine._tags import read_tags
 from keyfold.engine._throughput import check_new_warm, check_on_demand
@@ -40,17 +42,22 @@ def create_table(
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Make a table; it is ready at once, though the answer says CREATING as the service does."""
-    body = _read_definition(services, known_part("CreateTable", request))
+    body = read_definition(services, known_part("CreateTable", request))
 
     def work(writer: Writer) -> None:
         if read_body(writer, body["name"]) is not None:
             raise ResourceInUseException(f"Table already exists: {body['name']}")
         body["number"] = take_number(writer)
+        if needs_log(body):
+            body["log"] = open_log(writer, body, body["created_at"])
         writer.create_rows(build_table(body).rows)
         write_body(writer, body)
+        follow_table(writer, None, body, body["created_at"])
 
     services.storage.write(work)
     services.catalog.forget()
+    if "log" in body:
+        services.wake_upkeep()
     described = to_table_description(services, {**body, "status": "CREATING"})
     for heading in ("GlobalSecondaryIndexes", "VectorIndexes"):
         for index in described.get(heading, ()):
@@ -58,7 +65,8 @@ def create_table(
     return {"TableDescription": described}
 
 
-def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
+def read_definition(services: Services, request: dict[str, Any]) -> TableBody:
+    """Return the body of the table that a request defines; raises for what the service refuses."""
     mode = request.get("BillingMode") or "PROVISIONED"
     throughput = request.get("ProvisionedThroughput")
     check_billing(mode, throughput)
@@ -122,6 +130,9 @@ def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
     if request.get("ResourcePolicy") is not None:
         body["policies"] = {"": new_policy(services, request["ResourcePolicy"], None)}
     _read_global_table(request, body)
+    stream = request.get("StreamSpecification")
+    if stream is not None and stream.get("StreamEnabled"):
+        switch_stream_on(body, stream["StreamViewType"], now)
     return body
 
 

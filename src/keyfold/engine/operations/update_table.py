@@ -6,8 +6,9 @@ from contextlib import suppress
 from typing import Any
 
 from keyfold.engine._backfill import begin_backfill, begin_filling
-from keyfold.engine._catalog import change_columns, require_body, write_body
+from keyfold.engine._catalog import require_settled
 from keyfold.engine._census import NOTHING
+from keyfold.engine._changes import keep_body
 from keyfold.engine._definitions import (
     MAX_GLOBAL_INDEXES,
     check_global_key,
@@ -22,6 +23,7 @@ from keyfold.engine._replicas import change_replicas
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
+from keyfold.engine._streams import change_stream, follow_table
 from keyfold.engine._table_changes import check_changes
 from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
 from keyfold.engine._throughput import check_on_demand, check_warm_change
@@ -31,7 +33,6 @@ from keyfold.engine._vector_definitions import (
     searched_names,
     vector_body,
 )
-from keyfold.engine._watches import plan_watch
 from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import known_part, table_name
 from keyfold.engine.storage import RowsChanged, Writer
@@ -55,7 +56,7 @@ def update_table(
     check_changes(request)
 
     def work(writer: Writer) -> tuple[TableBody, bool]:
-        before = require_body(writer, name)
+        before = require_settled(writer, name)
         after: TableBody = {
             **before,
             "settings": read_settings(request, services, before["settings"]),
@@ -67,21 +68,20 @@ def update_table(
         protected = request.get("DeletionProtectionEnabled")
         if protected is not None:
             after["is_protected"] = protected
+        now = services.clock()
+        change_stream(request, after, now)
         fills = _change_indexes(request, after)
         change_replicas(services, request, after)
-        is_other = _columns(before) != _columns(after)
-        if is_other or plan_watch(before) != plan_watch(after):
-            # A new version tells the other processes.
-            after["version"] = before["version"] + 1
-            change_columns(writer, before, after)
-            if fills:
-                begin_backfill(writer, after)
-        else:
-            write_body(writer, after)
+        keep_body(writer, before, after, now)
+        follow_table(writer, before, after, now)
+        if fills:
+            begin_backfill(writer, after)
         return after, fills
 
     after, fills = services.storage.write(work)
     services.catalog.forget()
+    if "log" in after:
+        services.wake_upkeep()
     counts = NOTHING
     # The change is made: what goes wrong from here on must not look as if it were not, nor lead
     # to another try. A disk that fails now shows itself to the next request.
@@ -99,10 +99,6 @@ def _check_throughput_settings(
     mode, warm = after["billing_mode"], before["settings"].get("WarmThroughput", {})
     check_on_demand(request.get("OnDemandThroughput"), mode, None, may_clear=True)
     check_warm_change(request.get("WarmThroughput"), warm, mode, after["throughput"], None)
-
-
-def _columns(body: TableBody) -> list[str]:
-    return [each["column"] for each in (*body["indexes"], *body.get("vectors", ()))]
 
 
 def _change_billing(services: Services, request: dict[str, Any], body: TableBody) -> None:
