@@ -10,6 +10,7 @@ of it can therefore not write, and so not leave out a change.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NotRequired, TypedDict, cast
 
@@ -65,6 +66,23 @@ def record_put(
         return
     writer.put(table.rows, row_key, value, size, entries)
     writer.append_change(table.log, row_key, old, value, is_expiry=False)
+
+
+def record_put_if(
+    writer: Writer,
+    table: Table,
+    row_key: bytes,
+    value: bytes,
+    size: int,
+    entries: tuple[bytes | None, ...],
+    holds: Callable[[bytes | None], bool],
+) -> bool:
+    """Do the same if `holds` says so of the value that is there, or of None; say whether."""
+    row = writer.get(table.rows, row_key)
+    if not holds(None if row is None else row[0]):
+        return False
+    record_put(writer, table, row_key, value, size, entries)
+    return True
 
 
 def record_delete(writer: Writer, table: Table, row_key: bytes, *, is_expiry: bool) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from keyfold.engine._capacity import Meter, TableUse
-from keyfold.engine._changes import record_delete, record_put
+from keyfold.engine._changes import record_delete, record_put, record_put_if
 from keyfold.engine._key_faults import (
     KeyFault,
     KeyUnfit,
@@ -232,17 +232,11 @@ def put_if(
     def holds_for(value: bytes | None) -> bool:
         return holds({} if value is None else orjson.loads(value))
 
-    def record_if(writer: Writer) -> bool:
-        row = writer.get(table.rows, row_key)
-        if not holds_for(None if row is None else row[0]):
-            return False
-        record_put(writer, table, row_key, value, size, entries)
-        return True
-
     if table.log is None:
         is_put = storage.put_if(table.rows, row_key, value, size, entries, holds_for)
     else:
-        is_put = storage.write(record_if)
+        row = (row_key, value, size, entries)
+        is_put = storage.write(lambda writer: record_put_if(writer, table, *row, holds_for))
     if not is_put:
         raise ConditionalCheckFailedException("The conditional request failed")
 

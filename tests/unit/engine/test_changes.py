@@ -6,13 +6,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._changes import DAY_SECONDS, list_logs
+from keyfold.engine._changes import DAY_SECONDS, keep_body, list_logs
 from keyfold.engine._tables import RecoveryBody, TableBody
 from keyfold.engine.storage import Change, Reader
 from tests.unit.engine.clocks import Clock
@@ -223,6 +223,29 @@ def test_changes_stay_for_a_day_or_as_long_as_a_table_is_to_be_restored(
     )
     assert let_days_pass(6) == [2, 3, 4]
     assert let_days_pass(6) == [4, 5]
+
+
+def test_a_log_that_two_use_stays_until_both_are_done(engine: Engine, clock: Clock) -> None:
+    def change(**settings: Any) -> None:
+        before = _body(engine)
+        after = cast(TableBody, {**before, **settings})
+        if settings.get("recovery", ...) is None:
+            del after["recovery"]
+        engine._storage.write(lambda writer: keep_body(writer, before, after, clock.now))
+        engine._services.catalog.forget()
+
+    put(engine, "one")
+    change(recovery=RecoveryBody(days=1, since=clock.now))
+    _switch(engine, OFF)
+    put(engine, "two")
+    _switch(engine, ON)
+    put(engine, "three")
+    change(recovery=None)
+    put(engine, "four")
+    assert [each.sequence for each in _changes(engine)] == [1, 2, 3, 4]
+    assert len(_logs(engine)) == 1
+    _switch(engine, OFF)
+    assert "log" not in _body(engine)
 
 
 def test_a_closed_log_is_removed_after_a_day(engine: Engine, clock: Clock) -> None:
