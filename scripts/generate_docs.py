@@ -19,8 +19,9 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from typer.testing import CliRunner
 
@@ -248,7 +249,7 @@ def _write_export(name: str, thing: object) -> str:
 
 
 def _write_members(owner: type) -> Iterator[str]:
-    for name, declared in vars(owner).items():
+    for name, declared in _members_of(owner).items():
         member = getattr(owner, name)
         if name.startswith("_"):
             continue
@@ -257,6 +258,26 @@ def _write_members(owner: type) -> Iterator[str]:
         elif inspect.isroutine(member):
             signature = _signature(f"{owner.__name__}.{name}", member)
             yield f"#### `{signature}`\n\n{_document(member)}"
+
+
+def _members_of(owner: type) -> dict[str, Any]:
+    """Return what a class declares, itself or by bases that are not shown themselves."""
+    members = dict(vars(owner))
+    bases = [base for base in owner.__mro__[1:] if base.__module__.startswith("keyfold.")]
+    hidden = [base for base in bases if base not in _exported_classes()]
+    elsewhere = {name for base in bases if base not in hidden for name in vars(base)}
+    for base in hidden:
+        for name, declared in vars(base).items():
+            if name not in elsewhere:
+                members.setdefault(name, declared)
+    return members
+
+
+@cache
+def _exported_classes() -> frozenset[type]:
+    packages = [importlib.import_module(name) for name in PUBLIC_PACKAGES]
+    exported = [getattr(package, name) for package in packages for name in package.__all__]
+    return frozenset(each for each in exported if inspect.isclass(each))
 
 
 def _signature(name: str, function: Callable[..., object]) -> str:

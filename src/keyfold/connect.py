@@ -37,8 +37,9 @@ def open(  # noqa: A001 - keyfold.open is what users call
 
     `url` is a file, or `":memory:"`; the tables that it lacks are made. `options` go to
     `Engine.open`. `clock` gives the time by which items expire. An item that fits no entity
-    raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`. `on_call` hooks see
-    every low-level call.
+    raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`: in place of an entity,
+    though the types of results do not say so, and in a page's `unfit`. `on_call` hooks see every
+    low-level call.
     """
     listed = _list(tables)
     _check_url(url)
