@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from keyfold.engine._backups import drop_stale_backups, list_backups
 from keyfold.engine._buckets import Buckets
 from keyfold.engine._imports import IMPORT_JOB_RECORD
+from keyfold.engine._loading import load_module
 from keyfold.engine._restoring import restore_batch
 from keyfold.engine._rewinding import EXPORT_JOB_RECORD, RESTORE_RECORD
 from keyfold.engine._tables import Unreadable
@@ -45,16 +46,16 @@ class Jobs:
     # What these two need to load is a good part of what the whole engine does, and few use them.
 
     def _export_batch(self, name: str) -> bool:
-        from keyfold.engine._exporting import export_batch  # noqa: PLC0415 - as just said
-
-        return export_batch(self._storage, self._buckets, self._clock, name)
+        exporting = load_module("keyfold.engine._exporting")
+        return exporting.export_batch(self._storage, self._buckets, self._clock, name)
 
     def _import_batch(self, name: str) -> bool:
-        if self._importer is None:
-            from keyfold.engine._importing import Importer  # noqa: PLC0415 - as just said
-
-            self._importer = Importer(self._storage, self._clock, self._buckets)
-        return self._importer.import_batch(name)
+        importer = self._importer
+        if importer is None:
+            importing = load_module("keyfold.engine._importing")
+            importer = importing.Importer(self._storage, self._clock, self._buckets)
+            self._importer = importer
+        return importer.import_batch(name)
 
     def begin(self, kind: str, name: str) -> bool:
         """Do the first batches of a job; return whether they were all.

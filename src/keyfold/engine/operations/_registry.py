@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, NamedTuple
 
+from keyfold.engine._loading import load_module
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.errors import UnknownOperationException
@@ -110,7 +110,7 @@ def load_operation(name: str) -> Operation:
     if name not in OPERATIONS:
         raise UnknownOperationException
     function = _next_word.sub("_", name).lower()
-    module = import_module(f"keyfold.engine.operations.{function}")
+    module = load_module(f"keyfold.engine.operations.{function}")
     quick = getattr(module, f"{function}_plainly") if name in _QUICK else None
     operation = LOADED[name] = Operation(getattr(module, function), quick)
     return operation

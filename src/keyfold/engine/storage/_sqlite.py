@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 
 import apsw
 
+from keyfold.engine._loading import IMPORTING
 from keyfold.engine.storage._checkpoints import Checkpointer
 from keyfold.engine.storage._connections import (
     BusyWait,
@@ -524,6 +525,9 @@ def _wait_for_quiet() -> None:
         for lock in storage.locks():
             lock.acquire()
             _held_for_fork.append(lock)
+    # Last, since whoever is inside SQLite may yet have to import.
+    IMPORTING.acquire()
+    _held_for_fork.append(IMPORTING)
 
 
 def _go_on() -> None:
@@ -533,6 +537,7 @@ def _go_on() -> None:
 
 def _disown_all() -> None:
     _held_for_fork.clear()
+    IMPORTING.release()
     for storage in list(_OPEN):
         storage.disown()
 
