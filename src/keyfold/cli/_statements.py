@@ -11,7 +11,7 @@ from rich.console import Console
 
 from keyfold.cli._calls import count_of
 from keyfold.cli._terminal import make_table
-from keyfold.store._store import Executor
+from keyfold.store import Executor
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""What `keyfold shell` is made of: entries, names, completion, the session, the terminal."""
