@@ -160,10 +160,11 @@ def _complete_pattern(text: str, start: int, names: Names) -> Completion:
     typed = text[start:]
     if " " not in typed:
         return _choose(start, typed, [f"{fold_name(each.__name__)} " for _, each in names.patterns])
+    named = _choose(start, typed, [f"{pattern.name} " for _, pattern in names.patterns])
     found = _pattern_in(typed, names)
-    if found is None:
+    if found is None or (named.candidates and typed not in named.candidates):
         # The beginning of a name with its spaces.
-        return _choose(start, typed, [f"{pattern.name} " for _, pattern in names.patterns])
+        return named
     table, pattern = found
     begin = max(text.rfind(" "), text.rfind("\t")) + 1
     word, before = text[begin:], text[:begin].rsplit(maxsplit=1)[-1]

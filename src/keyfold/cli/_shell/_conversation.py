@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from keyfold.cli._shell._completion import to_matches
-from keyfold.cli._shell._entries import Entries
+from keyfold.cli._shell._entries import Entries, begins_statement
 from keyfold.cli._shell._history import History
 from keyfold.cli._shell._session import Session
 
@@ -46,7 +46,7 @@ def converse(session: Session, history: History) -> None:
             entries.take()
             continue
         for entry in entries.add(line):
-            for recalled in history.add(entry):
+            for recalled in history.add(_end(entry, session)):
                 recall(recalled)
             try:
                 session.answer(entry)
@@ -54,6 +54,14 @@ def converse(session: Session, history: History) -> None:
                 print("\nInterrupted.")
             if session.is_over:
                 break
+
+
+def _end(entry: str, session: Session) -> str:
+    """Return an entry with what ends it, so that it is whole when it is recalled."""
+    if not begins_statement(entry) or session.names.is_pattern(entry):
+        return entry
+    # A comment would swallow it on the same line.
+    return f"{entry}\n;" if "--" in entry else f"{entry};"
 
 
 def _prepare_readline(
