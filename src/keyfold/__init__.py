@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from keyfold.model import (
         Batch,
         Chain,
+        Change,
         Check,
         Collection,
         CollectionGet,
@@ -72,6 +73,7 @@ __all__ = [
     "AsyncStore",
     "Batch",
     "Chain",
+    "Change",
     "Check",
     "Collection",
     "CollectionGet",
@@ -116,6 +118,7 @@ _HOMES = {
     "AsyncStore": "keyfold.store",
     "Batch": "keyfold.model",
     "Chain": "keyfold.model",
+    "Change": "keyfold.model",
     "Check": "keyfold.model",
     "Collection": "keyfold.model",
     "CollectionGet": "keyfold.model",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold import __version__
-from keyfold.cli import demo, letsgo, patterns, run, serve, shell, sql, verify
+from keyfold.cli import demo, letsgo, patterns, run, serve, shell, sql, stream, verify
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -38,6 +38,7 @@ app.command(epilog=_show_examples(shell.EXAMPLES))(shell.shell)
 app.command(epilog=_show_examples(sql.EXAMPLES))(sql.sql)
 app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
 app.add_typer(letsgo.app, name="letsgo")
+app.add_typer(stream.app, name="stream")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the flag
