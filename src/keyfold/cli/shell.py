@@ -58,9 +58,7 @@ def shell(
     Without a terminal, lines are read from standard input; then it exits with 1 if one of
     them failed.
     """
-    from keyfold.cli._shell._conversation import answer_lines, converse
-    from keyfold.cli._shell._history import History, find_history_file
-    from keyfold.cli._shell._session import Session
+    from keyfold.cli._shell import History, Session, answer_lines, converse, find_history_file
     from keyfold.cli._tables import find_project_tables, find_tables
     from keyfold.connect import open_executor
 

@@ -242,7 +242,7 @@ def test_keys_are_shown_by_their_beginning(ask: Ask) -> None:
     assert (every["all"], every["capacity_units"]) == (True, 0.5)
     assert some["keys"] == ["USER#bob o'hara"]
     assert sorted(numbers["keys"]) == ["7", "70"]
-    assert ask("keys Shop USER#b").out == "USER#bob o'hara\n1 key, 0.5 capacity units\n"
+    assert ask("keys Shop USER#bob o").out == "USER#bob o'hara\n1 key, 0.5 capacity units\n"
 
 
 def test_patterns_and_help_are_shown(ask: Ask) -> None:

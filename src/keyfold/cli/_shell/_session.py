@@ -120,8 +120,9 @@ class Session:
                 self._describe(table)
             case "keys", [table]:
                 self._show_keys(table, "")
-            case "keys", [table, prefix]:
-                self._show_keys(table, prefix)
+            case "keys", [table, *_]:
+                # A key may have spaces in it.
+                self._show_keys(table, entry.split(maxsplit=2)[2])
             case "patterns", []:
                 self._show_patterns()
             case "run", [_, *_]:
@@ -168,7 +169,7 @@ class Session:
             units += answer.units
         answer = StatementAnswer(answer.items, answer.token, units)
         table = table_in(statement)
-        if table is not None:
+        if table is not None and answer.items:
             self.names.note(table, answer.items)
         following = answer.token
         self._go_on = (
