@@ -402,11 +402,6 @@ class Table:
                         kinds[part.attribute] = part.kind
         return kinds
 
-    @property
-    def stream_view(self) -> str | None:
-        """What a record of the table's stream carries, in the API's words."""
-        return None if self.stream is None else _STREAM_VIEWS[self.stream]
-
     def to_dynamodb(self) -> dict[str, Any]:
         """Return the CreateTable request."""
         request: dict[str, Any] = {
