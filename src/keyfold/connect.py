@@ -170,13 +170,13 @@ class Executor(Protocol):
 
 
 @contextmanager
-def open_executor(url: str | os.PathLike[str]) -> Generator[Executor]:
-    """Open a database that is there already, for requests of DynamoDB's API as they are.
+def open_executor(url: str | os.PathLike[str], *, may_make: bool = False) -> Generator[Executor]:
+    """Open a database for requests of DynamoDB's API as they are.
 
-    Raises UrlUnknown, FileUnreachable and other file errors. No file is made.
+    Raises UrlUnknown, FileUnreachable and other file errors. No file is made unless it may be.
     """
     _check_url(url)
-    if os.fspath(url) != MEMORY and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
+    if not may_make and os.fspath(url) != MEMORY and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
         raise FileUnreachable(str(url), "there is no such file")
     with Engine.open(url) as engine:
         yield engine

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold import __version__
-from keyfold.cli import demo, letsgo, patterns, run, serve, shell, sql, stream, verify
+from keyfold.cli import apply, demo, letsgo, patterns, plan, run, serve, shell, sql, stream, verify
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -30,8 +30,10 @@ def _show_examples(examples: Sequence[str]) -> str:
     return "\n".join(("\b", "Examples:", *(f"  {example}" for example in examples)))
 
 
+app.command(epilog=_show_examples(apply.EXAMPLES))(apply.apply)
 app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
 app.command(epilog=_show_examples(patterns.EXAMPLES))(patterns.patterns)
+app.command(epilog=_show_examples(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)
 app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)
 app.command(epilog=_show_examples(shell.EXAMPLES))(shell.shell)

@@ -84,6 +84,7 @@ from keyfold.errors._running import (
     FileUnreachable,
     InsightsOff,
     OptionInvalid,
+    TableUnsettled,
     WorkerFailed,
 )
 from keyfold.errors._service import (
@@ -178,6 +179,7 @@ __all__ = [
     "TableForeign",
     "TableInUseException",
     "TableNotFoundException",
+    "TableUnsettled",
     "ThrottlingException",
     "TransactionCanceledException",
     "TransactionConflictException",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keyfold.model._batches import Batch, batch
+from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import Change, ChangeKind, Handler, Images, Reaction
 from keyfold.model._collections import Collection, CollectionGet
 from keyfold.model._entities import Entity
@@ -30,6 +31,7 @@ from keyfold.model._writes import Check, CreateOrGet, Delete, Put
 
 __all__ = [
     "Batch",
+    "Billing",
     "Chain",
     "Change",
     "ChangeKind",
@@ -53,6 +55,7 @@ __all__ = [
     "Moment",
     "Page",
     "Pattern",
+    "Provisioned",
     "Put",
     "Query",
     "RawItem",

@@ -12,6 +12,7 @@ from pydantic.errors import PydanticUndefinedAnnotation
 
 from keyfold.errors import DeclarationInvalid, QueryInvalid
 from keyfold.keys import MissingKeyPart, find_collision
+from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry, Images, Reaction
 from keyfold.model._codecs import as_written
 from keyfold.model._declarations import Declaration, build_schema
@@ -51,6 +52,8 @@ class Table:
     item's entity, where keys alone do not tell. `naming` is the rule for stored names. `stream`
     is what the records of its changes show of an item: its keys, its new image, its old one, or
     both.
+    `billing`, `deletion_protection` and `tags` are how it is to be deployed; what is None is
+    left as it is wherever the table exists already.
     """
 
     name: str
@@ -60,6 +63,9 @@ class Table:
     type_attribute: str | None = None
     naming: Naming = "as_written"
     stream: Images | None = None
+    billing: Billing | None = None
+    deletion_protection: bool | None = None
+    tags: Mapping[str, str] | None = None
     entities: dict[str, EntitySchema] = field(default_factory=dict[str, EntitySchema], init=False)
     patterns: PatternRegistry = field(init=False)
     handlers: HandlerRegistry = field(init=False)
@@ -74,6 +80,9 @@ class Table:
         type_attribute: str | None = None,
         naming: Naming = "as_written",
         stream: Images | None = None,
+        billing: Billing | None = None,
+        deletion_protection: bool | None = None,
+        tags: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.key = key
@@ -82,6 +91,9 @@ class Table:
         self.type_attribute = type_attribute
         self.naming = naming
         self.stream: Images | None = stream
+        self.billing = billing
+        self.deletion_protection = deletion_protection
+        self.tags = tags
         self.entities = {}
         self.shards: dict[str, Shard] = {}
         self.patterns = PatternRegistry(self.name)
@@ -407,6 +419,15 @@ class Table:
                 request[name] = listed
         if self.stream is not None:
             request["StreamSpecification"] = self.stream_to_dynamodb()
+        if isinstance(self.billing, Provisioned):
+            request["BillingMode"] = "PROVISIONED"
+            request["ProvisionedThroughput"] = self.billing.to_dynamodb()
+            for index in request.get("GlobalSecondaryIndexes", ()):
+                index["ProvisionedThroughput"] = self.billing.of(index["IndexName"]).to_dynamodb()
+        if self.deletion_protection is not None:
+            request["DeletionProtectionEnabled"] = self.deletion_protection
+        if self.tags:
+            request["Tags"] = [{"Key": key, "Value": value} for key, value in self.tags.items()]
         return request
 
     def stream_to_dynamodb(self) -> dict[str, Any]:
