@@ -94,7 +94,7 @@ def attempt(
             response = yield Call(operation, request, earlier + number)
             return response
         except KeyfoldError as error:
-            if not _is_passing(error):
+            if not is_passing(error):
                 raise
             if number == MOST_ATTEMPTS:
                 raise Unavailable(operation, earlier + number, str(error).rstrip(".")) from error
@@ -104,11 +104,17 @@ def attempt(
 
 def pause(run: Run, attempts: int) -> Pause:
     """Return how long to wait after so many attempts: up to twice as long each time."""
+    return Pause(pause_seconds(attempts, run.draw))
+
+
+def pause_seconds(attempts: int, draw: Callable[[], float]) -> float:
+    """Return so many seconds to wait after so many attempts."""
     longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempts - 1))
-    return Pause(run.draw() * longest)
+    return draw() * longest
 
 
-def _is_passing(error: KeyfoldError) -> bool:
+def is_passing(error: KeyfoldError) -> bool:
+    """Tell whether the service refused for the moment alone."""
     if isinstance(error, TransactionCanceledException):
         codes = {each.get("Code", "None") for each in error.fields.get("CancellationReasons", ())}
         return bool(codes & _PASSING_REASONS) and codes <= _PASSING_REASONS | {"None"}
