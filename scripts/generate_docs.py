@@ -36,6 +36,7 @@ PUBLIC_PACKAGES = (
     "keyfold.keys",
     "keyfold.engine",
     "keyfold.testing",
+    "keyfold.transfer",
     "keyfold.values",
     "keyfold.wire.server",
 )

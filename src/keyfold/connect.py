@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from keyfold.engine import Engine
 from keyfold.errors import EngineClosed, ResourceNotFoundException, UrlUnknown
 from keyfold.model import Table
-from keyfold.store import AsyncStore, Settings, Store
+from keyfold.store import AsyncStore, Executor, Settings, Store
 from keyfold.store._plans import OnUnfit
 from keyfold.store._settings import Clock, Hook, real_now
 
-__all__ = ["open", "open_async"]
+__all__ = ["open", "open_async", "open_database"]
 
 _QUICK = {"GetItem", "Query"}
 _THREADS = 4
@@ -90,6 +91,17 @@ def open_async(
             raise
 
     return AsyncStore(aside, settings, prepare=prepare, close=aside.close)
+
+
+@contextmanager
+def open_database(url: str | os.PathLike[str]) -> Generator[Executor]:
+    """Open a database for what speaks DynamoDB's API itself, such as a copy of all its tables.
+
+    No tables are made, and nothing is deleted in the background, so that what is read stays.
+    """
+    _check_url(url)
+    with Engine.open(url, upkeep_seconds=None) as engine:
+        yield engine
 
 
 class _EngineAside:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold import __version__
-from keyfold.cli import demo, letsgo, patterns, run, serve, verify
+from keyfold.cli import backfill, copy, demo, dump, letsgo, load, patterns, run, serve, verify
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -30,7 +30,11 @@ def _show_examples(examples: Sequence[str]) -> str:
     return "\n".join(("\b", "Examples:", *(f"  {example}" for example in examples)))
 
 
+app.command(epilog=_show_examples(backfill.EXAMPLES))(backfill.backfill)
+app.command(epilog=_show_examples(copy.EXAMPLES))(copy.copy)
 app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
+app.command(epilog=_show_examples(dump.EXAMPLES))(dump.dump)
+app.command(epilog=_show_examples(load.EXAMPLES))(load.load)
 app.command(epilog=_show_examples(patterns.EXAMPLES))(patterns.patterns)
 app.command(epilog=_show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)
 app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)

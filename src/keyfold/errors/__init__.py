@@ -30,6 +30,13 @@ from keyfold.errors._declaring import (
     ValueUnfit,
     WriteRefused,
 )
+from keyfold.errors._moving import (
+    CheckpointUnusable,
+    FileTaken,
+    SourceUnreadable,
+    TableMissing,
+    TargetNotEmpty,
+)
 from keyfold.errors._outcomes import (
     AlreadyExists,
     ConditionFailed,
@@ -82,6 +89,7 @@ __all__ = [
     "AddressUnavailable",
     "AlreadyExists",
     "BatchInvalid",
+    "CheckpointUnusable",
     "ConditionAsTruth",
     "ConditionFailed",
     "ConditionalCheckFailedException",
@@ -96,6 +104,7 @@ __all__ = [
     "FileFailed",
     "FileNewer",
     "FileNotKeyfold",
+    "FileTaken",
     "FileUnreachable",
     "IdempotentParameterMismatchException",
     "IncompleteSignatureException",
@@ -119,7 +128,10 @@ __all__ = [
     "ResourceNotFoundException",
     "SerializationException",
     "ServiceError",
+    "SourceUnreadable",
     "TableForeign",
+    "TableMissing",
+    "TargetNotEmpty",
     "TransactionCanceledException",
     "TransactionConflictException",
     "TransactionFailed",
