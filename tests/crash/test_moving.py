@@ -100,7 +100,7 @@ def check_ending(job: str, folder: Path) -> None:
             assert read_table(folder / "source.db") == GOOD | BAD
             check_rejects(folder / "source.db.backfill-Moving.rejected.jsonl")
     left = {path.name for path in folder.iterdir()}
-    assert not [name for name in left if name.endswith((".checkpoint", ".parts", ".new"))]
+    assert not [name for name in left if name.endswith((".checkpoint", ".lock", ".new", ".parts"))]
 
 
 def prepare(job: str, folder: Path) -> None:

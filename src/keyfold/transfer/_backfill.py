@@ -90,9 +90,12 @@ def backfill_table(
             started_at=options.surroundings.now(),
         )
         clock = options.surroundings.clock
-        meter = Meter(clock, reader=reader, writer=writer, watch=options.watch)
+        meter = Meter(clock, readers=[reader], writers=[writer], watch=options.watch)
         work = _Backfill(place.table, declared, reader, writer, is_dry=is_dry)
         state, earlier = checkpoint.state, checkpoint.state.items
+        if not checkpoint.is_resumed:
+            # Before the first reject: what is found in the side file later is this job's.
+            checkpoint.enter("moving")
 
         def show() -> None:
             expected = source.expected_items

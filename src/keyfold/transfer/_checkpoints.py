@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import orjson
 
-from keyfold.errors import CheckpointUnusable, FileTaken
+from keyfold.errors import CheckpointUnusable, FileFailed, FileTaken, FileUnreachable
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._tallies import Tallies
 
@@ -89,7 +89,7 @@ class Checkpoint:
         if rejects is not None and rejects.exists():
             if read is None:
                 raise FileTaken(str(rejects))
-            _truncate(rejects, self.state.rejects_length)
+            _cut(rejects, self.state.rejects_length)
 
     def record(self, segment: str, position: Any, outcome: Outcome, *, is_last: bool) -> None:
         """Keep that a batch is done, and all that came of it."""
@@ -126,7 +126,7 @@ class Checkpoint:
         state.rejects += len(rejects)
         if self.rejects_path is None:
             return
-        with self.rejects_path.open("ab") as file:
+        with told_as_failed(self.rejects_path), self.rejects_path.open("ab") as file:
             file.write(b"".join(map(_to_line, rejects)))
             flush(file.fileno(), file.flush)
             state.rejects_length = file.tell()
@@ -136,10 +136,11 @@ class Checkpoint:
             return
         told = {"format": _FORMAT, "job": self._job, **self.state.to_json()}
         temporary = self.path.with_name(self.path.name + ".new")
-        with temporary.open("wb") as file:
-            file.write(orjson.dumps(told))
-            flush(file.fileno(), file.flush)
-        temporary.replace(self.path)
+        with told_as_failed(self.path):
+            with temporary.open("wb") as file:
+                file.write(orjson.dumps(told))
+                flush(file.fileno(), file.flush)
+            temporary.replace(self.path)
 
 
 def _to_line(reject: Reject) -> bytes:
@@ -151,6 +152,15 @@ def _to_line(reject: Reject) -> bytes:
     return orjson.dumps(told) + b"\n"
 
 
+@contextmanager
+def told_as_failed(path: Path) -> Generator[None]:
+    """Turn what the disk has to say into FileFailed."""
+    try:
+        yield
+    except OSError as error:
+        raise FileFailed(str(path), error.strerror or str(error)) from error
+
+
 def flush(descriptor: int, flush_buffer: Any = None) -> None:
     """Let what was written to a file survive a loss of power."""
     if flush_buffer is not None:
@@ -158,9 +168,12 @@ def flush(descriptor: int, flush_buffer: Any = None) -> None:
     os.fsync(descriptor)
 
 
-def _truncate(path: Path, length: int) -> None:
-    with path.open("r+b") as file:
-        file.truncate(length)
+def _cut(path: Path, length: int) -> None:
+    """Take back what is not vouched for, and the file if nothing is."""
+    if length:
+        os.truncate(path, length)
+    else:
+        path.unlink()
 
 
 def _read(path: Path, job: Mapping[str, Any]) -> State:
@@ -190,7 +203,10 @@ def locked(path: Path | None) -> Generator[None]:
         return
     name = path.with_name(path.name + ".lock")
     while True:
-        descriptor = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            descriptor = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise FileUnreachable(str(path), error.strerror or str(error)) from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

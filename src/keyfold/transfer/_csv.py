@@ -16,7 +16,7 @@ from keyfold.model._schemas import EntitySchema, Unfit
 from keyfold.transfer._cells import OTHER, from_cells, from_whole, list_columns, to_cells
 from keyfold.transfer._entities import GUARDS, Reject
 from keyfold.transfer._files import FileTarget, join_files, part_name
-from keyfold.transfer._sources import Batch, Source
+from keyfold.transfer._sources import Batch, Estimate, Source
 from keyfold.transfer._targets import Sorted, Written
 from keyfold.values import Item, item_size_bytes
 
@@ -34,9 +34,14 @@ class CsvSource:
         self._path, self._table = path, table
         self._files = _find_files(path, table, entity)
         self.segments = tuple(self._files)
-        self.expected_items: int | None = None
+        self._estimate = Estimate(sum(file.stat().st_size for file, _ in self._files.values()))
         for file, name in self._files.values():
             _check_columns(file, table.entities.get(name))
+
+    @property
+    def expected_items(self) -> int | None:
+        """About how many items there are, by what was read so far."""
+        return self._estimate.items
 
     def describe(self) -> dict[str, Any]:
         """Return what tells this source from another: also that it has not changed."""
@@ -49,18 +54,22 @@ class CsvSource:
         schema = self._table.entities.get(entity)
         rows = _read_rows(file)
         columns = next(rows, list[str]())
-        done = 0
+        done = size = 0
         items: list[Item] = []
         rejects: list[Reject] = []
         for cells in rows:
             done += 1
             if done <= (position or 0):
                 continue
+            # The cells and what stands between them, which is all that a guess needs.
+            size += sum(map(len, cells)) + len(cells) + 1
             try:
                 items.append(_read_item(schema, columns, cells))
             except Unfit as unfit:
                 rejects.append(Reject(str(unfit), line=_to_row(cells).decode().rstrip()))
             if len(items) + len(rejects) == _BATCH_ROWS:
+                self._estimate.note(len(items), size)
+                size = 0
                 yield Batch(items, done, sum(map(item_size_bytes, items)), rejects=rejects)
                 items, rejects = [], []
         size_bytes = sum(map(item_size_bytes, items))

@@ -19,7 +19,7 @@ from typing import IO, Any
 import orjson
 
 from keyfold.errors import FileTaken, FileUnreachable
-from keyfold.transfer._checkpoints import flush
+from keyfold.transfer._checkpoints import flush, told_as_failed
 from keyfold.transfer._lines import LinesSource, md5_of, open_lines_source, to_line
 from keyfold.transfer._sources import Source
 from keyfold.transfer._targets import Sorted, Written
@@ -58,13 +58,14 @@ class Parts:
 
     def append(self, name: str, data: bytes) -> int:
         """Write to the end of a part, and return how long it is then."""
-        with self._lock:
-            file = self._files.get(name)
-            if file is None:
-                file = self._files[name] = (self.folder / name).open("ab")
-        file.write(data)
-        flush(file.fileno(), file.flush)
-        return file.tell()
+        with told_as_failed(self.folder / name):
+            with self._lock:
+                file = self._files.get(name)
+                if file is None:
+                    file = self._files[name] = (self.folder / name).open("ab")
+            file.write(data)
+            flush(file.fileno(), file.flush)
+            return file.tell()
 
     def names(self) -> list[str]:
         """Return the names of the parts that there are, in order."""
@@ -77,10 +78,11 @@ class Parts:
             return  # an earlier run had come so far
         if self.path.exists():
             raise FileTaken(str(self.path))
-        self.remove_joined()
-        join(self.joined)
-        self.joined.rename(self.path)
-        _flush_folder(self.path.parent)
+        with told_as_failed(self.path):
+            self.remove_joined()
+            join(self.joined)
+            self.joined.rename(self.path)
+            _flush_folder(self.path.parent)
 
     def remove_joined(self) -> None:
         """Remove what an earlier run began to join."""

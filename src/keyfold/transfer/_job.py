@@ -181,12 +181,14 @@ class Move:
         self.meter.begin("verifying")
         source, state = self.target.read_back(), self.checkpoint.state
         held = Tallies()
-        lock = threading.Lock()
+        lock, stopped = threading.Lock(), threading.Event()
         count = 0
 
         def look(segment: str) -> None:
             nonlocal count
             for batch in source.read(segment, None):
+                if stopped.is_set():
+                    return
                 found = Tallies()
                 for item in batch.items:
                     self.classifier.count_held(found, item)
@@ -196,6 +198,11 @@ class Move:
                     self.meter.show(state, items=count, expected=state.items)
 
         with ThreadPoolExecutor(self.threads, "keyfold-verify") as pool:
-            for looked in [pool.submit(look, segment) for segment in source.segments]:
-                looked.result()
+            looking = [pool.submit(look, segment) for segment in source.segments]
+            try:
+                for each in looking:
+                    each.result()
+            except BaseException:
+                stopped.set()
+                raise
         return tuple(compare(state.tallies, held, is_merged=self.is_merged))

@@ -17,7 +17,7 @@ import orjson
 
 from keyfold.errors import ServiceError, SourceUnreadable
 from keyfold.transfer._entities import Reject
-from keyfold.transfer._sources import Batch
+from keyfold.transfer._sources import Batch, Estimate
 from keyfold.values import Item, item_size_bytes, normalise_item, to_json
 
 _BATCH_ITEMS = 500
@@ -76,7 +76,13 @@ class LinesSource:
         self._path = path
         self._files = {file.name: file for file in files}
         self.segments = tuple(self._files)
-        self.expected_items = expected_items
+        self._expected_items = expected_items
+        self._estimate = Estimate(sum(file.stat().st_size for file in files))
+
+    @property
+    def expected_items(self) -> int | None:
+        """About how many items there are: by a manifest, or by what was read so far."""
+        return self._expected_items or self._estimate.items
 
     def describe(self) -> dict[str, Any]:
         """Return what tells this source from another: also that it has not changed."""
@@ -87,20 +93,24 @@ class LinesSource:
         """Read a file from a place among its bytes, those behind the compression if it has one."""
         file = self._files[segment]
         try:
-            with open_lines(file) as stream:
+            with file.open("rb") as raw, open_lines(raw) as stream:
                 stream.seek(position or 0)
-                yield from _read_batches(stream, file, position or 0)
+                began = raw.tell()
+                for batch in _read_batches(stream, file, position or 0):
+                    self._estimate.note(len(batch.items), raw.tell() - began)
+                    began = raw.tell()
+                    yield batch
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise SourceUnreadable(str(file), f"its compression is damaged: {error}") from None
         except OSError as error:
             raise SourceUnreadable(str(file), f"it cannot be read: {error.strerror}") from None
 
 
-def open_lines(file: Path) -> IO[bytes]:
-    """Open a file of lines, whether or not it is compressed."""
-    with file.open("rb") as plain:
-        is_compressed = plain.read(len(_GZIP)) == _GZIP
-    return cast(IO[bytes], gzip.open(file, "rb")) if is_compressed else file.open("rb")
+def open_lines(raw: IO[bytes]) -> IO[bytes]:
+    """Return a file's lines as a stream, whether or not it is compressed."""
+    is_compressed = raw.read(len(_GZIP)) == _GZIP
+    raw.seek(0)
+    return cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if is_compressed else raw
 
 
 def _read_batches(stream: IO[bytes], file: Path, position: int) -> Iterator[Batch]:

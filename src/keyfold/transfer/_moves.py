@@ -24,6 +24,8 @@ from keyfold.transfer._targets import TableTarget, Target
 
 Form = Literal["lines", "export", "csv"]
 _MOST_SEGMENTS = 1_000
+# Those that read, and those that write, whose capacity is counted apart.
+_Callers = tuple[list[Caller], list[Caller]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +94,10 @@ def copy_table(
                 ensure_declared(writer, options.surroundings, declared, target.table)
             else:
                 ensure_like(writer, options.surroundings, like, ttl)
-        written = _open_target(writer, target, options)
-        return _move(read, written, options, declared, ttl, job, (reader, writer), target.table)
+        checker = Caller(target.executor, options.surroundings, options.read_rate)
+        written = _open_target(writer, checker, target, options)
+        callers = ([reader, checker], [writer])
+        return _move(read, written, options, declared, ttl, job, callers, target.table)
 
 
 def dump_table(
@@ -127,7 +131,7 @@ def dump_table(
                 table = _need_declaration(declared, path)
                 target = CsvTarget(path, table, entity)
         ttl = read_ttl(reader, source.table)
-        callers = (reader, None)
+        callers: _Callers = ([reader], [])
         _check_entity(declared, entity)
         return _move(read, target, options, declared, ttl, job, callers, source.table, entity)
 
@@ -164,10 +168,11 @@ def load_table(
             fact = f"there is no table {target.table!r}; it has {known}"
             advice = "Name one of those, or let it be made by its declaration: --table."
             raise TableMissing(target.url, fact, advice)
-        written = _open_target(writer, target, options)
+        checker = Caller(target.executor, options.surroundings, options.read_rate)
+        written = _open_target(writer, checker, target, options)
         ttl = read_ttl(writer, target.table)
         only = entity if found != "csv" else None
-        callers = (None, writer)
+        callers = ([checker], [writer])
         return _move(source, written, options, declared, ttl, job, callers, target.table, only)
 
 
@@ -182,9 +187,14 @@ def open_source(reader: Caller, source: Place, options: Options) -> TableSource:
     )
 
 
-def _open_target(writer: Caller, target: Place, options: Options) -> TableTarget:
+def _open_target(writer: Caller, checker: Caller, target: Place, options: Options) -> TableTarget:
     return TableTarget(
-        writer, target.url, target.table, segments=options.segments, is_merged=options.merges
+        writer,
+        checker,
+        target.url,
+        target.table,
+        segments=options.segments,
+        is_merged=options.merges,
     )
 
 
@@ -195,7 +205,7 @@ def _move(
     declared: Table | None,
     ttl: str | None,
     job: Mapping[str, Any],
-    callers: tuple[Caller | None, Caller | None],
+    callers: _Callers,
     table: str,
     only: str | None = None,
 ) -> Summary:
@@ -208,9 +218,9 @@ def _move(
         started_at=options.surroundings.now(),
     )
     state = checkpoint.state
-    reader, writer = callers
+    readers, writers = callers
     clock = options.surroundings.clock
-    meter = Meter(clock, reader=reader, writer=writer, watch=options.watch)
+    meter = Meter(clock, readers=readers, writers=writers, watch=options.watch)
     move = Move(
         source=source,
         target=target,

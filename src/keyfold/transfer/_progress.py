@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,12 +45,12 @@ class Meter:
         self,
         clock: Callable[[], float],
         *,
-        reader: Caller | None,
-        writer: Caller | None,
+        readers: Sequence[Caller],
+        writers: Sequence[Caller],
         watch: Watch,
     ) -> None:
         self._clock, self._watch = clock, watch
-        self._reader, self._writer = reader, writer
+        self._readers, self._writers = readers, writers
         self._started_at = self._phase_started_at = clock()
         self._phase: Phase = "moving"
 
@@ -66,12 +66,12 @@ class Meter:
     @property
     def read_units(self) -> float:
         """The capacity that reading has taken."""
-        return 0.0 if self._reader is None else self._reader.units
+        return sum(each.units for each in self._readers)
 
     @property
     def write_units(self) -> float:
         """The capacity that writing has taken."""
-        return 0.0 if self._writer is None else self._writer.units
+        return sum(each.units for each in self._writers)
 
     def show(
         self, state: State, *, items: int, earlier: int = 0, expected: int | None = None

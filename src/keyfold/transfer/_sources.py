@@ -47,6 +47,26 @@ class Source(Protocol):
         ...
 
 
+class Estimate:
+    """About how many items files hold, by how many there were in what was read of them."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self._size_bytes = size_bytes
+        self._items = self._read_bytes = 0
+
+    def note(self, items: int, read_bytes: int) -> None:
+        """Note that so many bytes held so many items."""
+        self._items += items
+        self._read_bytes += read_bytes
+
+    @property
+    def items(self) -> int | None:
+        """About how many items there are; None before any were read."""
+        if not self._read_bytes:
+            return None
+        return round(self._items * self._size_bytes / self._read_bytes)
+
+
 class TableSource:
     """A table, read by a parallel scan."""
 

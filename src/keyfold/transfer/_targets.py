@@ -72,13 +72,21 @@ class Target(Protocol):
 
 
 class TableTarget:
-    """A table, written in batches side by side."""
+    """A table, written in batches side by side; `checker` reads what is there."""
 
     def __init__(
-        self, caller: Caller, url: str, name: str, *, segments: int, is_merged: bool
+        self,
+        caller: Caller,
+        checker: Caller,
+        url: str,
+        name: str,
+        *,
+        segments: int,
+        is_merged: bool,
     ) -> None:
-        schema = describe_table(caller, url, name)["KeySchema"]
-        self._caller, self._url, self._name = caller, url, name
+        schema = describe_table(checker, url, name)["KeySchema"]
+        self._caller, self._checker = caller, checker
+        self._url, self._name = url, name
         self._segments, self._is_merged = segments, is_merged
         self._key = [each["AttributeName"] for each in schema]
         # A chunk is written at once, so within a rate it has no more than that can pay for.
@@ -95,7 +103,7 @@ class TableTarget:
         if self._is_merged:
             return
         request = {"TableName": self._name, "ConsistentRead": True, "Limit": 1}
-        if self._caller.call("Scan", request)["Items"]:
+        if self._checker.call("Scan", request)["Items"]:
             raise TargetNotEmpty(self._url, self._name)
 
     def begin(self, lengths: Mapping[str, int]) -> None:
@@ -167,7 +175,7 @@ class TableTarget:
 
     def read_back(self) -> Source:
         """Return the table, to be scanned."""
-        return TableSource(self._caller, self._url, self._name, segments=self._segments)
+        return TableSource(self._checker, self._url, self._name, segments=self._segments)
 
     def close(self) -> None:
         """End the threads."""

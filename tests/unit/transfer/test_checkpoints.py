@@ -46,6 +46,13 @@ def test_rejects_that_are_not_vouched_for_are_taken_back(tmp_path: Path) -> None
     assert told == [{"reason": "one", "Item": {"pk": {"S": "one"}}}]
 
 
+def test_a_side_file_that_nothing_vouches_for_goes_away(tmp_path: Path) -> None:
+    open_checkpoint(tmp_path).enter("moving")
+    (tmp_path / "rejects").write_bytes(b'{"reason":"one"}\n')
+    assert open_checkpoint(tmp_path).is_resumed
+    assert not (tmp_path / "rejects").exists()
+
+
 def test_rejects_of_an_earlier_job_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "rejects").write_text("precious\n")
     with pytest.raises(FileTaken):

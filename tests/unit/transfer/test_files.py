@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from keyfold.errors import FileTaken, FileUnreachable
+from keyfold.errors import FileFailed, FileTaken, FileUnreachable
 from keyfold.transfer import Summary, dump_table
 from keyfold.transfer._files import Parts
 from tests.unit.transfer.world import make_products, open_shop, options, place
@@ -93,3 +95,24 @@ def test_parts_of_another_job_are_not_touched(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with open_shop() as source, pytest.raises(FileUnreachable, match="No such file or directory"):
         dump_table(place(source), tmp_path / "absent" / "x.jsonl", options(tmp_path))
+
+
+def test_a_disk_that_fails_is_told_and_the_job_can_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fail)
+        with pytest.raises(FileFailed, match="No space left on device"):
+            dump(tmp_path)
+    assert not (tmp_path / "items.jsonl").exists()
+    assert dump(tmp_path).is_good
+    check_whole(tmp_path)
+
+
+def test_a_checkpoint_in_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    given = options(tmp_path, checkpoint=tmp_path / "absent" / "job")
+    with open_shop() as source, pytest.raises(FileUnreachable, match="No such file"):
+        dump_table(place(source), tmp_path / "x.jsonl", given)

@@ -168,3 +168,20 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     blob.write_bytes(b"x" * (5 << 20))
     with pytest.raises(SourceUnreadable, match="at byte 0 is longer than any item"):
         items_of(open_lines_source(blob), "blob.json")
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_how_many_items_there_are_is_guessed_by_what_was_read(
+    tmp_path: Path, is_compressed: bool
+) -> None:
+    file = tmp_path / "items.jsonl"
+    data = b"".join(to_line(make_item(number)) for number in range(5_000))
+    file.write_bytes(gzip.compress(data) if is_compressed else data)
+    source = open_lines_source(file)
+    assert source.expected_items is None
+    batches = source.read("items.jsonl", None)
+    next(batches)
+    # The compressed bytes are read some way ahead.
+    assert 500 < (source.expected_items or 0) < 10_000
+    assert sum(len(batch.items) for batch in batches) == 4_500
+    assert source.expected_items == 5_000
