@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from keyfold.engine import Engine
-from keyfold.errors import EngineClosed, ResourceNotFoundException, UrlUnknown
+from keyfold.engine._engine import MEMORY
+from keyfold.errors import EngineClosed, FileUnreachable, ResourceNotFoundException, UrlUnknown
 from keyfold.model import Table
 from keyfold.store import AsyncStore, Executor, Settings, Store
 from keyfold.store._plans import OnUnfit
 from keyfold.store._settings import Clock, Hook, real_now
 
-__all__ = ["open", "open_async", "open_database"]
+__all__ = ["open", "open_async"]
 
 _QUICK = {"GetItem", "Query"}
 _THREADS = 4
@@ -38,8 +39,9 @@ def open(  # noqa: A001 - keyfold.open is what users call
 
     `url` is a file, or `":memory:"`; the tables that it lacks are made. `options` go to
     `Engine.open`. `clock` gives the time by which items expire. An item that fits no entity
-    raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`. `on_call` hooks see
-    every low-level call.
+    raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`: in place of an entity,
+    though the types of results do not say so, and in a page's `unfit`. `on_call` hooks see every
+    low-level call.
     """
     listed = _list(tables)
     _check_url(url)
@@ -93,17 +95,6 @@ def open_async(
     return AsyncStore(aside, settings, prepare=prepare, close=aside.close)
 
 
-@contextmanager
-def open_database(url: str | os.PathLike[str]) -> Generator[Executor]:
-    """Open a database for what speaks DynamoDB's API itself, such as a copy of all its tables.
-
-    No tables are made, and nothing is deleted in the background, so that what is read stays.
-    """
-    _check_url(url)
-    with Engine.open(url, upkeep_seconds=None) as engine:
-        yield engine
-
-
 class _EngineAside:
     """An engine for an event loop: what may wait for the disk is done by threads."""
 
@@ -144,6 +135,25 @@ class _EngineAside:
         self._threads.shutdown()
         if self._engine is not None:
             self._engine.close()
+
+
+@contextmanager
+def open_executor(
+    url: str | os.PathLike[str], *, creates: bool = False, keeps_expired: bool = False
+) -> Generator[Executor]:
+    """Open a database for requests of DynamoDB's API as they are; no tables are made.
+
+    A file has to be there, unless `creates` lets it be made. With `keeps_expired`, what has
+    expired in a file is not deleted meanwhile. Raises UrlUnknown, FileUnreachable and other
+    file errors.
+    """
+    _check_url(url)
+    is_file = os.fspath(url) != MEMORY
+    if is_file and not creates and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
+        raise FileUnreachable(str(url), "there is no such file")
+    options: dict[str, Any] = {"upkeep_seconds": None} if keeps_expired else {}
+    with Engine.open(url, **options) as engine:
+        yield engine
 
 
 def _list(tables: Table | Sequence[Table]) -> tuple[Table, ...]:

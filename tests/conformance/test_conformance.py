@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from keyfold.engine import Engine
-from tests.conformance.cases import Case, Step, load_cases, tables_in, with_arns
+from tests.conformance.cases import Case, Step, fill_in, load_cases
 from tests.conformance.implementations import (
     Answer,
     Endpoint,
@@ -99,12 +100,10 @@ def test_no_two_cases_of_a_file_have_one_name() -> None:
 
 
 def _run(target: Implementation, step: Step) -> Answer:
-    arns: dict[str, str] = {}
-    for table in tables_in(step.request):
-        described = target.ask("DescribeTable", {"TableName": table})
-        arns[table] = described["response"]["Table"]["TableArn"]
-    request = with_arns(step.request, arns) if arns else step.request
-    answer = target.ask(step.operation, request)
+    def look_up(operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return target.ask(operation, request)["response"]
+
+    answer = target.ask(step.operation, fill_in(step.request, look_up))
     if step.operation == "UpdateTable":
         target.settle()
     return answer

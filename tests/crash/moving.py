@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from keyfold import Entity, Index, Key, Table, part
-from keyfold.connect import open_database
+from keyfold.connect import open_executor
 from keyfold.engine import Engine
 from keyfold.transfer import (
     Options,
@@ -84,7 +84,10 @@ def run_copy(folder: Path) -> None:
     """Copy `source.db` to `target.db`."""
     source, target = str(folder / "source.db"), str(folder / "target.db")
     options = make_options(Path(f"{target}.copy-Moving"), ".checkpoint", creates=True)
-    with open_database(source) as read, open_database(target) as written:
+    with (
+        open_executor(source, keeps_expired=True) as read,
+        open_executor(target, creates=True, keeps_expired=True) as written,
+    ):
         origin, goal = Place(read, source, "Moving"), Place(written, target, "Moving")
         copy_table(origin, goal, options, declared=table)
 
@@ -92,7 +95,7 @@ def run_copy(folder: Path) -> None:
 def run_dump(folder: Path) -> None:
     """Dump `source.db` to `items.jsonl.gz`."""
     source, file = str(folder / "source.db"), folder / "items.jsonl.gz"
-    with open_database(source) as read:
+    with open_executor(source, keeps_expired=True) as read:
         options = make_options(file, ".checkpoint")
         dump_table(Place(read, source, "Moving"), file, options, declared=table)
 
@@ -100,7 +103,7 @@ def run_dump(folder: Path) -> None:
 def run_load(folder: Path) -> None:
     """Load `items.jsonl.gz` into `target.db`."""
     target, file = str(folder / "target.db"), folder / "items.jsonl.gz"
-    with open_database(target) as written:
+    with open_executor(target, creates=True, keeps_expired=True) as written:
         options = make_options(file, ".checkpoint", creates=True)
         load_table(file, Place(written, target, "Moving"), options, declared=table)
 
@@ -108,7 +111,7 @@ def run_load(folder: Path) -> None:
 def run_backfill(folder: Path) -> None:
     """Backfill `source.db`."""
     source = str(folder / "source.db")
-    with open_database(source) as database:
+    with open_executor(source, keeps_expired=True) as database:
         options = make_options(Path(f"{source}.backfill-Moving"), ".checkpoint")
         backfill_table(Place(database, source, "Moving"), table, options)
 

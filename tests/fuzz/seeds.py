@@ -9,7 +9,7 @@ from typing import Any
 
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
-from tests.conformance.cases import Step, load_cases, tables_in, with_arns
+from tests.conformance.cases import Step, fill_in, load_cases
 
 _MOST_CHARACTERS = 10_000
 
@@ -57,8 +57,4 @@ def prepare(engine: Engine, seed: Seed) -> dict[str, Any]:
 
 
 def _resolve(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
-    arns: dict[str, str] = {}
-    for table in tables_in(request):
-        described = engine.execute("DescribeTable", {"TableName": table})
-        arns[table] = described["Table"]["TableArn"]
-    return with_arns(request, arns) if arns else request
+    return fill_in(request, engine.execute)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -86,12 +87,18 @@ def is_file(url: str) -> bool:
     return "://" not in url and url != ":memory:"
 
 
-def check_exists(url: str) -> None:
-    """Raise FileUnreachable for a database file that is to be read and is not there."""
-    from keyfold.errors import FileUnreachable
+def open_source(url: str) -> AbstractContextManager[Executor]:
+    """Open a database that is there; raises FileUnreachable."""
+    from keyfold.connect import open_executor
 
-    if is_file(url) and not Path(url).exists():
-        raise FileUnreachable(url, "there is no such file")
+    return open_executor(url, keeps_expired=True)
+
+
+def open_target(url: str) -> AbstractContextManager[Executor]:
+    """Open a database to write to; a file is made if it is not there."""
+    from keyfold.connect import open_executor
+
+    return open_executor(url, creates=True, keeps_expired=True)
 
 
 def name_beside(kind: str, table: str, ending: str, *places: str) -> Path:

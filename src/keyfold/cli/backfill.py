@@ -44,14 +44,12 @@ def backfill(
 
     Exits with 1 if an item fits no entity; such items are left as they are.
     """
-    from keyfold.connect import open_database
     from keyfold.transfer import Place, backfill_table
 
     declared = _moving.find_declared(table)
     assert declared is not None  # it was named
-    _moving.check_exists(db)
     called = name or declared.name
-    with open_database(db) as database, _moving.Show(f"backfilling {called}") as show:
+    with _moving.open_source(db) as database, _moving.Show(f"backfilling {called}") as show:
         options = _moving.make_options(
             show,
             checkpoint=checkpoint or _moving.name_beside("backfill", called, "checkpoint", db),

@@ -48,13 +48,11 @@ def copy(
 
     Exits with 1 if an item was not taken, or if the copy is not what was read.
     """
-    from keyfold.connect import open_database
     from keyfold.transfer import Place, copy_table
 
     declared = _moving.find_declared(table)
-    _moving.check_exists(source)
     summaries: list[Summary] = []
-    with open_database(source) as read, open_database(target) as written:
+    with _moving.open_source(source) as read, _moving.open_target(target) as written:
         wanted = name or (None if declared is None else declared.name)
         names = [wanted] if wanted is not None else _moving.list_tables(read)
         _check_names(names, new_name, is_same=source == target, source=source)

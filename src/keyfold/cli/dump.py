@@ -58,18 +58,16 @@ def dump(
 
     Exits with 1 if an item was not taken, or if the file does not hold what was read.
     """
-    from keyfold.connect import open_database
     from keyfold.transfer import Place, dump_table
 
     declared = _moving.find_declared(table)
-    _moving.check_exists(db)
     chosen = form or (Format.CSV if file.suffix == ".csv" else Format.LINES)
     if declared is None and (chosen is Format.CSV or entity is not None):
         raise typer.BadParameter("csv and --entity need a declaration.", param_hint="--table")
     if chosen is Format.CSV and file.suffix == ".csv" and entity is None:
         fact = f"{file} is one file, of one entity; say which, or name a folder."
         raise typer.BadParameter(fact, param_hint="--entity")
-    with open_database(db) as read, _moving.Show(f"dumping to {file}") as show:
+    with _moving.open_source(db) as read, _moving.Show(f"dumping to {file}") as show:
         called = name or (_moving.find_only_table(read, db) if declared is None else declared.name)
         options = _moving.make_options(
             show,

@@ -51,14 +51,12 @@ def load(
 
     Exits with 1 if an item was not taken, or if the table does not hold what was read.
     """
-    from keyfold.connect import open_database
     from keyfold.transfer import Place, load_table
 
     declared = _moving.find_declared(table)
-    if declared is None:
-        # Nothing can be made without a declaration, not even the file.
-        _moving.check_exists(db)
-    with open_database(db) as written, _moving.Show(f"loading {file}") as show:
+    # Nothing can be made without a declaration, not even the file.
+    opened = _moving.open_source(db) if declared is None else _moving.open_target(db)
+    with opened as written, _moving.Show(f"loading {file}") as show:
         called = name or (
             _moving.find_only_table(written, db) if declared is None else declared.name
         )

@@ -18,7 +18,7 @@ from keyfold.engine.storage import Reader, RowSet, Storage, Writer
 from keyfold.errors import ResourceNotFoundException
 
 TABLE_RECORD = "table"
-_COUNTER_RECORD = "counter"
+COUNTER_RECORD = "counter"
 
 
 class Catalog:
@@ -126,7 +126,7 @@ def change_columns(writer: Writer, before: TableBody, after: TableBody) -> None:
 
 def take_number(writer: Writer) -> int:
     """Return a number for a new table's rows, never given before."""
-    record = writer.get_record(_COUNTER_RECORD, "rows")
+    record = writer.get_record(COUNTER_RECORD, "rows")
     number = int(record or b"0") + 1
-    writer.set_record(_COUNTER_RECORD, "rows", str(number).encode())
+    writer.set_record(COUNTER_RECORD, "rows", str(number).encode())
     return number

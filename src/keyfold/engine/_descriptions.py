@@ -40,6 +40,12 @@ def to_table_description(
         ]
         if indexes:
             described[heading] = indexes
+    if "stream" in body:
+        view = body["stream"]["view"]
+        described["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": view}
+    if "latest_stream" in body:
+        described["LatestStreamLabel"] = body["latest_stream"]
+        described["LatestStreamArn"] = f"{arn}/stream/{body['latest_stream']}"
     described.update(body["settings"])
     return described
 

@@ -16,6 +16,7 @@ from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
 from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine._services import Services
+from keyfold.engine._shards import SHARD_RECORDS
 from keyfold.engine._tables import Unreadable
 from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._verify import Problem, verify
@@ -90,6 +91,7 @@ class Engine:
         ttl_grace_seconds: float = 10.0,
         upkeep_seconds: float | None = 5.0,
         busy_seconds: float = 5.0,
+        shard_records: int | None = None,
         region: str = "us-east-1",
         account: str = "000000000000",
     ) -> Self:
@@ -102,7 +104,9 @@ class Engine:
         `clock` gives the time in seconds since 1970; `new_id` makes table ids. Items expire
         `ttl_grace_seconds` after their time, looked for every `upkeep_seconds`; None leaves
         that, and the filling of new indexes, to `run_upkeep`. `busy_seconds` is how long to
-        wait for another process that writes. `region` and `account` appear in ARNs.
+        wait for another process that writes. Shards of streams are split after `shard_records`
+        records, by default 10,000: a small number tries how a program follows that. `region` and
+        `account` appear in ARNs.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
         FileDamaged, FileBusy.
@@ -120,6 +124,9 @@ class Engine:
         for option, text in (("region", region), ("account", account)):
             if not isinstance(text, str) or not text.isascii() or not text:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
                 raise OptionInvalid(option, text, "Give the text that ARNs are to have there.")
+        most_records = SHARD_RECORDS if shard_records is None else shard_records
+        if most_records.__class__ is not int or most_records < 1:
+            raise OptionInvalid("shard_records", shard_records, "Give a whole number, 1 or more.")
         level = _check_durability(name, durability)
         storage = SqliteStorage(name, level, busy_seconds=busy_seconds)
         try:
@@ -130,6 +137,7 @@ class Engine:
                 new_id=new_id or _random_id,
                 ttl_grace_seconds=ttl_grace_seconds,
                 upkeep_seconds=upkeep_seconds,
+                shard_records=most_records,
                 region=region,
                 account=account,
             )
@@ -147,9 +155,11 @@ class Engine:
         new_id: Callable[[], str],
         ttl_grace_seconds: float,
         upkeep_seconds: float | None,
+        shard_records: int = SHARD_RECORDS,
         region: str,
         account: str,
     ) -> Self:
+        storage.use_clock(clock)
         catalog = Catalog(storage)
         upkeep = Upkeep(
             storage,
@@ -157,6 +167,7 @@ class Engine:
             clock=clock,
             grace_seconds=ttl_grace_seconds,
             interval_seconds=upkeep_seconds,
+            shard_records=shard_records,
             shares_file=path != MEMORY,
         )
         services = Services(
@@ -167,6 +178,7 @@ class Engine:
             new_id=new_id,
             region=region,
             account=account,
+            shard_records=shard_records,
             wake_upkeep=upkeep.wake,
         )
         upkeep.wake_if_needed()
@@ -289,7 +301,10 @@ class Engine:
         raise FileDamaged(self.path, "a table's rows are not there")
 
     def run_upkeep(self) -> int:
-        """Fill new indexes and delete expired items now; return how many expired."""
+        """Fill new indexes and delete expired items now; return how many expired.
+
+        Shards of streams that are due are closed, and changes that are too old removed.
+        """
         return self._upkeep.run_once()
 
     def keep_secret(self, name: str) -> bytes:

@@ -20,6 +20,8 @@ class Services(NamedTuple):
     new_id: Callable[[], str]
     region: str
     account: str
+    # How many records a shard of a stream takes before it is split.
+    shard_records: int
     # Called when a change of a table leaves work for later: a backfill, or items that expire.
     wake_upkeep: Callable[[], None]
 

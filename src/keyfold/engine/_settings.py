@@ -26,13 +26,6 @@ def read_settings(
             }
         else:
             settings.pop("SSEDescription", None)
-    stream = request.get("StreamSpecification")
-    if stream is not None:
-        # Kept and described; there is nothing to read the stream with yet.
-        if stream["StreamEnabled"]:
-            settings["StreamSpecification"] = stream
-        else:
-            settings.pop("StreamSpecification", None)
     for name in ("OnDemandThroughput", "WarmThroughput"):
         if request.get(name) is not None:
             settings[name] = {**settings.get(name, {}), **request[name]}

@@ -73,8 +73,14 @@ class TableBody(TypedDict):
     is_protected: bool
     tags: dict[str, str]
     ttl: NotRequired[TtlBody]
+    # The log that changes of items are written to, where somebody reads them.
+    log: NotRequired[int]
+    stream: NotRequired[StreamSettings]
+    # The label of the stream that is on, or was the last.
+    latest_stream: NotRequired[str]
+    recovery: NotRequired[RecoveryBody]
     # Parts of the description that are kept and given back as they came: table class,
-    # encryption, on-demand limits, warm throughput, stream settings.
+    # encryption, on-demand limits, warm throughput.
     settings: dict[str, Any]
 
 
@@ -85,8 +91,24 @@ class TtlBody(TypedDict):
     column: str
 
 
-# Python 3.11 cannot tell NotRequired from its annotation's text, so the two are named.
-REQUIRED_FIELDS = frozenset(TableBody.__annotations__) - {"ttl", "billing_changed_at"}
+class StreamSettings(TypedDict):
+    """The stream that is on, and what its records show of an item."""
+
+    label: str
+    view: str
+
+
+class RecoveryBody(TypedDict):
+    """How far back a table can be restored: some days, and not to before `since`."""
+
+    days: int
+    since: float
+
+
+# Python 3.11 cannot tell NotRequired from its annotation's text, so those fields are named.
+REQUIRED_FIELDS = frozenset(TableBody.__annotations__) - {
+    *("ttl", "log", "stream", "latest_stream", "recovery", "billing_changed_at")
+}
 
 
 class Index(NamedTuple):
@@ -126,6 +148,8 @@ class Table:
     indexes: dict[str, Index]
     # One for each column of the rows, in their order.
     encoders: tuple[EntryEncoder, ...]
+    # Where changes of items are written down, in the same commit; None for most tables.
+    log: int | None
     key_names: frozenset[str] = field(init=False)
     index_key_names: frozenset[str] = field(init=False)
 
@@ -196,6 +220,7 @@ def build_table(body: TableBody) -> Table:
         encode_plain_key=quick_key_encoder(key),
         indexes=indexes,
         encoders=tuple(encoders.values()),
+        log=body.get("log"),
     )
 
 

@@ -1,4 +1,4 @@
-"""What goes on in the background: backfills, and the deletion of expired items.
+"""What goes on in the background: backfills, the deletion of expired items and old changes.
 
 One process at a time does it for a file, by a lease that is kept in the file.
 """
@@ -15,6 +15,7 @@ import orjson
 
 from keyfold.engine._backfill import fill_batch, pending_backfills
 from keyfold.engine._catalog import Catalog
+from keyfold.engine._changes import LOG_RECORD, list_logs, trim_batch
 from keyfold.engine._expiry import sweep_batch
 from keyfold.engine._tables import Unreadable
 from keyfold.engine.storage import RowsChanged, Storage, Writer
@@ -34,11 +35,13 @@ class Upkeep:
         clock: Callable[[], float],
         grace_seconds: float,
         interval_seconds: float | None,
+        shard_records: int,
         shares_file: bool,
     ) -> None:
         self._storage, self._catalog, self._clock = storage, catalog, clock
         self._grace_seconds = grace_seconds
         self._interval_seconds = interval_seconds
+        self._shard_records = shard_records
         self._shares_file = shares_file
         self._owner = uuid.uuid4().hex
         self._wanted = threading.Event()
@@ -60,7 +63,7 @@ class Upkeep:
 
     def wake_if_needed(self) -> None:
         """Start the thread when a file that was just opened has work left in it."""
-        if pending_backfills(self._storage) or self._has_expiry():
+        if pending_backfills(self._storage) or self._has_more_to_come():
             self.wake()
 
     def run_once(self) -> int:
@@ -79,6 +82,16 @@ class Upkeep:
                     expired += swept
                     if not swept:
                         break
+        logs = self._storage.read(list_logs)
+        if logs:
+            # Few files have streams, and the others need not load what keeps them.
+            from keyfold.engine._streams import keep_streams  # noqa: PLC0415
+
+            keep_streams(self._storage, self._clock(), self._shard_records)
+        for log in logs:
+            with suppress(RowsChanged, Unreadable):
+                while not self._stopping and trim_batch(self._storage, log, self._clock()):
+                    pass
         return expired
 
     def stop(self) -> None:
@@ -88,17 +101,20 @@ class Upkeep:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
-    def _has_expiry(self) -> bool:
-        return any("ttl" in body for body in self._catalog.bodies())
+    def _has_more_to_come(self) -> bool:
+        """Tell whether time alone makes work: items that expire, changes that get too old."""
+        return any("ttl" in body for body in self._catalog.bodies()) or bool(
+            self._storage.read(lambda reader: reader.list_records(LOG_RECORD, limit=1))
+        )
 
     def _run(self) -> None:
         while True:
-            # Without expiry there is nothing to look for until somebody says so.
+            # Without those there is nothing to look for until somebody says so.
             wait_seconds = None
             try:
                 if self._hold_lease():
                     self.run_once()
-                if self._has_expiry() or pending_backfills(self._storage):
+                if self._has_more_to_come() or pending_backfills(self._storage):
                     wait_seconds = self._interval_seconds
             except Exception:  # noqa: BLE001 - the thread must outlive whatever it meets
                 # A busy, failing or damaged file: try again later. Callers meet it themselves.

@@ -9,8 +9,9 @@ import orjson
 
 from keyfold.engine._backfill import BACKFILL_RECORD
 from keyfold.engine._catalog import TABLE_RECORD
+from keyfold.engine._changes import LOG_RECORD
 from keyfold.engine._keys import entry_or_none
-from keyfold.engine._tables import Table, build_table
+from keyfold.engine._tables import Table, Unreadable, build_table
 from keyfold.engine.storage import Reader, Row, RowsChanged, Storage
 from keyfold.errors import FileDamaged, ServiceError
 from keyfold.values import Item, normalise_item
@@ -44,9 +45,17 @@ def verify(storage: Storage) -> list[Problem]:
 
     Nothing of what is stored is trusted: a damaged file is reported, not run into.
     """
+    # Here, since an engine that is only used need not load them.
+    from keyfold.engine._log_faults import find_log_faults  # noqa: PLC0415
+    from keyfold.engine._streams import STREAM_RECORD, find_stream_faults  # noqa: PLC0415
+
     try:
         problems = [Problem("file", fact) for fact in storage.check_structure()]
         names = [name for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD))]
+        logs = [name for name, _ in storage.read(lambda reader: reader.list_records(LOG_RECORD))]
+        streams = [
+            name for name, _ in storage.read(lambda reader: reader.list_records(STREAM_RECORD))
+        ]
     except FileDamaged as error:
         return [Problem("file", error.detail)]
     for name in names:
@@ -56,6 +65,20 @@ def verify(storage: Storage) -> list[Problem]:
             problems.append(Problem(f"table {name}", error.detail))
         except RowsChanged:
             problems.append(Problem(f"table {name}", "its rows are not there"))
+    for kind, find, some in (
+        ("log", find_log_faults, logs),
+        ("stream", find_stream_faults, streams),
+    ):
+        for name in some:
+            try:
+                facts = storage.read(partial(find, name), is_long=True)
+            except FileDamaged as error:
+                facts = [error.detail]
+            except RowsChanged:
+                facts = ["its changes are not there"]
+            except (Unreadable, *_UNREADABLE) as error:
+                facts = [f"cannot be read: {error!r}"]
+            problems += [Problem(f"{kind} {name}", fact) for fact in facts]
     return problems
 
 
@@ -68,8 +91,10 @@ def _verify_table(name: str, reader: Reader) -> list[Problem]:
         table = build_table(orjson.loads(record))
     except _UNREADABLE as error:
         return [Problem(f"table {name}", f"its definition cannot be read: {error!r}")]
-    is_filling = reader.get_record(BACKFILL_RECORD, name) is not None
     problems: list[Problem] = []
+    if table.log is not None and reader.get_record(LOG_RECORD, str(table.log)) is None:
+        problems.append(Problem(f"table {name}", f"its log {table.log} is not there"))
+    is_filling = reader.get_record(BACKFILL_RECORD, name) is not None
     low = b""
     while True:
         batch = reader.read_entries(table.rows, low, limit=_BATCH_ROWS)

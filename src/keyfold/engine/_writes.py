@@ -3,7 +3,7 @@
 A `Write` says what is to happen to one item. `settle` reads the item, checks the
 condition and works out the new image, without changing anything. `store` carries it out.
 Every change of an item passes `store`, or `put_unseen` and `put_if` where nobody asks what
-was there before: what follows changes is to be told in these three.
+was there before: these three write it down where the table has a log of changes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from keyfold.engine._capacity import Meter, TableUse
+from keyfold.engine._changes import record_delete, record_put, record_put_if
 from keyfold.engine._key_faults import (
     KeyFault,
     KeyUnfit,
@@ -52,10 +53,10 @@ class Update(NamedTuple):
     plan: UpdatePlan | None
 
 
-class Delete:
+class Delete(NamedTuple):
     """Remove an item: a caller's wish, or its time has come."""
 
-    __slots__ = ()
+    is_expiry: bool = False
 
 
 class Check:
@@ -183,19 +184,21 @@ def _updated_entries(table: Table, old: Item | None, new: Item) -> tuple[bytes |
 def store(writer: Writer, outcome: Outcome) -> None:
     """Carry out what `settle` worked out."""
     write = outcome.write
+    table, row_key = write.table, write.row_key
     match write.change:
         case Put() | Update():
             if outcome.new is not None:
-                writer.put(
-                    write.table.rows,
-                    write.row_key,
-                    outcome.new_value,
-                    outcome.new_size,
-                    outcome.new_entries,
-                )
-        case Delete():
+                row = (outcome.new_value, outcome.new_size, outcome.new_entries)
+                if table.log is None:
+                    writer.put(table.rows, row_key, *row)
+                else:
+                    record_put(writer, table, row_key, *row)
+        case Delete(is_expiry):
             if outcome.old is not None:
-                writer.delete(write.table.rows, write.row_key)
+                if table.log is None:
+                    writer.delete(table.rows, row_key)
+                else:
+                    record_delete(writer, table, row_key, is_expiry=is_expiry)
         case Check():
             pass
 
@@ -209,7 +212,10 @@ def put_unseen(
     entries: tuple[bytes | None, ...],
 ) -> None:
     """Write an item without reading what is there: the quick way, where nobody asks for it."""
-    storage.put(table.rows, row_key, value, size, entries)
+    if table.log is None:
+        storage.put(table.rows, row_key, value, size, entries)
+    else:
+        storage.write(lambda writer: record_put(writer, table, row_key, value, size, entries))
 
 
 def put_if(
@@ -226,7 +232,12 @@ def put_if(
     def holds_for(value: bytes | None) -> bool:
         return holds({} if value is None else orjson.loads(value))
 
-    if not storage.put_if(table.rows, row_key, value, size, entries, holds_for):
+    if table.log is None:
+        is_put = storage.put_if(table.rows, row_key, value, size, entries, holds_for)
+    else:
+        row = (row_key, value, size, entries)
+        is_put = storage.write(lambda writer: record_put_if(writer, table, *row, holds_for))
+    if not is_put:
         raise ConditionalCheckFailedException("The conditional request failed")
 
 

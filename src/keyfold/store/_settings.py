@@ -14,7 +14,6 @@ from keyfold.errors import (
     DeclarationInvalid,
     KeyfoldError,
     OptionInvalid,
-    QueryInvalid,
     TableForeign,
 )
 from keyfold.model._requests import Request
@@ -92,6 +91,7 @@ class Settings:
         self.clock = clock
         self.on_unfit: OnUnfit = on_unfit
         self.on_call = tuple(on_call)
+        self.reports_capacity = bool(self.on_call)
         self.draw = draw
         self._cursor_key = cursor_key
         self._cursors: CursorBox | None = None
@@ -110,13 +110,10 @@ class Settings:
     def start(self, request: Request[Any]) -> Run:
         """Return what a plan needs to know, now; raises TableForeign."""
         self.check(request)
-        return Run(self.clock(), self, self.on_unfit, self.check, self.draw, bool(self.on_call))
+        return Run(self.clock(), self)
 
     def check(self, request: Request[Any]) -> None:
-        """Raise TableForeign for a request of another table, QueryInvalid for no request."""
-        if not isinstance(request, Request):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-            fact = f"{request!r:.80} is no request"
-            raise QueryInvalid("run()", fact, "Entities and patterns make them.")
+        """Raise TableForeign for a request of another table."""
         for table in request.tables:
             if self.tables.get(table.name) is not table:
                 raise TableForeign(table.name, tuple(self.tables))

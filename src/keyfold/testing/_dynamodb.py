@@ -37,9 +37,11 @@ class Activation:
         clock: Clock | None,
         hardships: Hardships,
         region: str,
+        shard_records: int | None,
         sleep: Callable[[float], object],
     ) -> None:
         self._clock, self._hardships = clock, hardships
+        self._shard_records = shard_records
         self._region, self._sleep = region, sleep
         self._entered: list[Core] = []
 
@@ -53,6 +55,7 @@ class Activation:
             clock=Clock() if self._clock is None else self._clock,
             hardships=self._hardships,
             region=self._region,
+            shard_records=self._shard_records,
             sleep=self._sleep,
         )
         try:
@@ -87,7 +90,11 @@ class Activation:
     def _again(self) -> Activation:
         """Return the same once more, for one call: several may be under way at the same time."""
         return Activation(
-            clock=self._clock, hardships=self._hardships, region=self._region, sleep=self._sleep
+            clock=self._clock,
+            hardships=self._hardships,
+            region=self._region,
+            shard_records=self._shard_records,
+            sleep=self._sleep,
         )
 
     def _decorate_class(self, target: type) -> type:
@@ -150,6 +157,7 @@ def dynamodb(
     clock: Clock | None = None,
     hardships: Hardships | None = None,
     region: str = "us-east-1",
+    shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
 ) -> Activation: ...
 def dynamodb(
@@ -159,6 +167,7 @@ def dynamodb(
     clock: Clock | None = None,
     hardships: Hardships | None = None,
     region: str = "us-east-1",
+    shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
 ) -> Any:
     """Put every DynamoDB client and resource of this process on an engine in memory.
@@ -181,8 +190,9 @@ def dynamodb(
     inner one counts. No network is used, and no keys or region need be configured: clients made
     inside have `region` when they have none.
 
-    `clock` is the service's time, `hardships` what its callers meet, `sleep` how a call that is
-    delayed waits (asynchronous clients await asyncio.sleep).
+    `clock` is the service's time, `hardships` what its callers meet. Shards of streams are split
+    after `shard_records` records; a small number tries how code follows that. `sleep` is how a
+    call that is delayed waits (asynchronous clients await asyncio.sleep).
 
     Raises OptionInvalid.
     """
@@ -191,6 +201,10 @@ def dynamodb(
     if not isinstance(hardships, Hardships | None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionInvalid("hardships", hardships, "Give a keyfold.testing.Hardships.")
     activation = Activation(
-        clock=clock, hardships=hardships or Hardships(), region=region, sleep=sleep
+        clock=clock,
+        hardships=hardships or Hardships(),
+        region=region,
+        shard_records=shard_records,
+        sleep=sleep,
     )
     return activation if target is None else activation(cast("Callable[..., Any]", target))

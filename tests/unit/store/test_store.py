@@ -14,7 +14,6 @@ from keyfold.errors import (
     QueryInvalid,
     ResourceNotFoundException,
     TableForeign,
-    ValidationException,
 )
 from keyfold.model import Entity, Key, Table, batch, transaction
 from keyfold.store import Settings, Store
@@ -132,10 +131,15 @@ def test_hooks_see_calls_that_fail(store: Side) -> None:
     assert call.consumed == 0.0
 
 
-def test_what_only_the_service_can_know_is_its_error(store: Side) -> None:
-    huge = RATE.model_copy(update={"target": "x" * 3000})
-    with pytest.raises(ValidationException, match="exceeded"):
-        store.run(huge.put())
+def test_what_has_no_pages_is_not_walked(store: Side) -> None:
+    requests: list[Any] = [
+        RATE.put(),
+        Rate.get(base="USD", target="EUR"),
+        Rate.scan_whole_table().count(),
+    ]
+    for request in requests:
+        with pytest.raises(QueryInvalid, match=r"iterate\(\): <.* has no pages"):
+            store.iterate(request)
 
 
 def test_a_store_is_made_on_any_executor_and_creates_nothing_unasked() -> None:

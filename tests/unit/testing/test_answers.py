@@ -23,17 +23,31 @@ from keyfold.testing import Clock, Hardships
 from keyfold.testing._answers import answer
 from keyfold.testing._core import Core
 from keyfold.testing._operations import changes_tables
-from tests.conformance.cases import Case, Step, case_files, load_cases, tables_in, with_arns
+from tests.conformance.cases import Case, Step, case_files, fill_in, load_cases
 from tests.unit.testing.tables import CREATE, TABLE, key_of, make_item
 
 NOW = 1_800_000_000.0
 
 
+class Models:
+    """Botocore's models of the service and of its streams, as one."""
+
+    def __init__(self) -> None:
+        session = import_module("botocore.session").get_session()
+        self._models = [session.get_service_model(name) for name in ("dynamodb", "dynamodbstreams")]
+
+    def operation_model(self, name: str) -> Any:
+        (model,) = [model for model in self._models if name in model.operation_names]
+        return model.operation_model(name)
+
+    def shape_for_error_code(self, code: str) -> Any:
+        shapes = [model.shape_for_error_code(code) for model in self._models]
+        return next((shape for shape in shapes if shape is not None), None)
+
+
 @pytest.fixture(scope="module")
 def model() -> Any:
-    """Botocore's model of the service."""
-    session = import_module("botocore.session").get_session()
-    return session.get_service_model("dynamodb")
+    return Models()
 
 
 @pytest.fixture
@@ -90,11 +104,7 @@ def compare(case: Case, core: Core, engine: Engine, model: Any) -> int:
             core.clock.advance(step.advance_seconds)
             engine.run_upkeep()
             continue
-        arns = {
-            table: f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}"
-            for table in tables_in(step.request)
-        }
-        known = Step(step.operation, with_arns(step.request, arns), None)
+        known = Step(step.operation, fill_in(step.request, engine.execute), None)
         expected = ask_by_parser(engine, model, known)
         if changes_tables(step.operation):
             engine.run_upkeep()

@@ -62,6 +62,26 @@ def test_batches_miss_it_too(service: Service) -> None:
     assert service.execute("BatchGetItem", request)["Responses"] == {TABLE: [make_item("a")]}
 
 
+def test_statements_write_and_read_like_requests(service: Service) -> None:
+    service.hardships = STALE
+    where = f"FROM {TABLE} WHERE artist = 'Nina' AND song = 'a'"
+    select = {"Statement": f"SELECT * {where}"}
+    insert = {
+        "Statement": f"INSERT INTO {TABLE} VALUE {{'artist': 'Nina', 'song': 'a', 'genre': 'jazz'}}"
+    }
+    service.execute("ExecuteStatement", insert)
+    assert service.execute("ExecuteStatement", select)["Items"] == []
+    assert service.execute("ExecuteStatement", select)["Items"] == [make_item("a")]
+    service.execute("BatchExecuteStatement", {"Statements": [{"Statement": f"DELETE {where}"}]})
+    batch = {"Statements": [{**select, "ConsistentRead": True}]}
+    assert service.execute("BatchExecuteStatement", batch)["Responses"] == [{"TableName": TABLE}]
+    batch = {"Statements": [select]}
+    assert "Item" in service.execute("BatchExecuteStatement", batch)["Responses"][0]
+    service.execute("ExecuteTransaction", {"TransactStatements": [insert]})
+    transaction = {"TransactStatements": [select]}
+    assert "Item" in service.execute("ExecuteTransaction", transaction)["Responses"][0]
+
+
 def test_an_overwritten_item_is_read_as_it_was(service: Service) -> None:
     put(service, "a", plays={"N": "1"})
     service.hardships = STALE

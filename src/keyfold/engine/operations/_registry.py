@@ -24,6 +24,7 @@ QuickRun = Callable[[Services, dict[str, Any], Rendering], dict[str, Any] | None
 
 OPERATIONS = frozenset(
     {
+        "BatchExecuteStatement",
         "BatchGetItem",
         "BatchWriteItem",
         "CreateTable",
@@ -31,9 +32,15 @@ OPERATIONS = frozenset(
         "DeleteTable",
         "DescribeEndpoints",
         "DescribeLimits",
+        "DescribeStream",
         "DescribeTable",
         "DescribeTimeToLive",
+        "ExecuteStatement",
+        "ExecuteTransaction",
         "GetItem",
+        "GetRecords",
+        "GetShardIterator",
+        "ListStreams",
         "ListTables",
         "ListTagsOfResource",
         "PutItem",

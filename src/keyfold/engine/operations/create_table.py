@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import read_body, take_number, write_body
+from keyfold.engine._changes import needs_log, open_log
 from keyfold.engine._definitions import (
     check_all_used,
     check_billing,
@@ -22,6 +23,7 @@ from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
+from keyfold.engine._streams import follow_table, switch_stream_on
 from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
 from keyfold.engine._tags import read_tags
 from keyfold.engine.shapes import known_part, table_name
@@ -41,11 +43,16 @@ def create_table(
         if read_body(writer, body["name"]) is not None:
             raise ResourceInUseException(f"Table already exists: {body['name']}")
         body["number"] = take_number(writer)
+        if needs_log(body):
+            body["log"] = open_log(writer, body, body["created_at"])
         writer.create_rows(build_table(body).rows)
         write_body(writer, body)
+        follow_table(writer, None, body, body["created_at"])
 
     services.storage.write(work)
     services.catalog.forget()
+    if "log" in body:
+        services.wake_upkeep()
     described = to_table_description(services, {**body, "status": "CREATING"})
     for index in described.get("GlobalSecondaryIndexes", ()):
         index["IndexStatus"] = "CREATING"
@@ -100,4 +107,7 @@ def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
     )
     if mode == "PAY_PER_REQUEST":
         body["billing_changed_at"] = now
+    stream = request.get("StreamSpecification")
+    if stream is not None and stream.get("StreamEnabled"):
+        switch_stream_on(body, stream["StreamViewType"], now)
     return body

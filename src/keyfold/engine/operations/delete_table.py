@@ -6,9 +6,11 @@ from typing import Any
 
 from keyfold.engine._backfill import drop_backfill
 from keyfold.engine._catalog import TABLE_RECORD, require_body
+from keyfold.engine._changes import close_log
 from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine._streams import follow_table
 from keyfold.engine._tables import TableBody, build_table
 from keyfold.engine.shapes import table_name
 from keyfold.engine.storage import Writer
@@ -31,6 +33,10 @@ def delete_table(
                 "Disable deletion protection first."
             )
         writer.drop_rows(build_table(body).rows)
+        if "log" in body:
+            now = services.clock()
+            follow_table(writer, body, None, now)
+            close_log(writer, body["log"], now)
         writer.set_record(TABLE_RECORD, name, None)
         drop_backfill(writer, name)
         return body

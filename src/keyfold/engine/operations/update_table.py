@@ -6,8 +6,9 @@ from contextlib import suppress
 from typing import Any
 
 from keyfold.engine._backfill import begin_backfill, begin_filling
-from keyfold.engine._catalog import change_columns, require_body, write_body
+from keyfold.engine._catalog import require_body
 from keyfold.engine._census import NOTHING
+from keyfold.engine._changes import keep_body
 from keyfold.engine._definitions import (
     MAX_GLOBAL_INDEXES,
     check_global_key,
@@ -21,6 +22,7 @@ from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
+from keyfold.engine._streams import change_stream, follow_table
 from keyfold.engine._table_changes import check_changes
 from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
 from keyfold.engine._wording import INVALID
@@ -55,20 +57,19 @@ def update_table(
         protected = request.get("DeletionProtectionEnabled")
         if protected is not None:
             after["is_protected"] = protected
+        now = services.clock()
+        change_stream(request, after, now)
         fills = _change_indexes(request, after)
-        if [index["column"] for index in after["indexes"]] != [
-            index["column"] for index in before["indexes"]
-        ]:
-            after["version"] = before["version"] + 1
-            change_columns(writer, before, after)
-            if fills:
-                begin_backfill(writer, after)
-        else:
-            write_body(writer, after)
+        keep_body(writer, before, after, now)
+        follow_table(writer, before, after, now)
+        if fills:
+            begin_backfill(writer, after)
         return after, fills
 
     after, fills = services.storage.write(work)
     services.catalog.forget()
+    if "log" in after:
+        services.wake_upkeep()
     counts = NOTHING
     # The change is made: what goes wrong from here on must not look as if it were not, nor lead
     # to another try. A disk that fails now shows itself to the next request.

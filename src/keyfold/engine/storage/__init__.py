@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keyfold.engine.storage._protocol import (
+    Change,
     Page,
     Reader,
     Row,
@@ -16,6 +17,7 @@ from keyfold.engine.storage._protocol import (
 from keyfold.engine.storage._sqlite import Durability, SqliteStorage
 
 __all__ = [
+    "Change",
     "Durability",
     "Page",
     "Reader",

@@ -25,7 +25,7 @@ from keyfold.errors import (
 )
 
 Durability = Literal["durable", "process", "memory"]
-Binding = bytes | int | str | None
+Binding = bytes | int | float | str | None
 
 
 class Cursor(Protocol):
@@ -63,7 +63,10 @@ class Connection(Protocol):
 
 # "KYFD": tells our files from other SQLite databases, also to the `file` command.
 APPLICATION_ID = 0x4B594644
+# What a new file has. One that holds logs of changes has the next: who knows nothing of them
+# must not write to it.
 FORMAT = 1
+LOG_FORMAT = 2
 
 MMAP_BYTES = 2_147_418_112
 # Small on purpose: pages come by mmap, and a large cache makes commits slower.
@@ -188,8 +191,10 @@ def check_header(path: str, vfs: str | None) -> None:
 
 
 def _check_version(path: str, version: int) -> None:
-    if version > FORMAT:
-        raise FileNewer(path, f"it has format {version}, this version reads {FORMAT}")
+    if version > LOG_FORMAT:
+        raise FileNewer(
+            path, f"it has format {version}, this version reads {FORMAT} and {LOG_FORMAT}"
+        )
 
 
 def _was_empty(path: str) -> bool:

@@ -264,6 +264,9 @@ class SqliteStorage:
         self._is_holding = False
         self._view.roll_back()
 
+    def use_clock(self, clock: Callable[[], float]) -> None:
+        self._view.clock = clock
+
     @contextmanager
     def without_waiting(self) -> Generator[None]:
         self._busy_wait.is_allowed = False
