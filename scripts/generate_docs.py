@@ -27,6 +27,7 @@ from typer.testing import CliRunner
 
 import keyfold
 from keyfold.cli import app
+from keyfold.engine.operations import OPERATIONS
 from keyfold.errors import KeyfoldError, ServiceError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,6 +73,35 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "keyfold.engine._definitions.MAX_INCLUDED",
         ),
         ("Tags", "{number}", "keyfold.engine._tags.MAX_TAGS"),
+        ("Resource policy", "{bytes}", "keyfold.engine._policies.MAX_POLICY_BYTES"),
+    ),
+    "Vectors": (
+        (
+            "Vector indexes of a table",
+            "{number}",
+            "keyfold.engine._vector_definitions.MAX_VECTOR_INDEXES",
+        ),
+        ("Dimensions", "{number}", "keyfold.engine._vector_definitions.MAX_DIMENSIONS"),
+        (
+            "Inline filters of a vector index",
+            "{number}",
+            "keyfold.engine._vector_definitions.MAX_FILTERS",
+        ),
+        (
+            "Attributes that a vector index names",
+            "{number}",
+            "keyfold.engine._vector_definitions.MAX_HELD",
+        ),
+        (
+            "Results of SearchVectors",
+            "{number}",
+            "keyfold.engine.operations.search_vectors.MAX_RESULTS",
+        ),
+        (
+            "Response of SearchVectors",
+            "{bytes}",
+            "keyfold.engine.operations.search_vectors.MAX_RESPONSE_BYTES",
+        ),
     ),
     "Requests": (
         ("Page of a query or scan", "{bytes}", "keyfold.engine._reads.PAGE_BYTES"),
@@ -365,12 +395,31 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes:,} bytes"
 
 
+def write_operations() -> str:
+    """Show which operations are answered, by subject, and which are not."""
+    scenarios = json.loads((ROOT / "tests/operations/scenarios.json").read_text("utf-8"))
+    rows = ["| group | answered |", "| --- | --- |"]
+    missing: list[str] = []
+    for group, operations in scenarios["groups"].items():
+        answered = [f"`{name}`" for name in operations if name in OPERATIONS]
+        if answered:
+            rows.append(f"| {group} | {', '.join(answered)} |")
+        missing += [f"`{name}`" for name in operations if name not in OPERATIONS]
+    if missing:
+        rows += [
+            "",
+            f"Not answered yet, but with an `UnknownOperationException`: {', '.join(missing)}.",
+        ]
+    return "\n".join(rows)
+
+
 WRITERS: dict[str, Callable[[], str]] = {
     "commands": write_commands,
     "own-errors": write_own_errors,
     "service-errors": write_service_errors,
     "exports": write_exports,
     "limits": write_limits,
+    "operations": write_operations,
 }
 
 

@@ -133,6 +133,8 @@ def expand(value: Any) -> Any:
     entries = cast("dict[str, Any]", value)
     if "$repeat" in entries:
         return entries["$repeat"] * entries["times"]
+    if "$said" in entries:
+        return f"{{said:{entries['$said']}}}"  # the runner knows it from an earlier answer
     if entries.keys() <= _SHORTHANDS and len(entries) == 1:
         ((name, table),) = entries.items()
         return f"{{{name[1:]}:{table}}}"  # known once the table is there; see fill_in
@@ -183,6 +185,31 @@ def _look_up(kind: str, table: str, ask: Ask) -> str:
             wanted = {"StreamArn": stream, "ShardId": shard["ShardId"]}
             answer = ask("GetShardIterator", {**wanted, "ShardIteratorType": "TRIM_HORIZON"})
             return answer["ShardIterator"]
+
+
+def with_said(value: Any, answers: list[dict[str, Any]]) -> Any:
+    """The request with what earlier answers said in place, the latest that says it first.
+
+    >>> with_said({"BackupArn": "{said:Backup.Arn}"}, [{"Backup": {"Arn": "arn:1"}}])
+    {'BackupArn': 'arn:1'}
+    """
+    if isinstance(value, list):
+        return [with_said(one, answers) for one in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return {name: with_said(one, answers) for name, one in entries.items()}
+    found = re.fullmatch(r"\{said:([^}]+)\}(.*)", value) if isinstance(value, str) else None
+    if found is None:
+        return value
+    for answer in reversed(answers):
+        said: Any = answer
+        try:
+            for step in found[1].split("."):
+                said = said[int(step)] if step.isdigit() else said[step]
+        except (KeyError, IndexError, TypeError):
+            continue
+        return f"{said}{found[2]}" if found[2] else said
+    raise LookupError(f"no answer has said {found[1]}")
 
 
 def _numbered(value: Any, i: int) -> Any:

@@ -59,6 +59,25 @@ _OF_STREAMS = {
     "NextShardIterator": ".+",
 }
 _WIDTH = 100
+# What DynamoDB Local does not answer at all; such cases rest on their sources.
+NOT_ANSWERED = frozenset(
+    {
+        "CreateBackup",
+        "DeleteBackup",
+        "DescribeBackup",
+        "DescribeContinuousBackups",
+        "DescribeExport",
+        "DescribeImport",
+        "ExportTableToPointInTime",
+        "ImportTable",
+        "ListBackups",
+        "ListExports",
+        "ListImports",
+        "RestoreTableFromBackup",
+        "RestoreTableToPointInTime",
+        "UpdateContinuousBackups",
+    }
+)
 
 Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -72,6 +91,8 @@ def main() -> int:
     problems = 0
     with DynamoDBLocal() as local:
         for path in options.files or case_files():
+            if operation_of(path) in NOT_ANSWERED:
+                continue
             cases = read_file(path)
             for number, raw in enumerate(cases):
                 account = f"{path.stem}{number}".replace("_", "")

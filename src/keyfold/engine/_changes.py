@@ -24,6 +24,7 @@ from keyfold.engine._catalog import (
     write_body,
 )
 from keyfold.engine._tables import Table, TableBody, Unreadable, build_table
+from keyfold.engine._watches import plan_watch
 from keyfold.engine.expressions import are_equal
 from keyfold.engine.storage import Reader, Storage, Writer
 
@@ -32,6 +33,8 @@ LOG_RECORD = "log"
 DAY_SECONDS = 86_400
 # How long a change stays readable for streams, also for those that are off.
 STREAM_SECONDS = DAY_SECONDS
+# A restore to the earliest second may take a while: changes stay longer than they may be asked for.
+_RECOVERY_SLACK_SECONDS = 3_600
 _TRIMMED_AT_ONCE = 500
 
 
@@ -108,7 +111,7 @@ def needs_log(body: TableBody) -> bool:
 def retention_seconds(body: TableBody | None) -> float:
     """Return how long the longest of a log's readers needs a change."""
     if body is not None and "recovery" in body:
-        return max(STREAM_SECONDS, body["recovery"]["days"] * DAY_SECONDS)
+        return body["recovery"]["days"] * DAY_SECONDS + _RECOVERY_SLACK_SECONDS
     return STREAM_SECONDS
 
 
@@ -141,9 +144,11 @@ def keep_body(writer: Writer, before: TableBody, after: TableBody, now: float) -
     elif "log" in after and not needs_log(after):
         close_log(writer, after.pop("log"), now)
     # Columns are the places that rows have, a log the place that changes of them are told to.
-    if (build_table(before).rows.columns, before.get("log")) == (
+    # Both, and what is watched of a table, the other processes learn by a new version.
+    if (build_table(before).rows.columns, before.get("log"), plan_watch(before)) == (
         build_table(after).rows.columns,
         after.get("log"),
+        plan_watch(after),
     ):
         write_body(writer, after)
     else:

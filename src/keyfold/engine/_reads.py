@@ -35,6 +35,8 @@ class PageQuery(NamedTuple):
     # A key that names one item: there is nowhere to go on from.
     finds_one: bool = False
     max_bytes: int = PAGE_BYTES
+    # Which partition is read; known for watched tables alone, and only of queries.
+    partition: Item | None = None
 
 
 @dataclass(slots=True)
@@ -51,7 +53,9 @@ def read_page(
 ) -> dict[str, Any]:
     """Read one page and return the response to Query or Scan."""
     page = _Page()
-    index = query.through
+    index, watch = query.through, query.table.watch
+    if watch is not None:
+        watch.admit("Read", "" if index is None else index.name, query.partition)
     whole = query.project is None and (index is None or index.projected is None)
     response: dict[str, Any] = {}
     if whole:
@@ -72,6 +76,10 @@ def read_page(
     if meter.is_on:
         _count_units(query, page, meter)
         meter.report(response)
+    if watch is not None:
+        measured = Meter("INDEXES")
+        _count_units(query, page, measured)
+        watch.use("Read", measured.use_of(query.table).by_name())
     return response
 
 
@@ -142,6 +150,8 @@ def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[byt
     )
     page.scanned = len(sizes)
     page.scanned_bytes = sum(sizes)
+    if query.table.watch is not None:
+        _count_keys(query, [orjson.loads(value) for value in values])
     if values and (page.scanned == limit or page.scanned_bytes >= query.max_bytes):
         page.last = values[-1]
     if holds is None:
@@ -175,6 +185,8 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
                     found = held
             page.scanned += 1
             page.scanned_bytes += size
+            if query.table.watch is not None:
+                _count_keys(query, [item])
             if holds is None or holds(found):
                 items.append(found if project is None else project(found))
             if page.scanned == query.limit or page.scanned_bytes >= query.max_bytes:
@@ -186,6 +198,12 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
         entry = index.encode(item)
         assert entry is not None  # the row was found by its entry
         span = span._replace(after=(entry, query.table.encode_key(item)))
+
+
+def _count_keys(query: PageQuery, items: list[Item]) -> None:
+    watch = query.table.watch
+    assert watch is not None  # the caller has seen it
+    watch.count("" if query.through is None else query.through.name, items)
 
 
 def _count_units(query: PageQuery, page: _Page, meter: Meter) -> None:

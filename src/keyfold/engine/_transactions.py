@@ -17,6 +17,7 @@ from keyfold.engine.shapes import known_part
 from keyfold.engine.storage import Writer
 from keyfold.errors import (
     IdempotentParameterMismatchException,
+    ThrottlingException,
     TransactionCanceledException,
     ValidationException,
 )
@@ -120,7 +121,7 @@ def settle_all(
     reasons: list[dict[str, Any]] = []
     for place, write in enumerate(writes):
         try:
-            outcomes.append(settle(writer, write))
+            outcomes.append(settle(writer, write, factor=2))
             reasons.append({"Code": "None"})
         except ConditionFailed as failure:
             reason = word_failure(place)
@@ -134,6 +135,8 @@ def settle_all(
             reasons.append(reason)
         except ValidationException as fault:
             reasons.append({"Code": "ValidationError", "Message": fault.message})
+        except ThrottlingException as throttled:
+            reasons.append({"Code": "ThrottlingError", "Message": throttled.message})
     if len(outcomes) != len(writes):
         raise cancelled(reasons)
     return outcomes

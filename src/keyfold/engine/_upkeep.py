@@ -1,4 +1,4 @@
-"""What goes on in the background: backfills, the deletion of expired items and old changes.
+"""What goes on in the background: backfills, jobs, the deletion of expired items and old changes.
 
 One process at a time does it for a file, by a lease that is kept in the file.
 """
@@ -17,6 +17,7 @@ from keyfold.engine._backfill import fill_batch, pending_backfills
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._changes import LOG_RECORD, list_logs, trim_batch
 from keyfold.engine._expiry import sweep_batch
+from keyfold.engine._jobs import Jobs
 from keyfold.engine._tables import Unreadable
 from keyfold.engine.storage import RowsChanged, Storage, Writer
 
@@ -31,6 +32,7 @@ class Upkeep:
         self,
         storage: Storage,
         catalog: Catalog,
+        jobs: Jobs,
         *,
         clock: Callable[[], float],
         grace_seconds: float,
@@ -39,6 +41,7 @@ class Upkeep:
         shares_file: bool,
     ) -> None:
         self._storage, self._catalog, self._clock = storage, catalog, clock
+        self._jobs = jobs
         self._grace_seconds = grace_seconds
         self._interval_seconds = interval_seconds
         self._shard_records = shard_records
@@ -66,6 +69,11 @@ class Upkeep:
         if pending_backfills(self._storage) or self._has_more_to_come():
             self.wake()
 
+    def begin_job(self, kind: str, name: str) -> None:
+        """Do the first part of a job at once, and see to it that the rest gets done."""
+        if not self._jobs.begin(kind, name):
+            self.wake()
+
     def run_once(self) -> int:
         """Do all the work there is now; return how many items expired."""
         for name in pending_backfills(self._storage):
@@ -73,6 +81,7 @@ class Upkeep:
             with suppress(Unreadable):
                 while not self._stopping and not fill_batch(self._storage, name):
                     pass
+        self._jobs.run_all(lambda: self._stopping)
         expired = 0
         for body in self._catalog.bodies():
             # A table that another process is changing has its turn in the next round.
@@ -102,9 +111,11 @@ class Upkeep:
             self._thread.join()
 
     def _has_more_to_come(self) -> bool:
-        """Tell whether time alone makes work: items that expire, changes that get too old."""
-        return any("ttl" in body for body in self._catalog.bodies()) or bool(
-            self._storage.read(lambda reader: reader.list_records(LOG_RECORD, limit=1))
+        """Tell whether time alone makes work: items that expire, changes that get too old, jobs."""
+        return (
+            any("ttl" in body for body in self._catalog.bodies())
+            or bool(self._storage.read(lambda reader: reader.list_records(LOG_RECORD, limit=1)))
+            or self._jobs.has_more_to_come()
         )
 
     def _run(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -16,7 +17,9 @@ from keyfold.testing._clock import Clock
 from keyfold.testing._faults import Faults
 from keyfold.testing._hardships import Hardships
 from keyfold.testing._operations import (
+    BACKUP_KEEPERS,
     BATCHES,
+    TABLE_MAKERS,
     changes_tables,
     is_eventual_read,
     writes_items,
@@ -42,9 +45,11 @@ class Core:
         region: str,
         shard_records: int | None = None,
         sleep: Callable[[float], object] = time.sleep,
+        buckets: str | os.PathLike[str] | None = None,
     ) -> None:
         self.clock = clock
         self.region = region
+        self._buckets = buckets
         self._shard_records = shard_records
         self._sleep = sleep
         self.engine = self._open_engine()
@@ -143,8 +148,13 @@ class Core:
     def _execute_late(self, operation: str, request: dict[str, Any], call: Call) -> dict[str, Any]:
         """Carry out an operation on the engine or, if it is a read, perhaps on the replica."""
         engine, replica = self.engine, self._replica
-        if replica is None:
+        if replica is None or operation in BACKUP_KEEPERS:
             return call(engine, operation, request)
+        if operation in TABLE_MAKERS:
+            response = call(engine, operation, request)
+            self._keep_up()
+            replica.start_over()
+            return response
         if writes_items(operation, request):
             return replica.write(operation, request, lambda: call(engine, operation, request))
         if changes_tables(operation):
@@ -164,6 +174,7 @@ class Core:
             ttl_grace_seconds=0.0,
             upkeep_seconds=None,
             region=self.region,
+            buckets=self._buckets,
             shard_records=self._shard_records,
         )
 

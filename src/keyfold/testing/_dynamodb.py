@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -39,9 +40,10 @@ class Activation:
         region: str,
         shard_records: int | None,
         sleep: Callable[[float], object],
+        buckets: str | os.PathLike[str] | None,
     ) -> None:
         self._clock, self._hardships = clock, hardships
-        self._shard_records = shard_records
+        self._shard_records, self._buckets = shard_records, buckets
         self._region, self._sleep = region, sleep
         self._entered: list[Core] = []
 
@@ -57,6 +59,7 @@ class Activation:
             region=self._region,
             shard_records=self._shard_records,
             sleep=self._sleep,
+            buckets=self._buckets,
         )
         try:
             active.enter(core)
@@ -95,6 +98,7 @@ class Activation:
             region=self._region,
             shard_records=self._shard_records,
             sleep=self._sleep,
+            buckets=self._buckets,
         )
 
     def _decorate_class(self, target: type) -> type:
@@ -159,6 +163,7 @@ def dynamodb(
     region: str = "us-east-1",
     shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
+    buckets: str | os.PathLike[str] | None = None,
 ) -> Activation: ...
 def dynamodb(
     target: Any = None,
@@ -169,6 +174,7 @@ def dynamodb(
     region: str = "us-east-1",
     shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
+    buckets: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Put every DynamoDB client and resource of this process on an engine in memory.
 
@@ -192,7 +198,8 @@ def dynamodb(
 
     `clock` is the service's time, `hardships` what its callers meet. Shards of streams are split
     after `shard_records` records; a small number tries how code follows that. `sleep` is how a
-    call that is delayed waits (asynchronous clients await asyncio.sleep).
+    call that is delayed waits (asynchronous clients await asyncio.sleep). `buckets` is a folder
+    whose folders stand for S3 buckets, for exports and imports.
 
     Raises OptionInvalid.
     """
@@ -206,5 +213,6 @@ def dynamodb(
         region=region,
         shard_records=shard_records,
         sleep=sleep,
+        buckets=buckets,
     )
     return activation if target is None else activation(cast("Callable[..., Any]", target))

@@ -23,6 +23,13 @@ STATEMENTS = frozenset({"BatchExecuteStatement", "ExecuteStatement", "ExecuteTra
 ITEM_OPERATIONS = ITEM_READS | ITEM_WRITES | STATEMENTS
 STREAM_READS = frozenset({"GetRecords", "GetShardIterator"})
 
+# They make tables from what only the engine has, so nothing can repeat them.
+TABLE_MAKERS = frozenset({"ImportTable", "RestoreTableFromBackup", "RestoreTableToPointInTime"})
+# They change nothing that is read by key, query or scan.
+BACKUP_KEEPERS = frozenset(
+    {"CreateBackup", "DeleteBackup", "ExportTableToPointInTime", "UpdateContinuousBackups"}
+)
+
 
 def changes_tables(operation: str) -> bool:
     """Tell whether an operation may change something other than items."""

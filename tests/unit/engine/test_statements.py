@@ -239,3 +239,21 @@ def test_a_statement_hears_of_a_table_that_another_process_changed(tmp_path: Pat
         statement = "INSERT INTO Songs VALUE {'artist': 'c'}"
         answers = first.execute("BatchExecuteStatement", {"Statements": [{"Statement": statement}]})
         assert answers["Responses"] == [{"TableName": "Songs"}]
+
+
+def test_what_statements_write_is_in_the_stream(engine: Engine) -> None:
+    stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+    engine.execute("CreateTable", {**TABLE, "TableName": "Told", "StreamSpecification": stream})
+    execute(engine, "INSERT INTO Told VALUE {'artist': 'a', 'year': 1}")
+    key = "artist = 'a' AND year = 1"
+    batch = [{"Statement": f"UPDATE Told SET plays = 1 WHERE {key}"}]
+    engine.execute("BatchExecuteStatement", {"Statements": batch})
+    transaction = [{"Statement": f"DELETE FROM Told WHERE {key}"}]
+    engine.execute("ExecuteTransaction", {"TransactStatements": transaction})
+    described = engine.execute("DescribeTable", {"TableName": "Told"})["Table"]
+    where = {"StreamArn": described["LatestStreamArn"]}
+    (shard,) = engine.execute("DescribeStream", where)["StreamDescription"]["Shards"]
+    start = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+    iterator = engine.execute("GetShardIterator", {**where, **start})
+    records = engine.execute("GetRecords", iterator)["Records"]
+    assert [record["eventName"] for record in records] == ["INSERT", "MODIFY", "REMOVE"]

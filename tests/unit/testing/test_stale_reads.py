@@ -313,3 +313,16 @@ def test_clients_read_stale_answers_too(service: Service) -> None:
     assert "Item" not in client.get_item(TableName=TABLE, Key=key_of("a"))
     found = client.get_item(TableName=TABLE, Key=key_of("a"))
     assert found["Item"]["raw"] == {"B": b"\xff"}
+
+
+def test_a_restored_table_is_read_late_like_any_other(service: Service) -> None:
+    put(service, "a")
+    service.hardships = STALE
+    backup = service.execute("CreateBackup", {"TableName": TABLE, "BackupName": "before"})
+    arn = backup["BackupDetails"]["BackupArn"]
+    service.execute("RestoreTableFromBackup", {"BackupArn": arn, "TargetTableName": "Again"})
+    assert len(service.execute("Scan", {"TableName": "Again"})["Items"]) == 1
+    service.execute("PutItem", {"TableName": "Again", "Item": make_item("b")})
+    assert len(service.execute("Scan", {"TableName": "Again"})["Items"]) == 1
+    assert len(service.execute("Scan", {"TableName": "Again"})["Items"]) == 2
+    assert len(service.execute("ListBackups", {})["BackupSummaries"]) == 1

@@ -44,6 +44,7 @@ from keyfold.engine.expressions.paths import Projection, check_scalar_keys
 from keyfold.engine.expressions.placeholders import Placeholders
 from keyfold.engine.expressions.plain import PlainCondition, read_plain_condition
 from keyfold.engine.expressions.projections import bind_projection
+from keyfold.engine.expressions.search_conditions import bind_search_condition
 from keyfold.engine.expressions.updates import (
     UpdatePlan,
     bind_update,
@@ -80,6 +81,7 @@ __all__ = [
     "bind_key_condition",
     "bind_key_conditions",
     "bind_projection",
+    "bind_search_condition",
     "bind_update",
     "check_filter_keys",
     "check_not_mixed",

@@ -166,6 +166,6 @@ def _make_write(table: Table, action: _Action) -> Write:
             check_update(action.plan, table)
             return Write(table, row_key, Update(action.item, action.plan), holds)
         case "Delete":
-            return Write(table, row_key, Delete(), holds)
+            return Write(table, row_key, Delete(action.item), holds)
         case _:
-            return Write(table, row_key, Check(), holds)
+            return Write(table, row_key, Check(action.item), holds)

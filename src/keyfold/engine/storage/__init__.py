@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from keyfold.engine.storage._protocol import (
     Change,
+    Moment,
     Page,
     Reader,
     Row,
@@ -19,6 +20,7 @@ from keyfold.engine.storage._sqlite import Durability, SqliteStorage
 __all__ = [
     "Change",
     "Durability",
+    "Moment",
     "Page",
     "Reader",
     "Row",

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol, Self, cast
 
 import apsw
 
@@ -37,8 +37,22 @@ class Cursor(Protocol):
     def close(self) -> None: ...
 
 
+class Backup(Protocol):
+    """The part of apsw's backup, from one connection to another, that is used here."""
+
+    def step(self, npages: int = ..., /) -> bool: ...
+    @property
+    def done(self) -> bool: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> bool | None: ...
+
+
 class Connection(Protocol):
     """The part of apsw's connection that is used here."""
+
+    def backup(
+        self, databasename: str, sourceconnection: Any, sourcedatabasename: str, /
+    ) -> Backup: ...
 
     def cursor(self) -> Cursor: ...
     def execute(self, statements: str, /) -> Cursor: ...
@@ -119,6 +133,15 @@ def open_reader(path: str, *, busy_seconds: float, vfs: str | None = None) -> Co
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         _set_up_file(connection)
     return connection
+
+
+def copy_memory(connection: Connection) -> Connection:
+    """Return a connection to a copy of a database in memory."""
+    copied = cast(Connection, apsw.Connection(":memory:"))
+    with copied.backup("main", connection, "main") as backup:
+        while not backup.done:
+            backup.step()
+    return copied
 
 
 def _connect(path: str, *, busy_seconds: float, vfs: str | None) -> Connection:

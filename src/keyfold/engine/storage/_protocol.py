@@ -222,6 +222,14 @@ class Writer(Reader, Protocol):
         ...
 
 
+class Moment(Protocol):
+    """The rows as of one moment, for as long as it is held."""
+
+    def read(self, work: Callable[[Reader], T]) -> T:
+        """Run `work` on the rows as they were. It must not write; its caller may, before and after."""
+        ...
+
+
 class Storage(Protocol):
     """A place where rows are kept."""
 
@@ -270,6 +278,10 @@ class Storage(Protocol):
         If `work` raises, nothing that it did takes effect. Calls that wait at the same time
         may share one commit.
         """
+        ...
+
+    def hold_moment(self) -> AbstractContextManager[Moment]:
+        """Keep the rows of now in sight, however long, while anybody goes on writing."""
         ...
 
     def shared_commit(self) -> AbstractContextManager[None]:

@@ -57,7 +57,14 @@ class Condition:
 class View:
     """A connection seen as rows. It is a Reader always, a Writer inside a transaction."""
 
-    __slots__ = ("_condition", "_connection", "_cursor", "clock", "written_pages")
+    __slots__ = (
+        "_changed_at",
+        "_condition",
+        "_connection",
+        "_cursor",
+        "clock",
+        "written_pages",
+    )
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -67,6 +74,8 @@ class View:
         # A close guess; whoever adds to it may commit.
         self.written_pages = 0
         self.clock: Callable[[], float] = time.time
+        # The time of the changes of one transaction: nobody may find a half of it at any time.
+        self._changed_at: float | None = None
 
     def get(self, rows: RowSet, key: bytes) -> Row | None:
         # fetchall, not fetchone: a statement stepped to its end holds no snapshot open.
@@ -275,7 +284,9 @@ class View:
         self, log: int, key: bytes, old: bytes | None, new: bytes | None, *, is_expiry: bool
     ) -> None:
         self.written_pages += 1 + (len(old or b"") + len(new or b"") >> 12)
-        record = (self.clock(), key, int(is_expiry), old, new)
+        if self._changed_at is None:
+            self._changed_at = self.clock()
+        record = (self._changed_at, key, int(is_expiry), old, new)
         self._cursor.execute(log_statements(log).append, record)
 
     def trim_changes(self, log: int, *, until: int, limit: int) -> int:
@@ -293,6 +304,7 @@ class View:
         return [str(message) for (message,) in found if message != "ok"]
 
     def begin(self, kind: str) -> None:
+        self._changed_at = None
         self._cursor.execute(kind)
 
     def commit(self) -> None:
