@@ -228,7 +228,7 @@ class ExportTarget(FileTarget):
             key = f"{self.parts.path.name}/data/{file.name}"
             entry = {"itemCount": count, "md5Checksum": md5_of(file), "dataFileS3Key": key}
             listed.append(orjson.dumps(entry))
-        write_file(joined / "manifest-files.json", b"".join(line + b"\n" for line in listed))
+        _write_manifest(joined / "manifest-files.json", b"".join(line + b"\n" for line in listed))
         summary = {
             "version": "2020-06-30",
             "tableArn": self._table_arn,
@@ -236,15 +236,17 @@ class ExportTarget(FileTarget):
             "itemCount": total,
             "outputFormat": "DYNAMODB_JSON",
         }
-        write_file(joined / "manifest-summary.json", orjson.dumps(summary))
+        _write_manifest(joined / "manifest-summary.json", orjson.dumps(summary))
 
     def read_back(self) -> Source:
         """Return the folder."""
         return open_lines_source(self.parts.path)
 
 
-def write_file(file: Path, data: bytes) -> None:
-    """Write a whole file, such that it survives a loss of power."""
-    with file.open("wb") as stream:
-        stream.write(data)
-        flush(stream.fileno(), stream.flush)
+def _write_manifest(file: Path, data: bytes) -> None:
+    """Write a manifest, and its MD5 beside it, as DynamoDB does."""
+    file.write_bytes(data)
+    file.with_suffix(".checksum").write_text(md5_of(file))
+    for written in (file, file.with_suffix(".checksum")):
+        with written.open("rb") as stream:
+            flush(stream.fileno())

@@ -338,6 +338,45 @@ def test_a_dump_that_failed_goes_on_and_no_file_is_there_before(
         assert read_all(target) == read_all(source)
 
 
+def test_what_the_engine_exported_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "buckets" / "orders").mkdir(parents=True)
+    opened = Engine.open(":memory:", upkeep_seconds=None, buckets=tmp_path / "buckets")
+    with opened as source, open_shop() as target:
+        source.execute("CreateTable", shop.to_dynamodb())
+        put_all(source, ITEMS)
+        recovery = {"PointInTimeRecoveryEnabled": True}
+        source.execute(
+            "UpdateContinuousBackups",
+            {"TableName": "Shop", "PointInTimeRecoverySpecification": recovery},
+        )
+        arn = source.execute("DescribeTable", {"TableName": "Shop"})["Table"]["TableArn"]
+        source.execute("ExportTableToPointInTime", {"TableArn": arn, "S3Bucket": "orders"})
+        source.run_upkeep()
+        folder = tmp_path / "buckets" / "orders"
+        summary = load_table(folder, place(target), options(tmp_path), declared=shop)
+        assert read_all(target) == read_all(source)
+    assert (summary.is_good, summary.items) == (True, 75)
+
+
+def test_the_engine_imports_what_was_dumped(tmp_path: Path) -> None:
+    (tmp_path / "buckets" / "orders").mkdir(parents=True)
+    opened = Engine.open(":memory:", upkeep_seconds=None, buckets=tmp_path / "buckets")
+    with open_shop(items=ITEMS) as source, opened as target:
+        folder = tmp_path / "buckets" / "orders" / "shop"
+        dump_table(place(source), folder, options(tmp_path), form="export")
+        target.execute(
+            "ImportTable",
+            {
+                "S3BucketSource": {"S3Bucket": "orders", "S3KeyPrefix": "shop/data/"},
+                "InputFormat": "DYNAMODB_JSON",
+                "InputCompressionType": "GZIP",
+                "TableCreationParameters": shop.to_dynamodb(),
+            },
+        )
+        target.run_upkeep()
+        assert read_all(target) == read_all(source)
+
+
 def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     file.write_text("precious")
