@@ -1,4 +1,4 @@
-"""One job of moving data, which says after each batch how far it is; to be killed.
+"""One job of moving data, which says after each batch how far it is, and waits; to be killed.
 
     python -m tests.crash.moving copy|dump|load|backfill FOLDER
 
@@ -76,8 +76,9 @@ def fill(path: Path, *, is_stale: bool) -> None:
 
 
 def tell(progress: Progress) -> None:
-    """Say that one more batch is done."""
+    """Say that one more batch is done, and wait to be told to go on."""
     print(progress.phase, progress.items, flush=True)
+    sys.stdin.readline()
 
 
 def run_copy(folder: Path) -> None:
