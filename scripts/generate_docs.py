@@ -39,6 +39,7 @@ PUBLIC_PACKAGES = (
     "keyfold.keys",
     "keyfold.engine",
     "keyfold.testing",
+    "keyfold.transfer",
     "keyfold.values",
     "keyfold.wire.server",
 )

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from keyfold.engine import Engine
 from keyfold.engine._engine import MEMORY
@@ -19,7 +19,7 @@ from keyfold.errors import (
     ValidationException,
 )
 from keyfold.model import Table
-from keyfold.store import AsyncStore, Settings, Store
+from keyfold.store import AsyncStore, Executor, Settings, Store
 from keyfold.store._plans import OnUnfit
 from keyfold.store._settings import Clock, Hook, real_now
 
@@ -161,24 +161,22 @@ class _EngineAside:
             self._engine.close()
 
 
-class Executor(Protocol):
-    """What answers DynamoDB's API, for callers who need no store; closed on leaving `with`."""
-
-    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation."""
-        ...
-
-
 @contextmanager
-def open_executor(url: str | os.PathLike[str], *, may_make: bool = False) -> Generator[Executor]:
-    """Open a database for requests of DynamoDB's API as they are.
+def open_executor(
+    url: str | os.PathLike[str], *, creates: bool = False, keeps_expired: bool = False
+) -> Generator[Executor]:
+    """Open a database for requests of DynamoDB's API as they are; no tables are made.
 
-    Raises UrlUnknown, FileUnreachable and other file errors. No file is made unless it may be.
+    A file has to be there, unless `creates` lets it be made. With `keeps_expired`, what has
+    expired in a file is not deleted meanwhile. Raises UrlUnknown, FileUnreachable and other
+    file errors.
     """
     _check_url(url)
-    if not may_make and os.fspath(url) != MEMORY and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
+    is_file = os.fspath(url) != MEMORY
+    if is_file and not creates and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
         raise FileUnreachable(str(url), "there is no such file")
-    with Engine.open(url) as engine:
+    options: dict[str, Any] = {"upkeep_seconds": None} if keeps_expired else {}
+    with Engine.open(url, **options) as engine:
         yield engine
 
 

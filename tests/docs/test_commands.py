@@ -12,9 +12,10 @@ import pytest
 from keyfold.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDE = ROOT / "docs" / "how-to" / "run-access-patterns.md"
+# The guides whose commands build on each other, and how many there are.
+GUIDES = {"move-data.md": 6, "run-access-patterns.md": 10}
 
-BLOCK = re.compile(r"^```(console|python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|csv|python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A shown line may leave out what differs each time.
 LEFT_OUT = "…"
 
@@ -44,16 +45,27 @@ def check_commands(block: str, capsys: pytest.CaptureFixture[str]) -> int:
     return len(commands)
 
 
-def test_the_commands_of_the_guide_print_what_it_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("guide", "count"), GUIDES.items())
+def test_the_commands_of_a_guide_print_what_it_shows(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    guide: str,
+    count: int,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    # Each guide has a module of that name.
+    monkeypatch.setitem(sys.modules, "shop", None)
+    sys.modules.pop("shop")
     commands = 0
-    for block in BLOCK.finditer(GUIDE.read_text("utf-8")):
+    text = (ROOT / "docs" / "how-to" / guide).read_text("utf-8")
+    for block in BLOCK.finditer(text):
         match block[1]:
             case "console":
                 commands += check_commands(block[2], capsys)
+            case "csv":
+                Path("Order.csv").write_text(block[2], "utf-8")
             case "toml":
                 Path("pyproject.toml").write_text(block[2], "utf-8")
             case _ if not Path("shop.py").exists():
@@ -62,8 +74,7 @@ def test_the_commands_of_the_guide_print_what_it_shows(
                 )
             case _:
                 pass
-    assert commands == 10
-    sys.modules.pop("shop")
+    assert commands == count
 
 
 def test_tables_are_deployed_as_the_guide_shows(

@@ -76,6 +76,7 @@ def test_every_operation_is_listed() -> None:
         "keyfold.model",
         "keyfold.store",
         "keyfold.testing",
+        "keyfold.transfer",
         "keyfold.values",
         "keyfold.wire.server",
     ],

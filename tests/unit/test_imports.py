@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "wire": ("values",),
     "wire.server": ("wire", "engine", "policy"),
     "store": ("model", "policy"),
+    "transfer": ("store",),
     "connect": ("store", "engine", "wire"),
     "deploy": ("model",),
     "analysis": ("model",),

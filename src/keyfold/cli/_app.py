@@ -9,7 +9,23 @@ from typing import Annotated
 import typer
 
 from keyfold import __version__
-from keyfold.cli import apply, demo, letsgo, patterns, plan, run, serve, shell, sql, stream, verify
+from keyfold.cli import (
+    apply,
+    backfill,
+    copy,
+    demo,
+    dump,
+    letsgo,
+    load,
+    patterns,
+    plan,
+    run,
+    serve,
+    shell,
+    sql,
+    stream,
+    verify,
+)
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -31,7 +47,11 @@ def _show_examples(examples: Sequence[str]) -> str:
 
 
 app.command(epilog=_show_examples(apply.EXAMPLES))(apply.apply)
+app.command(epilog=_show_examples(backfill.EXAMPLES))(backfill.backfill)
+app.command(epilog=_show_examples(copy.EXAMPLES))(copy.copy)
 app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
+app.command(epilog=_show_examples(dump.EXAMPLES))(dump.dump)
+app.command(epilog=_show_examples(load.EXAMPLES))(load.load)
 app.command(epilog=_show_examples(patterns.EXAMPLES))(patterns.patterns)
 app.command(epilog=_show_examples(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)

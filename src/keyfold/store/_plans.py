@@ -129,7 +129,7 @@ def try_again(run: Run, request: Request[Any], call: Call, error: KeyfoldError) 
             raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
         if isinstance(error, ValidationException):
             raise word_refusal(request, error, run.now) from error
-        if not _is_passing(error):
+        if not is_passing(error):
             raise error
         if isinstance(error, InternalServerError) and call.operation not in _READS:
             is_open = True
@@ -154,7 +154,7 @@ def ask(run: Run, operation: str, asked: dict[str, Any]) -> Plan[Response]:
         try:
             return (yield Call(operation, asked, number))
         except KeyfoldError as error:
-            if not _is_passing(error):
+            if not is_passing(error):
                 raise
             if number == MOST_ATTEMPTS:
                 raise Unavailable(operation, number, _reason(error)) from error
@@ -168,11 +168,17 @@ def _reason(error: KeyfoldError) -> str:
 
 def pause(run: Run, attempts: int) -> Pause:
     """Return how long to wait after so many attempts: up to twice as long each time."""
+    return Pause(pause_seconds(attempts, run.store.draw))
+
+
+def pause_seconds(attempts: int, draw: Callable[[], float]) -> float:
+    """Return so many seconds to wait after so many attempts."""
     longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempts - 1))
-    return Pause(run.store.draw() * longest)
+    return draw() * longest
 
 
-def _is_passing(error: KeyfoldError) -> bool:
+def is_passing(error: KeyfoldError) -> bool:
+    """Tell whether the service refused for the moment alone."""
     if isinstance(error, TransactionCanceledException):
         codes = {each.get("Code", "None") for each in error.fields.get("CancellationReasons", ())}
         return bool(codes & _PASSING_REASONS) and codes <= _PASSING_REASONS | {"None"}

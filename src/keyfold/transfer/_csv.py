@@ -1,0 +1,218 @@
+"""CSV: a file for each entity, in a folder, or one file of one entity."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from keyfold.errors import SourceUnreadable
+from keyfold.model import Table
+from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.transfer._cells import OTHER, from_cells, from_whole, list_columns, to_cells
+from keyfold.transfer._entities import GUARDS, Reject
+from keyfold.transfer._files import FileTarget, join_files, part_name
+from keyfold.transfer._sources import Batch, Estimate, Source
+from keyfold.transfer._targets import Sorted, Written
+from keyfold.values import Item, item_size_bytes
+
+_BATCH_ROWS = 500
+# A cell may hold a whole item, as JSON.
+_LONGEST_CELL = 4 << 20
+_SUFFIX = ".csv"
+
+
+class CsvSource:
+    """Files of CSV, each a segment of one entity's items."""
+
+    def __init__(self, path: Path, table: Table, entity: str | None) -> None:
+        table.check()
+        self._path, self._table = path, table
+        self._files = _find_files(path, table, entity)
+        self.segments = tuple(self._files)
+        self._estimate = Estimate(sum(file.stat().st_size for file, _ in self._files.values()))
+        for file, name in self._files.values():
+            _check_columns(file, table.entities.get(name))
+
+    @property
+    def expected_items(self) -> int | None:
+        """About how many items there are, by what was read so far."""
+        return self._estimate.items
+
+    def describe(self) -> dict[str, Any]:
+        """Return what tells this source from another: also that it has not changed."""
+        sizes = {name: file.stat().st_size for name, (file, _) in self._files.items()}
+        return {"source": str(self._path.absolute()), "file_sizes": sizes, "form": "csv"}
+
+    def read(self, segment: str, position: Any) -> Iterator[Batch]:
+        """Read a file after so many rows."""
+        file, entity = self._files[segment]
+        schema = self._table.entities.get(entity)
+        rows = _read_rows(file)
+        columns = next(rows, list[str]())
+        done = size = 0
+        items: list[Item] = []
+        rejects: list[Reject] = []
+        for cells in rows:
+            done += 1
+            if done <= (position or 0):
+                continue
+            # The cells and what stands between them, which is all that a guess needs.
+            size += sum(map(len, cells)) + len(cells) + 1
+            try:
+                items.append(_read_item(schema, columns, cells))
+            except Unfit as unfit:
+                rejects.append(Reject(str(unfit), line=_to_row(cells).decode().rstrip()))
+            if len(items) + len(rejects) == _BATCH_ROWS:
+                self._estimate.note(len(items), size)
+                size = 0
+                yield Batch(items, done, sum(map(item_size_bytes, items)), rejects=rejects)
+                items, rejects = [], []
+        size_bytes = sum(map(item_size_bytes, items))
+        yield Batch(items, done, size_bytes, is_last=True, rejects=rejects)
+
+
+def _read_item(schema: EntitySchema | None, columns: Sequence[str], cells: Sequence[str]) -> Item:
+    if len(cells) != len(columns):
+        raise Unfit(f"the row has {len(cells)} cells, and there are {len(columns)} columns")
+    if schema is None:
+        return from_whole(cells[0])
+    return from_cells(schema, dict(zip(columns, cells, strict=True)))
+
+
+def _read_rows(file: Path) -> Iterator[list[str]]:
+    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
+    try:
+        # Spreadsheets put a mark in front of the first column's name.
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream, strict=True)
+            try:
+                yield from (row for row in reader if row)
+            except csv.Error as error:
+                raise SourceUnreadable(
+                    f"{file}:{reader.line_num}", f"it is no CSV: {error}"
+                ) from None
+    except UnicodeDecodeError as error:
+        raise SourceUnreadable(str(file), f"it is not UTF-8: {error.reason}") from None
+    except OSError as error:
+        raise SourceUnreadable(str(file), f"it cannot be read: {error.strerror}") from None
+
+
+def _find_files(path: Path, table: Table, entity: str | None) -> dict[str, tuple[Path, str]]:
+    if not path.exists():
+        raise SourceUnreadable(str(path), "there is no such file or folder")
+    known = ", ".join(table.entities)
+    if path.is_file():
+        name = entity or (path.stem if path.stem in table.entities else None)
+        if name is None:
+            fact = "it is not said of which entity its rows are"
+            advice = f"Give --entity; {table.name} has {known}."
+            raise SourceUnreadable(str(path), fact, advice)
+        return {path.name: (path, name)}
+    found = {
+        file.name: (file, file.stem)
+        for file in sorted(path.glob(f"*{_SUFFIX}"))
+        if entity is None or file.stem == entity
+    }
+    for file, name in found.values():
+        if name not in table.entities and name != GUARDS:
+            fact = f"{table.name} has no entity {name!r}; it has {known}"
+            raise SourceUnreadable(str(file), fact)
+    if not found:
+        raise SourceUnreadable(str(path), f"the folder holds no file that ends in {_SUFFIX}")
+    return found
+
+
+def _check_columns(file: Path, schema: EntitySchema | None) -> None:
+    columns = next(_read_rows(file), None)
+    if columns is None:
+        raise SourceUnreadable(str(file), "it is empty, and has not even the names of its columns")
+    known = [OTHER] if schema is None else list_columns(schema)
+    strange = [name for name in columns if name not in known]
+    if strange:
+        fact = f"there is no field {', '.join(map(repr, strange))}"
+        raise SourceUnreadable(str(file), fact, f"The columns are {', '.join(known)}.")
+    doubled = sorted({name for name in columns if columns.count(name) > 1})
+    if doubled:
+        raise SourceUnreadable(str(file), f"column {', '.join(doubled)} is there twice")
+    if schema is not None:
+        missing = [
+            name for name, field in schema.fields.items() if field.is_needed and name not in columns
+        ]
+        if missing:
+            fact = f"the column {', '.join(missing)} is missing"
+            raise SourceUnreadable(str(file), fact, "Every item needs it.")
+
+
+class CsvTarget(FileTarget):
+    """A folder with a file for each entity; or, for one entity alone, a file."""
+
+    def __init__(self, path: Path, table: Table, entity: str | None) -> None:
+        super().__init__(path, "csv")
+        table.check()
+        self._table, self._entity = table, entity
+
+    def write(self, segment: str, items: Sequence[Sorted]) -> Written:
+        """Write the rows of a batch; what no row can hold comes back."""
+        rows: dict[str, list[bytes]] = {}
+        taken: list[Sorted] = []
+        rejects: list[Reject] = []
+        for each in items:
+            try:
+                row = _to_row(self._to_cells(each))
+            except Unfit as unfit:
+                rejects.append(Reject(str(unfit), each.item))
+            else:
+                rows.setdefault(each.entity, []).append(row)
+                taken.append(each)
+        lengths: dict[str, int] = {}
+        for entity, encoded in rows.items():
+            name = f"{part_name(segment)}.{entity}"
+            lengths[name] = self.parts.append(name, b"".join(encoded))
+        return Written(taken, rejects, lengths)
+
+    def _to_cells(self, each: Sorted) -> Sequence[str]:
+        schema = self._table.entities.get(each.entity)
+        if schema is None:
+            return [orjson.dumps(each.item).decode()]
+        return list(to_cells(schema, each.item).values())
+
+    def join(self, joined: Path) -> None:
+        """Write each entity's parts after the names of its columns."""
+        by_entity: dict[str, list[Path]] = {}
+        for name in self.parts.names():
+            entity = name.partition(".")[2]
+            by_entity.setdefault(entity, []).append(self.parts.folder / name)
+        if self._entity is not None:
+            parts = by_entity.get(self._entity, [])
+            join_files(joined, parts, heading=self._to_heading(self._entity))
+            return
+        joined.mkdir()
+        for entity in dict.fromkeys([*self._table.entities, *by_entity]):
+            parts = by_entity.get(entity, [])
+            join_files(joined / (entity + _SUFFIX), parts, heading=self._to_heading(entity))
+
+    def _to_heading(self, entity: str) -> bytes:
+        schema = self._table.entities.get(entity)
+        return _to_row([OTHER] if schema is None else list_columns(schema))
+
+    def read_back(self) -> Source:
+        """Return the files."""
+        return CsvSource(self.parts.path, self._table, self._entity)
+
+
+def _to_row(cells: Sequence[str]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue().encode()
+
+
+def is_csv(path: Path, entities: Mapping[str, Any]) -> bool:
+    """Tell whether a path is one of CSV: by its name, or by what a folder holds."""
+    if path.is_dir():
+        return any((path / (entity + _SUFFIX)).is_file() for entity in entities)
+    return path.suffix == _SUFFIX

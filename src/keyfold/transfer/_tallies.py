@@ -1,0 +1,159 @@
+"""How many items there are of each entity, and a checksum of them in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from keyfold.values import AttributeValue, Item
+
+_BITS = 128
+_SETS = frozenset({"SS", "NS", "BS"})
+
+
+def to_canonical(item: Item) -> bytes:
+    """Return a normalised item as bytes that equal items share: names and set members sorted.
+
+    >>> to_canonical({"b": {"SS": ["y", "x"]}, "a": {"N": "1"}})
+    b'{"a":{"N":"1"},"b":{"SS":["x","y"]}}'
+    """
+    sorted_sets = {name: _sort_sets(value) for name, value in item.items()}
+    return orjson.dumps(sorted_sets, option=orjson.OPT_SORT_KEYS)
+
+
+def _sort_sets(value: AttributeValue) -> AttributeValue:
+    for kind, data in value.items():
+        if kind in _SETS:
+            return {kind: sorted(data)}
+        if kind == "L":
+            return {"L": [_sort_sets(each) for each in data]}
+        if kind == "M":
+            return {"M": {name: _sort_sets(each) for name, each in data.items()}}
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many items, and the sum of their hashes: equal for the same items in any order."""
+
+    count: int = 0
+    checksum: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.count + other.count, (self.checksum + other.checksum) % (1 << _BITS))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON has it, the checksum in hexadecimal digits."""
+        return {"count": self.count, "checksum": f"{self.checksum:0{_BITS // 4}x}"}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Tally:
+        """Return what `to_json` told."""
+        return cls(told["count"], int(told["checksum"], 16))
+
+
+def tally_item(item: Item) -> Tally:
+    """Return the tally of one normalised item."""
+    digest = blake2b(to_canonical(item), digest_size=_BITS // 8).digest()
+    return Tally(1, int.from_bytes(digest))
+
+
+@dataclass(slots=True)
+class Tallies:
+    """A tally for each entity, and one for each entity's items that had expired at the start."""
+
+    lasting: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    expired: dict[str, Tally] = field(default_factory=dict[str, Tally])
+
+    def add(self, entity: str, item: Item, *, is_expired: bool) -> None:
+        """Count one more item."""
+        kept = self.expired if is_expired else self.lasting
+        kept[entity] = kept.get(entity, Tally()) + tally_item(item)
+
+    def merge(self, other: Tallies) -> None:
+        """Add what others have counted."""
+        for kept, added in ((self.lasting, other.lasting), (self.expired, other.expired)):
+            for entity, tally in added.items():
+                kept[entity] = kept.get(entity, Tally()) + tally
+
+    def to_json(self) -> dict[str, Any]:
+        """Return them as JSON has them."""
+        return {
+            "lasting": {entity: tally.to_json() for entity, tally in self.lasting.items()},
+            "expired": {entity: tally.to_json() for entity, tally in self.expired.items()},
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Tallies:
+        """Return what `to_json` told."""
+        lasting, expired = (
+            {entity: Tally.from_json(tally) for entity, tally in told[kind].items()}
+            for kind in ("lasting", "expired")
+        )
+        return cls(lasting, expired)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What was written of one entity, and what the target holds of it in the end.
+
+    `held` is None where nobody looked. `fact` says what is wrong, or what could not be told.
+    """
+
+    entity: str
+    written: Tally
+    held: Tally | None
+    is_wrong: bool
+    fact: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "written": self.written.to_json(),
+            "held": None if self.held is None else self.held.to_json(),
+            "ok": not self.is_wrong,
+            "note": self.fact,
+        }
+
+
+_SAME_KEYS = "items of one key replace each other, or something else writes to the target"
+
+
+def compare(written: Tallies, held: Tallies, *, is_merged: bool) -> list[Comparison]:
+    """Compare what was written with what is held, entity by entity."""
+    entities = set[str]().union(written.lasting, held.lasting, written.expired, held.expired)
+    return [
+        _compare(
+            entity,
+            (written.lasting.get(entity, Tally()), written.expired.get(entity, Tally())),
+            (held.lasting.get(entity, Tally()), held.expired.get(entity, Tally())),
+            is_merged=is_merged,
+        )
+        for entity in sorted(entities)
+    ]
+
+
+def _compare(
+    entity: str, written: tuple[Tally, Tally], held: tuple[Tally, Tally], *, is_merged: bool
+) -> Comparison:
+    put, found = written[0] + written[1], held[0] + held[1]
+    is_wrong, fact = False, ""
+    if written[0] != held[0]:
+        if is_merged and found.count >= put.count:
+            fact = "the table holds other items too, so its checksum says nothing of those written"
+        elif put.count != found.count:
+            is_wrong, fact = True, f"the target holds {found.count:,}; {_SAME_KEYS}"
+        else:
+            is_wrong, fact = True, "the target holds as many, but not the same; others write there"
+    elif written[1] != held[1]:
+        # Whatever has expired may be deleted at any moment.
+        fact = (
+            f"{written[1].count:,} had expired at the start, of which {held[1].count:,} are there; "
+            "the others are as they should be"
+        )
+        is_wrong = held[1].count > written[1].count and not is_merged
+    return Comparison(entity, put, found, is_wrong=is_wrong, fact=fact)

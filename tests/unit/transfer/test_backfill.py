@@ -1,0 +1,336 @@
+"""Bringing items up to date with declarations that have changed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import computed_field
+
+from keyfold import Entity, Index, Key, Table, part
+from keyfold.engine import Engine
+from keyfold.errors import Unavailable
+from keyfold.model._schemas import Unfit
+from keyfold.store import Executor
+from keyfold.transfer import BackfillSummary, backfill_table
+from keyfold.transfer._changes import find_change
+from tests.unit.transfer.world import Failing, options, place, put_all, read_all
+
+by_city = Index("ByCity", key=Key("city_pk", "city_sk"))
+by_state = Index("ByState", key=Key("state_pk"))
+table = Table("Shop", key=Key("pk", "sk"), indexes=[by_city, by_state], type_attribute="type")
+
+
+class Order(
+    Entity,
+    table=table,
+    key=("USER#{user}", "ORDER#{number:04}"),
+    indexes={by_city: ("CITY#{city}", "ORDER#{number:04}")},
+    kind="order",
+):
+    user: str = part()
+    number: int = part()
+    city: str | None = None
+    total: Decimal
+    state: str = "open"
+
+    @computed_field
+    @property
+    def cents(self) -> int:
+        return int(self.total * 100)
+
+
+class Visit(
+    Entity,
+    table=table,
+    key=("VISIT#{page}", "{number:04}"),
+    indexes={by_state: "STATE#{state}"},
+    kind="visit",
+):
+    page: str = part()
+    number: int = part()
+    state: str = "seen"
+
+
+NONE: set[str] = set()
+
+
+def old_order(number: int, **more: Any) -> dict[str, Any]:
+    """Return an order as it was stored before there were indexes, types and states."""
+    return {
+        "pk": {"S": "USER#ada"},
+        "sk": {"S": f"ORDER#{number:04}"},
+        "city": {"S": "Oslo"},
+        "total": {"N": "2.5"},
+        **more,
+    }
+
+
+def new_order(number: int, **more: Any) -> dict[str, Any]:
+    order = Order(user="ada", number=number, city="Oslo", total=Decimal("2.5"))
+    return Order.keyfold_schema().encode(order) | more
+
+
+def open_shop(items: list[dict[str, Any]]) -> Engine:
+    engine = Engine.open(":memory:", upkeep_seconds=None)
+    engine.execute("CreateTable", table.to_dynamodb())
+    put_all(engine, items)
+    return engine
+
+
+def backfill(
+    executor: Executor, folder: Path, *, is_dry: bool = False, **more: Any
+) -> BackfillSummary:
+    given = options(folder, **more)
+    return backfill_table(place(executor), table, given, is_dry=is_dry)
+
+
+def change_of(item: dict[str, Any]) -> tuple[set[str], set[str]]:
+    """Return the names that are set and removed."""
+    _, change = find_change(table, item)
+    return (set(), set()) if change is None else (set(change.sets), set(change.removes))
+
+
+def test_an_item_that_is_as_declared_is_left_alone() -> None:
+    assert find_change(table, new_order(1)) == ("Order", None)
+
+
+def test_an_old_item_gets_what_was_added_since() -> None:
+    assert change_of(old_order(1)) == ({"city_pk", "city_sk", "type", "state", "cents"}, set())
+
+
+@pytest.mark.parametrize(
+    ("stored", "sets", "removes"),
+    [
+        ({"city_pk": {"S": "TOWN#Oslo"}}, {"city_pk"}, NONE),
+        ({"city_sk": {"S": "1"}}, {"city_sk"}, NONE),
+        ({"cents": {"N": "1"}}, {"cents"}, NONE),
+        ({"state_pk": {"S": "STATE#open"}}, NONE, {"state_pk"}),
+        ({"type": {"S": "Bestellung"}}, {"type"}, NONE),
+        ({"unknown": {"S": "attribute"}}, NONE, NONE),
+        ({"total": {"N": "2.50"}}, NONE, NONE),
+    ],
+)
+def test_what_does_not_match_is_found(
+    stored: dict[str, Any], sets: set[str], removes: set[str]
+) -> None:
+    assert change_of(new_order(1, **stored)) == (sets, removes)
+
+
+def test_an_item_that_left_an_index_loses_its_key() -> None:
+    item = new_order(1)
+    del item["city"]
+    assert change_of(item) == (set(), {"city_pk"})
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        ({"pk": {"S": "X"}, "sk": {"S": "Y"}}, "no entity of the table has such a key"),
+        (old_order(1, total={"S": "much"}), "total: Input should be a valid decimal"),
+        (
+            {"pk": {"S": "X"}, "sk": {"S": "Y"}, "type": {"S": "planet"}},
+            "type is 'planet', which is no entity's; by its key it could be none",
+        ),
+        (new_order(1) | {"sk": {"S": "ORDER#1"}}, "sk does not fit"),
+    ],
+)
+def test_what_fits_no_entity_says_why(item: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Unfit) as unfit:
+        find_change(table, item)
+    assert str(unfit.value).startswith(reason)
+
+
+def test_a_key_that_would_have_to_change_is_no_change() -> None:
+    held = Table("Held", key=Key("pk"), type_attribute="type")
+
+    class Thing(Entity, table=held, key="THING#{name}"):
+        name: str
+
+    with pytest.raises(Unfit, match="a key cannot be changed in place"):
+        find_change(
+            held, {"pk": {"S": "THING#a"}, "name": {"S": "b"}, "type": {"S": Thing.__name__}}
+        )
+
+
+def test_stale_items_are_rewritten_and_others_are_not(tmp_path: Path) -> None:
+    with open_shop([old_order(1), new_order(2), new_order(3, extra={"S": "kept"})]) as engine:
+        before = read_all(engine)
+        summary = backfill(engine, tmp_path)
+        after = read_all(engine)
+        found = engine.execute(
+            "Query",
+            {
+                "TableName": "Shop",
+                "IndexName": "ByCity",
+                "KeyConditionExpression": "city_pk = :city",
+                "ExpressionAttributeValues": {":city": {"S": "CITY#Oslo"}},
+            },
+        )
+        assert backfill(engine, tmp_path).changed == {}
+        assert engine.verify() == []
+    assert (summary.looked_at, summary.changed) == ({"Order": 3}, {"Order": 1})
+    assert summary.is_good
+    assert found["Count"] == 3
+    assert after["USER#ada ORDER#0001"] == new_order(1)
+    assert after["USER#ada ORDER#0003"] == before["USER#ada ORDER#0003"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_changes_nothing_and_shows_examples(tmp_path: Path) -> None:
+    strange = {"pk": {"S": "X"}, "sk": {"S": "Y"}}
+    with open_shop([*(old_order(number) for number in range(9)), strange]) as engine:
+        before = read_all(engine)
+        summary = backfill(engine, tmp_path, is_dry=True)
+        assert read_all(engine) == before
+    assert (summary.looked_at, summary.changed) == ({"Order": 9}, {"Order": 9})
+    assert (summary.rejects, summary.rejects_file, summary.is_good) == (1, None, False)
+    assert summary.write_units == 0.0
+    assert len(summary.examples) == 3
+    assert summary.examples[0].sets["city_pk"] == {"S": "CITY#Oslo"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_fits_no_entity_is_told_and_left_as_it_is(tmp_path: Path) -> None:
+    strange = {"pk": {"S": "X"}, "sk": {"S": "Y"}}
+    with open_shop([old_order(1), strange]) as engine:
+        summary = backfill(engine, tmp_path)
+        assert read_all(engine)["X Y"] == strange
+    assert (summary.rejects, summary.is_good) == (1, False)
+    [line] = (tmp_path / "job.rejected.jsonl").read_text().splitlines()
+    assert json.loads(line)["Item"] == strange
+
+
+class Interfering:
+    """Lets somebody else act right before a write."""
+
+    def __init__(self, engine: Engine, request: dict[str, Any], operation: str, times: int) -> None:
+        self._engine, self._request, self._operation = engine, request, operation
+        self._left = times
+        self.updates = 0
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        if operation == "UpdateItem":
+            self.updates += 1
+            if self._left:
+                self._left -= 1
+                self._engine.execute(self._operation, self._request)
+        return self._engine.execute(operation, request)
+
+
+KEY = {"pk": {"S": "USER#ada"}, "sk": {"S": "ORDER#0001"}}
+
+
+def test_an_update_at_the_same_time_is_not_lost(tmp_path: Path) -> None:
+    move = {
+        "TableName": "Shop",
+        "Key": KEY,
+        "UpdateExpression": "SET city = :city",
+        "ExpressionAttributeValues": {":city": {"S": "Rome"}},
+    }
+    with open_shop([old_order(1)]) as engine:
+        busy = Interfering(engine, move, "UpdateItem", times=1)
+        backfill(busy, tmp_path)
+        item = read_all(engine)["USER#ada ORDER#0001"]
+    assert busy.updates == 2
+    assert (item["city"], item["city_pk"]) == ({"S": "Rome"}, {"S": "CITY#Rome"})
+
+
+def test_what_the_keys_do_not_come_from_may_change_at_the_same_time(tmp_path: Path) -> None:
+    note = {
+        "TableName": "Shop",
+        "Key": KEY,
+        "UpdateExpression": "SET note = :note",
+        "ExpressionAttributeValues": {":note": {"S": "hello"}},
+    }
+    with open_shop([old_order(1)]) as engine:
+        busy = Interfering(engine, note, "UpdateItem", times=1)
+        backfill(busy, tmp_path)
+        item = read_all(engine)["USER#ada ORDER#0001"]
+    assert busy.updates == 1
+    assert (item["note"], item["city_pk"]) == ({"S": "hello"}, {"S": "CITY#Oslo"})
+
+
+def test_an_item_that_was_deleted_does_not_come_back(tmp_path: Path) -> None:
+    with open_shop([old_order(1)]) as engine:
+        delete = {"TableName": "Shop", "Key": KEY}
+        summary = backfill(Interfering(engine, delete, "DeleteItem", times=1), tmp_path)
+        assert read_all(engine) == {}
+    assert (summary.looked_at, summary.changed) == ({}, {})
+
+
+def test_an_item_that_is_new_by_then_is_left_alone(tmp_path: Path) -> None:
+    with open_shop([old_order(1)]) as engine:
+        put = {"TableName": "Shop", "Item": new_order(1, total={"N": "9"}, cents={"N": "900"})}
+        summary = backfill(Interfering(engine, put, "PutItem", times=1), tmp_path)
+        assert read_all(engine)["USER#ada ORDER#0001"]["total"] == {"N": "9"}
+    assert summary.changed == {}
+
+
+def test_no_update_is_lost_while_others_are_at_work(tmp_path: Path) -> None:
+    rounds, count = 15, 12
+
+    def work(engine: Engine, worker: int) -> None:
+        # As programs do that know nothing of the new index yet.
+        for number in range(rounds * count):
+            engine.execute(
+                "UpdateItem",
+                {
+                    "TableName": "Shop",
+                    "Key": {"pk": {"S": "USER#ada"}, "sk": {"S": f"ORDER#{number % count:04}"}},
+                    "UpdateExpression": "ADD hits :one SET city = :city",
+                    "ExpressionAttributeValues": {
+                        ":one": {"N": "1"},
+                        ":city": {"S": f"c{worker}.{number}"},
+                    },
+                },
+            )
+
+    with open_shop([old_order(number) for number in range(count)]) as engine:
+        workers = [threading.Thread(target=work, args=(engine, each)) for each in range(2)]
+        for each in workers:
+            each.start()
+        while any(each.is_alive() for each in workers):
+            backfill(engine, tmp_path)
+        for each in workers:
+            each.join()
+        backfill(engine, tmp_path)
+        found = read_all(engine)
+        assert engine.verify() == []
+    assert {item["hits"]["N"] for item in found.values()} == {str(2 * rounds)}
+    assert [find_change(table, item)[1] for item in found.values()] == [None] * count
+
+
+def test_an_item_that_never_rests_is_given_up(tmp_path: Path) -> None:
+    with open_shop([old_order(1)]) as engine:
+        grow = {
+            "TableName": "Shop",
+            "Key": KEY,
+            "UpdateExpression": "ADD #total :one",
+            "ExpressionAttributeNames": {"#total": "total"},
+            "ExpressionAttributeValues": {":one": {"N": "1"}},
+        }
+        busy = Interfering(engine, grow, "UpdateItem", times=1_000)
+        with pytest.raises(Unavailable, match="others keep changing the item"):
+            backfill(busy, tmp_path)
+
+
+def test_a_backfill_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
+    with open_shop([old_order(number) for number in range(40)]) as engine:
+        failing = Failing(engine, "UpdateItem", after=25)
+        with pytest.raises(OSError, match="dead"):
+            backfill(failing, tmp_path, segments=1, page_items=10)
+        assert (tmp_path / "job.checkpoint").exists()
+        failing.left = 1_000
+        summary = backfill(failing, tmp_path, segments=1, page_items=10)
+        assert read_all(engine) == {
+            f"USER#ada ORDER#{number:04}": new_order(number) for number in range(40)
+        }
+    assert summary.is_resumed
+    assert summary.looked_at == {"Order": 40}
+    # Those of the batch that was not finished were up to date when it was done again.
+    assert summary.changed == {"Order": 35}

@@ -1,0 +1,68 @@
+"""Segments side by side: one that fails stops the others after their batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyfold.transfer._checkpoints import Checkpoint, Outcome
+from keyfold.transfer._job import run_segments
+from keyfold.transfer._sources import Batch
+
+
+class Endless:
+    """A source whose first segment fails at its second batch, and whose others never end."""
+
+    segments = ("0", "1", "2")
+    expected_items: int | None = None
+
+    def describe(self) -> dict[str, Any]:
+        return {}
+
+    def read(self, segment: str, position: Any) -> Iterator[Batch]:
+        place = position or 0
+        while True:
+            if segment == "0" and place == 1:
+                raise OSError("torn")
+            place += 1
+            yield Batch([{"pk": {"S": segment}}], place, 1)
+
+
+def test_a_failure_stops_all_segments_and_keeps_what_was_done(tmp_path: Path) -> None:
+    path = tmp_path / "job"
+    checkpoint = Checkpoint(path, {}, rejects=None, started_at=0.0)
+    handled: list[str] = []
+
+    def handle(segment: str, batch: Batch) -> Outcome:
+        handled.append(segment)
+        return Outcome(len(batch.items), batch.size_bytes)
+
+    with pytest.raises(OSError, match="torn"):
+        run_segments(Endless(), checkpoint, handle, threads=3, on_batch=lambda: None)
+    kept = Checkpoint(path, {}, rejects=None, started_at=0.0).state
+    assert kept.items == len(handled)
+    assert kept.positions["0"] == 1
+    assert kept.done == []
+
+
+def test_more_segments_than_threads_are_all_done(tmp_path: Path) -> None:
+    class Many(Endless):
+        segments = tuple(map(str, range(20)))
+
+        def read(self, segment: str, position: Any) -> Iterator[Batch]:
+            yield Batch([{"pk": {"S": segment}}], 1, 1, is_last=True)
+
+    checkpoint = Checkpoint(None, {}, rejects=None, started_at=0.0)
+    seen: list[int] = []
+    run_segments(
+        Many(),
+        checkpoint,
+        lambda segment, batch: Outcome(1, 1),
+        threads=3,
+        on_batch=lambda: seen.append(checkpoint.state.items),
+    )
+    assert sorted(checkpoint.state.done) == sorted(Many.segments)
+    assert seen[-1] == checkpoint.state.items == 20
