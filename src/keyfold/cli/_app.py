@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold import __version__
-from keyfold.cli import apply, demo, letsgo, patterns, plan, run, serve, sql, stream, verify
+from keyfold.cli import apply, demo, letsgo, patterns, plan, run, serve, shell, sql, stream, verify
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -36,6 +36,7 @@ app.command(epilog=_show_examples(patterns.EXAMPLES))(patterns.patterns)
 app.command(epilog=_show_examples(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)
 app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)
+app.command(epilog=_show_examples(shell.EXAMPLES))(shell.shell)
 app.command(epilog=_show_examples(sql.EXAMPLES))(sql.sql)
 app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
 app.add_typer(letsgo.app, name="letsgo")

@@ -21,7 +21,7 @@ def read_arguments(pattern: Pattern[..., Any], words: Sequence[str]) -> dict[str
 
     A value is text as the parameter's type reads it; what has parts, such as an entity, is JSON.
     """
-    known = {_to_flag(each.name): each for each in pattern.parameters}
+    known = {to_flag(each.name): each for each in pattern.parameters}
     given: dict[str, Any] = {}
     waiting = list(words)
     while waiting:
@@ -44,8 +44,25 @@ def read_arguments(pattern: Pattern[..., Any], words: Sequence[str]) -> dict[str
     missing = [each.name for each in known.values() if each.is_required and each.name not in given]
     if missing:
         fact = f"pattern {pattern.name!r} needs it; {_describe(pattern)}"
-        raise typer.BadParameter(fact, param_hint=", ".join(map(_to_flag, missing)))
+        raise typer.BadParameter(fact, param_hint=", ".join(map(to_flag, missing)))
     return given
+
+
+def to_flags(pattern: Pattern[..., Any], words: Sequence[str]) -> list[str]:
+    """Return words with each `name=value` of a parameter as `--name=value`."""
+    known = {to_flag(each.name): each for each in pattern.parameters}
+    flags: list[str] = []
+    is_value = False
+    for word in words:
+        name, has_value, text = word.partition("=")
+        if not is_value and has_value and to_flag(name) in known:
+            flags.append(f"{to_flag(name)}={text}")
+            continue
+        flags.append(word)
+        # What follows a parameter is its value, whatever it looks like.
+        parameter = None if is_value or has_value else known.get(name.replace("_", "-"))
+        is_value = parameter is not None and not _is_flag(parameter)
+    return flags
 
 
 def takes(pattern: Pattern[..., Any], name: str) -> bool:
@@ -55,7 +72,7 @@ def takes(pattern: Pattern[..., Any], name: str) -> bool:
 
 def show_parameter(pattern: Pattern[..., Any], parameter: Parameter) -> str:
     """Show a parameter as a line of help does: its name and its type, in brackets if optional."""
-    shown = f"{_to_flag(parameter.name)} {show_type(type_of(pattern, parameter))}"
+    shown = f"{to_flag(parameter.name)} {show_type(type_of(pattern, parameter))}"
     return shown if parameter.is_required else f"[{shown}]"
 
 
@@ -77,7 +94,12 @@ def show_type(annotation: Any) -> str:
     return f"{name} (JSON)" if is_model else name
 
 
-def _to_flag(name: str) -> str:
+def to_flag(name: str) -> str:
+    """Return a parameter's name as the command line has it.
+
+    >>> to_flag("order_id")
+    '--order-id'
+    """
     return "--" + name.replace("_", "-")
 
 

@@ -54,12 +54,12 @@ def find_tables(name: str | None, path: str | None) -> list[Table]:
 
 def look_up_table(name: str, project: Sequence[Table]) -> Table | None:
     """Return the table that a name stands for: the project's own, or a design's."""
-    wanted = _fold(name)
+    wanted = fold_name(name)
     for table in project:
-        if _fold(table.name) == wanted:
+        if fold_name(table.name) == wanted:
             return table
     for design in DESIGNS:
-        if _fold(design) == wanted:
+        if fold_name(design) == wanted:
             return importlib.import_module(f"keyfold.designs.{design}").table
     return None
 
@@ -116,9 +116,11 @@ def find_pattern(tables: Sequence[Table], text: str) -> tuple[Table, Pattern[...
     It is a pattern's name or its function's, or the beginning of one if no other begins so;
     case does not matter, nor whether words are joined by spaces, dashes or underscores.
     """
-    wanted = _fold(text)
+    wanted = fold_name(text)
     every = [(table, pattern) for table in tables for pattern in table.patterns.values()]
-    names = {id(pattern): {_fold(pattern.name), _fold(pattern.__name__)} for _, pattern in every}
+    names = {
+        id(pattern): {fold_name(pattern.name), fold_name(pattern.__name__)} for _, pattern in every
+    }
     exact = [each for each in every if wanted in names[id(each[1])]]
     started = [
         each for each in every if any(name.startswith(wanted) for name in names[id(each[1])])
@@ -145,5 +147,10 @@ def _list_of(names: Sequence[str]) -> str:
     return ", ".join(names)
 
 
-def _fold(name: str) -> str:
+def fold_name(name: str) -> str:
+    """Return a name as names are compared.
+
+    >>> fold_name("Last Orders"), fold_name("last_orders")
+    ('last-orders', 'last-orders')
+    """
     return re.sub(r"[\s_-]+", "-", name.strip()).casefold()

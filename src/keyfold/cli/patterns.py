@@ -49,15 +49,17 @@ def patterns(
 
     tables = find_tables(design, table)
     if as_json:
-        told = [
-            {"table": each.name, "patterns": [_to_json(one) for one in each.patterns.values()]}
-            for each in tables
-        ]
-        print(json.dumps({"tables": told}, indent=2, ensure_ascii=False))
+        told = {"tables": [list_patterns(each) for each in tables]}
+        print(json.dumps(told, indent=2, ensure_ascii=False))
         return
     console = make_console()
     for each in tables:
-        _print_table(console, each)
+        print_patterns(console, each)
+
+
+def list_patterns(table: Table) -> dict[str, Any]:
+    """Return the patterns of a table as JSON has them."""
+    return {"table": table.name, "patterns": [_to_json(one) for one in table.patterns.values()]}
 
 
 def _explain(pattern: Pattern[..., Any]) -> Explanation | str:
@@ -102,7 +104,8 @@ def _to_json(pattern: Pattern[..., Any]) -> dict[str, Any]:
     }
 
 
-def _print_table(console: Console, table: Table) -> None:
+def print_patterns(console: Console, table: Table) -> None:
+    """Print the patterns of a table, with what each takes and does."""
     from keyfold.cli._arguments import show_parameter
     from keyfold.cli._terminal import join_styled, make_table
 

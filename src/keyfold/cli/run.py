@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -15,7 +14,7 @@ from keyfold.errors import ConditionFailed, TransactionFailed
 if TYPE_CHECKING:
     # At run time these wait until the command runs, so that help loads no engine.
     from keyfold import Request, Table
-    from keyfold.cli._calls import SentCall
+    from keyfold.cli._requests import PatternAnswer
 
 # How the program declares the command: what it does not know is for the pattern.
 SETTINGS: dict[str, Any] = {
@@ -28,15 +27,6 @@ EXAMPLES = (
     "keyfold run letsgo list-items --category article --limit 20 --db demo.db",
     "keyfold run --table shop.tables:market recent-orders --user ada --db shop.db",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What a pattern returned; `cursor` goes on where a page ended."""
-
-    value: Any
-    cursor: str | None
-    calls: list[SentCall]
 
 
 def run(
@@ -79,7 +69,10 @@ def run(
     write does not hold. A pattern that writes makes the file if it is not there.
     """
     from keyfold.cli._arguments import read_arguments, takes
+    from keyfold.cli._plain import to_json_text
+    from keyfold.cli._requests import print_request, writes
     from keyfold.cli._tables import find_pattern
+    from keyfold.cli._terminal import make_console
 
     # Where DESIGN is left out, what follows it has moved up, the first parameters included.
     words = [each for each in (design, pattern, *context.args) if each is not None]
@@ -99,10 +92,12 @@ def run(
             print(f"keyfold: {error}", file=sys.stderr)
         raise typer.Exit(1) from None
     if as_json:
-        _print_json(chosen.name, answer)
+        print(to_json_text(answer.to_json(chosen.name)))
     else:
-        _print_text(request, answer)
-    is_missing = answer.value is None and not _writes(request)
+        print_request(make_console(), request, answer)
+        if answer.cursor is not None:
+            print(f"There are more: --next {answer.cursor}", file=sys.stderr)
+    is_missing = answer.value is None and not writes(request)
     raise typer.Exit(1 if is_missing else 0)
 
 
@@ -139,75 +134,16 @@ def _with_pages(request: Request[Any], limit: int | None, after: str | None) -> 
     return asked if after is None else asked.after(after)
 
 
-def _ask(table: Table, request: Request[Any], db: str) -> _Answer:
+def _ask(table: Table, request: Request[Any], db: str) -> PatternAnswer:
     import keyfold
-    from keyfold import Page, Query, Scan
     from keyfold.cli._calls import CallLog
+    from keyfold.cli._requests import run_request, writes
     from keyfold.errors import FileUnreachable
 
     is_file = "://" not in db and db != ":memory:"
-    if is_file and not _writes(request) and not Path(db).exists():
+    if is_file and not writes(request) and not Path(db).exists():
         raise FileUnreachable(db, "there is no such file")
     log = CallLog([table])
     # What fits no entity is shown as well.
     with keyfold.open(table, db, on_unfit="raw", on_call=[log]) as store:
-        log.take()
-        if isinstance(request, Query | Scan):
-            pages = cast("Query[Any] | Scan[Any]", request)
-            if pages.page_limit is None:
-                return _Answer(list(store.iterate(pages)), None, log.take())
-        value: Any = store.run(cast("Request[Any]", request))
-    if isinstance(value, Page):
-        page = cast("Page[Any]", value)
-        return _Answer(list(page), page.cursor, log.take())
-    return _Answer(value, None, log.take())
-
-
-def _writes(request: Request[Any]) -> bool:
-    from keyfold import Batch, Delete, Get, Mapped, Put, Transaction, Update
-
-    match request:
-        case Put() | Update() | Delete():
-            return True
-        case Transaction():
-            return not request.is_read
-        case Batch(requests=members):
-            return not all(isinstance(each, Get) for each in members)
-        case Mapped(request=inner):
-            return _writes(inner)
-        case _:
-            return False
-
-
-def _print_text(request: Request[Any], answer: _Answer) -> None:
-    from keyfold.cli._answers import count_items, print_answer
-    from keyfold.cli._calls import count_of
-    from keyfold.cli._terminal import make_console, show_calls
-
-    console = make_console()
-    number = count_items(answer.value)
-    if _writes(request) and number == 0:
-        console.print("Done.")
-    else:
-        print_answer(console, answer.value)
-    units = sum(call.consumed for call in answer.calls)
-    milliseconds = sum(call.milliseconds for call in answer.calls)
-    console.print()
-    console.print(show_calls(answer.calls))
-    cost = f"{count_of(number, 'item')}, {count_of(units, 'capacity unit')}"
-    console.print(f"{cost}, {milliseconds:.2f} ms", style="dim")
-    if answer.cursor is not None:
-        print(f"There are more: --next {answer.cursor}", file=sys.stderr)
-
-
-def _print_json(pattern: str, answer: _Answer) -> None:
-    from keyfold.cli._plain import to_json_text, to_plain
-
-    told = {
-        "pattern": pattern,
-        "answer": to_plain(answer.value),
-        "next": answer.cursor,
-        "capacity_units": sum(call.consumed for call in answer.calls),
-        "calls": [call.to_json() for call in answer.calls],
-    }
-    print(to_json_text(told))
+        return run_request(store, log, request)

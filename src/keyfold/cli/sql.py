@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
-
-if TYPE_CHECKING:
-    # At run time this waits until the command runs, so that help loads no engine.
-    from keyfold.connect import Executor
 
 EXAMPLES = (
     """keyfold sql "SELECT * FROM orders WHERE pk = 'U#7'" --db shop.db""",
@@ -56,11 +52,12 @@ def sql(
     is. INSERT, UPDATE and DELETE write one item. Exits with 1 when a condition did not hold, or
     an inserted item exists already.
     """
-    from keyfold.cli._terminal import make_progress_console
+    from keyfold.cli._statements import print_items, run_statement, to_json_text
+    from keyfold.cli._terminal import make_console, make_progress_console
     from keyfold.connect import open_executor
     from keyfold.errors import ServiceError
 
-    request: dict[str, Any] = {"Statement": statement, "ReturnConsumedCapacity": "TOTAL"}
+    request: dict[str, Any] = {"Statement": statement}
     if param:
         request["Parameters"] = [_read_parameter(text) for text in param]
     if limit is not None:
@@ -69,36 +66,19 @@ def sql(
         request["NextToken"] = next_token
     with open_executor(db) as executor, make_progress_console().status("running"):
         try:
-            items, token, units = _run(executor, request)
+            answer = run_statement(executor, request)
         except ServiceError as error:
             if error.type not in _NO:
                 raise
             print(f"keyfold: {error}", file=sys.stderr)
             raise typer.Exit(1) from None
     if as_json:
-        _print_json({"items": items, "next": token, "capacity_units": units})
+        print(to_json_text(answer.to_json()))
         return
-    _print_table(items)
-    count = "1 item" if len(items) == 1 else f"{len(items)} items"
-    print(f"{count}, {units:g} capacity {'unit' if units == 1 else 'units'}", file=sys.stderr)
-    if token is not None:
-        print(f"There are more: --next {token}", file=sys.stderr)
-
-
-def _run(
-    executor: Executor, request: dict[str, Any]
-) -> tuple[list[dict[str, Any]], str | None, float]:
-    """Return the items of one page, or of all pages where no limit is given, and their cost."""
-    items: list[dict[str, Any]] = []
-    units = 0.0
-    while True:
-        response = executor.execute("ExecuteStatement", request)
-        items += response["Items"]
-        units += response["ConsumedCapacity"]["CapacityUnits"]
-        token = response.get("NextToken")
-        if token is None or "Limit" in request:
-            return items, token, units
-        request = {**request, "NextToken": token}
+    print_items(make_console(), answer.items)
+    print(answer.cost, file=sys.stderr)
+    if answer.token is not None:
+        print(f"There are more: --next {answer.token}", file=sys.stderr)
 
 
 def _read_parameter(text: str) -> dict[str, Any]:
@@ -139,65 +119,3 @@ def _to_attribute(value: Any) -> dict[str, Any]:
 def _as_given(value: dict[str, Any]) -> dict[str, Any]:
     """Return a value in DynamoDB's form, with its numbers as the text that they are there."""
     return json.loads(json.dumps(value, default=str))
-
-
-def _print_table(items: list[dict[str, Any]]) -> None:
-    from keyfold.cli._terminal import make_console, make_table
-
-    if not items:
-        return
-    names = list(dict.fromkeys(name for item in items for name in item))
-    table = make_table()
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for item in items:
-        table.add_row(*(_to_text(item[name]) if name in item else "" for name in names))
-    make_console().print(table)
-
-
-def _to_text(value: dict[str, Any]) -> str:
-    """Write a value for a cell: text and numbers as they are, the rest as JSON."""
-    import orjson
-
-    match value:
-        case {"S": text} | {"N": text}:
-            return text
-        case _:
-            return orjson.dumps(_to_json(value)).decode()
-
-
-def _to_json(value: dict[str, Any]) -> Any:
-    from base64 import b64encode
-
-    import orjson
-
-    ((kind, data),) = value.items()
-    match kind:
-        case "L":
-            return [_to_json(each) for each in data]
-        case "M":
-            return {name: _to_json(each) for name, each in data.items()}
-        case "N":
-            # Digit for digit, as DynamoDB prints it.
-            return orjson.Fragment(data)
-        case "NS":
-            return [orjson.Fragment(each) for each in data]
-        case "B":
-            return b64encode(data).decode()
-        case "BS":
-            return [b64encode(each).decode() for each in data]
-        case "NULL":
-            return None
-        case _:
-            return data
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    import orjson
-
-    def encode(binary: Any) -> str:
-        from base64 import b64encode
-
-        return b64encode(binary).decode()
-
-    print(orjson.dumps(value, default=encode, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,313 @@
+"""One session at the prompt: what each entry does, and what it prints."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import typer
+from rich.console import Console
+
+from keyfold.cli import _statements
+from keyfold.cli._arguments import read_arguments, to_flags
+from keyfold.cli._calls import CallLog, count_of
+from keyfold.cli._requests import print_request, run_request
+from keyfold.cli._shell._completion import COMMANDS, table_in
+from keyfold.cli._shell._entries import begins_statement
+from keyfold.cli._shell._names import Names, indexes_of, keys_of, name_in
+from keyfold.cli._statements import StatementAnswer, print_items, run_statement
+from keyfold.cli._tables import find_pattern
+from keyfold.cli._terminal import join_styled, make_console
+from keyfold.cli.patterns import list_patterns, print_patterns
+from keyfold.errors import KeyfoldError, ServiceError
+from keyfold.model import Query, Request, Scan, Table
+from keyfold.store import Executor, Settings, Store
+
+_KEYS_SHOWN = 20
+_SECRET_BYTES = 32
+_MORE = "There are more: next"
+
+HELP = """\
+SELECT, INSERT, UPDATE, DELETE   a PartiQL statement; it ends with ; or with an empty line
+PATTERN [--PARAMETER VALUE]...   an access pattern, as for `keyfold run`; name=value will do
+tables                           list the tables
+describe TABLE                   show the keys, indexes and entities of one
+keys TABLE [PREFIX]              show some of its partition keys
+patterns                         list the access patterns
+run PATTERN ...                  the same as PATTERN alone, for one that begins like a statement
+next                             show the next page
+limit N|off                      look at so many items for a page, or at all
+json on|off                      print a line of JSON for each answer, or text
+help                             show this
+exit                             leave; so does Ctrl-D
+A word of these may begin with a dot: .tables"""
+
+
+class Session:
+    """Answers entries, from a database and from what tables declare.
+
+    `makes_tables` lets patterns make the tables that the database lacks.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        tables: Sequence[Table] = (),
+        *,
+        limit: int | None = None,
+        as_json: bool = False,
+        makes_tables: bool = True,
+    ) -> None:
+        self._executor = executor
+        self._log = CallLog(tables)
+        # Cursors go no further than this session.
+        key = os.urandom(_SECRET_BYTES)
+        settings = Settings(tables, cursor_key=key, on_unfit="raw", on_call=[self._log])
+        self._store = Store(executor, settings)
+        self._limit = limit
+        self._as_json = as_json
+        self._makes_tables = makes_tables
+        self._go_on: Callable[[], None] | None = None
+        self.names = Names(executor, tables)
+        self.is_over = False
+
+    def answer(self, entry: str, place: str = "") -> bool:
+        """Carry out one entry, and tell whether it succeeded; `place` begins its errors."""
+        try:
+            self._carry_out(entry)
+        except typer.BadParameter as error:
+            self._print_error("usage", error.format_message(), place)
+        except ServiceError as error:
+            self._print_error(error.type, str(error), place)
+        except KeyfoldError as error:
+            self._print_error(error.code, str(error), place)
+        except Exception as error:  # noqa: BLE001 - a pattern's own code may raise anything
+            # It is for whoever wrote the pattern, so it is shown whole.
+            traceback.print_exc()
+            self._print_error(type(error).__name__, str(error), place)
+        else:
+            return True
+        return False
+
+    def _print_error(self, code: str, message: str, place: str) -> None:
+        if self._as_json:
+            self._print_line({"error": {"code": code, "message": message}})
+        else:
+            print(f"keyfold: {place}{message}", file=sys.stderr, flush=True)
+
+    def _carry_out(self, entry: str) -> None:
+        if begins_statement(entry) and not self.names.is_pattern(entry):
+            self._run_statement(entry)
+            return
+        first, *rest = entry.split()
+        command = first.removeprefix(".").lower()
+        is_command = command in {*COMMANDS, "quit"} and (
+            first.startswith(".") or not self.names.is_pattern(entry)
+        )
+        if not is_command:
+            if first.startswith("."):
+                raise typer.BadParameter("there is no such command; see help.", param_hint=first)
+            self._run_pattern(entry)
+            return
+        match command, rest:
+            case "tables", []:
+                self._show_tables()
+            case "describe", [table]:
+                self._describe(table)
+            case "keys", [table]:
+                self._show_keys(table, "")
+            case "keys", [table, *_]:
+                # A key may have spaces in it.
+                self._show_keys(table, entry.split(maxsplit=2)[2])
+            case "patterns", []:
+                self._show_patterns()
+            case "run", [_, *_]:
+                self._run_pattern(entry.lstrip()[len(first) :].strip())
+            case "next", []:
+                self._show_next()
+            case "limit", [number]:
+                self._limit = _read_limit(number)
+            case "json", ["on" | "off" as state]:
+                self._as_json = state == "on"
+            case "help", _:
+                self._print({"help": HELP.splitlines()}, lambda console: console.print(HELP))
+            case (("exit" | "quit"), []):
+                self.is_over = True
+            case _:
+                usage = f"it is given as: {command} {COMMANDS.get(command, '')}".rstrip()
+                raise typer.BadParameter(f"{usage}.", param_hint=command)
+
+    # Printing.
+
+    def _print(self, told: dict[str, Any], show: Callable[[Console], None]) -> None:
+        if self._as_json:
+            self._print_line(told)
+        else:
+            show(make_console())
+            sys.stdout.flush()
+
+    def _print_line(self, told: dict[str, Any]) -> None:
+        print(_statements.to_json_text(told, indent=False), flush=True)
+
+    # Statements and patterns.
+
+    def _run_statement(self, statement: str, token: str | None = None) -> None:
+        request: dict[str, Any] = {"Statement": statement}
+        if self._limit is not None:
+            request["Limit"] = self._limit
+        if token is not None:
+            request["NextToken"] = token
+        answer = run_statement(self._executor, request)
+        units = answer.units
+        while not answer.items and answer.token is not None:
+            # An empty page shows nothing: all that was looked at was left out.
+            answer = run_statement(self._executor, {**request, "NextToken": answer.token})
+            units += answer.units
+        answer = StatementAnswer(answer.items, answer.token, units)
+        table = table_in(statement)
+        if table is not None and answer.items:
+            self.names.note(table, answer.items)
+        following = answer.token
+        self._go_on = (
+            None if following is None else lambda: self._run_statement(statement, following)
+        )
+
+        def show(console: Console) -> None:
+            print_items(console, answer.items)
+            console.print(answer.cost, style="dim")
+            if following is not None:
+                console.print(_MORE, style="dim")
+
+        self._print(answer.to_json(), show)
+
+    def _run_pattern(self, entry: str) -> None:
+        if not self.names.declared:
+            advice = "no tables are declared, so there are no patterns; see help."
+            raise typer.BadParameter(advice, param_hint=entry.split(maxsplit=1)[0])
+        try:
+            words = shlex.split(entry)
+        except ValueError as error:
+            raise typer.BadParameter(f"{error}.", param_hint=name_in(entry)) from None
+        named = shlex.split(name_in(entry))
+        table, pattern = find_pattern(list(self.names.declared.values()), " ".join(named))
+        arguments = read_arguments(pattern, to_flags(pattern, words[len(named) :]))
+        request: Request[Any] = pattern(**arguments)
+        if self._makes_tables and table.name not in self.names.stored:
+            self._store.create_table(table)
+            self.names.forget()
+        self._ask(pattern.name, request)
+
+    def _ask(self, pattern: str, request: Request[Any]) -> None:
+        request = self._with_limit(request)
+        answer = run_request(self._store, self._log, request)
+        cursor = answer.cursor
+        if cursor is None:
+            self._go_on = None
+        else:
+            asked = cast("Query[Any] | Scan[Any]", request)
+            self._go_on = lambda: self._ask(pattern, asked.after(cursor))
+
+        def show(console: Console) -> None:
+            print_request(console, request, answer)
+            if cursor is not None:
+                console.print(_MORE, style="dim")
+
+        self._print(answer.to_json(pattern), show)
+
+    def _with_limit(self, request: Request[Any]) -> Request[Any]:
+        if self._limit is None or not isinstance(request, Query | Scan):
+            return request
+        pages = cast("Query[Any] | Scan[Any]", request)
+        return pages.limit(self._limit) if pages.page_limit is None else pages
+
+    def _show_next(self) -> None:
+        if self._go_on is None:
+            raise typer.BadParameter("no answer has more pages.", param_hint="next")
+        self._go_on()
+
+    # What there is.
+
+    def _show_tables(self) -> None:
+        self.names.forget()
+        stored = self.names.stored
+        lacking = [name for name in self.names.declared if name not in stored]
+
+        def show(console: Console) -> None:
+            for name in stored:
+                console.print(name)
+            for name in lacking:
+                console.print(join_styled(name, ("  declared, not in the database", "dim")))
+            if not stored and not lacking:
+                console.print("There are no tables.")
+
+        self._print({"tables": stored, "declared": list(self.names.declared)}, show)
+
+    def _describe(self, table: str) -> None:
+        self.names.forget()
+        description = self.names.describe(table)
+        declared = self.names.declared.get(table)
+        entities = {} if declared is None else declared.entities
+        told: dict[str, Any] = {
+            "table": table,
+            "key": keys_of(description),
+            "items": description["ItemCount"],
+            "size_bytes": description["TableSizeBytes"],
+            "indexes": [
+                {
+                    "name": each["IndexName"],
+                    "key": keys_of(each),
+                    "projection": each["Projection"]["ProjectionType"],
+                }
+                for each in indexes_of(description)
+            ],
+            "entities": list(entities),
+        }
+
+        def show(console: Console) -> None:
+            size = f"{count_of(told['items'], 'item')}, {count_of(told['size_bytes'], 'byte')}"
+            console.print(join_styled((table, "bold"), f"  {size}"))
+            console.print(join_styled(("key       ", "dim"), ", ".join(told["key"])))
+            for index in told["indexes"]:
+                key = f"{', '.join(index['key'])} ({index['projection']})"
+                console.print(join_styled(("index     ", "dim"), f"{index['name']}: {key}"))
+            if entities:
+                console.print(join_styled(("entities  ", "dim"), ", ".join(entities)))
+
+        self._print(told, show)
+
+    def _show_keys(self, table: str, prefix: str) -> None:
+        found = self.names.find_keys(table, prefix, _KEYS_SHOWN)
+        told = {"keys": found.keys, "all": found.is_all, "capacity_units": found.units}
+
+        def show(console: Console) -> None:
+            for key in found.keys:
+                console.print(key)
+            cost = f"{count_of(len(found.keys), 'key')}, {count_of(found.units, 'capacity unit')}"
+            console.print(cost if found.is_all else f"{cost}; there may be more", style="dim")
+
+        self._print(told, show)
+
+    def _show_patterns(self) -> None:
+        tables = self.names.declared.values()
+
+        def show(console: Console) -> None:
+            for table in tables:
+                print_patterns(console, table)
+            if not tables:
+                console.print("No tables are declared, so there are no patterns.")
+
+        self._print({"tables": [list_patterns(each) for each in tables]}, show)
+
+
+def _read_limit(text: str) -> int | None:
+    if text == "off":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise typer.BadParameter(
+            f"{text!r} is neither a number above 0 nor off.", param_hint="limit"
+        )
+    return int(text)

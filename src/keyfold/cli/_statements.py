@@ -1,0 +1,101 @@
+"""PartiQL statements: run, and what they return printed."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from rich.console import Console
+
+from keyfold.cli._calls import count_of
+from keyfold.cli._terminal import make_table
+from keyfold.store import Executor
+
+
+@dataclass(frozen=True, slots=True)
+class StatementAnswer:
+    """What a statement returned; `token` goes on where a page ended."""
+
+    items: list[dict[str, Any]]
+    token: str | None
+    units: float
+
+    @property
+    def cost(self) -> str:
+        """How many items there are, and what they cost, in words."""
+        return f"{count_of(len(self.items), 'item')}, {count_of(self.units, 'capacity unit')}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON has it, but for binary values."""
+        return {"items": self.items, "next": self.token, "capacity_units": self.units}
+
+
+def run_statement(executor: Executor, request: dict[str, Any]) -> StatementAnswer:
+    """Return the items of one page, or of all pages where no limit is given, and their cost."""
+    items: list[dict[str, Any]] = []
+    units = 0.0
+    asked = {**request, "ReturnConsumedCapacity": "TOTAL"}
+    while True:
+        response = executor.execute("ExecuteStatement", asked)
+        items += response["Items"]
+        units += response["ConsumedCapacity"]["CapacityUnits"]
+        token = response.get("NextToken")
+        if token is None or "Limit" in request:
+            return StatementAnswer(items, token, units)
+        asked = {**asked, "NextToken": token}
+
+
+def print_items(console: Console, items: list[dict[str, Any]]) -> None:
+    """Print items as a table, with a column for each attribute that one of them has."""
+    if not items:
+        return
+    names = list(dict.fromkeys(name for item in items for name in item))
+    table = make_table()
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for item in items:
+        table.add_row(*(to_text(item[name]) if name in item else "" for name in names))
+    console.print(table)
+
+
+def to_text(value: dict[str, Any]) -> str:
+    """Write a value for a cell: text and numbers as they are, the rest as JSON."""
+    match value:
+        case {"S": text} | {"N": text}:
+            return text
+        case _:
+            return orjson.dumps(_to_json(value)).decode()
+
+
+def to_json_text(value: Any, *, indent: bool = True) -> str:
+    """Return what has values of DynamoDB in it as JSON, binary ones in base64."""
+    options = orjson.OPT_INDENT_2 if indent else 0
+    return orjson.dumps(value, default=_encode_binary, option=options).decode()
+
+
+def _encode_binary(binary: Any) -> str:
+    return b64encode(binary).decode()
+
+
+def _to_json(value: dict[str, Any]) -> Any:
+    ((kind, data),) = value.items()
+    match kind:
+        case "L":
+            return [_to_json(each) for each in data]
+        case "M":
+            return {name: _to_json(each) for name, each in data.items()}
+        case "N":
+            # Digit for digit, as DynamoDB prints it.
+            return orjson.Fragment(data)
+        case "NS":
+            return [orjson.Fragment(each) for each in data]
+        case "B":
+            return b64encode(data).decode()
+        case "BS":
+            return [b64encode(each).decode() for each in data]
+        case "NULL":
+            return None
+        case _:
+            return data

@@ -1,0 +1,119 @@
+"""The shell as somebody sees it who types: in a terminal of its own."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.shop import write_shop
+
+pytest.importorskip("readline")
+pty = pytest.importorskip("pty")
+
+ROOT = Path(__file__).resolve().parents[3]
+# Ctrl-C is for the programs of a terminal that they call their own.
+START = """
+import fcntl, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+from keyfold.cli import main
+main(["shell", "--table", "tests.unit.cli.shop:shop"])
+"""
+PATIENCE_SECONDS = 60
+PROMPT = "keyfold> "
+
+
+class Terminal:
+    """A program in a terminal, and what it shows."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._screen, inside = pty.openpty()
+        self.program = subprocess.Popen(
+            [sys.executable, "-c", START],
+            stdin=inside,
+            stdout=inside,
+            stderr=inside,
+            cwd=ROOT,
+            env={**os.environ, "TERM": "dumb", "COLUMNS": "120", **environment},
+            start_new_session=True,
+        )
+        os.close(inside)
+        self._unread = ""
+
+    def read_until(self, text: str) -> str:
+        """Return what is shown up to a text, which is waited for."""
+        while text not in self._unread:
+            ready, _, _ = select.select([self._screen], [], [], PATIENCE_SECONDS)
+            assert ready, f"{text!r} does not come after {self._unread!r}"
+            self._unread += os.read(self._screen, 4096).decode()
+        shown, _, self._unread = self._unread.partition(text)
+        return shown + text
+
+    def type(self, text: str) -> None:
+        """Type a text, as keys."""
+        os.write(self._screen, text.encode())
+
+    def close(self) -> None:
+        """End the program, if it has not ended."""
+        self.program.kill()
+        self.program.wait()
+        os.close(self._screen)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    return tmp_path / "history"
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, history: Path) -> Iterator[Terminal]:
+    write_shop(tmp_path / "shop.db")
+    db = str(tmp_path / "shop.db")
+    terminal = Terminal({"KEYFOLD_DB": db, "KEYFOLD_HISTORY": str(history)})
+    try:
+        terminal.read_until(PROMPT)
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def test_tab_completes_and_what_was_entered_is_recalled(terminal: Terminal, history: Path) -> None:
+    terminal.type("SELECT sk FROM Sh\t")
+    terminal.read_until("Shop")
+    terminal.type(" WHERE pk = 'USER#a\t")
+    terminal.read_until("'USER#ada'")
+    terminal.type(";\r")
+    assert "ORDER#0003" in terminal.read_until("3 items, 0.5 capacity units")
+    terminal.read_until(PROMPT)
+    # Ctrl-P recalls it.
+    terminal.type("\x10\r")
+    terminal.read_until("SELECT sk FROM Shop WHERE pk = 'USER#ada';")
+    terminal.read_until("3 items, 0.5 capacity units")
+    terminal.read_until(PROMPT)
+    # Ctrl-D leaves.
+    terminal.type("\x04")
+    assert terminal.program.wait(PATIENCE_SECONDS) == 0
+    assert history.read_text("utf-8") == "SELECT sk FROM Shop WHERE pk = 'USER#ada';\n"
+    assert history.stat().st_mode & 0o777 == 0o600
+
+
+def test_ctrl_c_drops_what_is_typed_and_errors_do_not_end_it(terminal: Terminal) -> None:
+    terminal.type("SELECT sk\r")
+    terminal.read_until("...> ")
+    terminal.type("FROM")
+    terminal.read_until("FROM")
+    terminal.type("\x03")
+    terminal.read_until(PROMPT)
+    terminal.type("nonsense\r")
+    terminal.read_until("Shop has no pattern 'nonsense'")
+    terminal.read_until(PROMPT)
+    terminal.type("tables\r")
+    terminal.read_until("day-log")
+    terminal.read_until(PROMPT)
+    terminal.type("exit\r")
+    assert terminal.program.wait(PATIENCE_SECONDS) == 0
