@@ -1,4 +1,4 @@
-"""A process that backs up, restores, exports and imports until it is killed.
+"""A process that backs up, restores, exports, imports and puts in bulk until it is killed.
 
     python -m tests.crash.backing_up FILE BUCKETS RUN
 
@@ -44,11 +44,20 @@ DEFINITION: dict[str, Any] = {
 
 
 def prepare(path: Path, buckets: Path) -> None:
-    """Make the table, and the files to import."""
-    (buckets / BUCKET / "source").mkdir(parents=True)
+    """Make the table, and the files to import and to put in bulk."""
+    for folder in ("source", "bulk"):
+        (buckets / BUCKET / folder).mkdir(parents=True)
     items = [{"pk": {"S": f"item-{number}"}, "n": {"N": str(number)}} for number in range(ITEMS)]
     text = "".join(json.dumps({"Item": item}) + "\n" for item in items)
     (buckets / BUCKET / "source" / "items.json").write_text(text)
+    # Each is put once only: a record that was put twice would be reported.
+    absent = {"ConditionExpression": "attribute_not_exists(pk)"}
+    records = [
+        {"Item": {"pk": {"S": f"bulk-{number}"}, "n": {"N": str(number)}}, **absent}
+        for number in range(ITEMS)
+    ]
+    text = "not JSON\n" + "".join(json.dumps(record) + "\n" for record in records)
+    (buckets / BUCKET / "bulk" / "items.json").write_text(text)
     with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
         engine.execute("CreateTable", {"TableName": TABLE, **DEFINITION})
         recovery = {"PointInTimeRecoveryEnabled": True}
@@ -98,6 +107,21 @@ def work_through(engine: Engine, run: str) -> None:
         }
         engine.execute("ImportTable", source)
         say("table", f"Imported-{name}")
+        bulk = {
+            "TableName": f"Imported-{name}",
+            "InputS3Configuration": {
+                "S3Bucket": BUCKET,
+                "S3KeyPrefix": "bulk/",
+                "InputFormat": "DYNAMODB_JSON",
+            },
+            "OutputS3Configuration": {
+                "S3Bucket": BUCKET,
+                "S3KeyPrefix": "reports",
+                "OutputType": ["ERROR", "CONDITION_CHECK_FAILURE"],
+            },
+        }
+        begun = engine.execute("StartBulkPutItems", bulk)["BulkOperationDescription"]
+        say("bulk", begun["BulkOperationArn"])
 
 
 def say(kind: str, name: str = "") -> None:

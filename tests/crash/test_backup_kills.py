@@ -1,4 +1,4 @@
-"""Processes killed in the middle of backups, restores, exports and imports."""
+"""Processes killed in the middle of backups, restores, exports, imports and bulk operations."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from keyfold.engine._leases import LEASE_SECONDS
 from tests.crash.backing_up import BUCKET, ITEMS, PAIRS, TABLE, prepare
 
 ROOT = Path(__file__).parents[2]
-# One round is about forty.
-MOST_COMMITS = 60
+# One round is about fifty.
+MOST_COMMITS = 70
 
 
 def run_and_kill(path: Path, buckets: Path, run: str, commits: int) -> dict[str, list[str]]:
@@ -79,6 +79,7 @@ def check_file(path: Path, buckets: Path, said: dict[str, list[str]]) -> None:
         engine.run_upkeep()
         assert engine.verify() == []
         _check_backups(engine, said["backup"])
+        _check_bulk_operations(engine, buckets, said["bulk"])
         tables = engine.execute("ListTables", {})["TableNames"]
         assert set(said["table"]) <= set(tables)
         for name in tables:
@@ -110,6 +111,35 @@ def _check_backups(engine: Engine, said: list[str]) -> None:
         check_items(items_of(engine, "Again"), has_pairs=True)
         engine.execute("DeleteTable", {"TableName": "Again"})
         engine.execute("DeleteBackup", {"BackupArn": each["BackupArn"]})
+
+
+def _check_bulk_operations(engine: Engine, buckets: Path, said: list[str]) -> None:
+    """Every record was put once, and what could not be is reported once."""
+    arns: set[str] = set()
+    request: dict[str, Any] = {}
+    while True:
+        page = engine.execute("ListBulkOperations", request)
+        arns |= {each["BulkOperationArn"] for each in page["BulkOperationsSummaryList"]}
+        if "NextToken" not in page:
+            break
+        request = {"NextToken": page["NextToken"]}
+    assert set(said) <= arns
+    for arn in arns:
+        answer = engine.execute("DescribeBulkOperation", {"BulkOperationArn": arn})
+        described = answer["BulkOperationDescription"]
+        assert described["BulkOperationStatus"] == "COMPLETED_WITH_ERRORS"
+        counted = (described["ProcessedItemCount"], described["FailedItemCount"])
+        assert counted == (ITEMS + 1, 1)
+        bucket, id_ = buckets / BUCKET, arn.rpartition("/")[2]
+        path = bucket / "reports" / "AWSDynamoDB" / id_ / "manifest-summary.json"
+        (file,) = json.loads(path.read_bytes())["files"]
+        (line,) = (bucket / file["dataFileS3Key"]).read_text().splitlines()
+        assert json.loads(line)["OutputType"] == "ERROR"
+        name = described["TableDetails"][0]["TableName"]
+        if name in engine.execute("ListTables", {})["TableNames"]:
+            # The tables of earlier rounds are gone.
+            put = [each for each in items_of(engine, name) if each.startswith("bulk-")]
+            assert len(put) == ITEMS
 
 
 def _check_exports(engine: Engine, buckets: Path, said: list[str]) -> None:

@@ -40,7 +40,9 @@ def serve(
     region: Annotated[str, typer.Option(help="The region that ARNs name.")] = "us-east-1",
     buckets: Annotated[
         Path | None,
-        typer.Option(help="A folder whose folders are S3 buckets, for exports and imports."),
+        typer.Option(
+            help="A folder whose folders are S3 buckets, for exports, imports and the like."
+        ),
     ] = None,
     tls_cert: Annotated[
         Path | None, typer.Option(help="A certificate (PEM): serve HTTPS instead of HTTP.")

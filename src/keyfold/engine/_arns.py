@@ -1,4 +1,4 @@
-"""ARNs of what is made from tables: backups, exports and imports."""
+"""ARNs of what is made from tables, or done to them: backups, exports, imports and the like."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Literal
 from keyfold.engine._services import Services
 from keyfold.engine.storage import Reader
 
-Part = Literal["backup", "export", "import"]
+Part = Literal["backup", "bulk-operation", "export", "import"]
 
 _ARN = re.compile(
     r"arn:[a-z0-9-]+:dynamodb:[a-z0-9-]*:[0-9]*:"
-    r"table/(?P<table>[a-zA-Z0-9_.-]{3,255})/(?P<part>backup|export|import)/"
+    r"table/(?P<table>[a-zA-Z0-9_.-]{3,255})/(?P<part>backup|bulk-operation|export|import)/"
     r"(?P<id>[0-9]{14}-[0-9a-f]{8})"
 )
 
 
 def part_arn(table_arn: str, part: Part, id_: str) -> str:
-    """Return the ARN of a backup, an export or an import."""
+    """Return the ARN of a backup, a bulk operation, an export or an import."""
     return f"{table_arn}/{part}/{id_}"
 
 

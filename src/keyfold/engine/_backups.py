@@ -28,6 +28,7 @@ from keyfold.engine._leases import extended_lease, has_run_out
 from keyfold.engine._records import parse_record
 from keyfold.engine._restoring import is_being_restored
 from keyfold.engine._services import Services
+from keyfold.engine._table_extras import to_vector_definition
 from keyfold.engine._tables import Table, TableBody, Unreadable, build_table
 from keyfold.engine.storage import Moment, Reader, Storage, Writer
 from keyfold.errors import (
@@ -321,6 +322,10 @@ def _describe_features(table: TableBody) -> dict[str, Any]:
             indexes.append(described)
         if indexes:
             features[heading] = indexes
+    if table.get("vectors"):
+        features["VectorIndexes"] = [
+            to_vector_definition(each) for each in table.get("vectors", [])
+        ]
     settings = table["settings"]
     if "stream" in table:
         view = table["stream"]["view"]

@@ -45,9 +45,13 @@ class Buckets:
         """Raise unless there are buckets."""
         if self._root is None:
             raise ValidationException(
-                "Exports and imports need a folder of buckets in place of S3: open the engine "
-                "with buckets=PATH, or serve with --buckets PATH"
+                "Exports, imports and bulk operations need a folder of buckets in place of S3: "
+                "open the engine with buckets=PATH, or serve with --buckets PATH"
             )
+
+    def check_bucket(self, bucket: str) -> None:
+        """Raise BucketFailed without the bucket."""
+        self._folder(bucket)
 
     def list_keys(self, bucket: str, prefix: str) -> list[str]:
         """Return the keys of a bucket that begin with a prefix, in order.

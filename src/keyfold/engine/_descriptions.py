@@ -7,7 +7,7 @@ from typing import Any
 from keyfold.engine._census import NOTHING, Counts
 from keyfold.engine._replicas import describe_replicas
 from keyfold.engine._services import Services
-from keyfold.engine._table_extras import VectorBody
+from keyfold.engine._table_extras import VectorBody, to_vector_definition
 from keyfold.engine._tables import IndexBody, TableBody
 from keyfold.engine._throughput import describe_warm
 
@@ -102,18 +102,12 @@ def _describe_vector_index(
 ) -> dict[str, Any]:
     items, size_bytes = counts
     described: dict[str, Any] = {
-        "IndexName": body["name"],
-        "VectorAttribute": {"AttributeName": body["attribute"]},
-        "Projection": body["projection"],
-        "Dimensions": body["dimensions"],
-        "DistanceFunction": body["distance"],
+        **to_vector_definition(body),
         "IndexStatus": body["status"],
         "IndexSizeBytes": size_bytes,
         "ItemCount": items,
         "IndexArn": f"{table_arn}/index/{body['name']}",
     }
-    if body["search"]:
-        described["SearchSchema"] = body["search"]
     if body["status"] == "CREATING":
         described["Backfilling"] = True
     return described

@@ -114,7 +114,7 @@ class Engine:
         wait for another process that writes. Shards of streams are split after `shard_records`
         records, by default 10,000: a small number tries how a program follows that. `region` and
         `account` appear in ARNs. `buckets` is a folder whose folders stand for S3 buckets, for
-        exports and imports.
+        exports, imports and bulk operations.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
         FileDamaged, FileBusy.
@@ -321,8 +321,8 @@ class Engine:
     def run_upkeep(self) -> int:
         """Fill new indexes, finish jobs and delete expired items now; return how many expired.
 
-        Jobs are restores, exports and imports of more than a few thousand items. Shards of
-        streams that are due are closed, and changes that are too old removed.
+        Jobs are restores, exports, imports and bulk operations of more than a few thousand items.
+        Shards of streams that are due are closed, and changes that are too old removed.
         """
         return self._upkeep.run_once()
 

@@ -1,4 +1,4 @@
-"""Reading the files of an import: DynamoDB JSON and CSV, compressed or not."""
+"""Reading the files of an import or a bulk operation: DynamoDB JSON and CSV, compressed or not."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import gzip
 import importlib
 import importlib.util
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple, TypedDict, cast
 
 import orjson
 
 from keyfold.engine._tables import KeyTypes
 from keyfold.engine._writes import MAX_ITEM_BYTES
+from keyfold.errors import ValidationException
 
 
 class FormatBody(TypedDict):
-    """How the files of an import are to be read."""
+    """How files are to be read."""
 
     format: str
     compression: str
@@ -32,6 +34,8 @@ class Record(NamedTuple):
 
     size_bytes: int
     item: dict[str, Any] | str
+    # What a record of DynamoDB JSON has, its item and whatever stands beside it.
+    members: Mapping[str, Any] = MappingProxyType({})
 
 
 # What reading somebody's file as something that it is not may raise.
@@ -44,6 +48,16 @@ def has_zstd() -> bool:
         return importlib.util.find_spec("compression.zstd") is not None
     except ModuleNotFoundError:
         return False
+
+
+def check_readable(kind: str, compression: str, others: str) -> None:
+    """Raise for a format or a compression that is not read here; `others` are the formats."""
+    if kind == "ION":
+        raise ValidationException(f"InputFormat ION is not supported here; use {others}")
+    if compression == "ZSTD" and not has_zstd():
+        raise ValidationException(
+            "InputCompressionType ZSTD is not supported by this version of Python; use GZIP or NONE"
+        )
 
 
 def read_records(path: Path, form: FormatBody, types: KeyTypes) -> Iterator[Record]:
@@ -79,9 +93,10 @@ def _read_json(file: IO[bytes]) -> Iterator[Record]:
         except orjson.JSONDecodeError as error:
             yield Record(len(line), f"it is not JSON: {error}")
             continue
-        item = cast("dict[str, Any]", parsed).get("Item") if isinstance(parsed, dict) else None
+        members = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
+        item = members.get("Item")
         if isinstance(item, dict):
-            yield Record(len(line), cast("dict[str, Any]", item))
+            yield Record(len(line), cast("dict[str, Any]", item), members)
         else:
             yield Record(len(line), 'it is not an object with an "Item"')
 

@@ -7,19 +7,19 @@ whoever goes on after a killed process neither misses a record nor counts one tw
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, cast
 
 import orjson
 
 from keyfold.engine._buckets import BucketFailed, Buckets
 from keyfold.engine._catalog import TABLE_RECORD, read_body
-from keyfold.engine._import_formats import FormatBody, Record, read_records
 from keyfold.engine._imports import IMPORT_JOB_RECORD, ImportBody, read_import, write_import
+from keyfold.engine._input_files import InputFiles, SourceBody, Step
 from keyfold.engine._records import parse_record
 from keyfold.engine._restoring import finish_filling
-from keyfold.engine._tables import KeyTypes, Table, TableBody, build_table
+from keyfold.engine._tables import Table, TableBody, build_table
 from keyfold.engine._writes import Put, check_item_size, make_put
 from keyfold.engine.storage import Storage, Writer
 from keyfold.errors import ServiceError
@@ -30,34 +30,18 @@ BATCH_RECORDS = 100
 _log = logging.getLogger("keyfold.imports")
 
 
-class ImportJob(TypedDict):
-    """What is left of an import: where it came to, by the file's key and its records."""
+class ImportJob(SourceBody):
+    """What is left of an import: the table, and the rest of the files."""
 
     table: str
-    bucket: str
-    prefix: str
-    form: FormatBody
-    key: str
-    records: int
-
-
-class _Step(NamedTuple):
-    """A record, and where it leaves the import."""
-
-    key: str
-    records: int
-    record: Record
 
 
 class Importer:
-    """Carries out the imports of one file.
-
-    Files that are being read stay open from one batch to the next.
-    """
+    """Carries out the imports of one file."""
 
     def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
-        self._storage, self._clock, self._buckets = storage, clock, buckets
-        self._streams: dict[str, tuple[ImportJob, Iterator[_Step]]] = {}
+        self._storage, self._clock = storage, clock
+        self._inputs = InputFiles(buckets)
 
     def import_batch(self, id_: str) -> bool:
         """Import some records; return whether they were the last."""
@@ -66,13 +50,13 @@ class Importer:
         )
         if record is None or imported is None:
             # Another process finished it.
-            self._streams.pop(id_, None)
+            self._inputs.drop(id_)
             return True
         job = _parse(id_, record)
         body = self._storage.read(lambda reader: read_body(reader, job["table"]))
         assert body is not None  # it cannot be deleted before it is whole
         try:
-            stream = self._take_stream(id_, job, body)
+            stream = self._inputs.take(id_, job, body)
         except BucketFailed as error:
             failure = error
             self._storage.write(lambda writer: self._fail(writer, id_, failure))
@@ -110,32 +94,8 @@ class Importer:
                 faults[0],
             )
         if not is_last:
-            self._streams[id_] = (left, stream)
+            self._inputs.give_back(id_, left, stream)
         return is_last
-
-    def _take_stream(self, id_: str, job: ImportJob, body: TableBody) -> Iterator[_Step]:
-        """Return the records that are left, from files that are open already where they are.
-
-        It is the caller's to give back, once what it took from it is in the table.
-        """
-        known = self._streams.pop(id_, None)
-        if known is not None and known[0] == job:
-            return known[1]
-        keys = self._buckets.list_keys(job["bucket"], job["prefix"])
-        if not keys:
-            message = "No objects were found with the specified prefix"
-            raise BucketFailed("S3NoSuchKey", message)
-        return self._read(job, keys, _types_of(body))
-
-    def _read(self, job: ImportJob, keys: list[str], types: KeyTypes) -> Iterator[_Step]:
-        for key in keys:
-            if key < job["key"]:
-                continue
-            done = job["records"] if key == job["key"] else 0
-            records = read_records(self._buckets.path_of(job["bucket"], key), job["form"], types)
-            for number, record in enumerate(records, start=1):
-                if number > done:
-                    yield _Step(key, number, record)
 
     def _finish(self, writer: Writer, imported: ImportBody, body: TableBody) -> None:
         finish_filling(writer, body)
@@ -165,11 +125,7 @@ def begin_importing(writer: Writer, id_: str, job: ImportJob) -> None:
     _write(writer, id_, job)
 
 
-def _types_of(body: TableBody) -> KeyTypes:
-    return {each["AttributeName"]: each["AttributeType"] for each in body["definitions"]}
-
-
-def _make_puts(table: Table, steps: list[_Step]) -> tuple[list[tuple[bytes, Put]], list[str]]:
+def _make_puts(table: Table, steps: list[Step]) -> tuple[list[tuple[bytes, Put]], list[str]]:
     """Return what is to be written, and what is wrong with the rest."""
     puts: list[tuple[bytes, Put]] = []
     faults: list[str] = []
@@ -187,7 +143,7 @@ def _make_puts(table: Table, steps: list[_Step]) -> tuple[list[tuple[bytes, Put]
     return puts, faults
 
 
-def _count(imported: ImportBody, steps: list[_Step], imported_items: int) -> ImportBody:
+def _count(imported: ImportBody, steps: list[Step], imported_items: int) -> ImportBody:
     described = dict(imported["description"])
     described["ProcessedItemCount"] += len(steps)
     described["ProcessedSizeBytes"] += sum(step.record.size_bytes for step in steps)

@@ -1,4 +1,4 @@
-"""Long work that was asked for and goes on after the answer: restores, exports and imports.
+"""Long work that goes on after the answer: restores, exports, imports and bulk operations.
 
 Each is a record in the file and a function that does the next batch of it. Whoever is asked
 does the first batches at once, which is all of most tables; upkeep does the rest, in this
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from keyfold.engine._backups import drop_stale_backups, list_backups
 from keyfold.engine._buckets import Buckets
+from keyfold.engine._bulk_operations import BULK_JOB_RECORD
 from keyfold.engine._imports import IMPORT_JOB_RECORD
 from keyfold.engine._loading import load_module
 from keyfold.engine._restoring import restore_batch
@@ -22,6 +23,7 @@ from keyfold.engine.storage import Reader, RowsChanged, Storage
 from keyfold.errors import KeyfoldError
 
 if TYPE_CHECKING:
+    from keyfold.engine._bulk_putting import BulkPutter
     from keyfold.engine._importing import Importer
 
 # So many batches are done before the answer.
@@ -37,13 +39,15 @@ class Jobs:
     def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
         self._storage, self._clock, self._buckets = storage, clock, buckets
         self._importer: Importer | None = None
+        self._bulk_putter: BulkPutter | None = None
         self._batches: dict[str, Batch] = {
             RESTORE_RECORD: lambda name: restore_batch(storage, name),
             EXPORT_JOB_RECORD: self._export_batch,
             IMPORT_JOB_RECORD: self._import_batch,
+            BULK_JOB_RECORD: self._bulk_batch,
         }
 
-    # What these two need to load is a good part of what the whole engine does, and few use them.
+    # What these need to load is a good part of what the whole engine does, and few use them.
 
     def _export_batch(self, name: str) -> bool:
         exporting = load_module("keyfold.engine._exporting")
@@ -56,6 +60,14 @@ class Jobs:
             importer = importing.Importer(self._storage, self._clock, self._buckets)
             self._importer = importer
         return importer.import_batch(name)
+
+    def _bulk_batch(self, name: str) -> bool:
+        putter = self._bulk_putter
+        if putter is None:
+            putting = load_module("keyfold.engine._bulk_putting")
+            putter = putting.BulkPutter(self._storage, self._clock, self._buckets)
+            self._bulk_putter = putter
+        return putter.put_batch(name)
 
     def begin(self, kind: str, name: str) -> bool:
         """Do the first batches of a job; return whether they were all.

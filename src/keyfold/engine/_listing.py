@@ -1,4 +1,4 @@
-"""Pages of exports and imports, and the tokens that lead to the next one."""
+"""Pages of exports, imports and bulk operations, and the tokens that lead to the next one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST_BYTES = 56
 def take_page(
     named: list[tuple[str, T]], limit: int, token: str | None
 ) -> tuple[list[T], dict[str, Any]]:
-    """Return a page of what is named by ARNs, last name first, and the rest of the response."""
+    """Return a page of what is named by ARNs or ids, last name first, and the rest of the response."""
     after = None if token is None else _read_token(token)
     ordered = sorted(named, key=lambda each: each[0], reverse=True)
     left = [each for each in ordered if after is None or each[0] < after]

@@ -35,7 +35,7 @@ class PageQuery(NamedTuple):
     # A key that names one item: there is nowhere to go on from.
     finds_one: bool = False
     max_bytes: int = PAGE_BYTES
-    # Which partition is read; known for watched tables alone, and only of queries.
+    # Which partition, or item, is read; known for watched tables alone, and not of scans.
     partition: Item | None = None
 
 
@@ -101,12 +101,17 @@ def read_spans(
     rendering: Rendering,
 ) -> SpansPage:
     """Read one page of several spans, from the one at `first` on."""
-    index = query.through
+    index, watch = query.through, query.table.watch
+    if watch is not None:
+        watch.admit("Read", "" if index is None else index.name, query.partition)
+    measured = Meter(None if watch is None else "INDEXES")
     whole = query.project is None and (index is None or index.projected is None)
     values: list[bytes] = []
     items: list[Item] = []
 
     def finish(place: int | None, last: bytes | None) -> SpansPage:
+        if watch is not None:
+            watch.use("Read", measured.use_of(query.table).by_name())
         rendered = rendering.stored_list(values) if whole else rendering.items(items)
         return SpansPage(rendered, place, last)
 
@@ -118,17 +123,19 @@ def read_spans(
             values.extend(_read_whole(storage, part, page))
         else:
             items.extend(_read_decoded(storage, part, page))
-        if meter.is_on:
-            _count_units(part, page, meter)
+        for each in (meter, measured):
+            if each.is_on:
+                _count_units(part, page, each)
         if page.last is not None and not query.finds_one:
             return finish(place, page.last)
         left = None if left is None else left - page.scanned
         room -= page.scanned_bytes
         if (left == 0 or room <= 0) and place + 1 < len(spans):
             return finish(place + 1, None)
-    if meter.is_on and first >= len(spans):
-        # Nothing can be read, and asking costs the least there is.
-        _count_units(query, _Page(), meter)
+    for each in (meter, measured):
+        if each.is_on and first >= len(spans):
+            # Nothing can be read, and asking costs the least there is.
+            _count_units(query, _Page(), each)
     return finish(None, None)
 
 

@@ -20,7 +20,9 @@ from keyfold.engine._restoring import RestoreBody, begin_restoring
 from keyfold.engine._rewinding import RESTORE_RECORD
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
+from keyfold.engine._table_extras import VectorBody
 from keyfold.engine._tables import IndexBody, TableBody, build_table
+from keyfold.engine._vector_definitions import check_vector_billing, searched_names, vector_body
 from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import Writer
 from keyfold.errors import TableAlreadyExistsException, ValidationException
@@ -54,8 +56,9 @@ def answer_restore(services: Services, body: TableBody) -> dict[str, Any]:
     """Begin to fill a restored table; return the response, which says that it is being made."""
     services.catalog.forget()
     described = to_table_description(services, body)
-    for index in described.get("GlobalSecondaryIndexes", ()):
-        index["IndexStatus"] = "CREATING"
+    for heading in ("GlobalSecondaryIndexes", "VectorIndexes"):
+        for index in described.get(heading, ()):
+            index["IndexStatus"] = "CREATING"
     services.begin_job(RESTORE_RECORD, body["name"])
     return {"TableDescription": described}
 
@@ -66,8 +69,12 @@ def _restored_body(services: Services, request: dict[str, Any], source: TableBod
         *_restored_indexes(request, "LocalSecondaryIndexOverride", source, is_global=False),
         *_restored_indexes(request, "GlobalSecondaryIndexOverride", source, is_global=True),
     ]
-    for place, index in enumerate(indexes):
+    vectors = _restored_vectors(request, source)
+    if vectors:
+        check_vector_billing(mode)
+    for place, index in enumerate((*indexes, *vectors)):
         index["column"] = f"i{place}"
+    for index in indexes:
         if mode == "PAY_PER_REQUEST":
             index.pop("throughput", None)
         elif index["is_global"]:
@@ -75,6 +82,7 @@ def _restored_body(services: Services, request: dict[str, Any], source: TableBod
             check_index_throughput(mode, given)
     schemas = (source["key"], *(index["key"] for index in indexes))
     used = {element["AttributeName"] for schema in schemas for element in schema}
+    used.update(searched_names(vectors))
     settings = {
         name: source["settings"][name] for name in _KEPT_SETTINGS if name in source["settings"]
     }
@@ -88,7 +96,7 @@ def _restored_body(services: Services, request: dict[str, Any], source: TableBod
         id=services.new_id(),
         number=0,
         version=1,
-        next_column=len(indexes),
+        next_column=len(indexes) + len(vectors),
         created_at=now,
         status="CREATING",
         definitions=[each for each in source["definitions"] if each["AttributeName"] in used],
@@ -100,6 +108,8 @@ def _restored_body(services: Services, request: dict[str, Any], source: TableBod
         tags={},
         settings=read_settings(overrides, services, settings),
     )
+    if vectors:
+        body["vectors"] = vectors
     if mode == "PAY_PER_REQUEST":
         body["billing_changed_at"] = now
     return body
@@ -130,10 +140,7 @@ def _restored_indexes(
     for definition in wanted:
         index = existing.pop(definition["IndexName"], None)
         if index is None or not _is_same_index(index, definition):
-            raise ValidationException(
-                f"{INVALID}{parameter} must match an index of the source table, "
-                f"and name it once. Index: {definition['IndexName']}"
-            )
+            raise _no_match(parameter, definition)
         restored = index_body(definition, is_global=is_global, column="", status="ACTIVE")
         if "throughput" in index:
             restored.setdefault("throughput", index["throughput"])
@@ -143,12 +150,50 @@ def _restored_indexes(
     return chosen
 
 
-def _is_same_index(index: IndexBody, definition: dict[str, Any]) -> bool:
-    """Tell whether a definition is that of an index; the order of attributes does not matter."""
-    projection, wanted = index["projection"], definition["Projection"]
-    return (
-        index["key"] == definition["KeySchema"]
-        and projection["ProjectionType"] == wanted.get("ProjectionType")
-        and set(projection.get("NonKeyAttributes") or ())
-        == set(wanted.get("NonKeyAttributes") or ())
+def _restored_vectors(request: dict[str, Any], source: TableBody) -> list[VectorBody]:
+    """Return the vector indexes: the source's, or those of them that are asked for."""
+    parameter = "VectorIndexOverride"
+    existing = {vector["name"]: vector for vector in source.get("vectors", [])}
+    wanted: list[dict[str, Any]] | None = request.get(parameter)
+    if wanted is None:
+        return [{**vector, "status": "ACTIVE"} for vector in existing.values()]
+    chosen: list[VectorBody] = []
+    for definition in wanted:
+        vector = existing.pop(definition["IndexName"], None)
+        restored = vector_body(definition, column="", status="ACTIVE")
+        if vector is None or not _is_same_vector(vector, restored):
+            raise _no_match(parameter, definition)
+        chosen.append(restored)
+    return chosen
+
+
+def _no_match(parameter: str, definition: dict[str, Any]) -> ValidationException:
+    return ValidationException(
+        f"{INVALID}{parameter} must match an index of the source table, "
+        f"and name it once. Index: {definition['IndexName']}"
     )
+
+
+def _is_same_index(index: IndexBody, definition: dict[str, Any]) -> bool:
+    """Tell whether a definition is that of an index."""
+    return index["key"] == definition["KeySchema"] and _is_same_projection(
+        index["projection"], definition["Projection"]
+    )
+
+
+def _is_same_vector(one: VectorBody, other: VectorBody) -> bool:
+    """Tell whether two vector indexes are defined alike."""
+    return (
+        one["attribute"] == other["attribute"]
+        and one["dimensions"] == other["dimensions"]
+        and one["distance"] == other["distance"]
+        and one["search"] == other["search"]
+        and _is_same_projection(one["projection"], other["projection"])
+    )
+
+
+def _is_same_projection(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Tell whether two projections hold the same; the order of attributes does not matter."""
+    return one["ProjectionType"] == other.get("ProjectionType") and set(
+        one.get("NonKeyAttributes") or ()
+    ) == set(other.get("NonKeyAttributes") or ())

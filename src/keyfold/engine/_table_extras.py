@@ -18,6 +18,20 @@ class VectorBody(TypedDict):
     status: str
 
 
+def to_vector_definition(vector: VectorBody) -> dict[str, Any]:
+    """Return the definition of a vector index as requests have it."""
+    described: dict[str, Any] = {
+        "IndexName": vector["name"],
+        "VectorAttribute": {"AttributeName": vector["attribute"]},
+        "Projection": vector["projection"],
+        "Dimensions": vector["dimensions"],
+        "DistanceFunction": vector["distance"],
+    }
+    if vector["search"]:
+        described["SearchSchema"] = vector["search"]
+    return described
+
+
 class InsightsBody(TypedDict):
     """Whether the hottest keys of a table, or of an index, are counted."""
 

@@ -11,6 +11,7 @@ import orjson
 from keyfold.engine._key_faults import KeyFault, KeyFaultKind, word_item_fault, word_key_fault
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine._single_reads import admit_read
 from keyfold.engine._tables import Table
 from keyfold.engine._writes import ConditionFailed, Outcome, Write, settle
 from keyfold.engine.shapes import known_part
@@ -21,6 +22,7 @@ from keyfold.errors import (
     TransactionCanceledException,
     ValidationException,
 )
+from keyfold.values import Item
 
 _M = TypeVar("_M")
 _T = TypeVar("_T")
@@ -103,6 +105,19 @@ def cancelled(reasons: list[dict[str, Any]]) -> TransactionCanceledException:
         f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]",
         {"CancellationReasons": reasons},
     )
+
+
+def admit_all(reads: Sequence[tuple[Table, Item]]) -> None:
+    """Raise with the reason for each read of an item that is throttled, if any is."""
+    reasons: list[dict[str, Any]] = []
+    for table, key in reads:
+        try:
+            admit_read(table, key)
+            reasons.append({"Code": "None"})
+        except ThrottlingException as throttled:
+            reasons.append({"Code": "ThrottlingError", "Message": throttled.message})
+    if any(reason["Code"] != "None" for reason in reasons):
+        raise cancelled(reasons)
 
 
 def settle_all(

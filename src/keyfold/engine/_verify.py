@@ -10,6 +10,7 @@ import orjson
 
 from keyfold.engine._backfill import BACKFILL_RECORD
 from keyfold.engine._backups import BACKUP_RECORD, parse_backup, to_kept_table
+from keyfold.engine._bulk_operations import BULK_JOB_RECORD, BULK_RECORD
 from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._changes import LOG_RECORD
 from keyfold.engine._exports import EXPORT_RECORD
@@ -144,6 +145,8 @@ def _verify_jobs(reader: Reader) -> list[Problem]:
         EXPORT_RECORD,
         IMPORT_JOB_RECORD,
         IMPORT_RECORD,
+        BULK_JOB_RECORD,
+        BULK_RECORD,
     ):
         for name, record in reader.list_records(kind):
             try:

@@ -199,7 +199,7 @@ def dynamodb(
     `clock` is the service's time, `hardships` what its callers meet. Shards of streams are split
     after `shard_records` records; a small number tries how code follows that. `sleep` is how a
     call that is delayed waits (asynchronous clients await asyncio.sleep). `buckets` is a folder
-    whose folders stand for S3 buckets, for exports and imports.
+    whose folders stand for S3 buckets, for exports, imports and bulk operations.
 
     Raises OptionInvalid.
     """

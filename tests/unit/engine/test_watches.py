@@ -42,6 +42,11 @@ CREATE: dict[str, Any] = {
 }
 
 
+WHERE = "WHERE artist = 'Nina' AND song = 'Sinnerman'"
+SELECT = f"SELECT * FROM {TABLE} {WHERE}"
+INSERT = f"INSERT INTO {TABLE} VALUE {{'artist': 'Nina', 'song': 'Sinnerman'}}"
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
@@ -142,7 +147,7 @@ def test_a_clock_that_steps_back_gives_nothing(engine: Engine, clock: Clock) -> 
     _get(engine)
 
 
-@pytest.mark.parametrize("operation", ["Query", "Scan", "GetItem"])
+@pytest.mark.parametrize("operation", ["Query", "Scan", "GetItem", "ExecuteStatement"])
 def test_every_way_of_reading_is_held_to_the_maximum(engine: Engine, operation: str) -> None:
     _limit(engine, MaxReadRequestUnits=1)
 
@@ -151,6 +156,8 @@ def test_every_way_of_reading_is_held_to_the_maximum(engine: Engine, operation: 
             _query(engine)
         elif operation == "Scan":
             engine.execute("Scan", {"TableName": TABLE})
+        elif operation == "ExecuteStatement":
+            engine.execute("ExecuteStatement", {"Statement": SELECT})
         else:
             _get(engine, consistent=False)
 
@@ -218,6 +225,49 @@ def test_a_transaction_says_which_members_are_throttled(engine: Engine) -> None:
         "ThrottlingError",
     ]
     assert engine.execute("DescribeTable", {"TableName": TABLE})["Table"]["ItemCount"] == 0
+
+
+def test_statements_of_a_batch_are_throttled_one_by_one(engine: Engine) -> None:
+    _limit(engine, MaxReadRequestUnits=1, MaxWriteRequestUnits=1)
+    throttled = {
+        "Error": {
+            "Code": "ThrottlingError",
+            "Message": "Throughput exceeds the maximum OnDemandThroughput configured on table "
+            "or index",
+        },
+        "TableName": TABLE,
+    }
+    inserts = [{"Statement": INSERT.replace("Sinnerman", song)} for song in "ab"]
+    written = engine.execute("BatchExecuteStatement", {"Statements": inserts})
+    assert written["Responses"] == [{"TableName": TABLE}, throttled]
+    selects = [
+        {"Statement": SELECT.replace("Sinnerman", song), "ConsistentRead": True} for song in "ab"
+    ]
+    read = engine.execute("BatchExecuteStatement", {"Statements": selects})
+    assert read["Responses"] == [{"TableName": TABLE, "Item": _key(song="a")}, throttled]
+
+
+def test_statements_of_a_transaction_are_throttled(engine: Engine) -> None:
+    _limit(engine, MaxReadRequestUnits=1, MaxWriteRequestUnits=1)
+    select, insert = ({"TransactStatements": [{"Statement": each}]} for each in (SELECT, INSERT))
+    for request in (select, insert):
+        engine.execute("ExecuteTransaction", request)
+        with pytest.raises(TransactionCanceledException) as caught:
+            engine.execute("ExecuteTransaction", request)
+        (reason,) = caught.value.fields["CancellationReasons"]
+        assert reason["Code"] == "ThrottlingError"
+
+
+def test_a_statement_on_an_index_uses_its_maximum(engine: Engine) -> None:
+    _limit_index(engine, MaxReadRequestUnits=1)
+    by_genre = {"Statement": f'SELECT * FROM "{TABLE}"."ByGenre" WHERE genre = \'jazz\''}
+    engine.execute("ExecuteStatement", by_genre)
+    engine.execute("ExecuteStatement", by_genre)
+    with pytest.raises(ThrottlingException) as caught:
+        engine.execute("ExecuteStatement", by_genre)
+    (reason,) = caught.value.fields["throttlingReasons"]
+    assert reason["resource"] == f"{ARN}/index/ByGenre"
+    engine.execute("ExecuteStatement", {"Statement": SELECT})
 
 
 def test_an_index_has_maximums_of_its_own(engine: Engine, clock: Clock) -> None:
@@ -323,6 +373,30 @@ def test_every_operation_counts_the_items_it_touches(engine: Engine) -> None:
     engine.execute("BatchWriteItem", {"RequestItems": {TABLE: [delete]}})
     engine.execute("DeleteItem", {"TableName": TABLE, "Key": _key()})
     assert engine.hottest_keys(TABLE, by="item") == [HotKey(_key(), 8, 8)]
+
+
+def test_every_statement_counts_the_items_it_touches(engine: Engine) -> None:
+    _count(engine)
+    exists = f"EXISTS(SELECT * FROM {TABLE} {WHERE} AND attribute_type(artist, 'S'))"
+    engine.execute("ExecuteStatement", {"Statement": INSERT})
+    engine.execute("ExecuteStatement", {"Statement": SELECT})
+    engine.execute("BatchExecuteStatement", {"Statements": [{"Statement": SELECT}]})
+    engine.execute("ExecuteTransaction", {"TransactStatements": [{"Statement": SELECT}]})
+    engine.execute("ExecuteTransaction", {"TransactStatements": [{"Statement": exists}]})
+    update = f"UPDATE {TABLE} SET plays = 1 {WHERE}"
+    engine.execute("ExecuteStatement", {"Statement": update})
+    engine.execute("ExecuteStatement", {"Statement": f"DELETE FROM {TABLE} {WHERE}"})
+    assert engine.hottest_keys(TABLE, by="item") == [HotKey(_key(), 7, 7)]
+
+
+def test_a_throttled_statement_is_counted_apart(engine: Engine) -> None:
+    _count(engine)
+    _limit(engine, MaxReadRequestUnits=1)
+    consistent = {"Statement": SELECT, "ConsistentRead": True}
+    engine.execute("ExecuteStatement", consistent)
+    with pytest.raises(ThrottlingException):
+        engine.execute("ExecuteStatement", consistent)
+    assert engine.hottest_keys(TABLE, by="item", throttled=True) == [HotKey(_key(), 1, 1)]
 
 
 def test_an_index_is_counted_by_its_own_key(engine: Engine) -> None:

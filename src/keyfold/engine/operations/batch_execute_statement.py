@@ -7,6 +7,7 @@ from typing import Any
 from keyfold.engine._capacity import Meter, read_units
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine._single_reads import admit_read, count_read
 from keyfold.engine._writes import ConditionFailed, Outcome, settle, store
 from keyfold.engine.partiql import (
     Exists,
@@ -18,13 +19,19 @@ from keyfold.engine.partiql import (
     prepare,
 )
 from keyfold.engine.storage import RowsChanged, Writer
-from keyfold.errors import ResourceNotFoundException, ServiceError, ValidationException
+from keyfold.errors import (
+    ResourceNotFoundException,
+    ServiceError,
+    ThrottlingException,
+    ValidationException,
+)
 
 # What each error is called inside a batch.
 _CODES = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "DuplicateItemException": "DuplicateItem",
     "ResourceNotFoundException": "ResourceNotFound",
+    "ThrottlingException": "ThrottlingError",
     "ValidationException": "ValidationError",
 }
 
@@ -100,14 +107,20 @@ def _read_all(
             assert isinstance(plan, ServiceError)  # there are no writes beside reads
             responses.append(_describe(plan))
             continue
-        row = services.storage.get(plan.table.rows, plan.row_key)
         response: dict[str, Any] = {"TableName": plan.table.name}
+        try:
+            admit_read(plan.table, plan.key)
+        except ThrottlingException as throttled:
+            responses.append({**_describe(throttled), **response})
+            continue
+        row = services.storage.get(plan.table.rows, plan.row_key)
         if row is not None:
             response["Item"] = plan.render(row[0], rendering)
         responses.append(response)
+        size = 0 if row is None else row[1]
+        is_consistent = bool(member.get("ConsistentRead"))
+        count_read(plan.table, plan.key, size, is_consistent=is_consistent)
         if meter.is_on:
-            size = 0 if row is None else row[1]
-            is_consistent = bool(member.get("ConsistentRead"))
             meter.use_of(plan.table).units += read_units(size, is_consistent=is_consistent)
     return responses
 
@@ -129,7 +142,7 @@ def _write_all(
             outcome = settle(writer, plan.write)
         except ConditionFailed as failure:
             return plan.word_failure(failure, member, rendering)
-        except ValidationException as fault:
+        except (ThrottlingException, ValidationException) as fault:
             return fault
         store(writer, outcome)
         return outcome
@@ -155,5 +168,7 @@ def _write_all(
 
 
 def _describe(fault: ServiceError) -> dict[str, Any]:
-    error = {"Code": _CODES.get(fault.type, fault.type), "Message": fault.message, **fault.fields}
+    # Of what else an error says, a member of a batch has only the item.
+    item = {name: value for name, value in fault.fields.items() if name == "Item"}
+    error = {"Code": _CODES.get(fault.type, fault.type), "Message": fault.message, **item}
     return {"Error": error}

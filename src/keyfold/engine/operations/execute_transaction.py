@@ -7,8 +7,10 @@ from typing import Any
 from keyfold.engine._capacity import Meter, read_units
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine._single_reads import count_read
 from keyfold.engine._transactions import (
     MAX_BYTES,
+    admit_all,
     check_distinct,
     remember,
     settle_all,
@@ -82,6 +84,7 @@ def _read_all(
         except ValidationException as fault:
             raise _in_place(place, fault) from None
     check_distinct([(plan.table, plan.row_key) for plan in plans])
+    admit_all([(plan.table, plan.key) for plan in plans])
 
     def work(reader: Reader) -> list[Row | None]:
         return [reader.get(plan.table.rows, plan.row_key) for plan in plans]
@@ -95,6 +98,7 @@ def _read_all(
     responses: list[dict[str, Any]] = []
     for plan, row in zip(plans, rows, strict=True):
         size = 0 if row is None else row[1]
+        count_read(plan.table, plan.key, size, is_consistent=True, factor=2)
         if meter.is_on:
             meter.use_of(plan.table).units += 2 * read_units(size, is_consistent=True)
         responses.append({} if row is None else {"Item": plan.render(row[0], rendering)})
@@ -177,7 +181,7 @@ def _plan_write(services: Services, prepared: Prepared) -> WritePlan:
                 raise ValidationException(
                     "EXISTS() must contain a single item read with additional condition"
                 )
-            write = Write(check.table, check.row_key, Check(), check.holds)
+            write = Write(check.table, check.row_key, Check(check.key), check.holds)
             return WritePlan(write, None, None, is_insert=False)
         case statement:
             plan = plan_write(services, prepared, statement)

@@ -7,7 +7,7 @@ from typing import Any
 from keyfold.engine._arns import part_arn, take_id
 from keyfold.engine._buckets import check_prefix
 from keyfold.engine._catalog import read_body, take_number, write_body
-from keyfold.engine._import_formats import FormatBody, has_zstd
+from keyfold.engine._import_formats import FormatBody, check_readable
 from keyfold.engine._importing import ImportJob, begin_importing
 from keyfold.engine._imports import (
     IMPORT_JOB_RECORD,
@@ -62,12 +62,7 @@ def _read_form(services: Services, request: dict[str, Any]) -> FormatBody:
     services.buckets.check()
     check_prefix("S3KeyPrefix", request["S3BucketSource"].get("S3KeyPrefix"))
     kind, compression = request["InputFormat"], request.get("InputCompressionType") or "NONE"
-    if kind == "ION":
-        raise ValidationException("InputFormat ION is not supported here; use DYNAMODB_JSON or CSV")
-    if compression == "ZSTD" and not has_zstd():
-        raise ValidationException(
-            "InputCompressionType ZSTD is not supported by this version of Python; use GZIP or NONE"
-        )
+    check_readable(kind, compression, "DYNAMODB_JSON or CSV")
     options: dict[str, Any] = request.get("InputFormatOptions", {}).get("Csv", {})
     if options and kind != "CSV":
         raise ValidationException(

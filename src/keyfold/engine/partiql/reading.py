@@ -91,6 +91,7 @@ def read_page_of(
         project=None if target.columns is None else target.columns.project,
         fetches=selection.fetches,
         finds_one=index is None and not table.key.sort and spans.finds_one,
+        partition=None if table.watch is None else _named_item(target),
     )
     first, ranges = 0, list(spans.ranges)
     token = request.get("NextToken")
@@ -119,6 +120,12 @@ def read_page_of(
         response["NextToken"] = write_token(table, prepared.text, prepared.parameters, position)
     meter.report(response)
     return response
+
+
+def _named_item(target: _Target) -> Item | None:
+    """Return the key of the one item that a SELECT on a table names, if it names one."""
+    found = find_one_key(target.table, target.where) if target.through is None else None
+    return None if found is None else found.key
 
 
 class SingleRead(NamedTuple):

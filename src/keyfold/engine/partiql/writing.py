@@ -135,5 +135,5 @@ def _plan_delete(table: Table, prepared: Prepared, statement: Delete) -> WritePl
         # There is nothing to delete, and nothing wrong with that.
         return not item or asked(item)
 
-    write = Write(table, table.encode_key(key), DeleteChange(), holds)
+    write = Write(table, table.encode_key(key), DeleteChange(key), holds)
     return WritePlan(write, returning, None, is_insert=False)

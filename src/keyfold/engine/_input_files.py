@@ -1,0 +1,82 @@
+"""Going through the files of a bucket record by record, and on from where another came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypedDict
+
+from keyfold.engine._buckets import BucketFailed, Buckets
+from keyfold.engine._import_formats import FormatBody, Record, read_records
+from keyfold.engine._tables import KeyTypes, TableBody
+
+
+class SourceBody(TypedDict):
+    """The files that a job reads, and where it came to: a file's key, and its records."""
+
+    bucket: str
+    prefix: str
+    form: FormatBody
+    key: str
+    records: int
+
+
+class Step(NamedTuple):
+    """A record, and where it leaves the job."""
+
+    key: str
+    records: int
+    record: Record
+
+
+class InputFiles:
+    """The files that jobs read. Those that are open stay so from one batch to the next."""
+
+    def __init__(self, buckets: Buckets) -> None:
+        self._buckets = buckets
+        self._streams: dict[str, tuple[SourceBody, Iterator[Step]]] = {}
+
+    def take(self, id_: str, source: SourceBody, body: TableBody) -> Iterator[Step]:
+        """Return the records that are left, from files that are open already where they are.
+
+        They are the caller's to give back, once what it took of them is written. Raises
+        BucketFailed where there is nothing to read.
+        """
+        known = self._streams.pop(id_, None)
+        if known is not None and known[0] == source:
+            return known[1]
+        keys = self._list_keys(source)
+        types: KeyTypes = {
+            each["AttributeName"]: each["AttributeType"] for each in body["definitions"]
+        }
+        return self._read(source, keys, types)
+
+    def give_back(self, id_: str, source: SourceBody, steps: Iterator[Step]) -> None:
+        """Keep what is left for the next batch."""
+        self._streams[id_] = (source, steps)
+
+    def drop(self, id_: str) -> None:
+        """Close what a job left open."""
+        self._streams.pop(id_, None)
+
+    def size_bytes(self, source: SourceBody) -> int:
+        """Return how large the files are together. Raises BucketFailed, as `take` does."""
+        keys = self._list_keys(source)
+        paths = (self._buckets.path_of(source["bucket"], key) for key in keys)
+        return sum(path.stat().st_size for path in paths if path.exists())
+
+    def _list_keys(self, source: SourceBody) -> list[str]:
+        keys = self._buckets.list_keys(source["bucket"], source["prefix"])
+        if not keys:
+            message = "No objects were found with the specified prefix"
+            raise BucketFailed("S3NoSuchKey", message)
+        return keys
+
+    def _read(self, source: SourceBody, keys: list[str], types: KeyTypes) -> Iterator[Step]:
+        for key in keys:
+            if key < source["key"]:
+                continue
+            done = source["records"] if key == source["key"] else 0
+            path = self._buckets.path_of(source["bucket"], key)
+            for number, record in enumerate(read_records(path, source["form"], types), start=1):
+                if number > done:
+                    yield Step(key, number, record)

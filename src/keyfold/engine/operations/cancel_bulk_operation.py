@@ -1,0 +1,41 @@
+"""CancelBulkOperation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._bulk_operations import (
+    BULK_JOB_RECORD,
+    BulkBody,
+    require_bulk_operation,
+    write_bulk_operation,
+)
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.storage import Writer
+
+
+def cancel_bulk_operation(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Stop a bulk operation where it is; what it wrote stays.
+
+    One that is over is left as it ended: the API has no error for it, and a status that says so.
+    """
+
+    def work(writer: Writer) -> BulkBody:
+        bulk = require_bulk_operation(writer, request["BulkOperationArn"])
+        if bulk["description"]["BulkOperationStatus"] != "IN_PROGRESS":
+            return bulk
+        described = {**bulk["description"], "BulkOperationStatus": "CANCELLING"}
+        cancelled: BulkBody = {**bulk, "description": described}
+        write_bulk_operation(writer, cancelled)
+        return cancelled
+
+    bulk = services.storage.write(work)
+    described = bulk["description"]
+    if described["BulkOperationStatus"] == "CANCELLING":
+        services.begin_job(BULK_JOB_RECORD, bulk["id"])
+    return {name: described[name] for name in ("BulkOperationArn", "BulkOperationStatus")}

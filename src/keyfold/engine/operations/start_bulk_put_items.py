@@ -1,0 +1,142 @@
+"""StartBulkPutItems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._arns import part_arn, take_id
+from keyfold.engine._buckets import check_prefix
+from keyfold.engine._bulk_operations import (
+    BULK_JOB_RECORD,
+    BULK_RECORD,
+    BulkBody,
+    list_bulk_operations,
+    write_bulk_operation,
+)
+from keyfold.engine._bulk_putting import BulkJob, begin_bulk_putting
+from keyfold.engine._bulk_reports import ReportsBody
+from keyfold.engine._catalog import require_settled, take_number
+from keyfold.engine._copying import create_copy
+from keyfold.engine._import_formats import FormatBody, check_readable
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tables import TableBody
+from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
+from keyfold.engine.shapes import known_part, plain_name
+from keyfold.engine.storage import Writer
+from keyfold.errors import (
+    IdempotentParameterMismatchException,
+    ResourceInUseException,
+    ValidationException,
+)
+
+# What the description repeats of the request.
+_REPEATED = (
+    "ClientToken",
+    "InputS3Configuration",
+    "OutputS3Configuration",
+    "MaxWriteRequestUnits",
+)
+
+
+def start_bulk_put_items(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Put the items of files into a table; those of a small file before this returns."""
+    request = known_part("StartBulkPutItems", request)
+    _check(services, request)
+    name, now = plain_name(request["TableName"]), services.clock()
+
+    def work(writer: Writer) -> tuple[BulkBody, bool]:
+        known = _find_by_token(writer, request, now)
+        if known is not None:
+            return known, False
+        body = require_settled(writer, name)
+        _check_table(body)
+        return _begin(services, writer, request, body, now), True
+
+    bulk, is_new = services.storage.write(work)
+    if is_new:
+        services.begin_job(BULK_JOB_RECORD, bulk["id"])
+    return {"BulkOperationDescription": bulk["description"]}
+
+
+def _check(services: Services, request: dict[str, Any]) -> None:
+    services.buckets.check()
+    source, output = request["InputS3Configuration"], request["OutputS3Configuration"]
+    for parameter, given in (("InputS3Configuration", source), ("OutputS3Configuration", output)):
+        check_prefix(f"{parameter}.S3KeyPrefix", given.get("S3KeyPrefix"))
+    compression = source.get("InputCompressionType") or "NONE"
+    check_readable(source["InputFormat"], compression, "DYNAMODB_JSON")
+    if "S3Bucket" not in output:
+        raise ValidationException("OutputS3Configuration.S3Bucket must be specified")
+    if not output["OutputType"]:
+        raise ValidationException("OutputS3Configuration.OutputType must have one or both values")
+    if "S3SseKmsKeyId" in output and output.get("S3SseAlgorithm") == "AES256":
+        raise ValidationException("S3SseKmsKeyId cannot be specified for S3SseAlgorithm AES256")
+
+
+def _check_table(body: TableBody) -> None:
+    """Raise for a table that bulk operations cannot put items into as it is now."""
+    indexes = (*body["indexes"], *body.get("vectors", ()))
+    if any(index["status"] == "CREATING" for index in indexes):
+        raise ResourceInUseException(
+            "Attempt to change a resource which is still in use: "
+            f"Table is creating an index: {body['name']}"
+        )
+    if body.get("replicas"):
+        raise ValidationException("Bulk operations are not supported for global tables")
+
+
+def _find_by_token(writer: Writer, request: dict[str, Any], now: float) -> BulkBody | None:
+    token = request.get("ClientToken")
+    for bulk in list_bulk_operations(writer) if token else ():
+        described = bulk["description"]
+        if described.get("ClientToken") != token or described["StartTime"] <= now - TOKEN_SECONDS:
+            continue
+        if bulk["request"] != request:
+            raise IdempotentParameterMismatchException
+        return bulk
+    return None
+
+
+def _begin(
+    services: Services, writer: Writer, request: dict[str, Any], body: TableBody, now: float
+) -> BulkBody:
+    id_ = take_id(services, writer, BULK_RECORD, now)
+    source, table_arn = request["InputS3Configuration"], services.table_arn(body["name"])
+    described: dict[str, Any] = {
+        "BulkOperationArn": part_arn(table_arn, "bulk-operation", id_),
+        "BulkOperationStatus": "IN_PROGRESS",
+        "TableDetails": [{"TableName": request["TableName"], "TableId": body["id"]}],
+        **{field: request[field] for field in _REPEATED if field in request},
+        "StartTime": now,
+        "ProcessedItemCount": 0,
+        "ProcessedInputBytes": 0,
+        "BulkOperationUsage": [],
+        "FailedItemCount": 0,
+        "PerformanceTier": request.get("PerformanceTier") or "STANDARD",
+    }
+    bulk = BulkBody(id=id_, description=described, request=request)
+    write_bulk_operation(writer, bulk)
+    form = FormatBody(
+        format=source["InputFormat"],
+        compression=source.get("InputCompressionType") or "NONE",
+        delimiter="",
+        header=None,
+    )
+    rows = create_copy(writer, take_number(writer))
+    job = BulkJob(
+        bucket=source["S3Bucket"],
+        prefix=source.get("S3KeyPrefix") or "",
+        form=form,
+        key="",
+        records=0,
+        table=body["name"],
+        table_id=body["id"],
+        reports=ReportsBody(rows=rows, lines=0, files=[]),
+    )
+    begin_bulk_putting(writer, id_, job)
+    return bulk
