@@ -43,6 +43,13 @@ from keyfold.errors._outcomes import (
     UrlUnknown,
     VersionConflict,
 )
+from keyfold.errors._reaching import (
+    AnswerInvalid,
+    ClientClosed,
+    CredentialsMissing,
+    OutcomeUnknown,
+    Unreachable,
+)
 from keyfold.errors._running import (
     AddressUnavailable,
     EngineClosed,
@@ -66,6 +73,7 @@ from keyfold.errors._service import (
     ItemCollectionSizeLimitExceededException,
     LimitExceededException,
     MissingAuthenticationTokenException,
+    OtherServiceError,
     ProvisionedThroughputExceededException,
     ResourceInUseException,
     ResourceNotFoundException,
@@ -81,10 +89,13 @@ from keyfold.errors._service import (
 __all__ = [
     "AddressUnavailable",
     "AlreadyExists",
+    "AnswerInvalid",
     "BatchInvalid",
+    "ClientClosed",
     "ConditionAsTruth",
     "ConditionFailed",
     "ConditionalCheckFailedException",
+    "CredentialsMissing",
     "CursorInvalid",
     "DeclarationInvalid",
     "DuplicateItemException",
@@ -110,6 +121,8 @@ __all__ = [
     "MissingAuthenticationTokenException",
     "NotThere",
     "OptionInvalid",
+    "OtherServiceError",
+    "OutcomeUnknown",
     "PathInvalid",
     "PatternUnexplained",
     "PatternUnknown",
@@ -128,6 +141,7 @@ __all__ = [
     "Unavailable",
     "UniqueTaken",
     "UnknownOperationException",
+    "Unreachable",
     "UpdateInvalid",
     "UrlUnknown",
     "ValidationException",
