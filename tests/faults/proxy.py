@@ -122,12 +122,17 @@ class FaultProxy:
     def _answer(self, client: socket.socket, stream: BufferedReader) -> bool:
         """Answer one request; tell whether there may be another on this connection."""
         with self._changed:
-            fault = self._script.popleft() if self._script else "pass"
-        if fault == "refuse":
-            return False
+            if self._script and self._script[0] == "refuse":
+                self._script.popleft()
+                return False
         request = _read_request(stream)
+        if _has_ended(client):
+            # The client gave up before anybody looked: as if it had got lost on the way.
+            return False
+        with self._changed:
+            fault = self._script.popleft() if self._script else "pass"
         match fault:
-            case "lose":
+            case "lose" | "refuse":
                 return False
             case "stall":
                 _wait_for_end(stream)
@@ -207,6 +212,13 @@ def _read_request(stream: BufferedReader) -> _Request:
         name, _, text = line.decode("latin-1").partition(":")
         headers[name] = text.strip()
     return _Request(headers, stream.read(int(headers.pop("Content-Length"))))
+
+
+def _has_ended(client: socket.socket) -> bool:
+    try:
+        return client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
 
 
 def _wait_for_end(stream: BufferedReader) -> None:
