@@ -32,8 +32,8 @@ test-long: $(venv)/.dev ## Run the long tests, such as fifty crashes
 	$(bin)/pytest -n 2 -m long --hypothesis-profile=long $(ARGS)
 
 .PHONY: test-endpoints
-test-endpoints: $(venv)/.dev ## Run the tests of stores and designs on a server, by two clients
-	$(bin)/pytest -n 2 -m endpoints tests/unit/store tests/unit/designs $(ARGS)
+test-endpoints: $(venv)/.dev ## Run cases, stores and designs on a server, by two clients
+	$(bin)/pytest -n 2 -m endpoints tests/conformance tests/unit/store tests/unit/designs $(ARGS)
 
 .PHONY: check
 check: $(venv)/.dev ## Lint, check formatting, types, imports and generated files

@@ -18,6 +18,7 @@ from tests.conformance.cases import Case, Step, load_cases, tables_in, with_arns
 from tests.conformance.implementations import (
     Answer,
     Endpoint,
+    EngineByClient,
     EngineByDict,
     EngineByJson,
     EngineByWire,
@@ -38,7 +39,9 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(params=["json", "dict", "wire"])
+@pytest.fixture(
+    params=["json", "dict", "wire", pytest.param("client", marks=pytest.mark.endpoints)]
+)
 def implementation(
     request: pytest.FixtureRequest, clock: Clock
 ) -> Iterator[tuple[Implementation, str]]:
@@ -52,10 +55,10 @@ def implementation(
         yield endpoint, str(request.config.getoption("--implementation"))
         return
     with Engine.open(":memory:", clock=clock, upkeep_seconds=None) as engine:
-        if request.param == "wire":
-            wire = EngineByWire(engine)
-            yield wire, "keyfold"
-            wire.close()
+        if request.param in ("wire", "client"):
+            server = (EngineByWire if request.param == "wire" else EngineByClient)(engine)
+            yield server, "keyfold"
+            server.close()
         else:
             yield (EngineByJson if request.param == "json" else EngineByDict)(engine), "keyfold"
         assert engine.verify() == []

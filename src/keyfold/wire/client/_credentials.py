@@ -65,6 +65,7 @@ class CredentialSource:
             before = self._loaded
             try:
                 loaded = self._load()
+                _check(loaded.credentials)
             except Exception:
                 # Until they expire, the former will do.
                 if before is None or (before.credentials.expires or -math.inf) <= now:
@@ -81,6 +82,14 @@ class CredentialSource:
         with self._lock:
             if self._loaded is not None and self._loaded.credentials is refused:
                 self._loaded = None
+
+
+def _check(credentials: Credentials) -> None:
+    """Raise CredentialsMissing for what fits into no header, such as one with a line end."""
+    for name, text in zip(("access key", "secret key", "session token"), credentials, strict=False):
+        if text is not None and (not text.isascii() or not text.isprintable() or " " in text):
+            looked = f"the {name} has characters that none has"
+            raise CredentialsMissing(looked, "Look for spaces and line ends around it.")
 
 
 def find_source(

@@ -131,7 +131,9 @@ def parse_endpoint(url: str) -> Endpoint:
         port = parts.port
     except ValueError as error:
         raise UrlUnknown(url, f"It is no URL: {error}.") from None
-    if parts.scheme not in _PORTS or not parts.hostname or not _HOST(parts.hostname):
+    if not url.isprintable() or parts.scheme not in _PORTS:
+        raise UrlUnknown(url, _FORMS)
+    if not parts.hostname or not _HOST(parts.hostname):
         raise UrlUnknown(url, _FORMS)
     if parts.path not in ("", "/") or parts.query or parts.fragment or parts.username:
         raise UrlUnknown(url, "Only a host and a port may be in it.")
