@@ -12,6 +12,8 @@ class Unreachable(KeyfoldError, ConnectionError):
 
     def __init__(self, endpoint: str, operation: str, attempts: int, detail: str) -> None:
         super().__init__(endpoint, operation, attempts, detail)
+        # An OSError keeps two of them alone.
+        self.args = (endpoint, operation, attempts, detail)
         self.endpoint, self.operation = endpoint, operation
         self.attempts, self.detail = attempts, detail
 

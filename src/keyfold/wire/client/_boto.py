@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import Any, cast
 
 from keyfold.errors import (
-    AnswerInvalid,
     CredentialsMissing,
     KeyfoldError,
     OptionInvalid,
@@ -87,9 +86,7 @@ class _Translator:
             kinds.EndpointConnectionError | kinds.ConnectTimeoutError | kinds.ProxyConnectionError,
         )
         if is_read(operation, request) or (is_unsent and self._tries_once):
-            if isinstance(error, kinds.HTTPClientError):
-                return Unreachable(self._client.meta.endpoint_url, operation, 1, detail)
-            return AnswerInvalid(self._client.meta.endpoint_url, detail)
+            return Unreachable(self._client.meta.endpoint_url, operation, 1, detail)
         return OutcomeUnknown(operation, 1, detail)
 
     def _translate_answer(

@@ -86,7 +86,11 @@ class CredentialSource:
 
 def _check(credentials: Credentials) -> None:
     """Raise CredentialsMissing for what fits into no header, such as one with a line end."""
-    for name, text in zip(("access key", "secret key", "session token"), credentials, strict=False):
+    for name, text in (
+        ("access key", credentials.access_key),
+        ("secret key", credentials.secret_key),
+        ("session token", credentials.token),
+    ):
         if text is not None and (not text.isascii() or not text.isprintable() or " " in text):
             looked = f"the {name} has characters that none has"
             raise CredentialsMissing(looked, "Look for spaces and line ends around it.")

@@ -15,20 +15,23 @@ from hypothesis import strategies as st
 from keyfold.errors import SerializationException
 from keyfold.wire.client._bodies import Garbled, decode_answer, decompress, encode_request
 
+
+def typed(kind: str, data: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({kind: data})
+
+
+def nested(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    names = st.sampled_from(("B", "BS", "S", "M", "x"))
+    members = st.dictionaries(names, inner, max_size=3)
+    return typed("L", st.lists(inner, max_size=3)) | typed("M", members)
+
+
 values = st.recursive(
-    st.one_of(
-        st.builds(lambda text: {"S": text}, st.text()),
-        st.builds(lambda data: {"B": data}, st.binary()),
-        st.builds(lambda data: {"BS": data}, st.lists(st.binary(), min_size=1, max_size=3)),
-        st.just({"NULL": True}),
-    ),
-    lambda inner: (
-        st.builds(lambda members: {"L": members}, st.lists(inner, max_size=3))
-        | st.builds(
-            lambda members: {"M": members},
-            st.dictionaries(st.sampled_from(("B", "BS", "S", "M", "x")), inner, max_size=3),
-        )
-    ),
+    typed("S", st.text())
+    | typed("B", st.binary())
+    | typed("BS", st.lists(st.binary(), min_size=1, max_size=3))
+    | typed("NULL", st.just(True)),
+    nested,
     max_leaves=8,
 )
 items = st.dictionaries(st.sampled_from(("B", "BS", "L", "pk")), values, max_size=4)

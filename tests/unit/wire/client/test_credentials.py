@@ -50,7 +50,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 def fake_botocore(found: Any) -> Any:
-    return SimpleNamespace(Session=lambda profile: SimpleNamespace(get_credentials=lambda: found))
+    def session(profile: str | None) -> Any:
+        return SimpleNamespace(get_credentials=lambda: found)
+
+    return SimpleNamespace(Session=session)
 
 
 def test_the_environment_comes_first(home: Home) -> None:

@@ -221,7 +221,13 @@ def test_two_prefixes_are_two_worlds(url: str, prefix: str) -> None:
         assert call("BatchWriteItem", {"RequestItems": writes})["UnprocessedItems"] == {}
         moves = [
             {"Delete": {"TableName": "Music", "Key": key}},
-            {"ConditionCheck": {"TableName": "Film", "Key": key, "ConditionExpression": "attribute_exists(pk)"}},
+            {
+                "ConditionCheck": {
+                    "TableName": "Film",
+                    "Key": key,
+                    "ConditionExpression": "attribute_exists(pk)",
+                }
+            },
         ]
         moved = call("TransactWriteItems", {"TransactItems": moves, **consumed})
         assert {each["TableName"] for each in moved["ConsumedCapacity"]} == {"Film", "Music"}

@@ -77,7 +77,8 @@ def sign_by_botocore(headers: dict[str, str], body: bytes, region: str, keys: Cr
     moment = datetime.strptime(by_name["x-amz-date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     given_keys = BotocoreCredentials(keys.access_key, keys.secret_key, keys.token)
     with mock.patch("botocore.auth.get_current_datetime", return_value=moment):
-        SigV4Auth(given_keys, "dynamodb", region).add_auth(request)
+        signer: Any = SigV4Auth(given_keys, "dynamodb", region)
+        signer.add_auth(request)
     return request.headers["Authorization"]
 
 
