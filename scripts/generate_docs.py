@@ -37,6 +37,7 @@ PUBLIC_PACKAGES = (
     "keyfold.engine",
     "keyfold.testing",
     "keyfold.values",
+    "keyfold.wire.client",
     "keyfold.wire.server",
 )
 

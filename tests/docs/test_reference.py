@@ -68,6 +68,7 @@ def test_every_operation_is_listed() -> None:
         "keyfold.store",
         "keyfold.testing",
         "keyfold.values",
+        "keyfold.wire.client",
         "keyfold.wire.server",
     ],
 )
