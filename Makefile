@@ -20,7 +20,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: $(venv)/.dev ## Create a table, write, query and print what happens
+demo: $(venv)/.dev ## Run every access pattern of the four designs, and show each
 	@$(bin)/keyfold demo $(ARGS)
 
 .PHONY: test

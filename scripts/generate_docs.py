@@ -19,13 +19,15 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from typer.testing import CliRunner
 
 import keyfold
 from keyfold.cli import app
+from keyfold.engine.operations import OPERATIONS
 from keyfold.errors import KeyfoldError, ServiceError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,6 +73,35 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "keyfold.engine._definitions.MAX_INCLUDED",
         ),
         ("Tags", "{number}", "keyfold.engine._tags.MAX_TAGS"),
+        ("Resource policy", "{bytes}", "keyfold.engine._policies.MAX_POLICY_BYTES"),
+    ),
+    "Vectors": (
+        (
+            "Vector indexes of a table",
+            "{number}",
+            "keyfold.engine._vector_definitions.MAX_VECTOR_INDEXES",
+        ),
+        ("Dimensions", "{number}", "keyfold.engine._vector_definitions.MAX_DIMENSIONS"),
+        (
+            "Inline filters of a vector index",
+            "{number}",
+            "keyfold.engine._vector_definitions.MAX_FILTERS",
+        ),
+        (
+            "Attributes that a vector index names",
+            "{number}",
+            "keyfold.engine._vector_definitions.MAX_HELD",
+        ),
+        (
+            "Results of SearchVectors",
+            "{number}",
+            "keyfold.engine.operations.search_vectors.MAX_RESULTS",
+        ),
+        (
+            "Response of SearchVectors",
+            "{bytes}",
+            "keyfold.engine.operations.search_vectors.MAX_RESPONSE_BYTES",
+        ),
     ),
     "Requests": (
         ("Page of a query or scan", "{bytes}", "keyfold.engine._reads.PAGE_BYTES"),
@@ -94,6 +125,31 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("Reads in TransactGetItems", "{number}", "TransactGetItemList"),
         ("Actions in TransactWriteItems", "{number}", "TransactWriteItemList"),
         ("Items of a transaction, together", "{bytes}", "keyfold.engine._transactions.MAX_BYTES"),
+        ("PartiQL statement", "{number} characters", "PartiQLStatement"),
+        (
+            "Keys of an IN for each page of a SELECT",
+            "{number}",
+            "keyfold.engine.partiql.reading.MAX_PAGE_RANGES",
+        ),
+        ("Statements in BatchExecuteStatement", "{number}", "PartiQLBatchRequest"),
+        ("Statements in ExecuteTransaction", "{number}", "ParameterizedStatements"),
+    ),
+    "Streams": (
+        ("Records of GetRecords", "{number}", "keyfold.engine.operations.get_records.MAX_RECORDS"),
+        ("Response of GetRecords", "{bytes}", "keyfold.engine.operations.get_records.MAX_BYTES"),
+        (
+            "Shards of DescribeStream",
+            "{number}",
+            "keyfold.engine.operations.describe_stream.PAGE_SHARDS",
+        ),
+        (
+            "Streams of ListStreams",
+            "{number}",
+            "keyfold.engine.operations.list_streams.PAGE_STREAMS",
+        ),
+        ("Age of a record", "{number} seconds", "keyfold.engine._changes.STREAM_SECONDS"),
+        ("Age of an iterator", "{number} seconds", "keyfold.engine._iterators.ITERATOR_SECONDS"),
+        ("Age of an open shard", "{number} seconds", "keyfold.engine._shards.SHARD_SECONDS"),
     ),
     "Expressions": (
         ("Expression", "{bytes}", "keyfold.engine.expressions.lexer.MAX_EXPRESSION_LENGTH"),
@@ -232,7 +288,7 @@ def _write_export(name: str, thing: object) -> str:
 
 
 def _write_members(owner: type) -> Iterator[str]:
-    for name, declared in vars(owner).items():
+    for name, declared in _members_of(owner).items():
         member = getattr(owner, name)
         if name.startswith("_"):
             continue
@@ -241,6 +297,26 @@ def _write_members(owner: type) -> Iterator[str]:
         elif inspect.isroutine(member):
             signature = _signature(f"{owner.__name__}.{name}", member)
             yield f"#### `{signature}`\n\n{_document(member)}"
+
+
+def _members_of(owner: type) -> dict[str, Any]:
+    """Return what a class declares, itself or by bases that are not shown themselves."""
+    members = dict(vars(owner))
+    bases = [base for base in owner.__mro__[1:] if base.__module__.startswith("keyfold.")]
+    hidden = [base for base in bases if base not in _exported_classes()]
+    elsewhere = {name for base in bases if base not in hidden for name in vars(base)}
+    for base in hidden:
+        for name, declared in vars(base).items():
+            if name not in elsewhere:
+                members.setdefault(name, declared)
+    return members
+
+
+@cache
+def _exported_classes() -> frozenset[type]:
+    packages = [importlib.import_module(name) for name in PUBLIC_PACKAGES]
+    exported = [getattr(package, name) for package in packages for name in package.__all__]
+    return frozenset(each for each in exported if inspect.isclass(each))
 
 
 def _signature(name: str, function: Callable[..., object]) -> str:
@@ -319,12 +395,31 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes:,} bytes"
 
 
+def write_operations() -> str:
+    """Show which operations are answered, by subject, and which are not."""
+    scenarios = json.loads((ROOT / "tests/operations/scenarios.json").read_text("utf-8"))
+    rows = ["| group | answered |", "| --- | --- |"]
+    missing: list[str] = []
+    for group, operations in scenarios["groups"].items():
+        answered = [f"`{name}`" for name in operations if name in OPERATIONS]
+        if answered:
+            rows.append(f"| {group} | {', '.join(answered)} |")
+        missing += [f"`{name}`" for name in operations if name not in OPERATIONS]
+    if missing:
+        rows += [
+            "",
+            f"Not answered yet, but with an `UnknownOperationException`: {', '.join(missing)}.",
+        ]
+    return "\n".join(rows)
+
+
 WRITERS: dict[str, Callable[[], str]] = {
     "commands": write_commands,
     "own-errors": write_own_errors,
     "service-errors": write_service_errors,
     "exports": write_exports,
     "limits": write_limits,
+    "operations": write_operations,
 }
 
 

@@ -23,7 +23,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "src" / "keyfold" / "engine" / "shapes" / "model.json"
 OVERRIDES = Path(__file__).resolve().parent / "shape_overrides.json"
-MODEL = Path("data", "dynamodb", "2012-08-10", "service-2.json.gz")
+MODELS = [
+    Path("data", service, "2012-08-10", "service-2.json.gz")
+    for service in ("dynamodb", "dynamodbstreams")
+]
 # In the order in which the service reports them of one value, unless an override says otherwise.
 CONSTRAINTS = ("enum", "pattern", "min", "max")
 
@@ -31,14 +34,21 @@ Shape = dict[str, Any]
 
 
 def read_published_model() -> Shape:
-    """The API's model, as published with botocore."""
+    """The models of the API and of that of its streams, as published with botocore, in one."""
     spec = find_spec("botocore")
     if spec is None or spec.origin is None:
         sys.exit(
             "generate_shapes: botocore is not installed. Install the development dependencies."
         )
-    with gzip.open(Path(spec.origin).parent / MODEL) as file:
-        return json.load(file)
+    published: Shape = {"operations": {}, "shapes": {}}
+    for path in MODELS:
+        with gzip.open(Path(spec.origin).parent / path) as file:
+            model = json.load(file)
+        published["operations"] |= model["operations"]
+        for name, shape in model["shapes"].items():
+            if compact(published["shapes"].setdefault(name, shape)) != compact(shape):
+                sys.exit(f"generate_shapes: {name} is one thing here and another in {path}.")
+    return published
 
 
 def compact(shape: Shape) -> Shape:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from keyfold.errors import EngineClosed, OptionInvalid, ResourceNotFoundException, UrlUnknown
+from keyfold.errors import (
+    EngineClosed,
+    FileUnreachable,
+    OptionInvalid,
+    ResourceNotFoundException,
+    UrlUnknown,
+)
 from keyfold.model import Table
 from keyfold.store import AsyncStore, Executor, Settings, Store
 from keyfold.store._plans import OnUnfit
@@ -24,6 +31,7 @@ __all__ = ["open", "open_async"]
 _QUICK = {"GetItem", "Query"}
 _THREADS = 4
 _CLIENT = "keyfold.wire.client"
+_MEMORY = ":memory:"
 _REMOTE = ("dynamodb", "http", "https")
 # Under this name, a file keeps what its cursors are sealed with.
 _SECRET = "cursors"  # noqa: S105 - no password
@@ -46,7 +54,8 @@ def open(  # noqa: A001 - keyfold.open is what users call
     `dynamodb://REGION/TABLE-PREFIX` and `http(s)://HOST:PORT` are services, where nothing is made
     unasked. `options` go to `Engine.open` or to `keyfold.wire.client.Client`. In place of a URL,
     `client` is a boto3 client that you have. `clock` gives the time by which items expire. An
-    item that fits no entity raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`.
+    item that fits no entity raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`:
+    in place of an entity, though the types of results do not say so, and in a page's `unfit`.
     `on_call` hooks see every low-level call. `cursor_key` seals the cursors of pages; a file
     keeps one, elsewhere they last as long as the process does without it.
     """
@@ -172,6 +181,22 @@ class _EngineAside:
         self._threads.shutdown()
         if self._engine is not None:
             self._engine.close()
+
+
+@contextmanager
+def open_executor(url: str | os.PathLike[str]) -> Generator[Executor]:
+    """Open a database that is there already, for requests of DynamoDB's API as they are.
+
+    Raises UrlUnknown, FileUnreachable and other file errors. No file is made.
+    """
+    if _kind_of(url, None, {}) == "service":
+        with import_module(_CLIENT).Client(str(url)) as client:
+            yield client
+        return
+    if os.fspath(url) != _MEMORY and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
+        raise FileUnreachable(str(url), "there is no such file")
+    with import_module("keyfold.engine").Engine.open(url) as engine:
+        yield engine
 
 
 def _load_boto() -> Any:

@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 FOLDER = Path(__file__).parent
+
+# An operation and its request to its response; what fails raises.
+Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+# What a request can say of a table by a shorthand: its ARN, that of its stream, the stream's
+# first shard, the number at which that starts, and an iterator that reads it from its start.
+_SHORTHANDS = frozenset({"$arn", "$stream", "$shard", "$number", "$iterator"})
+_PLACE = re.compile(r"\{(arn|stream|shard|number|iterator):([^}]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +133,11 @@ def expand(value: Any) -> Any:
     entries = cast("dict[str, Any]", value)
     if "$repeat" in entries:
         return entries["$repeat"] * entries["times"]
-    if "$arn" in entries:
-        return f"{{arn:{entries['$arn']}}}"  # the runner knows it once the table is there
+    if "$said" in entries:
+        return f"{{said:{entries['$said']}}}"  # the runner knows it from an earlier answer
+    if entries.keys() <= _SHORTHANDS and len(entries) == 1:
+        ((name, table),) = entries.items()
+        return f"{{{name[1:]}:{table}}}"  # known once the table is there; see fill_in
     if "$join" in entries:
         return "".join(expand(entries["$join"]))
     if "$concat" in entries:
@@ -142,21 +153,63 @@ def expand(value: Any) -> Any:
     return {name: expand(one) for name, one in entries.items()}
 
 
-def tables_in(request: dict[str, Any]) -> set[str]:
-    """The tables whose ARNs a request needs.
+def fill_in(request: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """The request with what it says of tables in place, as `ask` finds it out.
 
-    >>> tables_in({"ResourceArn": "{arn:Hash}"})
-    {'Hash'}
+    >>> fill_in({"ResourceArn": "{arn:Hash}"}, lambda *_: {"Table": {"TableArn": "arn:aws:…"}})
+    {'ResourceArn': 'arn:aws:…'}
     """
-    return set(re.findall(r"\{arn:([^}]+)\}", json.dumps(request)))
-
-
-def with_arns(request: dict[str, Any], arns: dict[str, str]) -> dict[str, Any]:
-    """The request with the ARNs of its tables in place."""
-    text = json.dumps(request)
-    for table, arn in arns.items():
-        text = text.replace(f"{{arn:{table}}}", arn)
+    text = json.dumps(request, ensure_ascii=False)
+    places = set(_PLACE.findall(text))
+    if not places:
+        return request
+    for kind, table in places:
+        text = text.replace(f"{{{kind}:{table}}}", _look_up(kind, table, ask))
     return json.loads(text)
+
+
+def _look_up(kind: str, table: str, ask: Ask) -> str:
+    if kind == "arn":
+        return ask("DescribeTable", {"TableName": table})["Table"]["TableArn"]
+    stream = ask("ListStreams", {"TableName": table})["Streams"][0]["StreamArn"]
+    if kind == "stream":
+        return stream
+    described = ask("DescribeStream", {"StreamArn": stream})["StreamDescription"]
+    shard = described["Shards"][0]
+    match kind:
+        case "shard":
+            return shard["ShardId"]
+        case "number":
+            return shard["SequenceNumberRange"]["StartingSequenceNumber"]
+        case _:
+            wanted = {"StreamArn": stream, "ShardId": shard["ShardId"]}
+            answer = ask("GetShardIterator", {**wanted, "ShardIteratorType": "TRIM_HORIZON"})
+            return answer["ShardIterator"]
+
+
+def with_said(value: Any, answers: list[dict[str, Any]]) -> Any:
+    """The request with what earlier answers said in place, the latest that says it first.
+
+    >>> with_said({"BackupArn": "{said:Backup.Arn}"}, [{"Backup": {"Arn": "arn:1"}}])
+    {'BackupArn': 'arn:1'}
+    """
+    if isinstance(value, list):
+        return [with_said(one, answers) for one in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return {name: with_said(one, answers) for name, one in entries.items()}
+    found = re.fullmatch(r"\{said:([^}]+)\}(.*)", value) if isinstance(value, str) else None
+    if found is None:
+        return value
+    for answer in reversed(answers):
+        said: Any = answer
+        try:
+            for step in found[1].split("."):
+                said = said[int(step)] if step.isdigit() else said[step]
+        except (KeyError, IndexError, TypeError):
+            continue
+        return f"{said}{found[2]}" if found[2] else said
+    raise LookupError(f"no answer has said {found[1]}")
 
 
 def _numbered(value: Any, i: int) -> Any:

@@ -16,6 +16,7 @@ from keyfold.engine import Engine
 from keyfold.errors import ServiceError
 from keyfold.wire.client import Client
 from keyfold.wire.server import Server
+from tests.oracle.local import target_of
 from tests.unit.wire.server.http import Wire
 from tests.unit.wire.server.http import ask as wire_request
 
@@ -113,7 +114,7 @@ class Endpoint:
 
     def ask(self, operation: str, request: dict[str, Any]) -> Answer:
         headers = {
-            "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+            "X-Amz-Target": target_of(operation),
             "Content-Type": "application/x-amz-json-1.0",
             "X-Amz-Date": "20260101T000000Z",
             "Authorization": "AWS4-HMAC-SHA256 Credential=conformance/20260101/us-east-1/dynamodb/"

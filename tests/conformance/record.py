@@ -21,11 +21,10 @@ from tests.conformance.cases import (
     FOLDER,
     Step,
     case_files,
+    fill_in,
     operation_of,
     read_case,
     read_file,
-    tables_in,
-    with_arns,
 )
 from tests.conformance.implementations import read_error
 from tests.conformance.matching import mismatches
@@ -39,9 +38,46 @@ VOLATILE: dict[str, Any] = {
     "LastUpdateToPayPerRequestDateTime": {"$type": "number"},
     "LastIncreaseDateTime": {"$type": "number"},
     "LastDecreaseDateTime": {"$type": "number"},
+    "CreationRequestDateTime": {"$type": "number"},
+    "ApproximateCreationDateTime": {"$type": "number"},
     "TableId": {"$match": "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"},
 }
+_LABEL = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}[.][0-9]{3}"
+_OF_STREAMS = {
+    "StreamArn": f"{_ARN}[a-zA-Z0-9_.-]+/stream/{_LABEL}",
+    "LatestStreamArn": f"{_ARN}[a-zA-Z0-9_.-]+/stream/{_LABEL}",
+    "LastEvaluatedStreamArn": f"{_ARN}[a-zA-Z0-9_.-]+/stream/{_LABEL}",
+    "StreamLabel": _LABEL,
+    "LatestStreamLabel": _LABEL,
+    "ShardId": "shardId-[0-9]{20}-[0-9a-f]{8}",
+    "StartingSequenceNumber": "[0-9]{21}",
+    "EndingSequenceNumber": "[0-9]{21}",
+    "SequenceNumber": "[0-9]{21}",
+    "eventID": "[0-9a-f-]{32,36}",
+    "awsRegion": "[a-z0-9-]+",
+    "ShardIterator": ".+",
+    "NextShardIterator": ".+",
+}
 _WIDTH = 100
+# What DynamoDB Local does not answer at all; such cases rest on their sources.
+NOT_ANSWERED = frozenset(
+    {
+        "CreateBackup",
+        "DeleteBackup",
+        "DescribeBackup",
+        "DescribeContinuousBackups",
+        "DescribeExport",
+        "DescribeImport",
+        "ExportTableToPointInTime",
+        "ImportTable",
+        "ListBackups",
+        "ListExports",
+        "ListImports",
+        "RestoreTableFromBackup",
+        "RestoreTableToPointInTime",
+        "UpdateContinuousBackups",
+    }
+)
 
 Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -55,6 +91,8 @@ def main() -> int:
     problems = 0
     with DynamoDBLocal() as local:
         for path in options.files or case_files():
+            if operation_of(path) in NOT_ANSWERED:
+                continue
             cases = read_file(path)
             for number, raw in enumerate(cases):
                 account = f"{path.stem}{number}".replace("_", "")
@@ -71,12 +109,10 @@ def asker(local: DynamoDBLocal, account: str) -> Ask:
     """Ask as `account`, whose database is its own."""
 
     def ask(operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        arns: dict[str, str] = {}
-        for table in tables_in(request):
-            described = local.ask("DescribeTable", {"TableName": table}, account)
-            arns[table] = described.body["Table"]["TableArn"]
-        sent = with_arns(request, arns) if arns else request
-        answer = local.ask(operation, sent, account)
+        def look_up(known: str, about: dict[str, Any]) -> dict[str, Any]:
+            return local.ask(known, about, account).body
+
+        answer = local.ask(operation, fill_in(request, look_up), account)
         if "__type" in answer.body:
             return {"error": read_error(answer.status, answer.body)}
         return {"response": answer.body}
@@ -133,6 +169,8 @@ def masked(value: Any) -> Any:
             result[name] = VOLATILE[name]
         elif name in {"TableArn", "IndexArn"} and isinstance(one, str):
             result[name] = {"$match": _ARN + one.partition(":table/")[2]}
+        elif name in _OF_STREAMS and isinstance(one, str):
+            result[name] = {"$match": _OF_STREAMS[name]}
         else:
             result[name] = masked(one)
     return result

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from keyfold.engine import Engine
-from tests.conformance.cases import Case, Step, load_cases, tables_in, with_arns
+from tests.conformance.cases import Case, Step, fill_in, load_cases, with_said
 from tests.conformance.implementations import (
     Answer,
     Endpoint,
@@ -43,7 +45,7 @@ class Clock:
     params=["json", "dict", "wire", pytest.param("client", marks=pytest.mark.endpoints)]
 )
 def implementation(
-    request: pytest.FixtureRequest, clock: Clock
+    request: pytest.FixtureRequest, clock: Clock, tmp_path: Path
 ) -> Iterator[tuple[Implementation, str]]:
     """What answers, and the name under which cases list its differences."""
     url = request.config.getoption("--endpoint")
@@ -54,7 +56,8 @@ def implementation(
         _delete_tables(endpoint)
         yield endpoint, str(request.config.getoption("--implementation"))
         return
-    with Engine.open(":memory:", clock=clock, upkeep_seconds=None) as engine:
+    (tmp_path / "bucket").mkdir()
+    with Engine.open(":memory:", clock=clock, upkeep_seconds=None, buckets=tmp_path) as engine:
         if request.param in ("wire", "client"):
             server = (EngineByWire if request.param == "wire" else EngineByClient)(engine)
             yield server, "keyfold"
@@ -75,14 +78,15 @@ def test_case(case: Case, implementation: tuple[Implementation, str], clock: Clo
     target, name = implementation
     if isinstance(target, Endpoint) and any(step.advance_seconds for step in case.steps):
         pytest.skip("an endpoint's clock cannot be moved")
+    answers: list[dict[str, Any]] = []
     for step in case.setup:
-        answer = _run(target, step)
+        answer = _run(target, step, answers)
         assert "error" not in answer, f"setup failed: {step.operation}: {answer['error']}"
     for step in case.steps:
         clock.now += step.advance_seconds
         if not step.operation:
             continue
-        answer = _run(target, step)
+        answer = _run(target, step, answers)
         expected = step.differences.get(name, step.answer)
         assert expected is not None, "the case has no answer: run tests/conformance/record.py"
         found = mismatches(expected, answer)
@@ -101,13 +105,15 @@ def test_no_two_cases_of_a_file_have_one_name() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def _run(target: Implementation, step: Step) -> Answer:
-    arns: dict[str, str] = {}
-    for table in tables_in(step.request):
-        described = target.ask("DescribeTable", {"TableName": table})
-        arns[table] = described["response"]["Table"]["TableArn"]
-    request = with_arns(step.request, arns) if arns else step.request
+def _run(target: Implementation, step: Step, answers: list[dict[str, Any]]) -> Answer:
+    """Put a step to whatever answers; `answers` are those that came before, and get this one."""
+
+    def look_up(operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return target.ask(operation, request)["response"]
+
+    request = with_said(fill_in(step.request, look_up), answers)
     answer = target.ask(step.operation, request)
+    answers.append(answer.get("response", {}))
     if step.operation == "UpdateTable":
         target.settle()
     return answer

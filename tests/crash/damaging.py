@@ -16,6 +16,7 @@ from pathlib import Path
 from keyfold.engine import Engine
 from keyfold.errors import KeyfoldError, ServiceError
 from tests.crash.workload import NOW, TABLE, add_index_request, make_item
+from tests.unit.engine.stream_reading import read_stream
 
 
 def damage(content: bytes, chance: random.Random) -> bytes:
@@ -66,6 +67,9 @@ def work(engine: Engine) -> None:
         engine.execute("DescribeTable", {"TableName": name})
     engine.execute("Scan", {"TableName": TABLE})
     engine.execute("Scan", {"TableName": TABLE, "IndexName": "by-a"})
+    for stream in engine.execute("ListStreams", {})["Streams"]:
+        for _ in read_stream(engine, stream["StreamArn"]):
+            pass
     engine.execute("PutItem", {"TableName": TABLE, "Item": make_item("new")})
     engine.execute("UpdateTable", add_index_request("c"))
     engine.run_upkeep()

@@ -31,11 +31,16 @@ MEMBERS = 4
 NOW = 1_700_000_000
 
 
-def create_table(engine: Engine) -> None:
-    """Make the table: two global indexes, expiry, accounts, and enough to fill an index from."""
+def create_table(engine: Engine, *, is_followed: bool = False) -> None:
+    """Make the table: two global indexes, expiry, accounts, and enough to fill an index from.
+
+    One that is followed has a stream, and so writes down every change.
+    """
+    stream = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
     engine.execute(
         "CreateTable",
         {
+            **({"StreamSpecification": stream} if is_followed else {}),
             "TableName": TABLE,
             "AttributeDefinitions": [
                 {"AttributeName": name, "AttributeType": kind}
@@ -179,6 +184,7 @@ def main() -> None:
         clock=lambda: NOW,
         ttl_grace_seconds=0.0,
         upkeep_seconds=0.005,
+        shard_records=200,
     )
 
     def work(write: Callable[[Engine, str], None]) -> None:

@@ -43,6 +43,13 @@ def test_damage_anywhere_is_an_error_or_a_report(path: Path) -> None:
     check_damage(path, "damage", 300)
 
 
+def test_damage_of_a_table_that_is_followed_is_an_error_or_a_report(tmp_path: Path) -> None:
+    path = tmp_path / "followed.db"
+    with Engine.open(path, clock=lambda: NOW, upkeep_seconds=None) as engine:
+        create_table(engine, is_followed=True)
+    check_damage(path, "followed", 300)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
 def test_much_damage_is_an_error_or_a_report(path: Path, seed: int) -> None:

@@ -21,6 +21,7 @@ from tests.crash.load import (
     TABLE,
     create_table,
 )
+from tests.property.stream_consumer import Consumer
 
 ROOT = Path(__file__).parents[2]
 
@@ -124,11 +125,28 @@ def _check_upkeep(engine: Engine) -> None:
         assert read_all(engine, IndexName=index["IndexName"]).keys() == held
 
 
+def check_stream(path: Path, durability: Durability) -> None:
+    """Every change is in the stream, once, and nothing else is: it makes the same table."""
+    with open_after(path, durability) as engine, Engine.open(":memory:") as copy:
+        create_table(copy)
+        for name in read_all(copy):
+            copy.execute("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": name}}})
+        consumer = Consumer(engine, TABLE, copy)
+        consumer.read_all()
+        assert read_all(copy) == read_all(engine)
+        assert consumer.shards > 1
+
+
 def kill_again_and_again(
-    path: Path, durability: Durability, *, kills: int, chance: random.Random
+    path: Path,
+    durability: Durability,
+    *,
+    kills: int,
+    chance: random.Random,
+    is_followed: bool = False,
 ) -> None:
     with open_after(path, durability) as engine:
-        create_table(engine)
+        create_table(engine, is_followed=is_followed)
     writers: list[Writer] = []
     for run in range(kills):
         # One in three has company, which must not notice.
@@ -144,6 +162,8 @@ def kill_again_and_again(
             for writer in alive:
                 writer.process.kill()
         check_file(path, durability, writers)
+        if is_followed:
+            check_stream(path, durability)
 
 
 @pytest.mark.parametrize("durability", ["durable", "process"])
@@ -152,6 +172,19 @@ def test_a_killed_process_loses_nothing_acknowledged(
 ) -> None:
     kill_again_and_again(
         tmp_path / "ledger.db", durability, kills=4, chance=random.Random(durability)
+    )
+
+
+@pytest.mark.parametrize("durability", ["durable", "process"])
+def test_a_killed_process_leaves_log_and_rows_in_agreement(
+    tmp_path: Path, durability: Durability
+) -> None:
+    kill_again_and_again(
+        tmp_path / "ledger.db",
+        durability,
+        kills=4,
+        chance=random.Random(f"followed {durability}"),
+        is_followed=True,
     )
 
 

@@ -62,14 +62,20 @@ class Losses:
 
 
 def lose_power(
-    disk: Disk, folder: Path, durability: Durability, *, seed: str, likelihood: float
+    disk: Disk,
+    folder: Path,
+    durability: Durability,
+    *,
+    seed: str,
+    likelihood: float,
+    is_followed: bool = False,
 ) -> list[tuple[int, Image]]:
     """Run the workload from an empty folder; return what each loss of power leaves."""
     path = folder / "ledger.db"
     storage = SqliteStorage(str(path), durability, vfs=disk.name)
     with open_on_storage(path, storage, clock=clock) as engine:
         losses = Losses(disk, random.Random(seed), likelihood=likelihood)
-        create_table(engine)
+        create_table(engine, is_followed=is_followed)
         losses.acknowledge()
         for act, _ in STEPS:
             act(engine)
@@ -108,6 +114,15 @@ def test_a_loss_of_power_leaves_what_was_promised(
     disk: Disk, tmp_path: Path, durability: Durability
 ) -> None:
     losses = lose_power(disk, tmp_path, durability, seed="power", likelihood=0.08)
+    assert len(losses) > 30
+    check_losses(tmp_path, losses, keeps_acknowledged=durability == "durable")
+
+
+@pytest.mark.parametrize("durability", ["durable", "process"])
+def test_a_loss_of_power_leaves_log_and_rows_in_agreement(
+    disk: Disk, tmp_path: Path, durability: Durability
+) -> None:
+    losses = lose_power(disk, tmp_path, durability, seed="log", likelihood=0.08, is_followed=True)
     assert len(losses) > 30
     check_losses(tmp_path, losses, keeps_acknowledged=durability == "durable")
 

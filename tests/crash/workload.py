@@ -20,12 +20,14 @@ State = dict[str, Item]
 Step = tuple[Callable[[Engine], Any], Callable[[State], State]]
 
 
-def create_table(engine: Engine) -> None:
-    """Make a table with two global indexes and expiry, and a few items in it."""
+def create_table(engine: Engine, *, is_followed: bool = False) -> None:
+    """Make a table with two global indexes and expiry, maybe a stream, and a few items in it."""
     names = ("pk", "a", "b")
+    stream = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
     engine.execute(
         "CreateTable",
         {
+            **({"StreamSpecification": stream} if is_followed else {}),
             "TableName": TABLE,
             "AttributeDefinitions": [
                 {"AttributeName": name, "AttributeType": "S"} for name in names

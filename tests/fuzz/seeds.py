@@ -9,7 +9,7 @@ from typing import Any
 
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
-from tests.conformance.cases import Step, load_cases, tables_in, with_arns
+from tests.conformance.cases import Step, fill_in, load_cases, with_said
 
 _MOST_CHARACTERS = 10_000
 
@@ -48,17 +48,20 @@ def _all_seeds() -> list[Seed]:
 
 def prepare(engine: Engine, seed: Seed) -> dict[str, Any]:
     """Do what comes before a seed; its request, with the names of what is there now."""
+    answers: list[dict[str, Any]] = []
     for step in seed.before:
         try:
-            engine.execute(step.operation, _resolve(engine, step.request))
-        except ServiceError:
+            answers.append(engine.execute(step.operation, _resolve(engine, step.request, answers)))
+        except (LookupError, ServiceError):
             continue  # the case is about that
-    return _resolve(engine, seed.request)
+    try:
+        return _resolve(engine, seed.request, answers)
+    except (LookupError, ServiceError):
+        # What it is about is not there after all.
+        return seed.request
 
 
-def _resolve(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:
-    arns: dict[str, str] = {}
-    for table in tables_in(request):
-        described = engine.execute("DescribeTable", {"TableName": table})
-        arns[table] = described["Table"]["TableArn"]
-    return with_arns(request, arns) if arns else request
+def _resolve(
+    engine: Engine, request: dict[str, Any], answers: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return with_said(fill_in(request, engine.execute), answers)

@@ -10,6 +10,8 @@ import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -137,7 +139,11 @@ def _send_all(line: Line, data: bytes) -> None:
 @contextmanager
 def serving(limits: Limits | None = None, *, tls: ssl.SSLContext | None = None) -> Generator[Live]:
     """Run a server on an empty engine; in the end nothing may be left over, nor be damaged."""
-    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+    with (
+        TemporaryDirectory() as folder,
+        Engine.open(":memory:", upkeep_seconds=None, buckets=folder) as engine,
+    ):
+        (Path(folder) / "bucket").mkdir()
         server = Server(engine, limits=limits, tls=tls)
         with server.running() as url:
             hub = server._hub

@@ -39,6 +39,15 @@ _PORT = 8000  # inside its own namespace, where nothing else listens
 _START_SECONDS = 60
 
 
+_STREAM_OPERATIONS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
+
+
+def target_of(operation: str) -> str:
+    """What clients name an operation by: streams have an API of their own."""
+    service = "DynamoDBStreams" if operation in _STREAM_OPERATIONS else "DynamoDB"
+    return f"{service}_20120810.{operation}"
+
+
 class LocalUnavailable(RuntimeError):
     """DynamoDB Local could not be installed or started."""
 
@@ -152,7 +161,7 @@ class DynamoDBLocal:
         credential = f"{account or self.account}/20260101/us-east-1/dynamodb/aws4_request"
         headers = {
             "Host": "localhost",
-            "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+            "X-Amz-Target": target_of(operation),
             "Content-Type": "application/x-amz-json-1.0",
             "X-Amz-Date": "20260101T000000Z",
             "Authorization": f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature=0",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold import __version__
-from keyfold.cli import demo, letsgo, serve, verify
+from keyfold.cli import demo, letsgo, patterns, run, serve, sql, verify
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -31,7 +31,10 @@ def _show_examples(examples: Sequence[str]) -> str:
 
 
 app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
+app.command(epilog=_show_examples(patterns.EXAMPLES))(patterns.patterns)
+app.command(epilog=_show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)
 app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)
+app.command(epilog=_show_examples(sql.EXAMPLES))(sql.sql)
 app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
 app.add_typer(letsgo.app, name="letsgo")
 

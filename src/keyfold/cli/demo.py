@@ -1,89 +1,139 @@
-"""`keyfold demo`: see the engine at work on a small table."""
+"""`keyfold demo`: see every access pattern of the four designs at work."""
 
 from __future__ import annotations
 
 import json
 import tempfile
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from keyfold.cli.verify import count_problems
-
 if TYPE_CHECKING:
     # At run time these wait until the command runs, so that help loads no engine.
-    from keyfold.cli._orders import Call
+    from rich.console import Console
+    from rich.text import Text
 
-# Rich takes 80 columns where there is no terminal to ask.
-PIPED_WIDTH = 120
-EXAMPLES = ("keyfold demo", "keyfold demo --db orders.db", "keyfold demo --json")
+    from keyfold.cli._demo import DesignReport, Row
+
+EXAMPLES = ("keyfold demo", "keyfold demo --db demo.db", "keyfold demo --json")
+
+_PATTERN_WIDTH = 29
 
 
 def demo(
     *,
     db: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="Make this file and keep it; by default a temporary one.", metavar="FILE"
+            help="A file to make and keep, or a folder for one; by default a temporary file.",
+            metavar="URL",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Create a table of orders, write, query, and show every call.
+    """Run every access pattern of the four designs that ship.
 
-    Each line is one request of DynamoDB's API, with what it returned, the capacity it
-    consumed and the time it took. Exits with 1 if an answer is not what it must be.
+    Creates their tables, loads some thousand items, expired ones among them, and shows
+    for each pattern the request that it became, how many items that returned, the
+    capacity it consumed and the time it took. Exits with 1 unless every pattern returned
+    what the data set says it must.
     """
-    from keyfold.cli._orders import run_demo
+    from keyfold.cli._demo import run_demo
+    from keyfold.cli._terminal import make_console, make_progress_console
 
-    if db is not None and db.exists():
-        raise typer.BadParameter(f"{db} exists; the demo makes a new file.", param_hint="--db")
-    with tempfile.TemporaryDirectory(prefix="keyfold-") as folder:
-        calls, problems = run_demo(db or Path(folder) / "orders.db")
-    holds = not problems and all(call.is_as_expected for call in calls)
+    if db is not None and "://" not in db:
+        if Path(db).is_dir():
+            db = str(Path(db) / "demo.db")
+        if Path(db).exists():
+            raise typer.BadParameter(f"{db} exists; the demo makes a new file.", param_hint="--db")
+    started = time.perf_counter()
+    now = datetime.now(UTC).replace(microsecond=0)
+    with (
+        tempfile.TemporaryDirectory(prefix="keyfold-") as folder,
+        make_progress_console().status("Loading …") as status,
+    ):
+        url = db or str(Path(folder) / "demo.db")
+        reports = run_demo(url, now=now, tell=lambda name: status.update(f"Running {name} …"))
+    seconds = time.perf_counter() - started
+    holds = all(report.holds for report in reports)
     if as_json:
-        _print_json(calls, problems, holds=holds)
+        told = {
+            "designs": [report.to_json() for report in reports],
+            "as_expected": holds,
+            "seconds": round(seconds, 3),
+        }
+        print(json.dumps(told, indent=2, ensure_ascii=False))
     else:
-        _print_table(calls, problems, kept=db)
+        console = make_console()
+        for report in reports:
+            _print_design(console, report)
+        _print_summary(console, reports, seconds, kept=db)
     raise typer.Exit(0 if holds else 1)
 
 
-def _print_json(calls: list[Call], problems: list[str], *, holds: bool) -> None:
-    rows = [call.to_json() for call in calls]
-    print(json.dumps({"calls": rows, "problems": problems, "as_expected": holds}, indent=2))
+def _print_design(console: Console, report: DesignReport) -> None:
+    from keyfold.cli._terminal import join_styled, make_table
 
-
-def _print_table(calls: list[Call], problems: list[str], *, kept: Path | None) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("request", no_wrap=True)
-    table.add_column("asked", overflow="fold")
-    table.add_column("answer", overflow="fold")
-    table.add_column("units", justify="right", no_wrap=True)
-    table.add_column("ms", justify="right", no_wrap=True)
-    for call in calls:
-        units = "" if call.capacity_units is None else f"{call.capacity_units:g}"
-        answer = call.answer if call.is_as_expected else f"{call.answer} (not as expected)"
-        style = None if call.is_as_expected else "bold red"
-        cells = (call.operation, call.asked, answer, units, f"{call.milliseconds:.2f}")
-        table.add_row(*cells, style=style)
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console.width = PIPED_WIDTH
-    console.print(table)
-    right = sum(call.is_as_expected for call in calls)
-    units = sum(call.capacity_units or 0 for call in calls)
-    milliseconds = sum(call.milliseconds for call in calls)
-    print(
-        f"{right} of {len(calls)} answers as expected; "
-        f"{units:g} capacity units, {milliseconds:.1f} ms; "
-        f"verify found {count_problems(problems)}."
+    indexes = ", ".join(index.name for index in report.table.indexes)
+    about = f"table {report.table.name}" + (f" with {indexes}" if indexes else "")
+    expired = f", {report.expired:,} of them expired" if report.expired else ""
+    console.print(
+        join_styled((report.design, "bold"), f"  {about}; {report.loaded:,} items{expired}")
     )
-    for problem in problems:
-        print(problem)
+    table = make_table()
+    table.add_column("", no_wrap=True)
+    table.add_column("pattern", width=_PATTERN_WIDTH, overflow="fold")
+    table.add_column("request", ratio=1, overflow="fold")
+    for name in ("items", "units", "ms"):
+        table.add_column(name, justify="right", no_wrap=True, min_width=5)
+    table.expand = True
+    for row in report.rows:
+        table.add_row(*_cells_of(row))
+    console.print(table)
+    for row in report.rows:
+        for problem in row.problems:
+            console.print(f"✗ {row.pattern}: {problem}", style="red")
+    for problem in report.problems:
+        console.print(f"✗ {problem}", style="red")
+    console.print()
+
+
+def _cells_of(row: Row) -> tuple[str | Text, ...]:
+    from keyfold.cli._terminal import join_styled, show_calls
+
+    first = row.runs[0]
+    mark = join_styled(("✗", "bold red") if row.problems else ("✓", "green"))
+    return (
+        mark,
+        row.pattern,
+        show_calls(first.calls),
+        f"{first.items}",
+        f"{first.consumed:g}",
+        f"{first.milliseconds:.2f}",
+    )
+
+
+def _print_summary(
+    console: Console, reports: list[DesignReport], seconds: float, *, kept: str | None
+) -> None:
+    rows = [row for report in reports for row in report.rows]
+    runs = [run for row in rows for run in row.runs]
+    right = sum(not row.problems for row in rows)
+    loaded = sum(report.loaded for report in reports)
+    units = sum(run.consumed for run in runs)
+    spent = sum(run.milliseconds for run in runs)
+    holds = all(report.holds for report in reports)
+    console.print(
+        f"{right} of {len(rows)} patterns as expected; {len(runs)} runs took {units:g} capacity "
+        f"units and {spent:.0f} ms; {loaded:,} items, {seconds:.1f} s in all.",
+        style="bold green" if holds else "bold red",
+    )
     if kept is not None:
-        print(f"The table is in {kept}; try: keyfold verify {kept}")
+        console.print(
+            f"It is all in {kept}. Try:\n"
+            "  keyfold patterns market\n"
+            f'  keyfold run market "Get user profile" --user rabinovich --db {kept}'
+        )

@@ -235,12 +235,12 @@ def _plain_value(value: dict[str, Any]) -> Any:
 
 
 def _to_text(value: Any) -> str:
-    import orjson
+    from keyfold.cli._plain import to_json_text
 
-    return orjson.dumps(value).decode()
+    return to_json_text(value, indent=False)
 
 
 def _print_json(value: Any) -> None:
-    import orjson
+    from keyfold.cli._plain import to_json_text
 
-    print(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    print(to_json_text(value))

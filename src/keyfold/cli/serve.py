@@ -12,6 +12,7 @@ EXAMPLES = (
     "keyfold serve shop.db",
     "keyfold serve --memory --port 0",
     "keyfold serve shop.db --workers 2 --metrics",
+    "keyfold serve shop.db --buckets exports",
     "keyfold serve shop.db --tls-cert cert.pem --tls-key key.pem",
 )
 
@@ -37,6 +38,10 @@ def serve(
         int, typer.Option(help="How many processes serve the file.", min=1, max=64)
     ] = 1,
     region: Annotated[str, typer.Option(help="The region that ARNs name.")] = "us-east-1",
+    buckets: Annotated[
+        Path | None,
+        typer.Option(help="A folder whose folders are S3 buckets, for exports and imports."),
+    ] = None,
     tls_cert: Annotated[
         Path | None, typer.Option(help="A certificate (PEM): serve HTTPS instead of HTTP.")
     ] = None,
@@ -71,6 +76,7 @@ def serve(
         path=":memory:" if file is None else str(file),
         durability=durability,
         region=region,
+        buckets=None if buckets is None else str(buckets),
         tls_cert=None if tls_cert is None else str(tls_cert),
         tls_key=None if tls_key is None else str(tls_key),
         has_metrics=metrics,

@@ -83,6 +83,8 @@ def _activate(writer: Writer, body: TableBody) -> None:
         "status": "ACTIVE",
         "indexes": [{**index, "status": "ACTIVE"} for index in body["indexes"]],
     }
+    if "vectors" in body:
+        ready["vectors"] = [{**vector, "status": "ACTIVE"} for vector in body["vectors"]]
     change_columns(writer, body, ready)
 
 

@@ -58,6 +58,11 @@ class TableUse:
     table: Table
     units: float = 0.0
     by_index: dict[str, float] = field(default_factory=dict[str, float])
+    vector_bytes: dict[str, int] = field(default_factory=dict[str, int])
+
+    def by_name(self) -> dict[str, float]:
+        """Return the units by the name of the index; the table's own name is empty."""
+        return {"": self.units, **self.by_index}
 
     def add_index(self, name: str, units: float) -> None:
         """Count units of an index."""
@@ -71,6 +76,11 @@ class TableUse:
         self.units += factor * write_units(largest_bytes)
         for index in self.table.indexes.values():
             self.add_index(index.name, factor * index_write_units(index, old, new))
+        for vector in self.table.vectors.values():
+            written = vector.write_bytes(old, new)
+            if written:
+                before = self.vector_bytes.get(vector.name, 0)
+                self.vector_bytes[vector.name] = before + written
 
     def describe(self, level: str, kind: str | None = None) -> dict[str, Any]:
         """Return the ConsumedCapacity of the API at `level`, TOTAL or INDEXES.
@@ -100,6 +110,11 @@ class TableUse:
                 }
                 if used:
                     described[heading] = used
+            if self.vector_bytes:
+                described["VectorIndexes"] = {
+                    name: {"VectorWriteRequestBytes": float(written)}
+                    for name, written in self.vector_bytes.items()
+                }
         return described
 
 

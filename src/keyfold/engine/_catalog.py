@@ -8,25 +8,29 @@ of the name that every statement uses. So an unchanged table costs no check at a
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import cast
 
 import orjson
 
 from keyfold.engine._tables import REQUIRED_FIELDS, Table, TableBody, Unreadable, build_table
+from keyfold.engine._watches import Watches
 from keyfold.engine.shapes import plain_name
 from keyfold.engine.storage import Reader, RowSet, Storage, Writer
-from keyfold.errors import ResourceNotFoundException
+from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 
 TABLE_RECORD = "table"
-_COUNTER_RECORD = "counter"
+COUNTER_RECORD = "counter"
 
 
 class Catalog:
     """Finds tables by name; changes to tables go through it."""
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    def __init__(self, storage: Storage, watches: Watches) -> None:
+        self._storage, self._watches = storage, watches
         self._known: dict[str, Table] = {}
+        # Kept apart, so that the quick roads, which ask for what is known, leave them alone.
+        self._watched: dict[str, Table] = {}
 
     def find(self, name: str) -> Table:
         """Return a table, by name or ARN, for reading or writing items.
@@ -38,23 +42,31 @@ class Catalog:
 
     def _load(self, name: str) -> Table:
         plain = plain_name(name)
+        watched = self._watched.get(plain)
+        if watched is not None:
+            return watched
         body = self._storage.read(lambda reader: read_body(reader, plain))
         if body is None or body["status"] not in ("ACTIVE", "UPDATING"):
             raise ResourceNotFoundException("Requested resource not found")
-        table = self._known[plain] = build_table(body)
+        watch = self._watches.keep(body)
+        if watch is not None:
+            table = self._watched[plain] = replace(build_table(body), watch=watch)
+        else:
+            table = self._known[plain] = build_table(body)
         return table
 
     def known(self, name: object) -> Table | None:
-        """Return a table that was used before, as far as this process knows."""
+        """Return a table that was used before and is not watched, as far as this process knows."""
         return self._known.get(name) if name.__class__ is str else None  # pyright: ignore[reportArgumentType] - text by its class
 
     def forget(self) -> None:
         """Drop what is known; the next use reads the file again."""
         self._known.clear()
+        self._watched.clear()
 
     def is_outdated(self) -> bool:
         """Tell whether the file knows better about a table that was used."""
-        known = list(self._known.values())
+        known = [*self._known.values(), *self._watched.values()]
 
         def work(reader: Reader) -> bool:
             for table in known:
@@ -109,6 +121,16 @@ def require_body(reader: Reader, name: str) -> TableBody:
     return body
 
 
+def require_settled(reader: Reader, name: str) -> TableBody:
+    """Return the body of a table that may be changed: one that is not being made."""
+    body = require_body(reader, name)
+    if body["status"] == "CREATING":
+        raise ResourceInUseException(
+            f"Attempt to change a resource which is still in use: Table is being created: {name}"
+        )
+    return body
+
+
 def write_body(writer: Writer, body: TableBody) -> None:
     """Keep a table's body in the file."""
     writer.set_record(TABLE_RECORD, body["name"], orjson.dumps(body))
@@ -126,7 +148,7 @@ def change_columns(writer: Writer, before: TableBody, after: TableBody) -> None:
 
 def take_number(writer: Writer) -> int:
     """Return a number for a new table's rows, never given before."""
-    record = writer.get_record(_COUNTER_RECORD, "rows")
+    record = writer.get_record(COUNTER_RECORD, "rows")
     number = int(record or b"0") + 1
-    writer.set_record(_COUNTER_RECORD, "rows", str(number).encode())
+    writer.set_record(COUNTER_RECORD, "rows", str(number).encode())
     return number

@@ -52,7 +52,7 @@ def _count(reader: Reader, table: Table) -> Counts:
     items, size, by_column = reader.count_rows(table.rows)
     columns = dict(zip(table.rows.columns, by_column, strict=True))
     by_index: dict[str, tuple[int, int]] = {}
-    for index in table.indexes.values():
+    for index in (*table.indexes.values(), *table.vectors.values()):
         held, size_bytes = columns[index.column]
         if index.projected is not None and held:
             span = Span(b"", END, column=index.column)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from keyfold.engine._tables import IndexBody, KeyElement
+from keyfold.engine._throughput import check_new_warm, check_on_demand, merge_throughput
 from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
 
@@ -69,6 +70,8 @@ def check_index_throughput(mode: str, index: dict[str, Any]) -> None:
             f"{INVALID}ProvisionedThroughput is not specified for index: {name}"
         )
     check_throughput(throughput)
+    check_on_demand(index.get("OnDemandThroughput"), mode, name, may_clear=False)
+    check_new_warm(index.get("WarmThroughput"), mode, throughput, name)
 
 
 def check_table_key(elements: list[KeyElement], defined: list[str]) -> None:
@@ -209,17 +212,21 @@ def check_included(indexes: Iterable[IndexBody]) -> None:
 
 
 def check_all_used(
-    defined: list[str], table_key: list[KeyElement], index_keys: list[list[KeyElement]]
+    defined: list[str],
+    table_key: list[KeyElement],
+    index_keys: list[list[KeyElement]],
+    searched: list[str],
 ) -> None:
-    """Raise when an attribute is defined that no key uses."""
+    """Raise when an attribute is defined that no key uses, and no search schema either."""
     keys = [element["AttributeName"] for schema in (table_key, *index_keys) for element in schema]
+    keys += searched
     if len(set(defined)) != len(defined):
         seen: set[str] = set()
         duplicate = next(name for name in defined if name in seen or seen.add(name))
         raise ValidationException(f"Attribute Name is duplicated: {duplicate}")
     if set(defined) <= set(keys):
         return
-    if not index_keys:
+    if not index_keys and not searched:
         raise ValidationException(
             f"{INVALID}Number of attributes in KeySchema does not exactly match "
             "number of attributes defined in AttributeDefinitions"
@@ -272,7 +279,7 @@ def set_throughput(body: IndexBody, given: dict[str, Any]) -> None:
     """Keep what a definition or a change of an index says about its throughput."""
     if given.get("ProvisionedThroughput") is not None:
         body["throughput"] = given["ProvisionedThroughput"]
-    if given.get("OnDemandThroughput") is not None:
-        body["on_demand"] = given["OnDemandThroughput"]
-    if given.get("WarmThroughput") is not None:
-        body["warm"] = given["WarmThroughput"]
+    if given.get("OnDemandThroughput"):
+        body["on_demand"] = merge_throughput(body.get("on_demand"), given["OnDemandThroughput"])
+    if given.get("WarmThroughput"):
+        body["warm"] = merge_throughput(body.get("warm"), given["WarmThroughput"])

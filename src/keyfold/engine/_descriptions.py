@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._census import NOTHING, Counts
+from keyfold.engine._replicas import describe_replicas
 from keyfold.engine._services import Services
+from keyfold.engine._table_extras import VectorBody
 from keyfold.engine._tables import IndexBody, TableBody
+from keyfold.engine._throughput import describe_warm
 
 
 def to_table_description(
@@ -34,13 +37,31 @@ def to_table_description(
         described["BillingModeSummary"] = summary
     for heading, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
         indexes = [
-            _describe_index(each, arn, counts.by_index.get(each["name"], (0, 0)))
+            _describe_index(
+                each, arn, body["billing_mode"], counts.by_index.get(each["name"], (0, 0))
+            )
             for each in body["indexes"]
             if each["is_global"] is is_global
         ]
         if indexes:
             described[heading] = indexes
+    if body.get("vectors"):
+        described["VectorIndexes"] = [
+            _describe_vector_index(each, arn, counts.by_index.get(each["name"], (0, 0)))
+            for each in body.get("vectors", [])
+        ]
+    described.update(describe_replicas(services, body))
+    if "stream" in body:
+        view = body["stream"]["view"]
+        described["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": view}
+    if "latest_stream" in body:
+        described["LatestStreamLabel"] = body["latest_stream"]
+        described["LatestStreamArn"] = f"{arn}/stream/{body['latest_stream']}"
     described.update(body["settings"])
+    if "WarmThroughput" in described:
+        described["WarmThroughput"] = describe_warm(
+            described["WarmThroughput"], body["billing_mode"], body["throughput"], body["status"]
+        )
     return described
 
 
@@ -48,7 +69,9 @@ def _describe_throughput(throughput: dict[str, Any]) -> dict[str, Any]:
     return {"NumberOfDecreasesToday": 0, **throughput}
 
 
-def _describe_index(body: IndexBody, table_arn: str, counts: tuple[int, int]) -> dict[str, Any]:
+def _describe_index(
+    body: IndexBody, table_arn: str, mode: str, counts: tuple[int, int]
+) -> dict[str, Any]:
     items, size_bytes = counts
     described: dict[str, Any] = {
         "IndexName": body["name"],
@@ -64,7 +87,33 @@ def _describe_index(body: IndexBody, table_arn: str, counts: tuple[int, int]) ->
             described["Backfilling"] = True
         throughput = body.get("throughput", {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0})
         described["ProvisionedThroughput"] = _describe_throughput(throughput)
-    for field, name in (("on_demand", "OnDemandThroughput"), ("warm", "WarmThroughput")):
-        if field in body:
-            described[name] = body[field]
+    if "on_demand" in body:
+        described["OnDemandThroughput"] = body["on_demand"]
+    if "warm" in body:
+        # Its status is one of these two only, also while the index is being made.
+        status = "ACTIVE" if body["status"] == "ACTIVE" else "UPDATING"
+        units = body.get("throughput")
+        described["WarmThroughput"] = describe_warm(body["warm"], mode, units, status)
+    return described
+
+
+def _describe_vector_index(
+    body: VectorBody, table_arn: str, counts: tuple[int, int]
+) -> dict[str, Any]:
+    items, size_bytes = counts
+    described: dict[str, Any] = {
+        "IndexName": body["name"],
+        "VectorAttribute": {"AttributeName": body["attribute"]},
+        "Projection": body["projection"],
+        "Dimensions": body["dimensions"],
+        "DistanceFunction": body["distance"],
+        "IndexStatus": body["status"],
+        "IndexSizeBytes": size_bytes,
+        "ItemCount": items,
+        "IndexArn": f"{table_arn}/index/{body['name']}",
+    }
+    if body["search"]:
+        described["SearchSchema"] = body["search"]
+    if body["status"] == "CREATING":
+        described["Backfilling"] = True
     return described

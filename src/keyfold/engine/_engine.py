@@ -7,18 +7,24 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import orjson
 
+from keyfold.engine._buckets import Buckets
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
+from keyfold.engine._hot_keys import HotKey
+from keyfold.engine._jobs import Jobs
 from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine._services import Services
+from keyfold.engine._shards import SHARD_RECORDS
 from keyfold.engine._tables import Unreadable
 from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._verify import Problem, verify
+from keyfold.engine._watches import Watches
 from keyfold.engine.operations import LOADED, Operation, load_operation
 from keyfold.engine.shapes import check, check_types
 from keyfold.engine.storage import (
@@ -32,6 +38,7 @@ from keyfold.errors import (
     FileBusy,
     FileDamaged,
     FileFailed,
+    InsightsOff,
     KeyfoldError,
     OptionInvalid,
     ResourceNotFoundException,
@@ -90,8 +97,10 @@ class Engine:
         ttl_grace_seconds: float = 10.0,
         upkeep_seconds: float | None = 5.0,
         busy_seconds: float = 5.0,
+        shard_records: int | None = None,
         region: str = "us-east-1",
         account: str = "000000000000",
+        buckets: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Open a file, or make it; `":memory:"` keeps everything in this process.
 
@@ -102,7 +111,10 @@ class Engine:
         `clock` gives the time in seconds since 1970; `new_id` makes table ids. Items expire
         `ttl_grace_seconds` after their time, looked for every `upkeep_seconds`; None leaves
         that, and the filling of new indexes, to `run_upkeep`. `busy_seconds` is how long to
-        wait for another process that writes. `region` and `account` appear in ARNs.
+        wait for another process that writes. Shards of streams are split after `shard_records`
+        records, by default 10,000: a small number tries how a program follows that. `region` and
+        `account` appear in ARNs. `buckets` is a folder whose folders stand for S3 buckets, for
+        exports and imports.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
         FileDamaged, FileBusy.
@@ -120,7 +132,11 @@ class Engine:
         for option, text in (("region", region), ("account", account)):
             if not isinstance(text, str) or not text.isascii() or not text:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
                 raise OptionInvalid(option, text, "Give the text that ARNs are to have there.")
+        most_records = SHARD_RECORDS if shard_records is None else shard_records
+        if most_records.__class__ is not int or most_records < 1:
+            raise OptionInvalid("shard_records", shard_records, "Give a whole number, 1 or more.")
         level = _check_durability(name, durability)
+        folder = _check_buckets(buckets)
         storage = SqliteStorage(name, level, busy_seconds=busy_seconds)
         try:
             return cls._on_storage(
@@ -130,8 +146,10 @@ class Engine:
                 new_id=new_id or _random_id,
                 ttl_grace_seconds=ttl_grace_seconds,
                 upkeep_seconds=upkeep_seconds,
+                shard_records=most_records,
                 region=region,
                 account=account,
+                buckets=folder,
             )
         except BaseException:
             storage.close()
@@ -147,16 +165,24 @@ class Engine:
         new_id: Callable[[], str],
         ttl_grace_seconds: float,
         upkeep_seconds: float | None,
+        shard_records: int = SHARD_RECORDS,
         region: str,
         account: str,
+        buckets: Path | None = None,
     ) -> Self:
-        catalog = Catalog(storage)
+        storage.use_clock(clock)
+        watches = Watches(clock, lambda name: services.table_arn(name))  # noqa: PLW0108 - it is made later
+        catalog = Catalog(storage, watches)
+        folders = Buckets(buckets)
+        jobs = Jobs(storage, clock, folders)
         upkeep = Upkeep(
             storage,
             catalog,
+            jobs,
             clock=clock,
             grace_seconds=ttl_grace_seconds,
             interval_seconds=upkeep_seconds,
+            shard_records=shard_records,
             shares_file=path != MEMORY,
         )
         services = Services(
@@ -167,7 +193,11 @@ class Engine:
             new_id=new_id,
             region=region,
             account=account,
+            watches=watches,
+            buckets=folders,
+            shard_records=shard_records,
             wake_upkeep=upkeep.wake,
+            begin_job=upkeep.begin_job,
         )
         upkeep.wake_if_needed()
         return cls(path, storage, services, upkeep)
@@ -289,8 +319,41 @@ class Engine:
         raise FileDamaged(self.path, "a table's rows are not there")
 
     def run_upkeep(self) -> int:
-        """Fill new indexes and delete expired items now; return how many expired."""
+        """Fill new indexes, finish jobs and delete expired items now; return how many expired.
+
+        Jobs are restores, exports and imports of more than a few thousand items. Shards of
+        streams that are due are closed, and changes that are too old removed.
+        """
         return self._upkeep.run_once()
+
+    def hottest_keys(
+        self,
+        table: str,
+        index: str | None = None,
+        *,
+        by: Literal["partition", "item"] = "partition",
+        throttled: bool = False,
+        limit: int = 10,
+    ) -> list[HotKey]:
+        """Return the keys that were used most since this engine began to count, the hottest first.
+
+        For a table, or a global index of it, whose contributor insights are enabled. `by` says
+        whether partitions or single items are counted; `throttled` counts what was refused
+        instead of what was done.
+
+        Raises InsightsOff where nothing is counted, ResourceNotFoundException, OptionInvalid.
+        """
+        if by not in ("partition", "item"):
+            raise OptionInvalid("by", by, 'Give "partition" or "item".')
+        if not isinstance(limit, int) or limit < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+            raise OptionInvalid("limit", limit, "Give a number of keys, 1 or more.")
+        catalog = self._services.catalog
+        if catalog.is_outdated():
+            catalog.forget()
+        watch = catalog.find(table).watch
+        if watch is None or not watch.counts_keys(index or ""):
+            raise InsightsOff(table, index)
+        return watch.hottest(index or "", by, throttled=throttled, limit=limit)
 
     def keep_secret(self, name: str) -> bytes:
         """Return a secret that is kept in the file under a name; made at the first use."""
@@ -338,6 +401,18 @@ def _check_path(path: str | os.PathLike[str]) -> str:
     if not name or "\0" in name:
         raise OptionInvalid("path", path, advice)
     return name
+
+
+def _check_buckets(buckets: str | os.PathLike[str] | None) -> Path | None:
+    if buckets is None:
+        return None
+    try:
+        folder = Path(os.fsdecode(buckets))
+        if folder.is_dir():
+            return folder.absolute()
+    except (TypeError, ValueError):
+        pass
+    raise OptionInvalid("buckets", buckets, "Name a folder that is there.")
 
 
 def _check_seconds(option: str, value: float | None, least: float) -> None:

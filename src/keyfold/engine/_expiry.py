@@ -37,7 +37,7 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
         values, sizes = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=1 << 20)
         for value, size in zip(values, sizes, strict=True):
             key, item = read_stored(table, value)
-            gone = Write(table, key, Delete())
+            gone = Write(table, key, Delete(is_expiry=True))
             store(writer, Outcome(gone, item, size, None, b"", 0, ()))
         return len(values)
 

@@ -34,6 +34,9 @@ class PageQuery(NamedTuple):
     fetches: bool = False
     # A key that names one item: there is nowhere to go on from.
     finds_one: bool = False
+    max_bytes: int = PAGE_BYTES
+    # Which partition is read; known for watched tables alone, and only of queries.
+    partition: Item | None = None
 
 
 @dataclass(slots=True)
@@ -50,7 +53,9 @@ def read_page(
 ) -> dict[str, Any]:
     """Read one page and return the response to Query or Scan."""
     page = _Page()
-    index = query.through
+    index, watch = query.through, query.table.watch
+    if watch is not None:
+        watch.admit("Read", "" if index is None else index.name, query.partition)
     whole = query.project is None and (index is None or index.projected is None)
     response: dict[str, Any] = {}
     if whole:
@@ -71,7 +76,60 @@ def read_page(
     if meter.is_on:
         _count_units(query, page, meter)
         meter.report(response)
+    if watch is not None:
+        measured = Meter("INDEXES")
+        _count_units(query, page, measured)
+        watch.use("Read", measured.use_of(query.table).by_name())
     return response
+
+
+class SpansPage(NamedTuple):
+    """One page of several spans, read one after the other."""
+
+    items: Any
+    # The span to go on with, and the last item that was read of it; None for neither, at the end.
+    place: int | None
+    last: bytes | None
+
+
+def read_spans(
+    storage: Storage,
+    query: PageQuery,
+    spans: Sequence[Span],
+    first: int,
+    meter: Meter,
+    rendering: Rendering,
+) -> SpansPage:
+    """Read one page of several spans, from the one at `first` on."""
+    index = query.through
+    whole = query.project is None and (index is None or index.projected is None)
+    values: list[bytes] = []
+    items: list[Item] = []
+
+    def finish(place: int | None, last: bytes | None) -> SpansPage:
+        rendered = rendering.stored_list(values) if whole else rendering.items(items)
+        return SpansPage(rendered, place, last)
+
+    left, room = query.limit, query.max_bytes
+    for place in range(first, len(spans)):
+        part = query._replace(span=spans[place], limit=left, max_bytes=room)
+        page = _Page()
+        if whole:
+            values.extend(_read_whole(storage, part, page))
+        else:
+            items.extend(_read_decoded(storage, part, page))
+        if meter.is_on:
+            _count_units(part, page, meter)
+        if page.last is not None and not query.finds_one:
+            return finish(place, page.last)
+        left = None if left is None else left - page.scanned
+        room -= page.scanned_bytes
+        if (left == 0 or room <= 0) and place + 1 < len(spans):
+            return finish(place + 1, None)
+    if meter.is_on and first >= len(spans):
+        # Nothing can be read, and asking costs the least there is.
+        _count_units(query, _Page(), meter)
+    return finish(None, None)
 
 
 def cursor_key(table: Table, index: Index | None, value: bytes, rendering: Rendering) -> Any:
@@ -88,11 +146,13 @@ def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[byt
         query.table.rows,
         query.span,
         limit=-1 if limit is None else limit,
-        max_bytes=PAGE_BYTES,
+        max_bytes=query.max_bytes,
     )
     page.scanned = len(sizes)
     page.scanned_bytes = sum(sizes)
-    if values and (page.scanned == limit or page.scanned_bytes >= PAGE_BYTES):
+    if query.table.watch is not None:
+        _count_keys(query, [orjson.loads(value) for value in values])
+    if values and (page.scanned == limit or page.scanned_bytes >= query.max_bytes):
         page.last = values[-1]
     if holds is None:
         return values
@@ -125,9 +185,11 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
                     found = held
             page.scanned += 1
             page.scanned_bytes += size
+            if query.table.watch is not None:
+                _count_keys(query, [item])
             if holds is None or holds(found):
                 items.append(found if project is None else project(found))
-            if page.scanned == query.limit or page.scanned_bytes >= PAGE_BYTES:
+            if page.scanned == query.limit or page.scanned_bytes >= query.max_bytes:
                 page.last = value
                 return items
         if read_bytes < PAGE_BYTES or index is None:
@@ -138,11 +200,17 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
         span = span._replace(after=(entry, query.table.encode_key(item)))
 
 
+def _count_keys(query: PageQuery, items: list[Item]) -> None:
+    watch = query.table.watch
+    assert watch is not None  # the caller has seen it
+    watch.count("" if query.through is None else query.through.name, items)
+
+
 def _count_units(query: PageQuery, page: _Page, meter: Meter) -> None:
     use = meter.use_of(query.table)
     units = read_units(page.scanned_bytes, is_consistent=query.is_consistent)
     if query.through is None:
-        use.units = units
+        use.units += units
         return
     use.add_index(query.through.name, units)
-    use.units = page.fetched_units
+    use.units += page.fetched_units

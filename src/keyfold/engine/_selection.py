@@ -70,13 +70,17 @@ def check_select(request: dict[str, Any]) -> None:
         raise ValidationException(f"Cannot specify the {given[0]} when choosing to get {what}")
 
 
-def find_index(table: Table, request: dict[str, Any]) -> Index | None:
+def find_index(
+    table: Table, request: dict[str, Any], operation: Literal["Query", "Scan"] = "Query"
+) -> Index | None:
     """Return the index that a request names; raises when it cannot be read."""
     name = request.get("IndexName")
     if name is None:
         return None
     index = table.indexes.get(name)
     if index is None:
+        if name in table.vectors:
+            raise ValidationException(f"{operation} operation not supported on this index type.")
         raise ValidationException(f"The table does not have the specified index: {name}")
     if index.is_global and request.get("ConsistentRead"):
         raise ValidationException("Consistent reads are not supported on global secondary indexes")

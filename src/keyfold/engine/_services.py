@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from keyfold.engine._buckets import Buckets
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
+from keyfold.engine._watches import Watches
 from keyfold.engine.storage import Storage
 
 
@@ -20,9 +22,15 @@ class Services(NamedTuple):
     new_id: Callable[[], str]
     region: str
     account: str
+    watches: Watches
+    buckets: Buckets
+    # How many records a shard of a stream takes before it is split.
+    shard_records: int
     # Called when a change of a table leaves work for later: a backfill, or items that expire.
     wake_upkeep: Callable[[], None]
+    # Called with the record of a job that was just written: its kind and its name.
+    begin_job: Callable[[str, str], None]
 
-    def table_arn(self, name: str) -> str:
-        """Return the ARN of a table."""
-        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"
+    def table_arn(self, name: str, region: str | None = None) -> str:
+        """Return the ARN of a table, or of its replica in another region."""
+        return f"arn:aws:dynamodb:{region or self.region}:{self.account}:table/{name}"

@@ -1,10 +1,13 @@
-"""Settings of a table that are kept and described, and change nothing else here."""
+"""Settings of a table that are described as they were given; most change nothing else here."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from keyfold.engine._services import Services
+from keyfold.engine._throughput import merge_throughput
+from keyfold.engine._wording import INVALID
+from keyfold.errors import ValidationException
 
 
 def read_settings(
@@ -17,6 +20,7 @@ def read_settings(
         settings["TableClassSummary"] = {"TableClass": table_class}
     encryption = request.get("SSESpecification")
     if encryption is not None:
+        _check_encryption(encryption)
         if encryption.get("Enabled"):
             settings["SSEDescription"] = {
                 "Status": "ENABLED",
@@ -26,14 +30,22 @@ def read_settings(
             }
         else:
             settings.pop("SSEDescription", None)
-    stream = request.get("StreamSpecification")
-    if stream is not None:
-        # Kept and described; there is nothing to read the stream with yet.
-        if stream["StreamEnabled"]:
-            settings["StreamSpecification"] = stream
-        else:
-            settings.pop("StreamSpecification", None)
     for name in ("OnDemandThroughput", "WarmThroughput"):
-        if request.get(name) is not None:
-            settings[name] = {**settings.get(name, {}), **request[name]}
+        # An empty one asks for nothing.
+        if request.get(name):
+            settings[name] = merge_throughput(settings.get(name), request[name])
     return settings
+
+
+def _check_encryption(encryption: dict[str, Any]) -> None:
+    kind, key = encryption.get("SSEType"), encryption.get("KMSMasterKeyId")
+    if encryption.get("Enabled") is False:
+        for name, given in (("SSEType", kind), ("KMSMasterKeyId", key)):
+            if given is not None:
+                message = f"{name} can not be specified if Enabled is false"
+                raise ValidationException(f"{INVALID}{message}")
+    if kind == "AES256":
+        raise ValidationException(f"{INVALID}SSEType AES256 is not supported")
+    if key is not None and kind is None:
+        message = "SSEType KMS is required if KMSMasterKeyId is specified"
+        raise ValidationException(f"{INVALID}{message}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._definitions import check_throughput
+from keyfold.engine._throughput import check_not_empty
 from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
 
@@ -24,37 +25,82 @@ _CHANGES = {
     "WarmThroughput": "WarmThroughput",
     "TableClass": "TableClass",
 }
+# These may be asked for too, and the message does not name them.
+_UNNAMED = (
+    "DisassociationProtectionEnabled",
+    "GlobalTableSettingsReplicationMode",
+    "GlobalTableWitnessUpdates",
+    "VectorIndexUpdates",
+)
+# These change together, and with nothing else.
+_REPLICATION = frozenset({"ReplicaUpdates", "GlobalTableWitnessUpdates", "MultiRegionConsistency"})
 # These change alone, and are looked at in this order.
 _ALONE = {
     "SSESpecification": "Server-Side Encryption",
     "DeletionProtectionEnabled": "DeletionProtection",
     "TableClass": "TableClass",
+    "DisassociationProtectionEnabled": "DisassociationProtection",
 }
 
 
 def check_changes(request: dict[str, Any]) -> None:
     """Raise unless an UpdateTable request asks for something, and for what goes together."""
-    given = [name for name in _CHANGES if request.get(name) is not None]
+    given = [name for name in (*_CHANGES, *_UNNAMED) if request.get(name) is not None]
     updates: list[dict[str, Any]] | None = request.get("GlobalSecondaryIndexUpdates")
     if not given or (given == ["GlobalSecondaryIndexUpdates"] and not updates):
         names = list(_CHANGES.values())
         raise ValidationException(
             f"At least one of {', '.join(names[:-1])} or {names[-1]} is required"
         )
-    if updates == []:
-        raise ValidationException(f"{INVALID}List of GlobalSecondaryIndexUpdates is empty")
+    for name in ("GlobalSecondaryIndexUpdates", "VectorIndexUpdates"):
+        if request.get(name) == []:
+            raise ValidationException(f"{INVALID}List of {name} is empty")
     for name, shown in _ALONE.items():
         if name in given and len(given) > 1:
             message = f"{INVALID}{shown} modification must be the only operation in the request"
             raise ValidationException(message)
+    _check_others(request, given)
     check_throughput(request.get("ProvisionedThroughput"))
     _check_index_updates(updates or [])
+    _check_vector_updates(request.get("VectorIndexUpdates") or [])
     _check_together(given, updates or [])
     _check_stream(request.get("StreamSpecification"))
 
 
+def _check_others(request: dict[str, Any], given: list[str]) -> None:
+    """Raise for what may stand beside some changes, and not beside others."""
+    if "WarmThroughput" in given and len(given) > 1:
+        raise ValidationException(
+            f"{INVALID}WarmThroughput must be the only operation in the request"
+        )
+    if "OnDemandThroughput" in given and not {"OnDemandThroughput", "BillingMode"}.issuperset(
+        given
+    ):
+        raise ValidationException(
+            f"{INVALID}OnDemandThroughput can only be combined with BillingMode "
+            "in an UpdateTable request"
+        )
+    if not _REPLICATION.isdisjoint(given) and not _REPLICATION.issuperset(given):
+        raise ValidationException(
+            f"{INVALID}Requests that modify replicas or witnesses must not also modify other fields"
+        )
+    check_not_empty(request, "OnDemandThroughput")
+    check_not_empty(request, "WarmThroughput")
+
+
+def _check_vector_updates(updates: list[dict[str, Any]]) -> None:
+    for update in updates:
+        if (update.get("Create") is None) is (update.get("Delete") is None):
+            raise ValidationException(
+                f"{INVALID}Exactly one of VectorIndexUpdate.Create, VectorIndexUpdate.Delete "
+                "must be specified"
+            )
+
+
 def _check_together(given: list[str], updates: list[dict[str, Any]]) -> None:
-    changes_indexes = any(update.get("Create") or update.get("Delete") for update in updates)
+    changes_indexes = "VectorIndexUpdates" in given or any(
+        update.get("Create") or update.get("Delete") for update in updates
+    )
     changes_units = "ProvisionedThroughput" in given and "BillingMode" not in given
     changes_stream = "StreamSpecification" in given
     if changes_indexes and changes_units:

@@ -17,6 +17,9 @@ from keyfold.engine._keys import (
     quick_key_encoder,
     row_key_encoder,
 )
+from keyfold.engine._table_extras import TableExtras
+from keyfold.engine._vectors import VectorIndex, build_vector_index
+from keyfold.engine._watches import Watch
 from keyfold.engine.expressions import KeyAttribute
 from keyfold.engine.storage import RowSet
 from keyfold.errors import ValidationException
@@ -54,7 +57,7 @@ class IndexBody(TypedDict):
     warm: NotRequired[dict[str, Any]]
 
 
-class TableBody(TypedDict):
+class TableBody(TableExtras):
     """A table as it is kept in the file."""
 
     name: str
@@ -73,8 +76,14 @@ class TableBody(TypedDict):
     is_protected: bool
     tags: dict[str, str]
     ttl: NotRequired[TtlBody]
+    # The log that changes of items are written to, where somebody reads them.
+    log: NotRequired[int]
+    stream: NotRequired[StreamSettings]
+    # The label of the stream that is on, or was the last.
+    latest_stream: NotRequired[str]
+    recovery: NotRequired[RecoveryBody]
     # Parts of the description that are kept and given back as they came: table class,
-    # encryption, on-demand limits, warm throughput, stream settings.
+    # encryption, on-demand limits, warm throughput.
     settings: dict[str, Any]
 
 
@@ -85,8 +94,26 @@ class TtlBody(TypedDict):
     column: str
 
 
-# Python 3.11 cannot tell NotRequired from its annotation's text, so the two are named.
-REQUIRED_FIELDS = frozenset(TableBody.__annotations__) - {"ttl", "billing_changed_at"}
+class StreamSettings(TypedDict):
+    """The stream that is on, and what its records show of an item."""
+
+    label: str
+    view: str
+
+
+class RecoveryBody(TypedDict):
+    """How far back a table can be restored: some days, and not to before `since`."""
+
+    days: int
+    since: float
+
+
+# Python 3.11 cannot tell NotRequired from its annotation's text, so those fields are named.
+REQUIRED_FIELDS = (
+    frozenset(TableBody.__annotations__)
+    - frozenset(TableExtras.__annotations__)
+    - {"ttl", "log", "stream", "latest_stream", "recovery", "billing_changed_at"}
+)
 
 
 class Index(NamedTuple):
@@ -124,8 +151,13 @@ class Table:
     # The same from a `Key` parameter as it came; None where that takes a closer look.
     encode_plain_key: Callable[[dict[str, Any]], bytes | None]
     indexes: dict[str, Index]
+    vectors: dict[str, VectorIndex]
     # One for each column of the rows, in their order.
     encoders: tuple[EntryEncoder, ...]
+    # Where changes of items are written down, in the same commit; None for most tables.
+    log: int | None
+    # What is counted of its use, and held against what it may use; None for nearly all tables.
+    watch: Watch | None = field(default=None, compare=False)
     key_names: frozenset[str] = field(init=False)
     index_key_names: frozenset[str] = field(init=False)
 
@@ -183,7 +215,10 @@ def build_table(body: TableBody) -> Table:
     types: KeyTypes = {each["AttributeName"]: each["AttributeType"] for each in body["definitions"]}
     key = read_schema(body["key"], types)
     indexes = {each["name"]: _build_index(each, key, types) for each in body["indexes"]}
-    encoders = {index.column: index.encode for index in indexes.values()}
+    vectors = {
+        each["name"]: build_vector_index(each, key, types) for each in body.get("vectors", ())
+    }
+    encoders = {index.column: index.encode for index in (*indexes.values(), *vectors.values())}
     ttl = body.get("ttl")
     if ttl is not None:
         encoders[ttl["column"]] = expiry_encoder(ttl["attribute"])
@@ -195,7 +230,9 @@ def build_table(body: TableBody) -> Table:
         encode_key=row_key_encoder(key),
         encode_plain_key=quick_key_encoder(key),
         indexes=indexes,
+        vectors=vectors,
         encoders=tuple(encoders.values()),
+        log=body.get("log"),
     )
 
 

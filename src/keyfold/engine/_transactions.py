@@ -9,12 +9,15 @@ from typing import Any, TypeVar
 import orjson
 
 from keyfold.engine._key_faults import KeyFault, KeyFaultKind, word_item_fault, word_key_fault
+from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._tables import Table
+from keyfold.engine._writes import ConditionFailed, Outcome, Write, settle
 from keyfold.engine.shapes import known_part
 from keyfold.engine.storage import Writer
 from keyfold.errors import (
     IdempotentParameterMismatchException,
+    ThrottlingException,
     TransactionCanceledException,
     ValidationException,
 )
@@ -102,6 +105,43 @@ def cancelled(reasons: list[dict[str, Any]]) -> TransactionCanceledException:
     )
 
 
+def settle_all(
+    writer: Writer,
+    writes: Sequence[Write],
+    wants_items: Sequence[bool],
+    rendering: Rendering,
+    word_failure: Callable[[int], dict[str, Any] | None] = lambda _: None,
+) -> list[Outcome]:
+    """Settle every write, or raise with the reason for each that cannot be.
+
+    `wants_items` says which of them want to be told the item that failed their condition, and
+    `word_failure` may give another reason for it.
+    """
+    outcomes: list[Outcome] = []
+    reasons: list[dict[str, Any]] = []
+    for place, write in enumerate(writes):
+        try:
+            outcomes.append(settle(writer, write, factor=2))
+            reasons.append({"Code": "None"})
+        except ConditionFailed as failure:
+            reason = word_failure(place)
+            if reason is None:
+                reason = {
+                    "Code": "ConditionalCheckFailed",
+                    "Message": "The conditional request failed",
+                }
+                if wants_items[place] and failure.item is not None:
+                    reason["Item"] = rendering.item(failure.item)
+            reasons.append(reason)
+        except ValidationException as fault:
+            reasons.append({"Code": "ValidationError", "Message": fault.message})
+        except ThrottlingException as throttled:
+            reasons.append({"Code": "ThrottlingError", "Message": throttled.message})
+    if len(outcomes) != len(writes):
+        raise cancelled(reasons)
+    return outcomes
+
+
 def was_done(writer: Writer, services: Services, token: str, request: dict[str, Any]) -> bool:
     """Tell whether a transaction with this token was carried out in the last ten minutes.
 
@@ -141,5 +181,7 @@ def _age(moment: float) -> str:
 
 
 def _digest(request: dict[str, Any]) -> str:
-    items = known_part("TransactWriteItems", request)["TransactItems"]
+    is_items = "TransactItems" in request
+    operation = "TransactWriteItems" if is_items else "ExecuteTransaction"
+    items = known_part(operation, request)["TransactItems" if is_items else "TransactStatements"]
     return sha256(orjson.dumps(items, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -1,4 +1,4 @@
-"""What goes on in the background: backfills, and the deletion of expired items.
+"""What goes on in the background: backfills, jobs, the deletion of expired items and old changes.
 
 One process at a time does it for a file, by a lease that is kept in the file.
 """
@@ -15,7 +15,9 @@ import orjson
 
 from keyfold.engine._backfill import fill_batch, pending_backfills
 from keyfold.engine._catalog import Catalog
+from keyfold.engine._changes import LOG_RECORD, list_logs, trim_batch
 from keyfold.engine._expiry import sweep_batch
+from keyfold.engine._jobs import Jobs
 from keyfold.engine._tables import Unreadable
 from keyfold.engine.storage import RowsChanged, Storage, Writer
 
@@ -30,15 +32,19 @@ class Upkeep:
         self,
         storage: Storage,
         catalog: Catalog,
+        jobs: Jobs,
         *,
         clock: Callable[[], float],
         grace_seconds: float,
         interval_seconds: float | None,
+        shard_records: int,
         shares_file: bool,
     ) -> None:
         self._storage, self._catalog, self._clock = storage, catalog, clock
+        self._jobs = jobs
         self._grace_seconds = grace_seconds
         self._interval_seconds = interval_seconds
+        self._shard_records = shard_records
         self._shares_file = shares_file
         self._owner = uuid.uuid4().hex
         self._wanted = threading.Event()
@@ -60,7 +66,12 @@ class Upkeep:
 
     def wake_if_needed(self) -> None:
         """Start the thread when a file that was just opened has work left in it."""
-        if pending_backfills(self._storage) or self._has_expiry():
+        if pending_backfills(self._storage) or self._has_more_to_come():
+            self.wake()
+
+    def begin_job(self, kind: str, name: str) -> None:
+        """Do the first part of a job at once, and see to it that the rest gets done."""
+        if not self._jobs.begin(kind, name):
             self.wake()
 
     def run_once(self) -> int:
@@ -70,6 +81,7 @@ class Upkeep:
             with suppress(Unreadable):
                 while not self._stopping and not fill_batch(self._storage, name):
                     pass
+        self._jobs.run_all(lambda: self._stopping)
         expired = 0
         for body in self._catalog.bodies():
             # A table that another process is changing has its turn in the next round.
@@ -79,6 +91,16 @@ class Upkeep:
                     expired += swept
                     if not swept:
                         break
+        logs = self._storage.read(list_logs)
+        if logs:
+            # Few files have streams, and the others need not load what keeps them.
+            from keyfold.engine._streams import keep_streams  # noqa: PLC0415
+
+            keep_streams(self._storage, self._clock(), self._shard_records)
+        for log in logs:
+            with suppress(RowsChanged, Unreadable):
+                while not self._stopping and trim_batch(self._storage, log, self._clock()):
+                    pass
         return expired
 
     def stop(self) -> None:
@@ -88,17 +110,22 @@ class Upkeep:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
-    def _has_expiry(self) -> bool:
-        return any("ttl" in body for body in self._catalog.bodies())
+    def _has_more_to_come(self) -> bool:
+        """Tell whether time alone makes work: items that expire, changes that get too old, jobs."""
+        return (
+            any("ttl" in body for body in self._catalog.bodies())
+            or bool(self._storage.read(lambda reader: reader.list_records(LOG_RECORD, limit=1)))
+            or self._jobs.has_more_to_come()
+        )
 
     def _run(self) -> None:
         while True:
-            # Without expiry there is nothing to look for until somebody says so.
+            # Without those there is nothing to look for until somebody says so.
             wait_seconds = None
             try:
                 if self._hold_lease():
                     self.run_once()
-                if self._has_expiry() or pending_backfills(self._storage):
+                if self._has_more_to_come() or pending_backfills(self._storage):
                     wait_seconds = self._interval_seconds
             except Exception:  # noqa: BLE001 - the thread must outlive whatever it meets
                 # A busy, failing or damaged file: try again later. Callers meet it themselves.

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import orjson
 
 from keyfold.engine._backfill import BACKFILL_RECORD
+from keyfold.engine._backups import BACKUP_RECORD, parse_backup, to_kept_table
 from keyfold.engine._catalog import TABLE_RECORD
+from keyfold.engine._changes import LOG_RECORD
+from keyfold.engine._exports import EXPORT_RECORD
+from keyfold.engine._imports import IMPORT_JOB_RECORD, IMPORT_RECORD
 from keyfold.engine._keys import entry_or_none
-from keyfold.engine._tables import Table, build_table
+from keyfold.engine._records import parse_record
+from keyfold.engine._rewinding import EXPORT_JOB_RECORD, RESTORE_RECORD
+from keyfold.engine._tables import Table, Unreadable, build_table
 from keyfold.engine.storage import Reader, Row, RowsChanged, Storage
 from keyfold.errors import FileDamaged, ServiceError
 from keyfold.values import Item, normalise_item
@@ -44,19 +51,52 @@ def verify(storage: Storage) -> list[Problem]:
 
     Nothing of what is stored is trusted: a damaged file is reported, not run into.
     """
+    # Here, since an engine that is only used need not load them.
+    from keyfold.engine._log_faults import find_log_faults  # noqa: PLC0415
+    from keyfold.engine._streams import STREAM_RECORD, find_stream_faults  # noqa: PLC0415
+
     try:
         problems = [Problem("file", fact) for fact in storage.check_structure()]
         names = [name for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD))]
+        backups = storage.read(lambda reader: reader.list_records(BACKUP_RECORD))
+        logs = [name for name, _ in storage.read(lambda reader: reader.list_records(LOG_RECORD))]
+        streams = [
+            name for name, _ in storage.read(lambda reader: reader.list_records(STREAM_RECORD))
+        ]
     except FileDamaged as error:
         return [Problem("file", error.detail)]
     for name in names:
-        try:
-            problems += storage.read(partial(_verify_table, name), is_long=True)
-        except FileDamaged as error:
-            problems.append(Problem(f"table {name}", error.detail))
-        except RowsChanged:
-            problems.append(Problem(f"table {name}", "its rows are not there"))
+        problems += _verify_apart(storage, f"table {name}", partial(_verify_table, name))
+    for id_, _ in backups:
+        problems += _verify_apart(storage, f"backup {id_}", partial(_verify_backup, id_))
+    problems += _verify_apart(storage, "books", _verify_jobs)
+    for kind, find, some in (
+        ("log", find_log_faults, logs),
+        ("stream", find_stream_faults, streams),
+    ):
+        for name in some:
+            try:
+                facts = storage.read(partial(find, name), is_long=True)
+            except FileDamaged as error:
+                facts = [error.detail]
+            except RowsChanged:
+                facts = ["its changes are not there"]
+            except (Unreadable, *_UNREADABLE) as error:
+                facts = [f"cannot be read: {error!r}"]
+            problems += [Problem(f"{kind} {name}", fact) for fact in facts]
     return problems
+
+
+def _verify_apart(
+    storage: Storage, subject: str, work: Callable[[Reader], list[Problem]]
+) -> list[Problem]:
+    """Check one part of a file; what keeps it from being read is a problem too."""
+    try:
+        return storage.read(work, is_long=True)
+    except FileDamaged as error:
+        return [Problem(subject, error.detail)]
+    except RowsChanged:
+        return [Problem(subject, "its rows are not there")]
 
 
 def _verify_table(name: str, reader: Reader) -> list[Problem]:
@@ -68,18 +108,63 @@ def _verify_table(name: str, reader: Reader) -> list[Problem]:
         table = build_table(orjson.loads(record))
     except _UNREADABLE as error:
         return [Problem(f"table {name}", f"its definition cannot be read: {error!r}")]
+    problems: list[Problem] = []
+    if table.log is not None and reader.get_record(LOG_RECORD, str(table.log)) is None:
+        problems.append(Problem(f"table {name}", f"its log {table.log} is not there"))
     is_filling = reader.get_record(BACKFILL_RECORD, name) is not None
+    return problems + _verify_rows(f"table {name}", table, reader, is_filling=is_filling)
+
+
+def _verify_backup(id_: str, reader: Reader) -> list[Problem]:
+    """Check one backup; while it is being made, what there is of it."""
+    record = reader.get_record(BACKUP_RECORD, id_)
+    if record is None:
+        return []
+    subject = f"backup {id_}"
+    try:
+        backup = parse_backup(id_, record)
+        table = to_kept_table(backup)
+        items, size_bytes = backup["items"], backup["size_bytes"]
+    except (Unreadable, *_UNREADABLE) as error:
+        return [Problem(subject, f"its record cannot be read: {error!r}")]
+    problems = _verify_rows(subject, table, reader, is_filling=False)
+    counted = reader.count_rows(table.rows)[:2]
+    if counted != (items, size_bytes):
+        fact = f"has {items} items of {size_bytes} bytes by its record, and {counted[0]} of {counted[1]}"
+        problems.append(Problem(subject, fact))
+    return problems
+
+
+def _verify_jobs(reader: Reader) -> list[Problem]:
+    """Check that what is left to do, and what was done, can be read."""
+    problems: list[Problem] = []
+    for kind in (
+        RESTORE_RECORD,
+        EXPORT_JOB_RECORD,
+        EXPORT_RECORD,
+        IMPORT_JOB_RECORD,
+        IMPORT_RECORD,
+    ):
+        for name, record in reader.list_records(kind):
+            try:
+                parse_record(kind, name, record, frozenset())
+            except Unreadable:
+                problems.append(Problem(f"{kind} {name}", "its record cannot be read"))
+    return problems
+
+
+def _verify_rows(subject: str, table: Table, reader: Reader, *, is_filling: bool) -> list[Problem]:
     problems: list[Problem] = []
     low = b""
     while True:
         batch = reader.read_entries(table.rows, low, limit=_BATCH_ROWS)
         for key, row, entries in batch:
-            subject = f"table {table.name}, row {_show_key(key)}"
+            place = f"{subject}, row {_show_key(key)}"
             try:
                 facts = _find_faults(table, key, row, entries, is_filling=is_filling)
             except _UNREADABLE as error:
                 facts = [f"cannot be read: {error!r}"]
-            problems += [Problem(subject, fact) for fact in facts]
+            problems += [Problem(place, fact) for fact in facts]
         if len(batch) < _BATCH_ROWS or not batch[-1][0]:
             return problems
         low = batch[-1][0] + b"\0"
@@ -113,7 +198,7 @@ def _find_faults(
 
 
 def _describe_column(table: Table, column: str) -> str:
-    for index in table.indexes.values():
+    for index in (*table.indexes.values(), *table.vectors.values()):
         if index.column == column:
             return f"index {index.name}"
     return "the order of expiry"

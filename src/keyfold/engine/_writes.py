@@ -3,7 +3,7 @@
 A `Write` says what is to happen to one item. `settle` reads the item, checks the
 condition and works out the new image, without changing anything. `store` carries it out.
 Every change of an item passes `store`, or `put_unseen` and `put_if` where nobody asks what
-was there before: what follows changes is to be told in these three.
+was there before: these three write it down where the table has a log of changes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keyfold.engine._capacity import Meter, TableUse
+from keyfold.engine._capacity import Meter, TableUse, write_units
+from keyfold.engine._changes import record_delete, record_put, record_put_if
 from keyfold.engine._key_faults import (
     KeyFault,
     KeyUnfit,
@@ -24,6 +25,8 @@ from keyfold.engine._key_faults import (
 from keyfold.engine._keys import entry_or_none, find_key_fault, partition_span
 from keyfold.engine._responses import Rendering
 from keyfold.engine._tables import Table
+from keyfold.engine._vectors import VectorUnfit
+from keyfold.engine._watches import Watch
 from keyfold.engine.expressions import UpdatePlan
 from keyfold.engine.storage import Reader, RowsChanged, Storage, Writer
 from keyfold.errors import ConditionalCheckFailedException, ValidationException
@@ -52,16 +55,17 @@ class Update(NamedTuple):
     plan: UpdatePlan | None
 
 
-class Delete:
-    """Remove an item: a caller's wish, or its time has come."""
+class Delete(NamedTuple):
+    """Remove an item: a caller's wish, who names its key, or its time has come."""
 
-    __slots__ = ()
+    key: Item | None = None
+    is_expiry: bool = False
 
 
-class Check:
+class Check(NamedTuple):
     """Change nothing; the condition alone matters."""
 
-    __slots__ = ()
+    key: Item | None = None
 
 
 class Write(NamedTuple):
@@ -122,16 +126,57 @@ def make_put(
         raise word(fault) from None
     try:
         entries = table.entries(item)
+    except VectorUnfit as unfit:
+        raise unfit.error from None
     except KeyUnfit as unfit:
         raise word_entry_fault(unfit.fault) from None
     return row_key, Put(item, to_json(item), size, entries)
 
 
-def settle(reader: Reader, write: Write, *, needs_old: bool = True) -> Outcome:
+def settle(reader: Reader, write: Write, *, needs_old: bool = True, factor: int = 1) -> Outcome:
     """Work out what a write does to its item; raises ConditionFailed or ValidationException.
 
     Without `needs_old` the old image of an unconditional put is not read, and not reported.
+    A watched table may raise ThrottlingException, and counts the write, `factor` times.
     """
+    if write.table.watch is not None:
+        return _settle_watched(reader, write, write.table.watch, factor)
+    return _settle(reader, write, needs_old=needs_old)
+
+
+def _settle_watched(reader: Reader, write: Write, watch: Watch, factor: int) -> Outcome:
+    table = write.table
+    key = _key_of(write)
+    watch.admit("Write", "", key)
+    use = TableUse(table)
+    try:
+        outcome = _settle(reader, write, needs_old=True)
+    except ConditionFailed as failure:
+        # It is charged for what is there, as if that had been written.
+        size = 0 if failure.item is None else item_size_bytes(failure.item)
+        use.units = factor * write_units(size)
+        watch.use("Write", use.by_name())
+        watch.count("", () if key is None else (key,))
+        raise
+    outcome.charge(use, factor)
+    watch.use("Write", use.by_name())
+    watch.count("", () if key is None else (key,))
+    changed = outcome.new or outcome.old
+    if changed is not None:
+        for name in use.by_index:
+            watch.count(name, (changed,))
+    return outcome
+
+
+def _key_of(write: Write) -> Item | None:
+    match write.change:
+        case Put(item):
+            return item
+        case Update(key) | Delete(key) | Check(key):
+            return key
+
+
+def _settle(reader: Reader, write: Write, *, needs_old: bool) -> Outcome:
     table, change = write.table, write.change
     if not needs_old and write.holds is None and isinstance(change, Put):
         return Outcome(write, None, 0, change.item, change.value, change.size, change.entries)
@@ -170,32 +215,42 @@ def _updated_entries(table: Table, old: Item | None, new: Item) -> tuple[bytes |
         return table.entries(new)
     except KeyUnfit as unfit:
         if old is None:
-            raise word_update_fault(unfit.fault) from None
+            raise _word_unfit_update(unfit) from None
     # An item from before an index was added may have a value there that the index refuses. It
     # stays out of the index, and may be updated, as long as that value is left as it is.
     for index in table.indexes.values():
         fault = find_key_fault(index.key, new, index.name)
         if fault and any(old.get(name) != new.get(name) for name in index.key.names):
             raise word_update_fault(fault)
+    for vector in table.vectors.values():
+        unfit = vector.find_unfit(new)
+        if unfit and any(old.get(name) != new.get(name) for name in unfit.fault.names):
+            raise _word_unfit_update(unfit)
     return tuple([entry_or_none(encode, new) for encode in table.encoders])
+
+
+def _word_unfit_update(unfit: KeyUnfit) -> ValidationException:
+    return unfit.error if isinstance(unfit, VectorUnfit) else word_update_fault(unfit.fault)
 
 
 def store(writer: Writer, outcome: Outcome) -> None:
     """Carry out what `settle` worked out."""
     write = outcome.write
+    table, row_key = write.table, write.row_key
     match write.change:
         case Put() | Update():
             if outcome.new is not None:
-                writer.put(
-                    write.table.rows,
-                    write.row_key,
-                    outcome.new_value,
-                    outcome.new_size,
-                    outcome.new_entries,
-                )
-        case Delete():
+                row = (outcome.new_value, outcome.new_size, outcome.new_entries)
+                if table.log is None:
+                    writer.put(table.rows, row_key, *row)
+                else:
+                    record_put(writer, table, row_key, *row)
+        case Delete(_, is_expiry):
             if outcome.old is not None:
-                writer.delete(write.table.rows, write.row_key)
+                if table.log is None:
+                    writer.delete(table.rows, row_key)
+                else:
+                    record_delete(writer, table, row_key, is_expiry=is_expiry)
         case Check():
             pass
 
@@ -209,7 +264,10 @@ def put_unseen(
     entries: tuple[bytes | None, ...],
 ) -> None:
     """Write an item without reading what is there: the quick way, where nobody asks for it."""
-    storage.put(table.rows, row_key, value, size, entries)
+    if table.log is None:
+        storage.put(table.rows, row_key, value, size, entries)
+    else:
+        storage.write(lambda writer: record_put(writer, table, row_key, value, size, entries))
 
 
 def put_if(
@@ -226,7 +284,12 @@ def put_if(
     def holds_for(value: bytes | None) -> bool:
         return holds({} if value is None else orjson.loads(value))
 
-    if not storage.put_if(table.rows, row_key, value, size, entries, holds_for):
+    if table.log is None:
+        is_put = storage.put_if(table.rows, row_key, value, size, entries, holds_for)
+    else:
+        row = (row_key, value, size, entries)
+        is_put = storage.write(lambda writer: record_put_if(writer, table, *row, holds_for))
+    if not is_put:
         raise ConditionalCheckFailedException("The conditional request failed")
 
 

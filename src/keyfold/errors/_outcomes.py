@@ -111,6 +111,54 @@ class Unavailable(KeyfoldError):
         return f"{self.operation}: tried {self.attempts} times; {self.reason}. [{self.code}]"
 
 
+class RequestRefused(KeyfoldError, ValueError):
+    """The service refuses a request, whenever it is made: nothing was done."""
+
+    code = "request-refused"
+
+    def __init__(self, request: str, reason: str) -> None:
+        super().__init__(request, reason)
+        self.request, self.reason = request, reason
+
+    def __str__(self) -> str:
+        return f"{self.request}: the service refuses it: {self.reason}. [{self.code}]"
+
+
+class SizeExceeded(KeyfoldError, ValueError):
+    """An item, or an attribute of its key, is larger than the service stores: nothing was done."""
+
+    code = "size-exceeded"
+
+    def __init__(self, entity: str, key: str, fact: str) -> None:
+        super().__init__(entity, key, fact)
+        self.entity, self.key, self.fact = entity, key, fact
+
+    def __str__(self) -> str:
+        return f"{self.entity} {self.key}: {self.fact}. [{self.code}]"
+
+
+class OutcomeUnknown(KeyfoldError):
+    """Whether a write was carried out is not known, nor could it be repeated to find out.
+
+    `error` is what the service answered to a later try of it, where that is known.
+    """
+
+    code = "outcome-unknown"
+
+    def __init__(
+        self, request: str, operation: str, reason: str, error: KeyfoldError | None = None
+    ) -> None:
+        super().__init__(request, operation, reason, error)
+        self.request, self.operation, self.reason = request, operation, reason
+        self.error = error
+
+    def __str__(self) -> str:
+        return (
+            f"{self.request}: {self.operation} failed, and may have been carried out or not: "
+            f"{self.reason}. Read what is stored before you repeat it. [{self.code}]"
+        )
+
+
 class UrlUnknown(KeyfoldError, ValueError):
     """A URL names no kind of database that can be opened."""
 

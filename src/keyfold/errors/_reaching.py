@@ -25,32 +25,6 @@ class Unreachable(KeyfoldError, ConnectionError):
         )
 
 
-class OutcomeUnknown(KeyfoldError):
-    """A write was sent, and whether it was carried out is not known.
-
-    `error` is what the service answered to a later try of it, if it did. A call that would do
-    more if it were carried out twice, such as an update that adds to a number, is not repeated
-    after that; this is raised instead.
-    """
-
-    code = "outcome-unknown"
-
-    def __init__(
-        self, operation: str, attempts: int, detail: str, error: KeyfoldError | None = None
-    ) -> None:
-        super().__init__(operation, attempts, detail, error)
-        self.operation, self.attempts = operation, attempts
-        self.detail, self.error = detail, error
-
-    def __str__(self) -> str:
-        tries = "once" if self.attempts == 1 else f"{self.attempts} times"
-        answered = "" if self.error is None else f", and a later one was answered {self.error}"
-        return (
-            f"{self.operation}: tried {tries}; {self.detail}{answered.rstrip('.')}. It may have "
-            f"been carried out: read what is there before trying again. [{self.code}]"
-        )
-
-
 class AnswerInvalid(KeyfoldError):
     """What answered does not speak DynamoDB's protocol."""
 

@@ -18,6 +18,23 @@ class OptionInvalid(KeyfoldError, ValueError):
         return f"{self.option}: got {self.received!r}. {self.advice} [{self.code}]"
 
 
+class InsightsOff(KeyfoldError, LookupError):
+    """The hottest keys were asked for where nobody counts them."""
+
+    code = "insights-off"
+
+    def __init__(self, table: str, index: str | None) -> None:
+        super().__init__(table, index)
+        self.table, self.index = table, index
+
+    def __str__(self) -> str:
+        owner = f"table {self.table}" if self.index is None else f"index {self.index}"
+        return (
+            f"{owner}: its keys are not counted. Enable its contributor insights first: "
+            f'execute("UpdateContributorInsights", …). [{self.code}]'
+        )
+
+
 class AddressUnavailable(KeyfoldError, OSError):
     """A server cannot listen where it was told to."""
 

@@ -127,6 +127,14 @@ class DuplicateItemException(ServiceError):
     """An inserted item exists already."""
 
 
+class ExpiredIteratorException(ServiceError):
+    """A shard iterator is older than fifteen minutes."""
+
+
+class TrimmedDataAccessException(ServiceError):
+    """A record of a stream is older than a day, and no longer there."""
+
+
 class InternalServerError(ServiceError):
     """The engine failed in a way that is its own fault."""
 

@@ -51,24 +51,24 @@ def format_for(annotation: object, spec: str, *, field: str, owner: str) -> Part
     not take.
     """
     try:
-        return _choose(_unwrap(annotation), spec, field)
+        return _choose(find_type(annotation), spec, field)
     except _Unfit as unfit:
         template = f"{{{field}:{spec}}}" if spec else f"{{{field}}}"
         raise KeyTemplateInvalid(owner, template, unfit.fact, unfit.advice) from None
 
 
-def _unwrap(annotation: Any) -> Any:
-    """See through what says nothing about the text of a value."""
+def find_type(annotation: Any) -> Any:
+    """Return the type behind an annotation: what says nothing about the text of a value is dropped."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        return _unwrap(get_args(annotation)[0])
+        return find_type(get_args(annotation)[0])
     if isinstance(annotation, NewType):
-        return _unwrap(annotation.__supertype__)
+        return find_type(annotation.__supertype__)
     if origin in (Union, UnionType):
         kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
-        return _unwrap(kinds[0]) if len(kinds) == 1 else annotation
+        return find_type(kinds[0]) if len(kinds) == 1 else annotation
     if not isinstance(annotation, type) and hasattr(annotation, "__value__"):
-        return _unwrap(annotation.__value__)
+        return find_type(annotation.__value__)
     return annotation
 
 

@@ -23,6 +23,7 @@ from pydantic import BaseModel, RootModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from keyfold.errors import ValueUnfit
+from keyfold.keys._annotations import find_type
 from keyfold.model import _scalars as scalars
 from keyfold.model._any_values import (
     Encode,
@@ -67,6 +68,7 @@ class StoredField:
     annotation: Any
     metadata: tuple[Any, ...]
     is_part: bool
+    allows_float: bool
     is_required: bool
     accepts_none: bool
 
@@ -76,9 +78,30 @@ class StoredField:
         return bool(self.codec.kinds) and self.codec.kinds <= _SETS and not self.accepts_none
 
     @property
+    def is_always_stored(self) -> bool:
+        """Whether every item that is written has it."""
+        return not self.accepts_none and not self.is_set
+
+    @property
     def is_needed(self) -> bool:
         """Whether an item without it cannot be read."""
-        return self.is_required and not self.accepts_none and not self.is_set
+        return self.is_required and self.is_always_stored
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds any text, and nothing else."""
+        return find_type(self.annotation) is str
+
+    @property
+    def whole_annotation(self) -> Any:
+        """The annotation, with what is declared beside it."""
+        return annotate(self.annotation, self.metadata)
+
+    @property
+    def type_name(self) -> str:
+        """The name of its type, for messages."""
+        kind = find_type(self.annotation)
+        return kind.__name__ if isinstance(kind, type) else str(kind)
 
     def has_mark(self, mark: type) -> bool:
         """Tell whether its type is marked so, as Version and Expiry are."""
@@ -109,7 +132,7 @@ class ModelCodec:
         item: Item = {}
         for name, each in self.fields.items():
             held = getattr(value, name)
-            if not held and (held is None or each.is_set):
+            if held is None or (each.is_set and held.__class__ is not Placeholder and not held):
                 continue
             item[each.stored] = each.codec.encode(held)
         if self.has_extra:
@@ -154,6 +177,11 @@ class Rules:
 
     name_of: Callable[[str], str]
     allows_float: bool = False
+
+
+def annotate(annotation: Any, metadata: Sequence[Any]) -> Any:
+    """Return an annotation together with what is declared beside it."""
+    return Annotated[annotation, *metadata] if metadata else annotation
 
 
 def as_written(name: str) -> str:
@@ -440,6 +468,7 @@ def _read_field(name: str, info: FieldInfo, name_of: Callable[[str], str]) -> St
         annotation=info.annotation,
         metadata=tuple(info.metadata),
         is_part=stored.is_part,
+        allows_float=stored.allows_float,
         is_required=info.is_required(),
         accepts_none=_accepts_none(info.annotation),
     )

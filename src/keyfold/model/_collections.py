@@ -79,6 +79,8 @@ class Collection(BaseModel, metaclass=CollectionMeta):
         for name in parts:
             if name not in known:
                 raise FieldUnknown(f"{cls.__name__}'s keys", name, tuple(known))
+        for member in members:
+            parts = {**parts, **member.schema.fit(_parts_of(member.schema, parts))}
         queries = [_query_of(member.schema, parts) for member in members]
         table = members[0].schema.table
         first, *others = queries
@@ -100,8 +102,11 @@ class Collection(BaseModel, metaclass=CollectionMeta):
 
 
 def _query_of(schema: EntitySchema, parts: dict[str, Any]) -> Query[Any]:
-    usable = {name: value for name, value in parts.items() if name in schema.key_fields}
-    return make_query(schema.table, schema, None, usable)
+    return make_query(schema.table, schema, None, _parts_of(schema, parts))
+
+
+def _parts_of(schema: EntitySchema, parts: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parts.items() if name in schema.key_fields}
 
 
 def _shared_start(texts: list[str]) -> str:

@@ -14,6 +14,7 @@ from keyfold.model._codecs import read_fields as read_model_fields
 from keyfold.model._fields import Counts
 from keyfold.model._keys import Index, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
+from keyfold.model._unions import find_ambiguities
 
 _SCALARS = frozenset({"S", "N", "B"})
 
@@ -48,6 +49,11 @@ def build_schema(
                 f"{name}.{each.name}: it is stored as {each.stored!r}, and so is {other.name}."
             )
         codec.add(each)
+        rules = Rules(name_of, each.allows_float)
+        problems += (
+            f"{name}.{each.name}: {problem}"
+            for problem in find_ambiguities(each.annotation, each.metadata, rules)
+        )
     if len(declaration.key) != len(key.names):
         problems.append(
             f"{name}: its key has {len(declaration.key)} templates, "

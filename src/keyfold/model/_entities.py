@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic._internal._model_construction import ModelMetaclass, build_lenient_weakvaluedict
 from pydantic._internal._typing_extra import parent_frame_namespace
 
-from keyfold.errors import DeclarationInvalid, FieldUnknown
+from keyfold.errors import DeclarationInvalid
 from keyfold.model._declarations import Declaration
 from keyfold.model._expressions import Condition, check_condition
 from keyfold.model._fields import attr, part
@@ -146,12 +146,16 @@ class Entity(BaseModel, metaclass=EntityMeta):
 
     @classmethod
     def get(cls, **parts: Any) -> Get[Self]:
-        """Return the request for one entity, by the fields of its key."""
+        """Return the request for one entity, by the fields of its key.
+
+        Here, and wherever else parts of a key are given, the text of a typed id, a number, a
+        date, a UUID or an enum will do for one.
+        """
         shape = _shape(cls)
         schema = shape.schema
         assert schema is not None  # that of the entity
-        _check_parts(schema, parts)
-        return Get(schema.table, schema.render_key(parts), shape)
+        key, fitted = schema.make_key(parts)
+        return Get(schema.table, key, shape, schema.known_from(fitted))
 
     @classmethod
     def query(cls, index: Index | None = None, /, **parts: Any) -> Query[Self]:
@@ -191,23 +195,20 @@ class Entity(BaseModel, metaclass=EntityMeta):
     def update(cls, **parts: Any) -> Update[Self]:
         """Return the request that changes fields of one entity, to be told which."""
         schema = cls.keyfold_schema()
-        _check_parts(schema, parts)
-        return Update(_table(cls), schema, schema.render_key(parts), parts)
+        return Update(_table(cls), schema, *schema.make_key(parts))
 
     @classmethod
     def delete(cls, **parts: Any) -> Delete[Self]:
         """Return the request that removes one entity, by the fields of its key."""
         schema = cls.keyfold_schema()
-        _check_parts(schema, parts)
-        return Delete(_table(cls), schema, schema.render_key(parts), parts)
+        return Delete(_table(cls), schema, *schema.make_key(parts))
 
     @classmethod
     def check(cls, condition: Condition, /, **parts: Any) -> Check:
         """Return a condition on one entity, for a transaction that does not change it."""
         schema = cls.keyfold_schema()
-        _check_parts(schema, parts)
-        key = schema.render_key(parts)
-        return Check(_table(cls), schema, key, check_condition(condition))
+        key, _ = schema.make_key(parts)
+        return Check(_table(cls), schema, key, check_condition(condition, schema.name))
 
 
 def _make_put(entity: Entity, presence: Presence) -> Put[Any]:
@@ -228,9 +229,3 @@ def _shape(entity: EntityMeta) -> Shape[Any]:
         shape = Shape(entity.keyfold_schema())
         type.__setattr__(entity, "_keyfold_shape", shape)
     return shape
-
-
-def _check_parts(schema: EntitySchema, parts: Mapping[str, Any]) -> None:
-    for name in parts:
-        if name not in schema.key_fields:
-            raise FieldUnknown(f"{schema.name}'s key", name, tuple(sorted(schema.key_fields)))

@@ -21,9 +21,13 @@ Comparator = Literal["=", "<>", "<", "<=", ">", ">="]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value is in an item: stored names, and positions in lists."""
+    """Where a value is in an item: stored names, and positions in lists.
+
+    `owner` is the entity whose field it is, where it is one's.
+    """
 
     steps: Steps
+    owner: str | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         first, *rest = self.steps
@@ -95,11 +99,16 @@ class Condition:
         raise ConditionAsTruth(repr(self))
 
 
-def check_condition(condition: object) -> Condition:
-    """Return a condition; raises QueryInvalid for anything else."""
+def check_condition(condition: object, entity: str | None = None) -> Condition:
+    """Return a condition on an entity, or on any; raises QueryInvalid for anything else."""
     if not isinstance(condition, Condition):
         fact = f"a condition is needed, and {condition!r:.80} is none"
         raise QueryInvalid("where()", fact, "Write one as Entity.f.field.eq(value).")
+    if entity is not None:
+        for place in _places_in(condition):
+            if place.owner not in (None, entity):
+                fact = f"{place} is a field of {place.owner}, and this is about {entity}"
+                raise QueryInvalid("where()", fact, f"Use {entity}.f.")
     return condition
 
 
@@ -200,6 +209,10 @@ def holds_when_absent(condition: Condition) -> bool:
 
 def names_in(condition: Condition) -> set[str]:
     """Return the stored names of the attributes that a condition looks at."""
+    return {str(place.steps[0]) for place in _places_in(condition)}
+
+
+def _places_in(condition: Condition) -> list[Place]:
     match condition:
         case Compared(left, _, right):
             operands: tuple[Operand, ...] = (left, right)
@@ -210,13 +223,13 @@ def names_in(condition: Condition) -> set[str]:
         case Called(_, place):
             operands = (place,)
         case Joined(_, members):
-            return {name for member in members for name in names_in(member)}
+            return [place for member in members for place in _places_in(member)]
         case Negated(member):
-            return names_in(member)
+            return _places_in(member)
         case _:
             raise TypeError(condition)
     places = (each.place if isinstance(each, Size) else each for each in operands)
-    return {str(place.steps[0]) for place in places if isinstance(place, Place)}
+    return [place for place in places if isinstance(place, Place)]
 
 
 # Updates.

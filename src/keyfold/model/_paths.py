@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any, Generic, NoReturn, TypeVar
 
 from keyfold.errors import FieldUnknown, KeyfoldError, PathInvalid, ValueUnfit
 from keyfold.model._any_values import Encode, encode_any
@@ -27,16 +28,59 @@ from keyfold.model._placeholders import Placeholder
 from keyfold.model._scalars import show
 from keyfold.model._schemas import EntitySchema
 
+C = TypeVar("C")
+
 # As many as DynamoDB compares one value with.
 _MOST_OPTIONS = 100
 _SOME_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 _OPEN = Codec(encode_any)
 
 
-class _NotYetKnown:
-    """What a condition compares: Python's own answers to == and != would come too soon."""
+class Comparable(ABC, Generic[C]):
+    """What a condition compares with values of type `C`.
+
+    `eq` and `ne` compare for equality, since Python's own `==` has to answer at once.
+    """
 
     __slots__ = ()
+
+    @abstractmethod
+    def _left(self) -> Operand:
+        """Return what is compared."""
+
+    @abstractmethod
+    def _right(self, value: C) -> Operand:
+        """Return what it is compared with; raises PathInvalid, ValueUnfit."""
+
+    def _compare(self, comparator: Comparator, value: C) -> Condition:
+        return Compared(self._left(), comparator, self._right(value))
+
+    def eq(self, value: C) -> Condition:
+        """It is this."""
+        return self._compare("=", value)
+
+    def ne(self, value: C) -> Condition:
+        """It is something else, or absent."""
+        return self._compare("<>", value)
+
+    def __lt__(self, value: C) -> Condition:
+        return self._compare("<", value)
+
+    def __le__(self, value: C) -> Condition:
+        return self._compare("<=", value)
+
+    def __gt__(self, value: C) -> Condition:
+        return self._compare(">", value)
+
+    def __ge__(self, value: C) -> Condition:
+        return self._compare(">=", value)
+
+    def between(self, low: C, high: C) -> Condition:
+        """It is between these, both included."""
+        return Between(self._left(), self._right(low), self._right(high))
+
+    def __bool__(self) -> NoReturn:
+        raise PathInvalid(repr(self), "it is neither true nor false here. Compare it")
 
     def __eq__(self, other: object) -> NoReturn:
         raise PathInvalid(repr(self), f"== answers at once. Write {self!r}.eq(...)")
@@ -47,7 +91,7 @@ class _NotYetKnown:
     __hash__ = object.__hash__
 
 
-class SizePath(_NotYetKnown):
+class SizePath(Comparable[int]):
     """The size of a field, to be compared."""
 
     __slots__ = ("_owner", "_place")
@@ -58,40 +102,13 @@ class SizePath(_NotYetKnown):
     def __repr__(self) -> str:
         return f"{self._owner}.size"
 
-    def eq(self, size: int) -> Condition:
-        """The size is this."""
-        return self._compare("=", size)
+    def _left(self) -> Operand:
+        return Size(self._place)
 
-    def ne(self, size: int) -> Condition:
-        """The size is another."""
-        return self._compare("<>", size)
-
-    def between(self, low: int, high: int) -> Condition:
-        """The size is between these, both included."""
-        return Between(Size(self._place), self._give(low), self._give(high))
-
-    def __lt__(self, size: int) -> Condition:
-        return self._compare("<", size)
-
-    def __le__(self, size: int) -> Condition:
-        return self._compare("<=", size)
-
-    def __gt__(self, size: int) -> Condition:
-        return self._compare(">", size)
-
-    def __ge__(self, size: int) -> Condition:
-        return self._compare(">=", size)
-
-    def __bool__(self) -> NoReturn:
-        raise PathInvalid(repr(self), "a size is neither true nor false here. Compare it")
-
-    def _compare(self, comparator: Comparator, size: int) -> Condition:
-        return Compared(Size(self._place), comparator, self._give(size))
-
-    def _give(self, size: int) -> Given:
-        if not isinstance(size, int | Placeholder) or isinstance(size, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-            raise PathInvalid(repr(self), f"a size is a whole number, and {size!r:.80} is none")
-        return give(size, encode_any)
+    def _right(self, value: int) -> Operand:
+        if not isinstance(value, int | Placeholder) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+            raise PathInvalid(repr(self), f"a size is a whole number, and {value!r:.80} is none")
+        return give(value, encode_any)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +125,10 @@ class PathFacts:
     stored: StoredField | None = None
 
 
-class FieldPath(_NotYetKnown):
+class FieldPath(Comparable[Any]):
     """A field of an entity, or something inside it.
 
-    Values are encoded as the field stores them. `eq` and `ne` compare for equality, since
-    Python's own `==` has to answer at once. What is inside a map is its attribute, or its
+    Values are encoded as the field stores them. What is inside a map is its attribute, or its
     member: `Order.f.box["size"]` where the name means something else here.
     """
 
@@ -134,6 +150,9 @@ class FieldPath(_NotYetKnown):
         if isinstance(key, str):
             return self._member(key, f"[{key!r}]")
         codec = self._facts.codec
+        if isinstance(key, Placeholder):
+            check_kinds(self, {"L", "M"}, "it has no members")
+            return self._inside(f"[{key}]", str(key), codec.members or _OPEN)
         if not isinstance(key, int) or isinstance(key, bool) or key < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise PathInvalid(repr(self), f"{key!r} is no place in a list: those count from 0")
         if codec.kinds and "L" not in codec.kinds:
@@ -156,38 +175,14 @@ class FieldPath(_NotYetKnown):
         self, text: str, step: str | int, codec: Codec, stored: StoredField | None = None
     ) -> FieldPath:
         facts = self._facts
-        place = Place((*facts.place.steps, step))
+        place = Place((*facts.place.steps, step), facts.owner)
         return FieldPath(PathFacts(facts.owner, facts.text + text, place, codec, stored))
 
-    def _compare(self, comparator: Comparator, value: Any) -> Condition:
-        return Compared(self._facts.place, comparator, operand_for(self, value))
+    def _left(self) -> Operand:
+        return self._facts.place
 
-    def eq(self, value: Any) -> Condition:
-        """The field is this."""
-        return self._compare("=", value)
-
-    def ne(self, value: Any) -> Condition:
-        """The field is something else, or absent."""
-        return self._compare("<>", value)
-
-    def __lt__(self, value: Any) -> Condition:
-        return self._compare("<", value)
-
-    def __le__(self, value: Any) -> Condition:
-        return self._compare("<=", value)
-
-    def __gt__(self, value: Any) -> Condition:
-        return self._compare(">", value)
-
-    def __ge__(self, value: Any) -> Condition:
-        return self._compare(">=", value)
-
-    def __bool__(self) -> NoReturn:
-        raise PathInvalid(repr(self), "a field is neither true nor false here. Compare it")
-
-    def between(self, low: Any, high: Any) -> Condition:
-        """The field is between these, both included."""
-        return Between(self._facts.place, operand_for(self, low), operand_for(self, high))
+    def _right(self, value: Any) -> Operand:
+        return operand_for(self, value)
 
     def in_(self, *options: Any) -> Condition:
         """The field is one of these."""
@@ -288,14 +283,14 @@ def field_path(schema: EntitySchema, name: str) -> FieldPath:
     """Return the path of a field, by its name in Python."""
     field = schema.fields.get(name)
     if field is None:
-        if (
-            schema.codec.has_extra
-            and name not in schema.own_attributes | schema.codec.by_stored.keys()
-        ):
-            return FieldPath(PathFacts(schema.name, name, Place((name,)), _OPEN))
+        if schema.codec.has_extra and name not in schema.known_names:
+            return FieldPath(PathFacts(schema.name, name, Place((name,), schema.name), _OPEN))
         raise FieldUnknown(schema.name, name, tuple(schema.fields))
     if field.is_part:
         raise PathInvalid(
-            f"{schema.name}.f.{name}", "the field lives in the item's key, and is not stored"
+            f"{schema.name}.f.{name}",
+            "the field lives in the item's key, and is not stored. No condition looks at it, and "
+            "to change it, delete the entity and put another, in a transaction",
         )
-    return FieldPath(PathFacts(schema.name, name, Place((field.stored,)), field.codec, field))
+    place = Place((field.stored,), schema.name)
+    return FieldPath(PathFacts(schema.name, name, place, field.codec, field))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from keyfold.errors import DeclarationInvalid, PatternUnexplained, PatternUnknown
 from keyfold.model._batches import Batch
@@ -129,7 +129,11 @@ class Pattern(Generic[P, R_co]):
         try:
             request = self.make(**arguments)  # type: ignore[call-arg]
             steps = tuple(_explain(request))
-        except (AttributeError, TypeError, ValueError) as error:
+        except ValidationError as error:
+            places = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+            reason = f"{error.title} is validated when it is made, and takes none for {places}"
+            raise PatternUnexplained(self.name, reason) from error
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise PatternUnexplained(self.name, str(error)) from error
         return Explanation(self.name, steps)
 
@@ -212,17 +216,36 @@ def _answer_of(request: Request[Any]) -> Any:
     """Return something that stands for what a request finds."""
     match request:
         case First(query=query):
-            shape: Shape[Any] = query.shape
+            return _found("found", query.shape)
         case Get(shape=shape):
-            pass
+            return _found("found", shape)
+        case Query(shape=shape) | Scan(shape=shape):
+            return _PageOf(shape)
         case _:
             return Placeholder("found")
+
+
+def _found(name: str, shape: Shape[Any]) -> Any:
+    """Return something that stands for what is read."""
     if shape.schema is None:
-        return Placeholder("found")
+        return Placeholder(name)
     if shape.as_refs:
-        parts = {name: Placeholder(f"found.{name}") for name in shape.schema.key_fields}
+        parts = {each: Placeholder(f"{name}.{each}") for each in shape.schema.key_fields}
         return Ref(shape.schema.entity, shape.schema.render_key(parts), parts)
-    return _placeholder_for("found", shape.only or shape.schema.entity)
+    return _placeholder_for(name, shape.only or shape.schema.entity)
+
+
+class _PageOf(Placeholder):
+    """Stands for a page of what is read."""
+
+    __slots__ = ("_shape",)
+
+    def __init__(self, shape: Shape[Any]) -> None:
+        super().__init__("found")
+        object.__setattr__(self, "_shape", shape)
+
+    def _member(self, place: object) -> Any:
+        return _found(f"found[{place}]", self._shape)
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -11,6 +12,8 @@ class Placeholder:
     >>> base = Placeholder("base")
     >>> str(base), str(base.upper()), str(base + "#"), str(base[0:3])
     ('{base}', '{base.upper()}', '{base + "#"}', '{base[0:3]}')
+    >>> [str(each) for each in base]
+    ['{base[i]}']
     """
 
     __slots__ = ("_text",)
@@ -33,11 +36,11 @@ class Placeholder:
         shown += [f"{name}={_show(each)}" for name, each in named.items()]
         return Placeholder(f"{self._text}({', '.join(shown)})")
 
-    def __getitem__(self, key: Any) -> Placeholder:
+    def __getitem__(self, key: Any) -> Any:
         if key.__class__ is slice:
             ends = ["" if end is None else _show(end) for end in (key.start, key.stop)]
             return Placeholder(f"{self._text}[{':'.join(ends)}]")
-        return Placeholder(f"{self._text}[{_show(key)}]")
+        return self._member(_show(key))
 
     def __add__(self, other: object) -> Placeholder:
         return Placeholder(f"{self._text} + {_show(other)}")
@@ -76,11 +79,13 @@ class Placeholder:
             "Give the pattern an example."
         )
 
-    def __iter__(self) -> Any:
-        raise TypeError(
-            f"{self} stands for an argument of a pattern, and cannot be walked. "
-            "Give the pattern an example."
-        )
+    def __iter__(self) -> Iterator[Any]:
+        # What is done with one member is done with each.
+        yield self._member("i")
+
+    def _member(self, place: object) -> Any:
+        """Return what stands for one of its members."""
+        return Placeholder(f"{self._text}[{place}]")
 
 
 def _show(value: object) -> str:

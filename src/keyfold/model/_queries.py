@@ -66,6 +66,7 @@ def _read_fields(
     for name in fields:
         if name not in usable:
             raise FieldUnknown(where, name, tuple(dict.fromkeys(usable)))
+    fields = schema.fit(fields)
     partition, sort = parts[: len(key.partition)], parts[len(key.partition) :]
     equals: list[tuple[str, AttributeValue]] = []
     for part in partition:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -70,6 +70,13 @@ class SingleRequest(Request[V_co]):
         """Return the request as DynamoDB takes it, for a moment at which it runs."""
 
 
+def check_paged(request: object) -> None:
+    """Raise QueryInvalid for what has no pages to walk."""
+    if not isinstance(request, PagedRead):
+        fact = f"{request!r:.80} has no pages"
+        raise QueryInvalid("iterate()", fact, "Give a query or a scan, or run() it.")
+
+
 def moment_of(given: datetime | None) -> datetime:
     """Return the moment for which a request is shown."""
     return datetime.now(UTC) if given is None else given
@@ -126,6 +133,8 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
     table: TableLike
     key: Item
     shape: Shape[Any]
+    # The fields that its key would give, so that it need not be read back.
+    known: Mapping[str, Any] | None = field(default=None, compare=False)
     is_consistent: bool = False
     includes_expired: bool = False
 
@@ -168,7 +177,8 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
 class Ref(Generic[V_co]):
     """An entity of which only the key is known, as in an index that holds keys alone.
 
-    The fields that the key gives are its attributes, and `parts` has them all.
+    The fields that the key gives are its attributes, and its members: `ref["key"]` where a field
+    has the name of something else here, which are `entity`, `key`, `parts` and `get`.
     """
 
     entity: type[V_co]
@@ -183,17 +193,126 @@ class Ref(Generic[V_co]):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        try:
-            return self.parts[name]
-        except KeyError:
-            known = ", ".join(self.parts)
-            raise AttributeError(
-                f"Ref[{self.entity.__name__}] has {known}; fetch the entity for {name!r}."
-            ) from None
+        if name not in self.parts:
+            raise AttributeError(self._word_lack(name))
+        return self.parts[name]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.parts:
+            raise KeyError(self._word_lack(name))
+        return self.parts[name]
+
+    def _word_lack(self, name: str) -> str:
+        known = ", ".join(self.parts)
+        return f"Ref[{self.entity.__name__}] has {known}; fetch the entity for {name!r}."
+
+
+class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
+    """A request that reads page by page: what queries and scans share."""
+
+    __slots__ = ()
+
+    index: Index | None
+    shape: Shape[Any]
+    filter: Condition | None
+    page_limit: int | None
+    is_consistent: bool
+    includes_expired: bool
+    cursor: str | None
+    most_reads: int | None
+
+    def limit(self, count: int) -> Self:
+        """At most so many a page: exactly so many, as long as there are more."""
+        return self._with(page_limit=_at_least_one("limit", count))
+
+    def where(self, condition: Condition) -> Self:
+        """Only those for which a condition holds; what is read and left out is paid for."""
+        entity = None if self.shape.schema is None else self.shape.schema.name
+        checked = self._check(check_condition(condition, entity))
+        return self._with(filter=join("AND", self.filter, checked))
+
+    def consistent(self) -> Self:
+        """See every write that was acknowledged before; not on global indexes."""
+        if self.index is not None and not self.index.local:
+            fact = f"{self.index.name} is a global index, which cannot be read consistently"
+            raise QueryInvalid(repr(self), fact, f"{self.operation} the table, or a local index.")
+        return self._with(is_consistent=True)
+
+    def include_expired(self) -> Self:
+        """Return entities whose time has come, too, as long as they are stored."""
+        return self._with(includes_expired=True)
+
+    def after(self, cursor: str | None) -> Self:
+        """Go on where the page with this cursor ended."""
+        return self._with(cursor=cursor)
+
+    def max_reads(self, calls: int) -> Self:
+        """Read at most so often for a page, which may come short then."""
+        return self._with(most_reads=_at_least_one("max_reads", calls))
+
+    def first(self) -> First[V_co]:
+        """Only the first; None if there is none."""
+        return First(cast(Any, self._with(page_limit=1)))
+
+    def count(self) -> Count:
+        """Only how many there are."""
+        return Count(cast(Any, self))
+
+    def then(self, make: Callable[[Page[V_co]], Request[W]]) -> Chain[W]:
+        """Make the next request from the page that is found, be it empty."""
+        return Chain(self, make)
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
+        """Return the request, of the first page."""
+        writer = ExpressionWriter(moment_of(now))
+        request: dict[str, Any] = {"TableName": self.table.name}
+        if self.index is not None:
+            request["IndexName"] = self.index.name
+        request |= self._write_keys(writer)
+        if self.filter is not None:
+            request["FilterExpression"] = writer.write_condition(self.filter)
+        if self.is_consistent:
+            request["ConsistentRead"] = True
+        if self.page_limit is not None:
+            request["Limit"] = self.page_limit
+        names = self.shape.projection(self.table, self.index)
+        if names is not None:
+            request["ProjectionExpression"] = ", ".join(map(writer.write_name, names))
+        writer.add_to(request)
+        return request
+
+    def _with(self, **changes: Any) -> Self:
+        return replace(cast(Any, self), **changes)
+
+    def _only(self, model: type[BaseModel]) -> Self:
+        check_only(self.shape.schema, model)
+        return self._with(shape=replace(self.shape, only=model))
+
+    def _refs(self) -> Self:
+        return self._with(shape=replace(self.shape, as_refs=True))
+
+    def _check(self, condition: Condition) -> Condition:
+        """Return a condition that may be looked at after reading; raises QueryInvalid."""
+        return condition
+
+    def _write_keys(self, writer: ExpressionWriter) -> dict[str, Any]:  # noqa: ARG002 - some have none
+        """Return what the request says of keys."""
+        return {}
+
+    def _where(self) -> str:
+        return self.table.name if self.index is None else f"{self.table.name}.{self.index.name}"
+
+    def _order(self) -> str:
+        return ""
+
+    def _options(self) -> str:
+        shown = "" if self.filter is None else f", only if {self.filter!r}"
+        shown += self._order()
+        return shown if self.page_limit is None else f"{shown}, {self.page_limit} a page"
 
 
 @dataclass(frozen=True, slots=True)
-class Query(SingleRequest[Page[V_co]], Generic[V_co]):
+class Query(PagedRead[V_co], Generic[V_co]):
     """Read entities of one partition, of the table or of an index, in the order of their sort keys."""
 
     table: TableLike
@@ -209,8 +328,6 @@ class Query(SingleRequest[Page[V_co]], Generic[V_co]):
     most_reads: int | None = None
 
     operation = "Query"
-
-    # Which keys.
 
     def starting_with(self, text: str | bytes) -> Self:
         """Only those whose next key part begins with `text`."""
@@ -232,106 +349,38 @@ class Query(SingleRequest[Page[V_co]], Generic[V_co]):
         """Only those whose next key part lies between these, both included; as for `since`."""
         return self._limited("between", _needed("between", low), _needed("between", high))
 
-    # How.
-
     def newest_first(self) -> Self:
         """From the greatest sort key to the least."""
         return replace(self, is_reversed=True)
 
-    def limit(self, count: int) -> Self:
-        """At most so many a page: exactly so many, as long as there are more."""
-        return replace(self, page_limit=_at_least_one("limit", count))
+    def only(self, model: type[M]) -> Query[M]:
+        """Read some fields: those of a model."""
+        return cast(Any, self._only(model))
 
-    def where(self, condition: Condition) -> Self:
-        """Only those for which a condition holds; what is read and left out is paid for."""
+    def refs(self) -> Query[Ref[V_co]]:
+        """Read keys alone: all that an index of keys holds."""
+        return cast(Any, self._refs())
+
+    def _check(self, condition: Condition) -> Condition:
         key = self.table.key if self.index is None else self.index.key
-        for name in names_in(check_condition(condition)):
+        for name in names_in(condition):
             if name in key.names:
                 fact = f"{name!r} is part of the key, which where() cannot look at"
                 advice = "Give it to query(), or use since(), until(), between(), starting_with()."
                 raise QueryInvalid(repr(self), fact, advice)
-        return replace(self, filter=join("AND", self.filter, condition))
+        return condition
 
-    def consistent(self) -> Self:
-        """See every write that was acknowledged before; not on global indexes."""
-        if self.index is not None and not self.index.local:
-            fact = f"{self.index.name} is a global index, which cannot be read consistently"
-            raise QueryInvalid(repr(self), fact, "Query the table, or a local index.")
-        return replace(self, is_consistent=True)
-
-    def include_expired(self) -> Self:
-        """Return entities whose time has come, too, as long as they are stored."""
-        return replace(self, includes_expired=True)
-
-    def after(self, cursor: str | None) -> Self:
-        """Go on where the page with this cursor ended."""
-        return replace(self, cursor=cursor)
-
-    def max_reads(self, calls: int) -> Self:
-        """Read at most so often for a page, which may come short then."""
-        return replace(self, most_reads=_at_least_one("max_reads", calls))
-
-    # What.
-
-    def only(self, model: type[M]) -> Query[M]:
-        """Read some fields: those of a model."""
-        check_only(self.shape.schema, model)
-        return replace(self, shape=replace(self.shape, only=model))  # type: ignore[return-value]
-
-    def refs(self) -> Query[Ref[V_co]]:
-        """Read keys alone: all that an index of keys holds."""
-        return replace(self, shape=replace(self.shape, as_refs=True))  # type: ignore[return-value]
-
-    def first(self) -> First[V_co]:
-        """Only the first; None if there is none."""
-        return First(replace(self, page_limit=1))
-
-    def count(self) -> Count:
-        """Only how many there are."""
-        return Count(self)
-
-    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the Query request, of the first page."""
-        writer = ExpressionWriter(moment_of(now))
-        request: dict[str, Any] = {"TableName": self.table.name}
-        if self.index is not None:
-            request["IndexName"] = self.index.name
-        request["KeyConditionExpression"] = self._write_keys(writer)
-        if self.filter is not None:
-            request["FilterExpression"] = writer.write_condition(self.filter)
-        if self.is_reversed:
-            request["ScanIndexForward"] = False
-        if self.is_consistent:
-            request["ConsistentRead"] = True
-        if self.page_limit is not None:
-            request["Limit"] = self.page_limit
-        names = self.shape.projection(self.table, self.index)
-        if names is not None:
-            request["ProjectionExpression"] = ", ".join(map(writer.write_name, names))
-        writer.add_to(request)
-        return request
-
-    def _write_keys(self, writer: ExpressionWriter) -> str:
+    def _write_keys(self, writer: ExpressionWriter) -> dict[str, Any]:
         parts = [
             f"{writer.write_name(name)} = {writer.write_value(value)}"
             for name, value in self.keys.equals
         ]
         if self.keys.range is not None:
-            limits = self.keys.range.resolve(writer.now)
-            name = writer.write_name(limits.attribute)
-            match limits:
-                case SortRange(prefix=dict() as prefix):
-                    parts.append(f"begins_with({name}, {writer.write_value(prefix)})")
-                case SortRange(low=dict() as low, high=dict() as high):
-                    ends = f"{writer.write_value(low)} AND {writer.write_value(high)}"
-                    parts.append(f"{name} BETWEEN {ends}")
-                case SortRange(low=dict() as low):
-                    parts.append(f"{name} >= {writer.write_value(low)}")
-                case SortRange(high=dict() as high):
-                    parts.append(f"{name} <= {writer.write_value(high)}")
-                case _:
-                    raise AssertionError(limits)
-        return " AND ".join(parts)
+            parts.append(_write_range(self.keys.range.resolve(writer.now), writer))
+        written: dict[str, Any] = {"KeyConditionExpression": " AND ".join(parts)}
+        if self.is_reversed:
+            written["ScanIndexForward"] = False
+        return written
 
     def _open_part(self, method: str) -> KeyPart:
         part = self.keys.open_part
@@ -346,18 +395,39 @@ class Query(SingleRequest[Page[V_co]], Generic[V_co]):
 
     def _limited(self, method: str, low: Any, high: Any) -> Self:
         part = self._open_part(method)
+        name = next((each for each in part.fields if each not in self.keys.known), None)
+        if name is not None and self.shape.schema is not None:
+            low, high = (self.shape.schema.fit({name: end})[name] for end in (low, high))
         return self._with_range(make_range(part, self.keys.known, low, high))
 
     def _with_range(self, limits: SortRange | Span) -> Self:
         return replace(self, keys=replace(self.keys, range=limits, is_limited=True))
 
     def __repr__(self) -> str:
-        where = self.table.name if self.index is None else f"{self.table.name}.{self.index.name}"
-        return f"<Query {_name(self.shape)} in {where} where {self.keys}{_options(self)}>"
+        shown = f"{self.keys}{self._options()}"
+        return f"<Query {_name(self.shape)} in {self._where()} where {shown}>"
+
+    def _order(self) -> str:
+        return ", newest first" if self.is_reversed else ""
+
+
+def _write_range(limits: SortRange, writer: ExpressionWriter) -> str:
+    name = writer.write_name(limits.attribute)
+    match limits:
+        case SortRange(prefix=dict() as prefix):
+            return f"begins_with({name}, {writer.write_value(prefix)})"
+        case SortRange(low=dict() as low, high=dict() as high):
+            return f"{name} BETWEEN {writer.write_value(low)} AND {writer.write_value(high)}"
+        case SortRange(low=dict() as low):
+            return f"{name} >= {writer.write_value(low)}"
+        case SortRange(high=dict() as high):
+            return f"{name} <= {writer.write_value(high)}"
+        case _:
+            raise AssertionError(limits)
 
 
 @dataclass(frozen=True, slots=True)
-class Scan(SingleRequest[Page[V_co]], Generic[V_co]):
+class Scan(PagedRead[V_co], Generic[V_co]):
     """Read the whole of a table, or of an index."""
 
     table: TableLike
@@ -372,71 +442,16 @@ class Scan(SingleRequest[Page[V_co]], Generic[V_co]):
 
     operation = "Scan"
 
-    def where(self, condition: Condition) -> Self:
-        """Only those for which a condition holds; all are paid for."""
-        return replace(self, filter=join("AND", self.filter, check_condition(condition)))
-
-    def limit(self, count: int) -> Self:
-        """At most so many a page."""
-        return replace(self, page_limit=_at_least_one("limit", count))
-
-    def consistent(self) -> Self:
-        """See every write that was acknowledged before; not on global indexes."""
-        if self.index is not None and not self.index.local:
-            fact = f"{self.index.name} is a global index, which cannot be read consistently"
-            raise QueryInvalid(repr(self), fact, "Scan the table, or a local index.")
-        return replace(self, is_consistent=True)
-
-    def include_expired(self) -> Self:
-        """Return entities whose time has come, too, as long as they are stored."""
-        return replace(self, includes_expired=True)
-
-    def after(self, cursor: str | None) -> Self:
-        """Go on where the page with this cursor ended."""
-        return replace(self, cursor=cursor)
-
-    def max_reads(self, calls: int) -> Self:
-        """Read at most so often for a page, which may come short then."""
-        return replace(self, most_reads=_at_least_one("max_reads", calls))
-
     def only(self, model: type[M]) -> Scan[M]:
         """Read some fields: those of a model."""
-        check_only(self.shape.schema, model)
-        return replace(self, shape=replace(self.shape, only=model))  # type: ignore[return-value]
+        return cast(Any, self._only(model))
 
     def refs(self) -> Scan[Ref[V_co]]:
         """Read keys alone: all that an index of keys holds."""
-        return replace(self, shape=replace(self.shape, as_refs=True))  # type: ignore[return-value]
-
-    def first(self) -> First[V_co]:
-        """Only the first; None if there is none."""
-        return First(replace(self, page_limit=1))
-
-    def count(self) -> Count:
-        """Only how many there are."""
-        return Count(self)
-
-    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the Scan request, of the first page."""
-        writer = ExpressionWriter(moment_of(now))
-        request: dict[str, Any] = {"TableName": self.table.name}
-        if self.index is not None:
-            request["IndexName"] = self.index.name
-        if self.filter is not None:
-            request["FilterExpression"] = writer.write_condition(self.filter)
-        if self.is_consistent:
-            request["ConsistentRead"] = True
-        if self.page_limit is not None:
-            request["Limit"] = self.page_limit
-        names = self.shape.projection(self.table, self.index)
-        if names is not None:
-            request["ProjectionExpression"] = ", ".join(map(writer.write_name, names))
-        writer.add_to(request)
-        return request
+        return cast(Any, self._refs())
 
     def __repr__(self) -> str:
-        where = self.table.name if self.index is None else f"{self.table.name}.{self.index.name}"
-        return f"<Scan {_name(self.shape)} in {where}{_options(self)}>"
+        return f"<Scan {_name(self.shape)} in {self._where()}{self._options()}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,15 +540,6 @@ def _name(shape: Shape[Any]) -> str:
     if shape.only is not None:
         return f"{shape.only.__name__} of {name}"
     return f"refs of {name}" if shape.as_refs else name
-
-
-def _options(request: Query[Any] | Scan[Any]) -> str:
-    shown = "" if request.filter is None else f", only if {request.filter!r}"
-    if isinstance(request, Query) and request.is_reversed:
-        shown += ", newest first"
-    if request.page_limit is not None:
-        shown += f", {request.page_limit} a page"
-    return shown
 
 
 def _at_least_one(method: str, count: Any) -> int:

@@ -16,6 +16,9 @@ class Page(Sequence[T_co]):
 
     `cursor` goes on after it, and is None at the end. `consumed` is the capacity that reading
     it took; `scanned` how many items were read for it.
+
+    In a store with `on_unfit="raw"` there may be a RawItem among them, of which the type says
+    nothing: `unfit` has those, and `fit` has the others.
     """
 
     __slots__ = ("_items", "consumed", "cursor", "reads", "scanned")
@@ -34,6 +37,16 @@ class Page(Sequence[T_co]):
         self.consumed = consumed
         self.scanned = scanned
         self.reads = reads
+
+    @property
+    def unfit(self) -> tuple[RawItem, ...]:
+        """Those that fit no entity, or fail its validation."""
+        return tuple(each for each in self._items if isinstance(each, RawItem))
+
+    @property
+    def fit(self) -> tuple[T_co, ...]:
+        """Those that are what was asked for."""
+        return tuple(each for each in self._items if not isinstance(each, RawItem))
 
     @overload
     def __getitem__(self, index: int) -> T_co: ...
@@ -66,7 +79,9 @@ class Page(Sequence[T_co]):
 class RawItem:
     """An item that fits no entity, or fits one and fails its validation.
 
-    `reason` says which; `item` is in DynamoDB's form, `key` its primary key.
+    `reason` says which; `item` is in DynamoDB's form, `key` its primary key. A store that is
+    opened with `on_unfit="raw"` returns one in place of the entity, whatever the type of the
+    result: look with `isinstance`, or at `Page.unfit`.
     """
 
     key: Item

@@ -199,4 +199,5 @@ def decode_seconds(text: str) -> Any:
 
 def decode_number(text: str) -> int | Decimal:
     """Return a number: an int if it is whole."""
-    return int(text) if text.lstrip("-").isdigit() else Decimal(text)
+    is_whole = text.isdigit() or (text[:1] == "-" and text[1:].isdigit())
+    return int(text) if is_whole else Decimal(text)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from keyfold.errors import KeyfoldError, ValueUnfit
-from keyfold.keys import KeyTemplate, MissingKeyPart
+from keyfold.errors import FieldUnknown, KeyfoldError, ValueUnfit
+from keyfold.keys import KeyPartInvalid, KeyTemplate, MissingKeyPart, Ulid
+from keyfold.keys._annotations import find_type
+from keyfold.keys._errors import show as show_part
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._codecs import Codec, Decode, Encode, ModelCodec, StoredField
 from keyfold.model._keys import TableLike
@@ -19,6 +24,11 @@ from keyfold.model._sketches import sketch_key
 from keyfold.values import AttributeValue, Item
 
 Parse = Callable[[str], dict[str, Any] | None]
+Render = Callable[[Mapping[str, Any]], AttributeValue]
+# An attribute, its field, the kind that it has in nearly every item, and what to make of that;
+# and how any other kind is decoded, and what the field holds where the attribute is absent.
+_QuickReader = tuple[str, str, str, Decode | None]
+_Reader = tuple[str, str, str, Decode | None, Decode, Callable[[], Any] | None]
 
 
 class Unfit(Exception):
@@ -61,6 +71,23 @@ class KeyPart:
         check_not_empty(self.attribute, encoded)
         return encoded
 
+    def quick_render(self) -> Render:
+        """Return what renders the attribute where nothing is wrong, and raises anything else."""
+        if self.template is not None:
+            render = self.template.render
+            return lambda values: {"S": render(values)}
+        assert self.held_by is not None  # it is one or the other
+        name, encode, is_text = self.held_by.name, self.held_by.codec.encode, self.held_by.is_text
+
+        def render_held(values: Mapping[str, Any]) -> AttributeValue:
+            value = values[name]
+            # Nothing, or a text that is to be taken for something else.
+            if (not value and value != 0) or (value.__class__ is str and not is_text):
+                raise ValueError(value)
+            return encode(value)
+
+        return render_held
+
     def render(self, values: Mapping[str, Any]) -> AttributeValue | None:
         """Return the attribute for these fields; None if one is None, and the key is not whole."""
         if self.template is None:
@@ -81,7 +108,8 @@ class KeyPart:
 
 def check_not_empty(owner: str, value: AttributeValue) -> None:
     """Raise ValueUnfit for an empty text or empty bytes, which no key can hold."""
-    if value in ({"S": ""}, {"B": b""}):
+    ((_, data),) = value.items()
+    if data in ("", b""):
         raise ValueUnfit(owner, "a key holds it, and may not be empty", "Use None for nothing.")
 
 
@@ -109,10 +137,19 @@ class EntitySchema:
     # The parts of the primary key, and the fields that decide them.
     keys: tuple[KeyPart, ...] = field(init=False)
     key_fields: frozenset[str] = field(init=False)
+    # What no free-form attribute may be called.
+    known_names: frozenset[str] = field(init=False)
     # What is done for every item, laid out once.
     _writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _set_writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
-    _readers: dict[str, tuple[str, str, Decode | None, Decode]] = field(init=False)
+    _key_writers: tuple[tuple[str, Render], ...] = field(init=False)
+    _typed: frozenset[str] = field(init=False)
+    # The types of the fields that only keys carry; None if some look different when read back.
+    _part_types: tuple[tuple[str, type[Any]], ...] | None = field(init=False)
+    _adapters: dict[str, TypeAdapter[Any]] = field(init=False)
+    _quick: tuple[_QuickReader, ...] = field(init=False)
+    _others: tuple[_Reader, ...] = field(init=False)
+    _all_readers: tuple[_Reader, ...] = field(init=False)
     _key_readers: tuple[tuple[str, str, Parse | None], ...] = field(init=False)
     _index_writers: tuple[KeyPart, ...] = field(init=False)
     # Attributes that index keys and fields share, which may therefore not be empty.
@@ -121,6 +158,7 @@ class EntitySchema:
     def __post_init__(self) -> None:
         self.keys = (self.partition,) if self.sort is None else (self.partition, self.sort)
         self.key_fields = frozenset(name for key in self.keys for name in key.fields)
+        self.known_names = self.own_attributes.union(self.fields, self.codec.by_stored)
         self._writers, self._set_writers = (
             tuple(
                 (each.name, each.stored, each.codec.encode)
@@ -129,10 +167,14 @@ class EntitySchema:
             )
             for is_set in (False, True)
         )
-        self._readers = {
-            attribute: (each.name, *_quick_reader(each.codec))
-            for attribute, each in self.codec.by_stored.items()
-        }
+        self._key_writers = tuple((each.attribute, each.quick_render()) for each in self.keys)
+        self._typed = frozenset(name for name in self.fields if not self.fields[name].is_text)
+        self._part_types = self._find_part_types()
+        self._adapters = {}
+        self._all_readers = tuple(map(_reader_of, self.codec.by_stored.values()))
+        quick = [each.stored for each in self.codec.by_stored.values() if _is_quick(each)]
+        self._quick = tuple(each[:4] for each in self._all_readers if each[0] in quick)
+        self._others = tuple(each for each in self._all_readers if each[0] not in quick)
         self._key_readers = tuple(
             (each.attribute, each.kind, None if each.template is None else each.template.parse)
             for each in self.keys
@@ -152,6 +194,52 @@ class EntitySchema:
         self._held = tuple(part.attribute for part in index_parts.values() if part.template is None)
 
     # Writing.
+
+    def make_key(self, parts: Mapping[str, Any]) -> tuple[Item, Mapping[str, Any]]:
+        """Return the primary key that these fields determine, and them as they are held.
+
+        Raises FieldUnknown, MissingKeyPart, KeyPartInvalid.
+        """
+        key: Item = {}
+        try:
+            for attribute, render in self._key_writers:
+                key[attribute] = render(parts)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            # Whatever it is, the careful way can take it, or says what it is.
+            parts = self.fit(parts)
+            key = self.render_key(parts)
+        if len(parts) != len(self.key_fields):
+            for name in parts:
+                if name not in self.key_fields:
+                    known = tuple(sorted(self.key_fields))
+                    raise FieldUnknown(f"{self.name}'s key", name, known)
+        return key, parts
+
+    def fit(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return values of fields as the fields hold them: what is text may be another type's.
+
+        Raises KeyPartInvalid for a text that is none of its field's.
+        """
+        typed = self._typed
+        for name, value in values.items():
+            if value.__class__ is str and name in typed:
+                return {name: self._fit(name, value) for name, value in values.items()}
+        return values
+
+    def _fit(self, name: str, value: Any) -> Any:
+        if value.__class__ is not str or name not in self._typed:
+            return value
+        field = self.fields[name]
+        adapter = self._adapters.get(name)
+        if adapter is None:
+            adapter = self._adapters[name] = TypeAdapter(field.whole_annotation)
+        try:
+            return adapter.validate_python(value, strict=False)
+        except ValidationError as error:
+            fact, advice = f"is of type {field.type_name}", "Give one, or the text of one."
+            raise KeyPartInvalid(
+                self.name, f"{{{name}}}", name, fact, show_part(value), advice
+            ) from error
 
     def render_key(self, values: Mapping[str, Any]) -> Item:
         """Return the primary key for these fields; raises MissingKeyPart."""
@@ -208,6 +296,23 @@ class EntitySchema:
 
     # Reading.
 
+    def _find_part_types(self) -> tuple[tuple[str, type[Any]], ...] | None:
+        found = [(name, find_type(self.fields[name].annotation)) for name in self.parts]
+        is_exact = all(
+            isinstance(kind, type) and (kind in _EXACT or issubclass(kind, Enum | Ulid))
+            for _, kind in found
+        )
+        return tuple(found) if is_exact and self.type_attribute is None else None
+
+    def known_from(self, parts: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return what reading the key of these parts back would give; None to read it."""
+        if self._part_types is None:
+            return None
+        for name, kind in self._part_types:
+            if parts[name].__class__ is not kind:
+                return None
+        return parts
+
     def fits(self, item: Mapping[str, AttributeValue]) -> bool:
         """Tell whether an item's keys, or its type attribute, are this entity's."""
         if self.type_attribute is not None:
@@ -247,24 +352,24 @@ class EntitySchema:
         `keys` are the fields that its keys give, where they were read already.
         """
         raw: dict[str, Any] = {}
-        readers, has_extra = self._readers, self.codec.has_extra
-        for attribute, value in item.items():
-            reader = readers.get(attribute)
-            if reader is not None:
-                name, kind, convert, decode = reader
-                if kind not in value:
-                    raw[name] = decode(value)
-                elif convert is None:
-                    raw[name] = value[kind]
-                else:
-                    raw[name] = convert(value[kind])
-            elif has_extra and attribute not in self.own_attributes | self.fields.keys():
-                raw[attribute] = decode_any(value)
+        try:
+            for attribute, name, kind, convert in self._quick:
+                data = item[attribute][kind]
+                raw[name] = data if convert is None else convert(data)
+        except KeyError:
+            # One is missing, or of another kind than it is written as.
+            self._read_each(self._all_readers, item, raw)
+        else:
+            if self._others:
+                self._read_each(self._others, item, raw)
+        if self.codec.has_extra:
+            for attribute, value in item.items():
+                if attribute not in self.known_names:
+                    raw[attribute] = decode_any(value)
         if self.parts:
             found = self._read_parts(item) if keys is None else keys
             for name in self.parts:
                 raw[name] = found[name]
-        self.codec.fill(raw)
         try:
             # What is stored has fewer types than Python, so a strict model is not meant here.
             return self.entity.__pydantic_validator__.validate_python(
@@ -272,6 +377,19 @@ class EntitySchema:
             )
         except ValidationError as error:
             raise Unfit(summarise(error)) from error
+
+    def _read_each(
+        self, readers: tuple[_Reader, ...], item: Mapping[str, AttributeValue], raw: dict[str, Any]
+    ) -> None:
+        for attribute, name, kind, convert, decode, make_absent in readers:
+            value = item.get(attribute)
+            if value is None:
+                if make_absent is not None:
+                    raw[name] = make_absent()
+            elif kind not in value:
+                raw[name] = decode(value)
+            else:
+                raw[name] = value[kind] if convert is None else convert(value[kind])
 
     def _read_parts(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         fields: dict[str, Any] = {}
@@ -301,21 +419,34 @@ def _remember_last(parse: Parse) -> Parse:
     return parse_once
 
 
+# Types of parts whose values come back from a key as they went into it; a datetime, say, may have
+# been of another time zone.
+_EXACT = frozenset({str, int, date, UUID})
+
 # What is stored as one kind by a codec that decodes by kind alone needs no call, or a short one.
 _QUICK: dict[frozenset[str], tuple[str, Decode | None]] = {
     frozenset({"S"}): ("S", None),
     frozenset({"N"}): ("N", decode_number),
     frozenset({"B"}): ("B", None),
     frozenset({"BOOL"}): ("BOOL", None),
-    frozenset({"SS"}): ("SS", set),
+    # Pydantic makes the set.
+    frozenset({"SS"}): ("SS", None),
 }
 
 
-def _quick_reader(codec: Codec) -> tuple[str, Decode | None, Decode]:
-    """Return the kind that is read at once, what to make of it, and how any other is decoded."""
-    if codec.decode is not None:
-        return "", None, codec.decode
-    return *_QUICK.get(codec.kinds, ("", None)), decode_any
+def _is_quick(each: StoredField) -> bool:
+    return each.is_needed and each.codec.decode is None and each.codec.kinds in _QUICK
+
+
+def _reader_of(each: StoredField) -> _Reader:
+    codec = each.codec
+    kind, convert = ("", None) if codec.decode else _QUICK.get(codec.kinds, ("", None))
+    make_absent = set[Any] if each.is_set else _make_none if each.accepts_none else None
+    return each.stored, each.name, kind, convert, codec.decode or decode_any, make_absent
+
+
+def _make_none() -> None:
+    return None
 
 
 def _is_placeholder(value: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -12,15 +11,16 @@ from pydantic import BaseModel
 from pydantic.errors import PydanticUndefinedAnnotation
 
 from keyfold.errors import DeclarationInvalid, QueryInvalid
-from keyfold.keys import find_collision
+from keyfold.keys import MissingKeyPart, find_collision
 from keyfold.model._codecs import as_written
 from keyfold.model._declarations import Declaration, build_schema
 from keyfold.model._keys import Index, Key, Shard, key_schema
 from keyfold.model._patterns import Pattern, PatternRegistry
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._queries import make_query
-from keyfold.model._requests import Query, Request, Scan, Shape
+from keyfold.model._requests import Get, Query, Request, Scan, Shape
 from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.model._table_problems import find_problems
 from keyfold.values import AttributeValue
 
 P = ParamSpec("P")
@@ -33,11 +33,6 @@ _NAMING: dict[Naming, Callable[[str], str]] = {
     "camel": lambda name: _join(name, first_upper=False),
     "pascal": lambda name: _join(name, first_upper=True),
 }
-
-
-_match_name = re.compile(r"[a-zA-Z0-9_.-]{3,255}").fullmatch
-# As many attributes as one side of an index's key may have.
-_MOST_ATTRIBUTES = 4
 
 
 def _join(name: str, *, first_upper: bool) -> str:
@@ -87,46 +82,16 @@ class Table:
         self._is_checked = False
         # Whether some of its items are guards of unique fields.
         self.has_guards = False
-        problems = self._find_own_problems()
+        problems = find_problems(
+            name,
+            key,
+            self.indexes,
+            attributes=[("ttl", ttl), ("type_attribute", type_attribute)],
+            naming=naming,
+            namings=_NAMING,
+        )
         if problems:
             raise DeclarationInvalid(tuple(problems))
-
-    def _find_own_problems(self) -> list[str]:
-        name, key = self.name, self.key
-        problems = [
-            f"{each!r} cannot name a table or an index: those have 3 to 255 letters, digits, '_', "
-            "'-' and '.'."
-            for each in (name, *(index.name for index in self.indexes))
-            if _match_name(each) is None
-        ]
-        problems += [
-            f"{name}: index {index.name!r} is declared twice."
-            for place, index in enumerate(self.indexes)
-            if index.name in {other.name for other in self.indexes[:place]}
-        ]
-        if len(key.partition) != 1 or len(key.sort) > 1:
-            problems.append(
-                f"{name}: a table's key has one partition attribute, and one sort at most."
-            )
-        if self.naming not in _NAMING:
-            known = ", ".join(_NAMING)
-            problems.append(f"{name}: there is no naming {self.naming!r}; there are {known}.")
-        for index in self.indexes:
-            sides = index.key.partition, index.key.sort
-            if index.local and (sides[0] != key.partition or len(sides[1]) != 1 or not key.sort):
-                problems.append(
-                    f"{name}: index {index.name!r} is local, so it needs a table with a sort key, "
-                    f"whose partition key {', '.join(key.partition)} it shares, and one sort "
-                    "attribute of its own."
-                )
-            if not sides[0] or any(len(side) > _MOST_ATTRIBUTES for side in sides):
-                problems.append(
-                    f"{name}: index {index.name!r} has 1 to {_MOST_ATTRIBUTES} attributes in its "
-                    "partition key, and as many at most in its sort key."
-                )
-            if len(set(index.key.names)) != len(index.key.names):
-                problems.append(f"{name}: index {index.name!r} has an attribute twice in its key.")
-        return problems
 
     def __repr__(self) -> str:
         return f"Table({self.name!r})"
@@ -312,6 +277,17 @@ class Table:
         ]
 
     # Reading.
+
+    def get(self, **key: Any) -> Get[Any]:
+        """Read the item that has a key, as an entity of whichever type it is.
+
+        `key` has every attribute of the table's key, by its stored name.
+        """
+        whole = dict(self.query(**key).keys.equals)
+        for name in self.key.names:
+            if name not in whole:
+                raise MissingKeyPart(self.name, " and ".join(self.key.names), name, tuple(key))
+        return Get(self, whole, Shape(None))
 
     def query(self, index: Index | None = None, /, **fields: Any) -> Query[Any]:
         """Query by attributes, for entities of every type that lie there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -132,7 +133,7 @@ class Update(Write[E_co], Generic[E_co]):
 
     def where(self, condition: Condition) -> Self:
         """Only if a condition holds for what is stored now."""
-        whole = join("AND", self.where_condition, check_condition(condition))
+        whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def knowing(self, **fields: Any) -> Self:
@@ -170,6 +171,16 @@ class Update(Write[E_co], Generic[E_co]):
         ]
         whole = join("AND", exists, *known, self.where_condition)
         return join("AND", whole, not_expired(self.table))
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether doing it twice leaves what doing it once does."""
+        version = self.schema.version_field
+        if version is not None:
+            # A version that was seen is another after the first time; one that was not counts on.
+            return version.name in (self.known or {})
+        changed = {action.place.steps[0] for action in self.actions}
+        return all(_is_repeatable(action, changed) for action in self.actions)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the UpdateItem request."""
@@ -323,6 +334,23 @@ def _path(field: object) -> FieldPath:
         fact = f"{field!r:.80} is no field"
         raise UpdateInvalid("update", fact, "Write one as Entity.f.field.")
     return field
+
+
+def _is_repeatable(action: Action, changed: AbstractSet[str | int]) -> bool:
+    """Tell whether a change among those of `changed` attributes may be made twice."""
+    # Beyond the end of a list, a position means one more each time; a removal moves the rest.
+    is_fixed = not any(isinstance(step, int) for step in action.place.steps)
+    match action:
+        case SetTo(value=Given() | Computed(function="if_not_exists", right=Given())) | Removed():
+            return is_fixed
+        case SetTo(value=Place(steps=(source, *_))):
+            return is_fixed and source not in changed
+        case Added(value=Given(value=value, encode=None)):
+            return any(kind in _SETS for kind in value)
+        case Taken():
+            return True
+        case _:
+            return False
 
 
 def touches_unique(request: Write[Any]) -> bool:

@@ -58,6 +58,11 @@ class Write(SingleRequest[E_co], Generic[E_co]):
     def condition(self) -> Condition | None:
         """Return the whole condition: the caller's, and what the kind of write demands."""
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether doing it twice leaves what doing it once does."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class Put(Write[E_co], Generic[E_co]):
@@ -80,7 +85,7 @@ class Put(Write[E_co], Generic[E_co]):
 
     def where(self, condition: Condition) -> Self:
         """Only if a condition holds for what is stored now."""
-        whole = join("AND", self.where_condition, check_condition(condition))
+        whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def expiring_in(self, delay: timedelta) -> Self:
@@ -154,7 +159,7 @@ class Delete(Write[E_co | None], Generic[E_co]):
 
     def where(self, condition: Condition) -> Self:
         """Only if a condition holds for what is stored now."""
-        whole = join("AND", self.where_condition, check_condition(condition))
+        whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def condition(self) -> Condition | None:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from keyfold.errors import KeyfoldError, ResourceInUseException
-from keyfold.model._requests import Query, Request, Scan
+from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._plans import Call, Pause, Plan
@@ -51,10 +51,11 @@ class AsyncStore:
 
     async def run(self, request: Request[V]) -> V:
         """Run a request and return its answer."""
-        return await self._drive(plan(self._settings.start(request), request))
+        return await self._drive(plan(self._settings, request))
 
     async def iterate(self, query: Query[V] | Scan[V]) -> AsyncIterator[V]:
         """Walk everything that a query finds, page by page."""
+        check_paged(query)
         while True:
             page = await self.run(query)
             for each in page:

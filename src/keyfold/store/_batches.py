@@ -10,6 +10,7 @@ from keyfold.model._keys import identify
 from keyfold.model._requests import Get
 from keyfold.model._writes import Put
 from keyfold.store._plans import MOST_ATTEMPTS, Plan, Run, attempt, pause
+from keyfold.store._refusals import find_oversize
 from keyfold.store._writing import decode_for, written
 from keyfold.values import Item
 
@@ -21,8 +22,12 @@ def plan_batch(run: Run, request: Batch[Any]) -> Plan[list[Any]]:
     results: list[Any] = [
         written(run, each) if isinstance(each, Put) else None for each in request.requests
     ]
-    for call in request.split(run.now):
-        for table, item in (yield from _carry_out(run, call)):
+    calls = list(request.split(run.now))
+    if len(calls) > 1:
+        # One call is refused as a whole; of several, some would have been carried out.
+        _check_sizes(run, request)
+    for call in calls:
+        for table, item in (yield from _carry_out(run, request, call)):
             names = next(each.key.names for each in request.tables if each.name == table)
             identity = identify(table, {name: item[name] for name in names})
             for place in call.places[identity]:
@@ -32,16 +37,23 @@ def plan_batch(run: Run, request: Batch[Any]) -> Plan[list[Any]]:
     return results
 
 
-def _carry_out(run: Run, call: BatchCall) -> Plan[list[tuple[str, Item]]]:
+def _check_sizes(run: Run, request: Batch[Any]) -> None:
+    for each in request.requests:
+        found = find_oversize(each, "", run.now)
+        if found is not None:
+            raise found
+
+
+def _carry_out(run: Run, request: Batch[Any], call: BatchCall) -> Plan[list[tuple[str, Item]]]:
     """Make a call until nothing of it is left; give up when that is no nearer for long."""
     found: list[tuple[str, Item]] = []
     wanted: dict[str, Any] = call.request["RequestItems"]
     left, idle, calls = _count(wanted), 0, 0
     while True:
         asked: dict[str, Any] = {"RequestItems": wanted}
-        if run.reports_capacity:
+        if run.store.reports_capacity:
             asked["ReturnConsumedCapacity"] = "TOTAL"
-        response = yield from attempt(run, call.operation, asked, earlier=calls)
+        response = yield from attempt(run, request, call.operation, asked, earlier=calls)
         calls += 1
         for table, items in response.get("Responses", {}).items():
             found += [(table, item) for item in items]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from enum import Enum, auto
 from typing import Any
 
@@ -12,13 +11,13 @@ from pydantic import ValidationError
 from keyfold.errors import ItemUnfit
 from keyfold.model._any_values import decode_any
 from keyfold.model._expiry import whole_seconds
-from keyfold.model._requests import Ref, Shape
+from keyfold.model._requests import Get, Query, Ref, Scan
 from keyfold.model._results import RawItem
 from keyfold.model._schemas import EntitySchema, Unfit, summarise
 from keyfold.model._showing import show_item
 from keyfold.model._tables import Table
 from keyfold.store._guards import is_guard
-from keyfold.store._plans import OnUnfit
+from keyfold.store._plans import Run
 from keyfold.values import AttributeValue, Item
 
 
@@ -34,35 +33,33 @@ SKIPPED = Skipped.SKIPPED
 class Decoder:
     """Makes values from the items of one request."""
 
-    __slots__ = ("_has_guards", "_now_seconds", "_on_unfit", "_shape", "_table", "_ttl")
+    __slots__ = ("_now_seconds", "_on_unfit", "_shape", "_table", "_ttl")
 
-    def __init__(
-        self,
-        table: Table,
-        shape: Shape[Any],
-        *,
-        now: datetime,
-        includes_expired: bool,
-        on_unfit: OnUnfit,
-    ) -> None:
-        self._table, self._shape = table, shape
-        self._ttl = None if includes_expired else table.ttl
-        self._now_seconds = 0 if self._ttl is None else whole_seconds(now)
-        self._has_guards = table.has_guards
-        self._on_unfit = on_unfit
+    def __init__(self, run: Run, request: Get[Any] | Query[Any] | Scan[Any]) -> None:
+        table = request.table
+        assert isinstance(table, Table)  # the one that made the request
+        self._table, self._shape = table, request.shape
+        self._ttl = None if request.includes_expired else table.ttl
+        self._now_seconds = 0 if self._ttl is None else whole_seconds(run.now)
+        self._on_unfit = run.store.on_unfit
 
-    def decode(self, item: Mapping[str, AttributeValue]) -> Any:
-        """Return what an item holds; SKIPPED for one that is expired, or of another kind."""
+    def decode(
+        self, item: Mapping[str, AttributeValue], known: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return what an item holds; SKIPPED for one that is expired, or of another kind.
+
+        `known` is what its key gives, where that is known.
+        """
         if self._ttl is not None and is_expired(item, self._ttl, self._now_seconds):
             return SKIPPED
-        if self._has_guards and is_guard(self._table, item):
+        if self._table.has_guards and is_guard(self._table, item):
             return SKIPPED
         shape, schema = self._shape, self._shape.schema
         try:
             if schema is None:
                 schema, keys = self._table.find_schema(item), None
             else:
-                keys = schema.read_keys(item)
+                keys = schema.read_keys(item) if known is None else known
                 if keys is None or not self._table.is_of(schema, item):
                     return SKIPPED
             if shape.as_refs:

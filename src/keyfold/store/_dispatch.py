@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from keyfold.errors import ItemUnfit, QueryInvalid, WriteRefused
 from keyfold.model._batches import Batch
@@ -21,29 +21,44 @@ from keyfold.store._transacting import plan_guarded, plan_transaction
 from keyfold.store._writing import plan_write
 
 
-def plan(run: Run, request: Request[Any]) -> Plan[Any]:
-    """Return the plan of a request."""
+class Starter(Protocol):
+    """A store that is about to run something."""
+
+    def start(self, request: Request[Any]) -> Run:
+        """Return what a plan needs to know, now; raises TableForeign."""
+        ...
+
+
+def plan(store: Starter, request: Request[Any]) -> Plan[Any]:
+    """Return the plan of a request that a store runs now; raises TableForeign, QueryInvalid."""
+    make = _find(request)
+    return make(store.start(request), request)
+
+
+def _find(request: Request[Any]) -> Callable[[Run, Any], Plan[Any]]:
     make = _PLANS.get(type(request))
     if make is None:
-        raise QueryInvalid("run()", f"{request!r:.80} is no request that a store runs", "")
-    return make(run, request)
+        fact = f"{request!r:.80} is no request"
+        raise QueryInvalid("run()", fact, "Entities and patterns make them.")
+    return make
 
 
 def _plan_mapped(run: Run, request: Mapped[Any]) -> Plan[Any]:
-    found = yield from plan(run, request.request)
+    found = yield from _find(request.request)(run, request.request)
     return request.make(found, run.now)
 
 
 def _plan_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
-    found = yield from plan(run, request.first)
+    found = yield from _find(request.first)(run, request.first)
     if found is None:
         return None
     if isinstance(found, RawItem):
         # There is no entity to make the next request from.
         raise ItemUnfit(request.tables[0].name, show_item(found.key), found.reason)
     following = request.make(found)
-    run.check(following)
-    return (yield from plan(run, following))
+    make = _find(following)
+    run.store.check(following)
+    return (yield from make(run, following))
 
 
 def _plan_write(run: Run, request: Write[Any]) -> Plan[Any]:

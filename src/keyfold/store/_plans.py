@@ -6,22 +6,26 @@ stores drive the same plans, one waiting for each call, the other awaiting it.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Generator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from keyfold.errors import (
+    ConditionalCheckFailedException,
     InternalServerError,
     KeyfoldError,
+    OutcomeUnknown,
     ProvisionedThroughputExceededException,
     ServiceError,
     TransactionCanceledException,
     TransactionConflictException,
     TransactionInProgressException,
     Unavailable,
+    ValidationException,
 )
 from keyfold.model._requests import Request
+from keyfold.model._writes import Write
+from keyfold.store._refusals import word_refusal
 from keyfold.values import Item
 
 V = TypeVar("V")
@@ -38,6 +42,7 @@ _WORTH_ANOTHER_TRY = (
     TransactionConflictException,
     TransactionInProgressException,
 )
+_READS = {"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"}
 _PASSING_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
@@ -58,8 +63,16 @@ class Pause(NamedTuple):
 Plan = Generator[Call | Pause, Response, V]
 
 
-class Cursors(Protocol):
-    """Seals the positions at which pages end, and opens them again."""
+class Environment(Protocol):
+    """What plans need to know of the store that runs them."""
+
+    on_unfit: OnUnfit
+    reports_capacity: bool
+    draw: Callable[[], float]
+
+    def check(self, request: Request[Any]) -> None:
+        """Raise TableForeign for a request of another table."""
+        ...
 
     def seal(self, position: Item, binding: str) -> str:
         """Return the cursor of a position, good for the query of that binding alone."""
@@ -71,41 +84,67 @@ class Cursors(Protocol):
 
 
 class Run(NamedTuple):
-    """What plans need to know of the store and the moment."""
+    """The moment at which a request runs, and the store that runs it."""
 
     now: datetime
-    cursors: Cursors
-    on_unfit: OnUnfit
-    # Raises TableForeign for a request of another table.
-    check: Callable[[Request[Any]], None]
-    draw: Callable[[], float] = random.random
-    reports_capacity: bool = False
+    store: Environment
 
 
 def attempt(
-    run: Run, operation: str, request: dict[str, Any], *, earlier: int = 0
+    run: Run, request: Request[Any], operation: str, asked: dict[str, Any], *, earlier: int = 0
 ) -> Plan[Response]:
-    """Make a call, again after a pause if the service refuses for the moment alone.
+    """Make a call for a request, again after a pause if the service refuses for the moment alone.
 
     `earlier` attempts that were answered, but not all done, count for those who watch.
     """
+    call = Call(operation, asked, earlier + 1)
+    try:
+        return (yield call)
+    except KeyfoldError as error:
+        return (yield from try_again(run, request, call, error))
+
+
+def try_again(run: Run, request: Request[Any], call: Call, error: KeyfoldError) -> Plan[Response]:
+    """Make a call that has failed again, after a pause, if that is worth it.
+
+    Plans of one call come here themselves: `attempt` would cost them a generator for nothing.
+    Raises OutcomeUnknown for a write that the service may have carried out before it failed, if
+    it cannot be repeated, or is refused then: it may have met itself.
+    """
+    # Whether an attempt may have been carried out.
+    is_open = False
     for number in range(1, MOST_ATTEMPTS + 1):
-        try:
-            response = yield Call(operation, request, earlier + number)
-            return response
-        except KeyfoldError as error:
-            if not _is_passing(error):
-                raise
-            if number == MOST_ATTEMPTS:
-                raise Unavailable(operation, earlier + number, str(error).rstrip(".")) from error
+        if is_open and isinstance(error, ConditionalCheckFailedException):
+            raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
+        if isinstance(error, ValidationException):
+            raise word_refusal(request, error, run.now) from error
+        if not _is_passing(error):
+            raise error
+        if isinstance(error, InternalServerError) and call.operation not in _READS:
+            is_open = True
+            if isinstance(request, Write) and not request.is_repeatable:
+                break
+        if number == MOST_ATTEMPTS:
+            break
         yield pause(run, number)
-    raise AssertionError(operation)
+        try:
+            return (yield call._replace(attempt=call.attempt + number))
+        except KeyfoldError as another:
+            error = another
+    if is_open:
+        raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
+    attempts = call.attempt + MOST_ATTEMPTS - 1
+    raise Unavailable(call.operation, attempts, _reason(error)) from error
+
+
+def _reason(error: KeyfoldError) -> str:
+    return str(error).rstrip(".")
 
 
 def pause(run: Run, attempts: int) -> Pause:
     """Return how long to wait after so many attempts: up to twice as long each time."""
     longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempts - 1))
-    return Pause(run.draw() * longest)
+    return Pause(run.store.draw() * longest)
 
 
 def _is_passing(error: KeyfoldError) -> bool:

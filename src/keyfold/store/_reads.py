@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from keyfold.errors import QueryInvalid
+from keyfold.errors import KeyfoldError, QueryInvalid
 from keyfold.model._collections import CollectionGet
 from keyfold.model._expressions import names_in
 from keyfold.model._keys import Index
@@ -15,7 +15,7 @@ from keyfold.model._requests import Count, First, Get, Query, Scan
 from keyfold.model._results import Page
 from keyfold.model._tables import Table
 from keyfold.store._decoding import SKIPPED, Decoder
-from keyfold.store._plans import Plan, Response, Run, attempt
+from keyfold.store._plans import Call, Plan, Response, Run, attempt, try_again
 from keyfold.values import Item
 
 # Bounds on how many items are asked for at a time, where some are left out after reading.
@@ -30,13 +30,17 @@ _NEVER = datetime.fromtimestamp(0, UTC)
 def plan_get(run: Run, request: Get[Any]) -> Plan[Any]:
     """Read one item."""
     asked = request.to_dynamodb(now=run.now)
-    if run.reports_capacity:
+    if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
-    response = yield from attempt(run, "GetItem", asked)
+    call = Call("GetItem", asked)
+    try:
+        response = yield call
+    except KeyfoldError as error:
+        response = yield from try_again(run, request, call, error)
     item = response.get("Item")
     if item is None:
         return None
-    found = _decoder(run, request).decode(item)
+    found = Decoder(run, request).decode(item, request.known)
     return None if found is SKIPPED else found
 
 
@@ -56,11 +60,11 @@ def plan_page(run: Run, request: Query[Any] | Scan[Any]) -> Plan[Page[Any]]:
     check_readable(request)
     start = None
     if request.cursor is not None:
-        start = run.cursors.open(request.cursor, binding_of(request))
+        start = run.store.open(request.cursor, binding_of(request))
     found = yield from _read(run, request, start)
     cursor = None
     if found.position is not None:
-        cursor = run.cursors.seal(found.position, binding_of(request))
+        cursor = run.store.seal(found.position, binding_of(request))
     return Page(
         found.values,
         cursor=cursor,
@@ -73,7 +77,7 @@ def plan_page(run: Run, request: Query[Any] | Scan[Any]) -> Plan[Page[Any]]:
 def _read(run: Run, request: Query[Any] | Scan[Any], start: Item | None) -> Plan[_Found]:
     asked = request.to_dynamodb(now=run.now)
     asked["ReturnConsumedCapacity"] = "TOTAL"
-    decoder = _decoder(run, request)
+    decoder = Decoder(run, request)
     ask = limit = request.page_limit
     found = _Found()
     while True:
@@ -81,7 +85,7 @@ def _read(run: Run, request: Query[Any] | Scan[Any], start: Item | None) -> Plan
             asked["ExclusiveStartKey"] = start
         if ask is not None:
             asked["Limit"] = ask
-        response = yield from attempt(run, request.operation, asked)
+        response = yield from attempt(run, request, request.operation, asked)
         found.reads += 1
         found.consumed += _consumed(response)
         found.scanned += response["ScannedCount"]
@@ -120,7 +124,7 @@ def plan_first(run: Run, request: First[Any]) -> Plan[Any]:
     """Read until one is found."""
     query = request.query
     check_readable(query)
-    start = None if query.cursor is None else run.cursors.open(query.cursor, binding_of(query))
+    start = None if query.cursor is None else run.store.open(query.cursor, binding_of(query))
     found = yield from _read(run, query, start)
     return found.values[0] if found.values else None
 
@@ -139,7 +143,7 @@ def plan_count(run: Run, request: Count) -> Plan[int]:
     if index is not None and _hides_expiry(query, index):
         fact = f"{index.name} does not hold {query.table.ttl!r}, so what expired would count"
         raise QueryInvalid(repr(request), fact, "Count in the table, or include_expired().")
-    start = None if query.cursor is None else run.cursors.open(query.cursor, binding_of(query))
+    start = None if query.cursor is None else run.store.open(query.cursor, binding_of(query))
     total = 0
     while True:
         found = yield from _read(run, query, start)
@@ -154,14 +158,14 @@ def plan_collection(run: Run, request: CollectionGet[Any]) -> Plan[Any]:
     groups: dict[str, list[Any]] = {member.name: [] for member in request.members}
     query = request.query
     decoders = {
-        member.name: _decoder(run, replace(query, shape=replace(query.shape, schema=member.schema)))
+        member.name: Decoder(run, replace(query, shape=replace(query.shape, schema=member.schema)))
         for member in request.members
     }
     asked = query.to_dynamodb(now=run.now)
-    if run.reports_capacity:
+    if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
     while True:
-        response = yield from attempt(run, "Query", asked)
+        response = yield from attempt(run, request, "Query", asked)
         for item in response["Items"]:
             for name, decoder in decoders.items():
                 value = decoder.decode(item)
@@ -248,13 +252,3 @@ def _table_of(request: Any) -> Table:
     table = request.table
     assert isinstance(table, Table)  # the one that made the request
     return table
-
-
-def _decoder(run: Run, request: Get[Any] | Query[Any] | Scan[Any]) -> Decoder:
-    return Decoder(
-        _table_of(request),
-        request.shape,
-        now=run.now,
-        includes_expired=request.includes_expired,
-        on_unfit=run.on_unfit,
-    )

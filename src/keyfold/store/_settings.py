@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import random
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,6 @@ from keyfold.errors import (
     DeclarationInvalid,
     KeyfoldError,
     OptionInvalid,
-    QueryInvalid,
     TableForeign,
 )
 from keyfold.model._requests import Request
@@ -28,7 +27,11 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call of DynamoDB's API, as a hook sees it."""
+    """One call of DynamoDB's API, as a hook sees it.
+
+    `request` is what was sent; the store may use it for the next call, so a hook that wants to
+    keep of it what it is now copies that.
+    """
 
     operation: str
     tables: tuple[str, ...]
@@ -36,6 +39,7 @@ class CallRecord:
     consumed: float
     attempt: int
     error: KeyfoldError | None = None
+    request: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
 
 Hook = Callable[[CallRecord], None]
@@ -87,6 +91,7 @@ class Settings:
         self.clock = clock
         self.on_unfit: OnUnfit = on_unfit
         self.on_call = tuple(on_call)
+        self.reports_capacity = bool(self.on_call)
         self.draw = draw
         self._cursor_key = cursor_key
         self._cursors: CursorBox | None = None
@@ -105,13 +110,10 @@ class Settings:
     def start(self, request: Request[Any]) -> Run:
         """Return what a plan needs to know, now; raises TableForeign."""
         self.check(request)
-        return Run(self.clock(), self, self.on_unfit, self.check, self.draw, bool(self.on_call))
+        return Run(self.clock(), self)
 
     def check(self, request: Request[Any]) -> None:
-        """Raise TableForeign for a request of another table, QueryInvalid for no request."""
-        if not isinstance(request, Request):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-            fact = f"{request!r:.80} is no request"
-            raise QueryInvalid("run()", fact, "Entities and patterns make them.")
+        """Raise TableForeign for a request of another table."""
         for table in request.tables:
             if self.tables.get(table.name) is not table:
                 raise TableForeign(table.name, tuple(self.tables))
@@ -140,7 +142,13 @@ class Settings:
         reports: list[Any] = consumed if isinstance(consumed, list) else [consumed or {}]  # pyright: ignore[reportUnknownVariableType]
         units = sum(float(each.get("CapacityUnits", 0.0)) for each in reports)
         record = CallRecord(
-            call.operation, _tables_in(call.request), seconds, units, call.attempt, error
+            call.operation,
+            _tables_in(call.request),
+            seconds,
+            units,
+            call.attempt,
+            error,
+            call.request,
         )
         for hook in self.on_call:
             hook(record)

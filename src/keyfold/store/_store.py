@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from keyfold.errors import KeyfoldError, ResourceInUseException
-from keyfold.model._requests import Query, Request, Scan
+from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._plans import Call, Pause, Plan
@@ -46,10 +46,11 @@ class Store:
 
     def run(self, request: Request[V]) -> V:
         """Run a request and return its answer."""
-        return self._drive(plan(self._settings.start(request), request))
+        return self._drive(plan(self._settings, request))
 
     def iterate(self, query: Query[V] | Scan[V]) -> Iterator[V]:
         """Walk everything that a query finds, page by page."""
+        check_paged(query)
         while True:
             page = self.run(query)
             yield from page

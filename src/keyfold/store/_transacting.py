@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keyfold.errors import (
-    ConditionFailed,
     IdempotentParameterMismatchException,
     KeyfoldError,
+    RequestRefused,
     TransactionCanceledException,
     TransactionFailed,
     TransactionInvalid,
@@ -37,7 +37,8 @@ from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._guards import guard_item, guard_key
 from keyfold.store._plans import Plan, Run, attempt, pause
 from keyfold.store._reads import plan_get
-from keyfold.store._writing import decode_for, decode_item, explain_failure, written
+from keyfold.store._refusals import find_oversize
+from keyfold.store._writing import decode_for, decode_written, explain_failure, written
 from keyfold.values import AttributeValue, Item
 
 # How often an entity with unique fields is looked up again, when somebody changes it meanwhile.
@@ -94,7 +95,7 @@ def plan_guarded(run: Run, request: Write[Any]) -> Plan[Any]:
         get: Get[Any] = Get(request.table, request.item_key, shape, is_consistent=True)
         return (yield from plan_get(run, get))
     before = next(action.before for action in actions if action.before is not None)
-    return None if before.item is None else decode_item(run, request.schema, before.item)
+    return None if before.item is None else decode_written(run, request, before.item)
 
 
 def _carry_out(run: Run, request: Transaction) -> Plan[list[Action]]:
@@ -116,10 +117,10 @@ def _carry_out(run: Run, request: Transaction) -> Plan[list[Action]]:
             "TransactItems": [action.body for action in actions],
             "ClientRequestToken": token,
         }
-        if run.reports_capacity:
+        if run.store.reports_capacity:
             asked["ReturnConsumedCapacity"] = "TOTAL"
         try:
-            yield from attempt(run, "TransactWriteItems", asked)
+            yield from attempt(run, request, "TransactWriteItems", asked)
         except IdempotentParameterMismatchException:
             if not depends:
                 raise
@@ -179,7 +180,6 @@ def _word(
     for action, reason in failed:
         each = request.requests[action.owner]
         assert isinstance(each, Write)  # reads have no conditions
-        key = show_item(each.item_key)
         if reasons[action.owner] is not None:
             # What is wrong with the entity itself comes first, and says more than its guards do.
             continue
@@ -189,7 +189,9 @@ def _word(
             reasons[action.owner] = explain_failure(run, each, reason.get("Item"))
         else:
             fact = reason.get("Message") or reason["Code"]
-            reasons[action.owner] = ConditionFailed(each.schema.name, key, fact)
+            reasons[action.owner] = find_oversize(each, fact, run.now) or RequestRefused(
+                repr(each), fact.rstrip(".")
+            )
     return tuple(reasons)
 
 
@@ -209,7 +211,7 @@ def _expand(run: Run, request: Write[Any], owner: int) -> Plan[list[Action]]:
         held: Held = dict.fromkeys(schema.unique)
     else:
         asked = {"TableName": schema.table.name, "Key": request.item_key, "ConsistentRead": True}
-        response = yield from attempt(run, "GetItem", asked)
+        response = yield from attempt(run, request, "GetItem", asked)
         before = LookedUp(response.get("Item"), _held_in(schema, response.get("Item")))
         unchanged = request.where(_unchanged(schema, before.held))
         own = Action(owner, to_member(unchanged, run.now), before=before)
@@ -313,9 +315,9 @@ def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:
 def _plan_reads(run: Run, request: Transaction) -> Plan[list[Any]]:
     asked = request.to_dynamodb(now=run.now)
     asked.pop("ClientRequestToken", None)
-    if run.reports_capacity:
+    if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
-    response = yield from attempt(run, "TransactGetItems", asked)
+    response = yield from attempt(run, request, "TransactGetItems", asked)
     results: list[Any] = []
     for each, found in zip(request.requests, response["Responses"], strict=True):
         assert isinstance(each, Get)  # or it would be a write

@@ -9,6 +9,8 @@ from keyfold.errors import (
     AlreadyExists,
     ConditionalCheckFailedException,
     ConditionFailed,
+    ItemUnfit,
+    KeyfoldError,
     NotThere,
     VersionConflict,
 )
@@ -20,17 +22,21 @@ from keyfold.model._showing import show_item
 from keyfold.model._updates import Update
 from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._decoding import SKIPPED, Decoder, is_expired
-from keyfold.store._plans import Plan, Run, attempt
+from keyfold.store._plans import Call, Plan, Run, try_again
 from keyfold.values import AttributeValue, Item
 
 
 def plan_write(run: Run, request: Write[Any]) -> Plan[Any]:
     """Write one entity."""
     asked = request.to_dynamodb(now=run.now)
-    if run.reports_capacity:
+    if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
+    call = Call(request.operation, asked)
     try:
-        response = yield from attempt(run, request.operation, asked)
+        try:
+            response = yield call
+        except KeyfoldError as error:
+            response = yield from try_again(run, request, call, error)
     except ConditionalCheckFailedException as error:
         raise explain_failure(run, request, error.fields.get("Item")) from None
     return _result_of(run, request, response.get("Attributes"))
@@ -41,7 +47,7 @@ def _result_of(run: Run, request: Write[Any], attributes: Item | None) -> Any:
         case Put():
             return written(run, request)
         case Update() | Delete():
-            return None if attributes is None else decode_item(run, request.schema, attributes)
+            return None if attributes is None else decode_written(run, request, attributes)
         case _:
             return None
 
@@ -62,16 +68,20 @@ def decode_item(run: Run, schema: EntitySchema, item: Mapping[str, AttributeValu
     return decode_for(run, Get(schema.table, {}, Shape(schema)), item)
 
 
+def decode_written(run: Run, request: Write[Any], item: Item) -> Any:
+    """Return the entity that was written or removed; raises ItemUnfit, which says that it was."""
+    try:
+        return decode_item(run, request.schema, item)
+    except ItemUnfit as unfit:
+        done = "was deleted" if isinstance(request, Delete) else "was changed"
+        raise ItemUnfit(
+            unfit.table, unfit.key, f"it {done}, and is unfit: {unfit.reason}"
+        ) from None
+
+
 def decode_for(run: Run, request: Get[Any], item: Mapping[str, AttributeValue]) -> Any:
     """Return what a read that was part of several has found."""
-    decoder = Decoder(
-        request.table,  # type: ignore[arg-type]
-        request.shape,
-        now=run.now,
-        includes_expired=request.includes_expired,
-        on_unfit=run.on_unfit,
-    )
-    found = decoder.decode(item)
+    found = Decoder(run, request).decode(item, request.known)
     return None if found is SKIPPED else found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -16,10 +17,12 @@ from keyfold.testing._clock import Clock
 from keyfold.testing._faults import Faults
 from keyfold.testing._hardships import Hardships
 from keyfold.testing._operations import (
+    BACKUP_KEEPERS,
     BATCHES,
-    EVENTUAL_READS,
-    ITEM_WRITES,
+    TABLE_MAKERS,
     changes_tables,
+    is_eventual_read,
+    writes_items,
 )
 from keyfold.testing._replica import Replica, is_global_index
 
@@ -40,10 +43,14 @@ class Core:
         clock: Clock,
         hardships: Hardships,
         region: str,
+        shard_records: int | None = None,
         sleep: Callable[[float], object] = time.sleep,
+        buckets: str | os.PathLike[str] | None = None,
     ) -> None:
         self.clock = clock
         self.region = region
+        self._buckets = buckets
+        self._shard_records = shard_records
         self._sleep = sleep
         self.engine = self._open_engine()
         self.faults = Faults(hardships)
@@ -141,18 +148,21 @@ class Core:
     def _execute_late(self, operation: str, request: dict[str, Any], call: Call) -> dict[str, Any]:
         """Carry out an operation on the engine or, if it is a read, perhaps on the replica."""
         engine, replica = self.engine, self._replica
-        if replica is None:
+        if replica is None or operation in BACKUP_KEEPERS:
             return call(engine, operation, request)
-        if operation in ITEM_WRITES:
+        if operation in TABLE_MAKERS:
+            response = call(engine, operation, request)
+            self._keep_up()
+            replica.start_over()
+            return response
+        if writes_items(operation, request):
             return replica.write(operation, request, lambda: call(engine, operation, request))
         if changes_tables(operation):
             return replica.change_tables(
                 operation, request, lambda: call(engine, operation, request)
             )
-        if (
-            operation in EVENTUAL_READS
-            and not _is_consistent(request)
-            and self.faults.draw_staleness(of_global_index=is_global_index(engine, request))
+        if is_eventual_read(operation, request) and (
+            self.faults.draw_staleness(of_global_index=is_global_index(engine, request))
         ):
             return replica.read(lambda any_engine: call(any_engine, operation, request))
         return call(engine, operation, request)
@@ -164,6 +174,8 @@ class Core:
             ttl_grace_seconds=0.0,
             upkeep_seconds=None,
             region=self.region,
+            buckets=self._buckets,
+            shard_records=self._shard_records,
         )
 
     def _make_replica(self) -> Replica | None:
@@ -188,14 +200,3 @@ def _call(engine: Engine, operation: str, request: dict[str, Any]) -> dict[str, 
 
 def _call_json(engine: Engine, operation: str, request: dict[str, Any]) -> dict[str, Any]:
     return orjson.loads(engine.execute_json(operation, orjson.dumps(request)))
-
-
-def _is_consistent(request: dict[str, Any]) -> bool:
-    """Tell whether a read asks for the latest, if only of one of its tables."""
-    if "RequestItems" not in request:
-        return bool(request.get("ConsistentRead"))
-    try:
-        return any(each.get("ConsistentRead") for each in request["RequestItems"].values())
-    except AttributeError:
-        # Not the shape of a batch; the engine says so.
-        return True

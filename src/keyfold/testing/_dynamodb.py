@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -37,9 +38,12 @@ class Activation:
         clock: Clock | None,
         hardships: Hardships,
         region: str,
+        shard_records: int | None,
         sleep: Callable[[float], object],
+        buckets: str | os.PathLike[str] | None,
     ) -> None:
         self._clock, self._hardships = clock, hardships
+        self._shard_records, self._buckets = shard_records, buckets
         self._region, self._sleep = region, sleep
         self._entered: list[Core] = []
 
@@ -53,7 +57,9 @@ class Activation:
             clock=Clock() if self._clock is None else self._clock,
             hardships=self._hardships,
             region=self._region,
+            shard_records=self._shard_records,
             sleep=self._sleep,
+            buckets=self._buckets,
         )
         try:
             active.enter(core)
@@ -87,7 +93,12 @@ class Activation:
     def _again(self) -> Activation:
         """Return the same once more, for one call: several may be under way at the same time."""
         return Activation(
-            clock=self._clock, hardships=self._hardships, region=self._region, sleep=self._sleep
+            clock=self._clock,
+            hardships=self._hardships,
+            region=self._region,
+            shard_records=self._shard_records,
+            sleep=self._sleep,
+            buckets=self._buckets,
         )
 
     def _decorate_class(self, target: type) -> type:
@@ -150,7 +161,9 @@ def dynamodb(
     clock: Clock | None = None,
     hardships: Hardships | None = None,
     region: str = "us-east-1",
+    shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
+    buckets: str | os.PathLike[str] | None = None,
 ) -> Activation: ...
 def dynamodb(
     target: Any = None,
@@ -159,7 +172,9 @@ def dynamodb(
     clock: Clock | None = None,
     hardships: Hardships | None = None,
     region: str = "us-east-1",
+    shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
+    buckets: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Put every DynamoDB client and resource of this process on an engine in memory.
 
@@ -181,8 +196,10 @@ def dynamodb(
     inner one counts. No network is used, and no keys or region need be configured: clients made
     inside have `region` when they have none.
 
-    `clock` is the service's time, `hardships` what its callers meet, `sleep` how a call that is
-    delayed waits (asynchronous clients await asyncio.sleep).
+    `clock` is the service's time, `hardships` what its callers meet. Shards of streams are split
+    after `shard_records` records; a small number tries how code follows that. `sleep` is how a
+    call that is delayed waits (asynchronous clients await asyncio.sleep). `buckets` is a folder
+    whose folders stand for S3 buckets, for exports and imports.
 
     Raises OptionInvalid.
     """
@@ -191,6 +208,11 @@ def dynamodb(
     if not isinstance(hardships, Hardships | None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionInvalid("hardships", hardships, "Give a keyfold.testing.Hardships.")
     activation = Activation(
-        clock=clock, hardships=hardships or Hardships(), region=region, sleep=sleep
+        clock=clock,
+        hardships=hardships or Hardships(),
+        region=region,
+        shard_records=shard_records,
+        sleep=sleep,
+        buckets=buckets,
     )
     return activation if target is None else activation(cast("Callable[..., Any]", target))

@@ -12,7 +12,12 @@ from keyfold.errors import (
     TransactionConflictException,
 )
 from keyfold.testing._hardships import Hardships
-from keyfold.testing._operations import ITEM_OPERATIONS, SINGLE_WRITES, TRANSACTIONS
+from keyfold.testing._operations import (
+    ITEM_OPERATIONS,
+    SINGLE_WRITES,
+    TRANSACTIONS,
+    writes_items,
+)
 
 _THROTTLED = (
     "The level of configured provisioned throughput for the table was exceeded. "
@@ -50,10 +55,13 @@ class Faults:
         hardships = self.hardships
         if operation in ITEM_OPERATIONS and self._happens(hardships.throttling):
             return ProvisionedThroughputExceededException(_THROTTLED)
-        if operation in SINGLE_WRITES and self._happens(hardships.conflicts):
+        is_write = operation in SINGLE_WRITES or (
+            operation == "ExecuteStatement" and writes_items(operation, request)
+        )
+        if is_write and self._happens(hardships.conflicts):
             return TransactionConflictException(_ONGOING)
         if operation in TRANSACTIONS:
-            members: Any = request.get("TransactItems")
+            members: Any = request.get(TRANSACTIONS[operation])
             if isinstance(members, list) and members and self._happens(hardships.conflicts):
                 return self._conflict(len(members))  # pyright: ignore[reportUnknownArgumentType] - of JSON
         return None

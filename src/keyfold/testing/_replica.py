@@ -75,6 +75,12 @@ class Replica:
                 self._hear_of_all()
                 self._engine.run_upkeep()
 
+    def start_over(self) -> None:
+        """Copy the primary anew, since it has tables that no request can make again."""
+        with self._lock:
+            if self._is_open:
+                self._copy_again()
+
     def close(self) -> None:
         """Give the copy up. Calls that are under way go on with the primary alone."""
         with self._lock:
@@ -92,9 +98,12 @@ class Replica:
             self._engine.execute(operation, request)
         except ServiceError:
             # The primary was changed without its knowledge, by its own methods.
-            self._waiting.clear()
-            self._engine.close()
-            self._engine = self._make_copy()
+            self._copy_again()
+
+    def _copy_again(self) -> None:
+        self._waiting.clear()
+        self._engine.close()
+        self._engine = self._make_copy()
 
     def _make_copy(self) -> Engine:
         engine = self._open_engine()

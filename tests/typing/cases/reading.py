@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, assert_type
 
-from keyfold import Count, First, Get, Page, Query, Ref, Scan, Store, now
+from keyfold import Count, First, Get, Page, Query, RawItem, Ref, Scan, Store, now
 from tests.typing.cases.tables import (
     Order,
     OrderId,
@@ -57,6 +57,8 @@ def query(store: Store) -> None:
     assert_type(store.run(usd.count()), int)
     assert_type(store.run(usd.only(RateSummary)), Page[RateSummary])
     assert_type(store.run(usd.only(RateSummary).first()), RateSummary | None)
+    assert_type(store.run(usd.then(lambda page: usd.after(page.cursor))), Page[Rate])
+    assert_type(store.run(usd.then(lambda page: page[0].put())), Rate)
 
     lines = OrderLine.query(user="ada", order=OrderId.new())
     assert_type(store.run(lines.between(1, 9)), Page[OrderLine])
@@ -69,7 +71,8 @@ def query(store: Store) -> None:
     usd.where(True)  # error: reportArgumentType
     usd.after(b"cursor")  # error: reportArgumentType
     usd.only(dict)  # error: reportArgumentType
-    usd.then(lambda rate: rate)  # error: reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownLambdaType
+    usd.then(lambda page: page)  # error: reportArgumentType
+    usd.then(lambda page: page[0].put()).then(usd)  # error: reportAttributeAccessIssue, reportUnknownMemberType
     page: Page[Order] = store.run(usd)  # error: reportAssignmentType
     store.run(usd).cursor.upper()  # error: reportOptionalMemberAccess
 
@@ -79,6 +82,8 @@ def references(store: Store) -> None:
     assert_type(refs, Page[Ref[Order]])
     assert_type(refs[0], Ref[Order])
     assert_type(refs[0].get(), Get[Order])
+    assert_type(refs.fit, tuple[Ref[Order], ...])
+    assert_type(refs.unfit, tuple[RawItem, ...])
     assert_type(store.run(refs[0].get()), Order | None)
 
 

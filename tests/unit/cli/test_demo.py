@@ -1,41 +1,106 @@
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
-from keyfold.cli import _orders
-from keyfold.engine import Engine
+import pytest
+
+import keyfold
+from keyfold.cli._calls import CallLog
+from keyfold.cli._demo import exchange_rates as rates_of_demo
+from keyfold.cli._demo import report, run_demo
+from keyfold.cli._demo.world import SEED, Case, Draws, World
+from keyfold.designs import exchange_rates, letsgo, market, pantry
+from keyfold.designs.exchange_rates import Rate
+from keyfold.errors import NotThere, WriteRefused
 from tests.unit.cli.program import Run
 
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+TABLES = {
+    "exchange_rates": exchange_rates.table,
+    "letsgo": letsgo.table,
+    "pantry": pantry.table,
+    "market": market.table,
+}
+PATTERNS = sum(len(table.patterns) for table in TABLES.values())
+RATE = Rate(base="USD", target="EUR", rate=Decimal("0.85"), at=NOW)
 
-def test_every_answer_is_as_expected(run: Run) -> None:
+
+def test_every_pattern_of_every_design_runs_and_returns_what_it_must(run: Run) -> None:
     outcome = run("demo")
     assert (outcome.code, outcome.err) == (0, "")
-    assert f"{len(_orders.STEPS)} of {len(_orders.STEPS)} answers as expected" in outcome.out
-    assert "verify found no problems" in outcome.out
+    assert f"{PATTERNS} of {PATTERNS} patterns as expected; " in outcome.out
+    for design, table in TABLES.items():
+        assert f"\n{design}  table {table.name}" in f"\n{outcome.out}"
+    assert len(re.findall("^✓", outcome.out, re.MULTILINE)) == PATTERNS
+    assert "✗" not in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 120
 
 
-def test_json_tells_of_every_call(run: Run) -> None:
+def test_json_tells_of_every_pattern(run: Run) -> None:
     outcome = run("demo", "--json")
-    assert outcome.code == 0
-    report = json.loads(outcome.out)
-    assert report["as_expected"] is True
-    assert report["problems"] == []
-    assert [call["operation"] for call in report["calls"]] == [
-        step.operation for step in _orders.STEPS
-    ]
+    assert (outcome.code, outcome.err) == (0, "")
+    told = json.loads(outcome.out)
+    assert told["as_expected"] is True
+    assert [each["design"] for each in told["designs"]] == list(TABLES)
+    for design in told["designs"]:
+        table = TABLES[design["design"]]
+        assert {row["pattern"] for row in design["patterns"]} == set(table.patterns)
+        assert design["problems"] == []
+        for row in design["patterns"]:
+            # What was sent is what the pattern explains.
+            steps = table.patterns[row["pattern"]].explain().steps
+            first = row["runs"][0]
+            sent = dict.fromkeys((call["operation"], call["index"]) for call in first["calls"])
+            assert sent == dict.fromkeys((step.operation, step.index) for step in steps)
+            assert first["capacity_units"] > 0
+    rates = told["designs"][0]["patterns"]
+    [by_base] = [row for row in rates if row["pattern"] == "GetByBase"]
+    [only] = by_base["runs"]
+    assert only["calls"][0]["key"] == "Base = 'USD'"
+    assert 0 < only["items"] < 29, "some of the 29 have expired"
 
 
-def test_a_named_file_is_kept(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "orders.db"
-    outcome = run("demo", "--db", file)
+def test_the_data_set_has_some_thousand_items_and_expired_ones() -> None:
+    reports = run_demo(":memory:", now=NOW)
+    assert sum(each.loaded for each in reports) > 3_000
+    assert {each.design for each in reports if each.expired > 50} == {
+        "exchange_rates",
+        "letsgo",
+        "market",
+    }
+
+
+def test_the_data_set_is_the_same_every_time() -> None:
+    one, other = (rates_of_demo.make_world(Draws(SEED, NOW)) for _ in range(2))
+    assert one.stored == other.stored
+    assert one.cases == other.cases
+
+
+@pytest.mark.parametrize("named", ["demo.db", "."])
+def test_a_named_database_is_kept(run: Run, tmp_path: Path, named: str) -> None:
+    file = tmp_path / "demo.db"
+    outcome = run("demo", "--db", tmp_path / named)
     assert outcome.code == 0
-    with Engine.open(file) as engine:
-        assert engine.execute("ListTables", {}) == {"TableNames": ["Orders"]}
+    assert f"It is all in {file}." in outcome.out
+    with keyfold.open([market.table], file) as store:
+        profile = store.run(market.user_profile("rabinovich"))
+    assert profile is not None
 
 
 def test_an_existing_file_is_refused_and_left_alone(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "orders.db"
+    file = tmp_path / "demo.db"
     file.write_bytes(b"mine")
     outcome = run("demo", "--db", file)
     assert outcome.code == 2
@@ -43,9 +108,128 @@ def test_an_existing_file_is_refused_and_left_alone(run: Run, tmp_path: Path) ->
     assert file.read_bytes() == b"mine"
 
 
-def test_an_unexpected_answer_is_told_from_an_expected_one() -> None:
-    with Engine.open(":memory:") as engine:
-        wrong = _orders.Step("ListTables", {}, {"TableNames": ["Orders"]})
-        right = _orders.Step("ListTables", {}, {"TableNames": []})
-        assert not _orders.take(wrong, engine).is_as_expected
-        assert _orders.take(right, engine).is_as_expected
+def test_tables_that_have_items_are_refused_and_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "demo.db"
+    with keyfold.open(exchange_rates.table, file) as store:
+        store.run(RATE.put())
+    with pytest.raises(WriteRefused, match=r"ExchangeRates: it has items already.*"):
+        run_demo(str(file), now=NOW)
+    with keyfold.open(list(TABLES.values()), file) as store:
+        for table in TABLES.values():
+            assert len(store.run(table.scan_whole_table())) == (table is exchange_rates.table)
+
+
+def test_a_database_of_an_unknown_kind_is_refused(run: Run) -> None:
+    outcome = run("demo", "--db", "gopher://shop")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "[url-unknown]" in outcome.err
+
+
+# Wrong answers are told from right ones.
+
+
+def make_wrong_world(tell: Callable[[World], None]) -> Callable[[Draws], World]:
+    def make(draws: Draws) -> World:
+        world = rates_of_demo.make_world(draws)
+        tell(world)
+        return world
+
+    return make
+
+
+WRONG: list[tuple[Callable[[World], None], str]] = [
+    (
+        lambda world: world.expect(exchange_rates.get, None, base="USD", target="GBP"),
+        "✗ Get: expected None; got Rate(",
+    ),
+    (
+        lambda world: world.expect(exchange_rates.mark_stale, NotThere, base="USD", target="GBP"),
+        "✗ MarkStale: expected NotThere; got Rate(",
+    ),
+    (
+        lambda world: world.expect(exchange_rates.mark_stale, RATE, base="USD", target="XXX"),
+        "✗ MarkStale: expected Rate(",
+    ),
+    (lambda world: world.put(RATE), "✗ the item RATE#USD#EUR is Rate("),
+    (lambda world: world.drop(RATE), "it must be None"),
+    (
+        lambda world: world.cases.remove(
+            next(each for each in world.cases if each.pattern is exchange_rates.get_by_base)
+        ),
+        "✗ pattern 'GetByBase' was not run",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tell", "problem"), WRONG)
+def test_what_is_not_as_it_must_be_is_told(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tell: Callable[[World], None], problem: str
+) -> None:
+    monkeypatch.setattr(report, "_MAKERS", {"exchange_rates": make_wrong_world(tell)})
+    outcome = run("demo")
+    assert outcome.code == 1
+    assert problem in outcome.out
+    told = json.loads(run("demo", "--json").out)
+    assert told["as_expected"] is False
+
+
+@pytest.mark.parametrize(
+    ("expected", "is_right"),
+    [
+        (["EUR", "GBP"], True),
+        (["GBP", "EUR"], True),
+        (["GBP"], False),
+        (["GBP", "EUR", "EUR"], False),
+    ],
+)
+def test_an_answer_without_an_order_has_the_same_entities(
+    expected: list[str], is_right: bool
+) -> None:
+    rates = {each: RATE.model_copy(update={"target": each}) for each in ("EUR", "GBP")}
+    log = CallLog([exchange_rates.table])
+    with keyfold.open(exchange_rates.table, ":memory:", on_call=[log]) as store:
+        for rate in rates.values():
+            store.run(rate.put())
+        log.take()
+        wanted = [rates[each] for each in expected]
+        case = Case(exchange_rates.get_by_base, {"base": "USD"}, wanted, in_order=False)
+        ran = report.run_case(store, log, case)
+    assert (ran.problem is None) is is_right
+    assert (ran.items, len(ran.calls)) == (2, 1)
+
+
+def test_what_has_expired_is_stored_and_not_found() -> None:
+    world = World(exchange_rates.table, NOW, lambda rate: rate.expires)
+    old = RATE.model_copy(update={"expires": NOW})
+    new = RATE.model_copy(update={"target": "GBP", "expires": NOW + timedelta(seconds=1)})
+    world.load([new, old])
+    assert (world.find(Rate), world.find_expired(Rate), world.expired) == ([new], [old], 1)
+    assert world.find(Rate, with_expired=True) == [old, new], "in the order of their keys"
+    assert list(world.stored) == [("RATE#USD#GBP",), ("RATE#USD#EUR",)]
+
+
+def test_a_terminal_is_used_to_its_width() -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    program = subprocess.Popen(
+        [sys.executable, "-m", "keyfold", "demo"],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TERM": "xterm-256color"},
+    )
+    os.close(theirs)
+    read = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        read += chunk
+    _, complaints = program.communicate()
+    os.close(ours)
+    assert (program.returncode, complaints) == (0, b"")
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", read.decode())
+    assert "\x1b[1mGetItem" in read.decode(), "it has styles"
+    assert max(len(line.rpartition("\r")[2]) for line in plain.splitlines()) <= 100

@@ -149,3 +149,27 @@ def test_what_cannot_be_served_is_refused(
     assert outcome.code == 2
     assert message in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_it_exports_to_the_folders_of_buckets(tmp_path: Path) -> None:
+    (tmp_path / "data" / "reports").mkdir(parents=True)
+    with serving("--memory", "--buckets", tmp_path / "data") as (_, told):
+        url = told["url"]
+        exchange(url, ask("CreateTable", CREATE))
+        recovery = {"PointInTimeRecoveryEnabled": True}
+        exchange(
+            url,
+            ask(
+                "UpdateContinuousBackups",
+                {"TableName": TABLE, "PointInTimeRecoverySpecification": recovery},
+            ),
+        )
+        arn = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
+        exchange(url, ask("ExportTableToPointInTime", {"TableArn": arn, "S3Bucket": "reports"}))
+    assert len(list((tmp_path / "data" / "reports").rglob("manifest-summary.json"))) == 1
+
+
+def test_buckets_have_to_be_there(run: Run, tmp_path: Path) -> None:
+    result = run("serve", "--memory", "--port", "0", "--buckets", str(tmp_path / "absent"))
+    assert result.code == 2
+    assert "buckets" in result.err

@@ -84,6 +84,7 @@ def test_get_item(db: Database) -> None:
     assert found is not None
     assert found.attributes == {"stars": Decimal("4.5")}
     assert db.run(letsgo.get_item("note", "note-1", consistent=True)) == note
+    assert {name for name, _ in db.calls[-2:]} == {"GetItem"}
     db.clock.advance(DAY)
     assert stored_keys(db) == [("note", "note-1")]
     assert db.run(request) is None
@@ -310,12 +311,30 @@ def test_delete_tenant(db: Database, acme: letsgo.Tenant) -> None:
         db.run(letsgo.create_tenant(acme))
 
 
-def test_put_identity_and_get_identity(db: Database) -> None:
-    values = {"identity_id": "i-1", "iss": "https://id.example/", "sub": "ada", "name": "Ada"}
-    identity = letsgo.Identity.model_validate(values)
-    db.run(letsgo.put_identity(identity))
-    assert db.settle(letsgo.get_identity("i-1"), bool) == identity
-    assert stored_keys(db) == [("letsgo-identity", "i-1")]
+ADA = letsgo.Identity.model_validate(
+    {"identity_id": "i-1", "iss": "https://id.example/", "sub": "ada", "name": "Ada"}
+)
+
+
+def test_put_identity(db: Database) -> None:
+    assert db.run(letsgo.put_identity(ADA)) == ADA
+    db.run(letsgo.put_identity(ADA.model_copy(update={"sub": "lovelace"})))
+    assert db.stored(letsgo.table) == [
+        {
+            "category": {"S": "letsgo-identity"},
+            "key": {"S": "i-1"},
+            "identityId": {"S": "i-1"},
+            "iss": {"S": "https://id.example/"},
+            "sub": {"S": "lovelace"},
+            "name": {"S": "Ada"},
+        }
+    ]
+
+
+def test_get_identity(db: Database) -> None:
+    db.run(letsgo.put_identity(ADA))
+    assert db.settle(letsgo.get_identity("i-1"), bool) == ADA
+    assert db.run(letsgo.get_identity("i-2")) is None
 
 
 def test_add_identity_to_tenant(db: Database, acme: letsgo.Tenant) -> None:
@@ -356,27 +375,45 @@ def test_list_tenants_of_identity(db: Database, acme: letsgo.Tenant) -> None:
     assert [each.tenant_id for each in found] == ["acme", "zoo"]
 
 
-def test_create_issuer_and_get_issuer(db: Database) -> None:
-    issuer = letsgo.Issuer(issuer="https://acme.example/", created_at=START)
-    db.run(letsgo.create_issuer(issuer))
-    assert db.settle(letsgo.get_issuer("https://acme.example/"), bool) == issuer
+ISSUERS = [letsgo.Issuer(issuer=url, created_at=START) for url in ("https://a/", "https://b/")]
+
+
+def test_create_issuer(db: Database) -> None:
+    assert db.run(letsgo.create_issuer(ISSUERS[0])) == ISSUERS[0]
+    assert stored_keys(db) == [("letsgo-issuer", "https://a/")]
     with pytest.raises(AlreadyExists):
-        db.run(letsgo.create_issuer(issuer))
+        db.run(letsgo.create_issuer(ISSUERS[0]))
 
 
-def test_activate_issuer_and_get_active_issuer(db: Database) -> None:
-    request = letsgo.get_active_issuer()
-    assert db.run(request) is None
-    issuers = [letsgo.Issuer(issuer=url, created_at=START) for url in ("https://a/", "https://b/")]
-    for issuer in issuers:
+def test_get_issuer(db: Database) -> None:
+    db.run(letsgo.create_issuer(ISSUERS[0]))
+    assert db.settle(letsgo.get_issuer("https://a/"), bool) == ISSUERS[0]
+    assert db.run(letsgo.get_issuer("https://b/")) is None
+
+
+def test_activate_issuer(db: Database) -> None:
+    for issuer in ISSUERS:
         db.run(letsgo.create_issuer(issuer))
         db.run(letsgo.activate_issuer(issuer.issuer))
-        assert db.settle(request, lambda found, wanted=issuer: found == wanted) == issuer
-    assert [key for key in stored_keys(db) if key[0] == "letsgo-issuer-active"] == [
-        ("letsgo-issuer-active", "/")
+    active = [each for each in db.stored(letsgo.table) if each["key"]["S"] == "/"]
+    assert active == [
+        {
+            "category": {"S": "letsgo-issuer-active"},
+            "key": {"S": "/"},
+            "issuer": {"S": "https://b/"},
+        }
     ]
     with pytest.raises(TransactionFailed):
         db.run(letsgo.activate_issuer("https://c/"))
+
+
+def test_get_active_issuer(db: Database) -> None:
+    request = letsgo.get_active_issuer()
+    assert db.run(request) is None
+    for issuer in ISSUERS:
+        db.run(letsgo.create_issuer(issuer))
+        db.run(letsgo.activate_issuer(issuer.issuer))
+        assert db.settle(request, lambda found, wanted=issuer: found == wanted) == issuer
 
 
 @pytest.fixture

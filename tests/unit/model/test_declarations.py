@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from enum import Enum, StrEnum
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, ConfigDict, ValidationError, computed_field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, computed_field
 
 import keyfold
 from keyfold.errors import DeclarationInvalid
+from keyfold.keys import Ulid
 from keyfold.model import (
     Entity,
     Expiry,
@@ -28,6 +31,49 @@ from keyfold.model import (
 )
 
 by_status = Index("ByStatus", key=Key("gsi1pk", "gsi1sk"))
+
+
+class Level(Enum):
+    LOW = 1
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class CaseId(Ulid, prefix="C"): ...
+
+
+class OtherId(Ulid, prefix="X"): ...
+
+
+class Named(BaseModel):
+    name: str
+
+
+class Described(BaseModel):
+    name: str
+    text: str | None = None
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    name: str
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+    name: str
+
+
+def declare_field(annotation: Any) -> Any:
+    """Declare an entity with a field of a type."""
+
+    class Made(Entity, table=Table("Shop", key=Key("pk")), key="{id}"):
+        id: str
+        value: annotation  # pyright: ignore[reportInvalidTypeForm] - what a test is about
+
+    return Made
 
 
 def problems_of(declare: Callable[[], Any]) -> list[str]:
@@ -220,6 +266,9 @@ def test_a_table_says_all_that_is_wrong_with_itself_at_once() -> None:
                 Index("Loc", key=Key("x", "y"), local=True),
                 Index("Wide", key=Key(("a", "b", "c", "d", "e"))),
                 Index("ä", key=Key("x")),
+                Index("Word", key=Key("x"), project="some"),
+                Index("None", key=Key("x"), project=()),
+                Index("Many", key=Key("x"), project=["y"] * 21),
             ],
             naming="kebab",  # type: ignore[arg-type]
         )
@@ -241,7 +290,106 @@ def test_a_table_says_all_that_is_wrong_with_itself_at_once() -> None:
             "Tab: index 'Wide' has 1 to 4 attributes in its partition key, and as many at most in its "
             "sort key."
         ),
+        "Tab: index 'Word' projects 'some': that is 'all', 'keys', or a list of names.",
+        (
+            "Tab: index 'None' projects [], where at least one name of an attribute is needed, of 1 to "
+            "255 characters."
+        ),
+        "Tab: index 'Many' projects a name twice.",
+        "Tab: index 'Many' projects 21 names, and 20 go.",
     ]
+
+
+@pytest.mark.parametrize("name", ["ab", "a" * 256, "a b", "a/b", ""])
+def test_the_name_of_a_table_is_one_that_tables_have(name: str) -> None:
+    (problem,) = problems_of(lambda: Table(name, key=Key("pk")))
+    assert problem.startswith(f"{name!r} cannot name a table or an index")
+
+
+MANY_GLOBAL = [Index(f"Idx{each}", key=Key(f"a{each}")) for each in range(21)]
+MANY_LOCAL = [Index(f"Idx{each}", key=Key("pk", f"a{each}"), local=True) for each in range(6)]
+MANY_NAMES = [
+    Index(f"Idx{each}", key=Key(f"a{each}"), project=[f"x{name}" for name in range(20)])
+    for each in range(6)
+]
+
+
+@pytest.mark.parametrize(
+    ("declare", "expected"),
+    [
+        (lambda: Table("Tab", key=Key("pk", types={"pk": "X"})), "'pk' is 'S', 'N' or 'B', and not"),  # type: ignore[dict-item]
+        (lambda: Table("Tab", key=Key("pk", types={"id": "N"})), "is no attribute of that key"),
+        (lambda: Table("Tab", key=Key("pk", "pk")), "its key has 'pk' twice"),
+        (lambda: Table("Tab", key="pk"), "its key is a Key, and 'pk' is none"),  # type: ignore[arg-type]
+        (lambda: Table("Tab", key=Key("pk"), indexes=["x"]), "its indexes are Index, and 'x'"),  # type: ignore[list-item]
+        (lambda: Table(5, key=Key("pk")), "5 cannot name a table or an index"),  # type: ignore[arg-type]
+        (lambda: Table("Tab", key=Key("pk"), ttl="pk"), "its ttl is 'pk', which is part of its key"),
+        (
+            lambda: Table("Tab", key=Key("pk"), ttl="a", type_attribute="a"),
+            "its type_attribute is 'a', which is its ttl already",
+        ),
+        (lambda: Table("Tab", key=Key("pk"), ttl=""), "its ttl is the name of an attribute, and not"),
+        (lambda: Table("Tab", key=Key("pk"), indexes=MANY_GLOBAL), "21 global indexes, and 20 go"),
+        (lambda: Table("Tab", key=Key("pk", "sk"), indexes=MANY_LOCAL), "6 local indexes, and 5 go"),
+        (lambda: Table("Tab", key=Key("pk"), indexes=MANY_NAMES), "120 names that its indexes project"),
+    ],
+)  # fmt: skip
+def test_a_table_that_no_service_would_make_is_refused(
+    declare: Callable[[], Any], expected: str
+) -> None:
+    (problem,) = problems_of(declare)
+    assert expected in problem
+
+
+def test_the_name_of_a_key_attribute_is_one_that_attributes_have() -> None:
+    assert problems_of(lambda: Table("Tab", key=Key("pk", ""))) == [
+        "Tab: '' cannot name a key attribute: those have 1 to 255 characters."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "lost"),
+    [
+        (UUID | str, "UUID could come back as str"),
+        (str | UUID | None, "UUID could come back as str"),
+        (list[UUID | str], "UUID could come back as str"),
+        (Annotated[UUID | str, Field(union_mode="left_to_right")], "str could come back as UUID"),
+        (date | datetime, "datetime could come back as date"),
+        (Level | int, "Level could come back as int"),
+        (Colour | str, "Colour could come back as str"),
+        (CaseId | str, "CaseId | str cannot be told apart"),
+        (list[str] | tuple[str, ...], "could come back as list"),
+        (Named | Described, "Give each a Literal field that says which it is"),
+        (dict[str, Named | Described], "Named and Described cannot be told apart"),
+    ],
+)
+def test_a_union_whose_members_look_alike_in_an_item_is_refused(annotation: Any, lost: str) -> None:
+    (problem,) = problems_of(lambda: declare_field(annotation))
+    assert problem.startswith("Made.value: ")
+    assert lost in problem
+
+
+@pytest.mark.parametrize(
+    ("annotation", "values"),
+    [
+        (UUID | datetime | None, [UUID(int=1), datetime(2024, 1, 1, tzinfo=UTC), None]),
+        (int | Decimal | str, [1, Decimal("1.5"), "1"]),
+        (bool | int, [True, 1]),
+        (CaseId | OtherId, [CaseId.at(datetime(2024, 1, 1, tzinfo=UTC)), OtherId.new()]),
+        (list[str] | set[str], [["a"], {"a"}]),
+        (Literal["a"] | int, ["a", 1]),
+        (Cat | Dog, [Cat(name="x"), Dog(name="x")]),
+        (Named | str, [Named(name="x"), "x"]),
+    ],
+)
+def test_a_union_that_is_accepted_brings_back_what_it_was_given(
+    annotation: Any, values: list[Any]
+) -> None:
+    made = declare_field(annotation)
+    schema = made.keyfold_schema()
+    for value in values:
+        found: Any = schema.decode(schema.encode(made(id="x", value=value)))
+        assert (type(found.value), found.value) == (type(value), value)
 
 
 def test_the_whole_table_is_checked_when_it_is_opened_and_says_everything() -> None:

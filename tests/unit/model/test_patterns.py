@@ -35,6 +35,7 @@ from keyfold.model import (
 )
 from keyfold.model._patterns import Parameter, Step
 from tests.unit.model.shop import (
+    Address,
     Order,
     OrderId,
     OrderLine,
@@ -293,10 +294,14 @@ def test_a_pattern_that_takes_no_placeholder_says_to_give_an_example() -> None:
     def compares(base: str) -> Query[Rate]:
         return Rate.query(by_base, base="EUR" if base == "eur" else base)
 
-    def walks(bases: list[str]) -> Batch[Rate | None]:
-        return batch([Rate.get(base=each, target="EUR") for each in bases])
+    def counts(bases: list[str]) -> Query[Rate]:
+        return Rate.query(by_base, base="EUR").limit(len(bases))
 
-    makes: list[Any] = [within, branches, compares, walks]
+    def validates(team: str, number: int, city: str) -> Update[Ticket]:
+        update = Ticket.update(team=team, number=number)
+        return update.set(Ticket.f.address, Address(city=city))
+
+    makes: list[Any] = [within, branches, compares, counts, validates]
     for make in makes:
         own = Table("Own", key=Key("pk"))
         pattern: Any = own.pattern("name")(make)
@@ -307,6 +312,71 @@ def test_a_pattern_that_takes_no_placeholder_says_to_give_an_example() -> None:
     explained = own.pattern("ok", example={"days": 2})(within).explain()
     assert explained.steps[0].key == "Base = '{base}'"
     assert explained.filters
+
+
+def test_a_model_that_takes_no_placeholder_is_named() -> None:
+    def make(name: str) -> Put[User]:
+        return User(name=name).create()
+
+    with pytest.raises(PatternUnexplained, match=r"User is validated when it is made, .* for name"):
+        Table("Own", key=Key("pk")).pattern("make")(make).explain()
+
+
+def test_placeholders_stand_inside_nested_values() -> None:
+    def move(team: str, address: Address, name: str, place: int) -> Update[Ticket]:
+        return (
+            Ticket.update(team=team, number=1)
+            .set(Ticket.f.address, address)
+            .set(Ticket.f.counts[name], 1)
+            .set(Ticket.f.steps[place], name)
+            .set(Ticket.f.addresses, [address])
+        )
+
+    explained = Table("Own", key=Key("pk")).pattern("move")(move).explain()
+    assert [step.key for step in explained.steps] == ["pk='TEAM#{team}' sk='TICKET#00001'"]
+
+
+def test_a_placeholder_is_no_member_of_what_has_none() -> None:
+    def wrong(name: str) -> Update[Ticket]:
+        return Ticket.update(team="a", number=1).set(Ticket.f.title[name], 1)
+
+    with pytest.raises(PatternUnexplained, match="it has no members"):
+        Table("Own", key=Key("pk")).pattern("wrong")(wrong).explain()
+
+
+def test_what_is_done_with_one_of_many_is_explained_for_each() -> None:
+    def of_arguments(bases: list[str]) -> Batch[Rate | None]:
+        return batch([Rate.get(base=each, target="EUR") for each in bases])
+
+    def of_a_page(user: str) -> Chain[list[Order | None]]:
+        return Order.query(user=user).then(
+            lambda page: batch([Order.get(user=each.user, order=each.order) for each in page])
+        )
+
+    def of_refs(order: OrderId) -> Chain[list[Order | None]]:
+        refs = Order.query(by_key, order=order).refs()
+        return refs.then(lambda page: batch([each.get() for each in page]))
+
+    def of_a_place(user: str) -> Chain[Order | None]:
+        query = Order.query(user=user).limit(2)
+        return query.then(lambda page: Order.get(user=page[0].user, order=page[-1].order))
+
+    def of_a_cursor(user: str) -> Chain[Page[Order]]:
+        query = Order.query(user=user).limit(2)
+        return query.then(lambda page: query.after(page.cursor))
+
+    own = Table("Own", key=Key("pk"))
+    each = "pk='U#{found[i].user}#O' sk='{found[i].order}'"
+    cases: list[tuple[Any, str]] = [
+        (of_arguments, "PK='RATE#{bases[i]}#EUR'"),
+        (of_a_page, each),
+        (of_refs, each),
+        (of_a_place, "pk='U#{found[0].user}#O' sk='{found[-1].order}'"),
+        (of_a_cursor, "pk = 'U#{user}#O' and sk begins with 'O#'"),
+    ]
+    for make, key in cases:
+        pattern: Any = own.pattern(make.__name__)(make)
+        assert pattern.explain().steps[-1].key == key
 
 
 def test_what_is_no_pattern_is_refused() -> None:

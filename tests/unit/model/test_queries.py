@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from keyfold.errors import FieldUnknown, KeyfoldError, QueryInvalid, ValueUnfit
+from keyfold.errors import FieldUnknown, KeyfoldError, PathInvalid, QueryInvalid, ValueUnfit
 from keyfold.keys import KeyPartInvalid, KeyRangeInvalid, MissingKeyPart
 from keyfold.model import Entity, Index, Key, Query, Table, UnixTime, attr, now
 from tests.unit.model.shop import (
@@ -53,6 +53,23 @@ class Numbered(Entity, table=numbers, key="{id}"):
 
 def keys_of(query: Query[Any], now: datetime = NOW) -> str:
     return spell(query.to_dynamodb(now=now), "KeyConditionExpression")
+
+
+def test_a_get_of_a_table_takes_its_whole_key() -> None:
+    get = market.get(pk="U#ada#O", sk=ORDER)
+    assert get.to_dynamodb() == {
+        "TableName": "Market",
+        "Key": {"pk": {"S": "U#ada#O"}, "sk": {"S": ORDER}},
+    }
+    assert get.consistent().to_dynamodb()["ConsistentRead"] is True
+    with pytest.raises(MissingKeyPart, match="needs 'sk'"):
+        market.get(pk="U#ada#O")
+    with pytest.raises(MissingKeyPart, match="needs 'pk'"):
+        market.get(sk=ORDER)
+    with pytest.raises(FieldUnknown):
+        market.get(pk="U#ada#O", sk=ORDER, id="1")
+    with pytest.raises(QueryInvalid, match="a key of type S, and got 1"):
+        market.get(pk="U#ada#O", sk=1)
 
 
 def test_a_get_names_the_key() -> None:
@@ -177,7 +194,12 @@ REFUSED: list[tuple[Any, type[KeyfoldError], str]] = [
     (lambda: Rate.get(base="USD", target="EUR", rate=1), FieldUnknown, "no field 'rate'"),
     (lambda: Rate.get(base="US#D", target="EUR"), KeyPartInvalid, "may not contain '#'"),
     (lambda: Rate.get(base=5, target="EUR"), KeyPartInvalid, "Give a str, not int"),
-    (lambda: Numbered.get(id="5"), ValueUnfit, "id: '5' is not of the key's type"),
+    (lambda: Numbered.get(id=[5]), ValueUnfit, r"id: \[5\] is not of the key's type"),
+    (lambda: Numbered.get(id="five"), KeyPartInvalid, "Numbered: part 'id' .* got 'five'"),
+    (lambda: Order.get(user="a", order="x" * 99), KeyPartInvalid, "Order: part 'order' .* got 'x{60}'… .99 characters."),
+    (lambda: Order.update(user="a", order="P#1"), KeyPartInvalid, "is of type OrderId; got 'P#1'"),
+    (lambda: Ticket.delete(team="a", number="1.5"), KeyPartInvalid, "Ticket: part 'number'"),
+    (lambda: Ticket.query(by_status, status="new", team="a"), KeyPartInvalid, "is of type Status; got 'new'"),
     (lambda: Rate.query(by_base), MissingKeyPart, "Rate by BaseCurrencyIndex: .* needs 'base'"),
     (lambda: Rate.query(by_base, base=""), ValueUnfit, "may not be empty"),
     (lambda: Rate.query(by_base, base="USD", rate=1), FieldUnknown, "there are base"),
@@ -200,7 +222,8 @@ REFUSED: list[tuple[Any, type[KeyfoldError], str]] = [
     (lambda: Ticket.query(team="a").between(9, 7), KeyRangeInvalid, "Swap the two"),
     (lambda: Ticket.query(team="a").starting_with("x"), KeyPartInvalid, "begins so"),
     (lambda: Ticket.query(by_owner, owner="a").between(9, 7), QueryInvalid, "Swap the two"),
-    (lambda: Ticket.query(by_owner, owner="a").since("x"), ValueUnfit, "priority: 'x' is not of"),
+    (lambda: Ticket.query(by_owner, owner="a").since("x"), KeyPartInvalid, "part 'priority'"),
+    (lambda: Ticket.query(by_owner, owner="a").since([1]), ValueUnfit, r"priority: \[1\] is not of"),
     (lambda: Ticket.query(by_owner, owner="a").since(now), ValueUnfit, "not of the key's type"),
     (lambda: Ticket.query(by_owner, owner="a").starting_with("1"), QueryInvalid, "cannot be the beginning"),
     (lambda: market.query(pk="x").between("b", "a"), QueryInvalid, "Swap the two"),
@@ -214,11 +237,36 @@ REFUSED: list[tuple[Any, type[KeyfoldError], str]] = [
     (lambda: Rate.query(base="USD", target="EUR").only(Wrong), QueryInvalid, "Rate has no field 'nmae'"),
     (lambda: OrderWithLines.get(user="ada", ordr=ORDER), FieldUnknown, "no field 'ordr'"),
     (lambda: OrderWithLines.get(order=ORDER), MissingKeyPart, "needs 'user'"),
+    (lambda: Ticket.query(team="a").where(Rate.f.stale.eq(True)), QueryInvalid, "Stale is a field of Rate, and this is about Ticket"),
+    (lambda: Ticket.scan_whole_table().where(~Rate.f.stale.eq(True)), QueryInvalid, r"Use Ticket\.f"),
+    (lambda: Ticket.update(team="a", number=1).where(Ticket.f.title.eq(Rate.f.base)), QueryInvalid, "Base is a field of Rate"),
+    (lambda: Ticket.delete(team="a", number=1).where(Rate.f.base.size > 1), QueryInvalid, "Base is a field of Rate"),
+    (lambda: Ticket.check(Rate.f.base.exists(), team="a", number=1), QueryInvalid, "Base is a field of Rate"),
+    (lambda: OrderLine.f.line, PathInvalid, "delete the entity and put another, in a transaction"),
 ]  # fmt: skip
 
 
 class Wrong(BaseModel):
     nmae: str
+
+
+def test_the_text_of_a_typed_part_is_taken_for_the_part() -> None:
+    text = str(ORDER)
+    assert Order.get(user="ada", order="O#" + text[2:].lower()) == Order.get(
+        user="ada", order=ORDER
+    )
+    assert Ticket.get(team="a", number="7") == Ticket.get(team="a", number=7)
+    assert Ticket.delete(team="a", number="7") == Ticket.delete(team="a", number=7)
+    update = Ticket.update(team="a", number="7")
+    assert update == Ticket.update(team="a", number=7)
+    assert Numbered.get(id="5") == Numbered.get(id=5)
+    open_ones = Ticket.query(by_status, status="open", team="a")
+    assert open_ones == Ticket.query(by_status, status=Status.OPEN, team="a")
+    assert open_ones.since("2024-01-01T00:00:00Z") == open_ones.since(NOW)
+    assert Order.query(user="ada").since(text) == Order.query(user="ada").since(ORDER)
+    with_lines = OrderWithLines.get(user="ada", order=text)
+    assert with_lines == OrderWithLines.get(user="ada", order=ORDER)
+    assert type(with_lines.parts["order"]) is OrderId
 
 
 @pytest.mark.parametrize(("build", "kind", "text"), REFUSED)
@@ -228,6 +276,11 @@ def test_what_no_query_can_give_is_refused_when_it_is_built(
     with pytest.raises(kind, match=text) as caught:
         build()
     assert str(caught.value).endswith(f"[{kind.code}]")
+
+
+def test_a_query_for_every_type_may_look_at_any_field() -> None:
+    query = market.query(pk="x").where(Order.f.total > 1)
+    assert query.to_dynamodb()["FilterExpression"] == "#1 > :1"
 
 
 def test_local_indexes_and_the_table_can_be_read_consistently() -> None:

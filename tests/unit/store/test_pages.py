@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from keyfold.engine import Engine
 from keyfold.errors import CursorInvalid, OptionInvalid, QueryInvalid
-from keyfold.model import Page, Query, Ref, now
+from keyfold.model import Entity, Index, Key, Page, Query, Ref, Table, now
 from keyfold.store import Settings, Store
 from keyfold.testing import Clock
 from tests.unit.model.shop import (
@@ -221,9 +221,32 @@ def test_an_index_that_holds_some_attributes_gives_those_or_refs(store: Side) ->
     assert (ref.team, ref.number, ref.parts) == ("a", 1, {"team": "a", "number": 1})
     with pytest.raises(AttributeError, match=r"Ref\[Ticket\] has team, number; fetch the entity"):
         _ = ref.title
+    with pytest.raises(KeyError, match="has team, number; fetch the entity for 'title'"):
+        _ = ref["title"]
+    assert ref["team"] == "a"
     found = store.run(ref.get())
     assert found == ticket.model_copy(update={"version": 1})
     assert store.run(query.count()) == 1
+
+
+by_kind = Index("ByKind", key=Key("kind"), project="keys")
+things = Table("Things", key=Key("pk", "sk"), indexes=[by_kind])
+
+
+class Thing(Entity, table=things, key=("{entity}", "{key}#{parts}")):
+    entity: str
+    key: str
+    parts: str
+    kind: str
+
+
+def test_a_field_named_like_something_of_a_ref_is_its_member(open_store: OpenSide) -> None:
+    store = open_store(things)
+    thing = store.run(Thing(entity="a", key="b", parts="c", kind="k").put())
+    (ref,) = store.run(Thing.query(by_kind, kind="k").refs())
+    assert (ref["entity"], ref["key"], ref["parts"]) == ("a", "b", "c")
+    assert (ref.entity, ref.parts["key"]) == (Thing, "b")
+    assert store.run(ref.get()) == thing
 
 
 class StatusOnly(BaseModel):

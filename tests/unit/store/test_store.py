@@ -14,11 +14,10 @@ from keyfold.errors import (
     QueryInvalid,
     ResourceNotFoundException,
     TableForeign,
-    ValidationException,
 )
 from keyfold.model import Entity, Key, Table, batch, transaction
 from keyfold.store import Settings, Store
-from tests.unit.model.shop import Order, OrderId, Rate, Ticket, by_base, market, rates
+from tests.unit.model.shop import Order, OrderId, OrderLine, Rate, Ticket, by_base, market, rates
 from tests.unit.store.sides import START, OpenSide, Side
 
 RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=START)
@@ -65,6 +64,32 @@ def test_what_is_no_request_is_refused(store: Side, thing: Any) -> None:
         store.run(thing)
 
 
+def test_hooks_see_what_was_sent(store: Side) -> None:
+    store.calls.clear()
+    store.run(Rate.get(base="USD", target="EUR").consistent())
+    [call] = store.calls
+    assert call.request == {
+        "TableName": "ExchangeRates",
+        "Key": {"PK": {"S": "RATE#USD#EUR"}},
+        "ConsistentRead": True,
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+
+
+def test_a_get_of_a_table_gives_the_entity_that_is_there(open_store: OpenSide) -> None:
+    store = open_store(market)
+    order = Order(user="ada", order=OrderId.new(), total=Decimal(1))
+    line = OrderLine(user="ada", order=order.order, line=1, sku="apple", ttl=START)
+    store.run(batch([order.put(), line.put()]))
+    get = market.get(pk="U#ada#O", sk=order.order)
+    expired = market.get(pk="U#ada#O", sk=f"{order.order}#001")
+    assert store.run(get) == order
+    assert store.run(expired) is None
+    assert store.run(expired.include_expired()) == line
+    assert store.run(batch([get, expired])) == [order, None]
+    assert store.run(transaction(get, expired)) == [order, None]
+
+
 def test_hooks_see_every_call(store: Side) -> None:
     store.calls.clear()
     store.run(RATE.put())
@@ -106,10 +131,15 @@ def test_hooks_see_calls_that_fail(store: Side) -> None:
     assert call.consumed == 0.0
 
 
-def test_what_only_the_service_can_know_is_its_error(store: Side) -> None:
-    huge = RATE.model_copy(update={"target": "x" * 3000})
-    with pytest.raises(ValidationException, match="exceeded"):
-        store.run(huge.put())
+def test_what_has_no_pages_is_not_walked(store: Side) -> None:
+    requests: list[Any] = [
+        RATE.put(),
+        Rate.get(base="USD", target="EUR"),
+        Rate.scan_whole_table().count(),
+    ]
+    for request in requests:
+        with pytest.raises(QueryInvalid, match=r"iterate\(\): <.* has no pages"):
+            store.iterate(request)
 
 
 def test_a_store_is_made_on_any_executor_and_creates_nothing_unasked() -> None:

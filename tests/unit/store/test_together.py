@@ -34,6 +34,7 @@ from tests.unit.model.shop import (
     Rate,
     Ticket,
     by_id,
+    by_key,
     desk,
     market,
     rates,
@@ -294,6 +295,18 @@ def test_a_batch_that_gets_no_further_is_given_up_on(make_store: OpenSide, opera
 
 
 # Chains and collections.
+
+
+def test_a_page_makes_the_next_request(store: Side) -> None:
+    for each in (order(id="A1"), *lines(3)):
+        store.run(each.put())
+    refs = OrderLine.query(by_key, order=ORDER, line=1).refs()
+    found = store.run(refs.then(lambda page: batch([ref.get() for ref in page])))
+    assert found == [lines(2)[1]]
+    nothing = OrderLine.query(by_key, order=ORDER, line=9).refs()
+    assert store.run(nothing.then(lambda page: batch([ref.get() for ref in page]))) == []
+    whole = OrderLine.query(user="ada", order=ORDER).limit(2)
+    assert store.run(whole.then(lambda page: whole.after(page.cursor))) == lines(3)[2:]
 
 
 def test_a_chain_makes_the_next_request_from_what_is_found(store: Side) -> None:

@@ -22,6 +22,7 @@ table = Table("Mixed", key=Key("pk", "sk"))
 class User(Entity, table=table, key=("USER#{name}", "PROFILE")):
     name: str
     age: int
+    note: str | None = None
 
 
 class Post(Entity, table=table, key=("USER#{name}", "POST#{number:03}")):
@@ -49,6 +50,24 @@ def path(open_store: OpenSide, tmp_path: Any) -> str:
     return found
 
 
+def test_a_write_whose_answer_is_unfit_says_that_it_was_done(
+    open_store: OpenSide, path: str
+) -> None:
+    store = open_store(table, path)
+    with pytest.raises(ItemUnfit, match="it was changed, and is unfit: age: Field required"):
+        store.run(User.update(name="ada").set(User.f.note, "x"))
+    with pytest.raises(ItemUnfit, match="it was deleted, and is unfit: age: Field required"):
+        store.run(User.delete(name="ada"))
+    assert store.run(User.get(name="ada")) is None
+
+
+def test_a_page_has_what_is_unfit_apart(open_store: OpenSide, path: str) -> None:
+    page = open_store(table, path, on_unfit="raw").run(table.query(pk="USER#ada"))
+    assert [type(each) for each in page] == [RawItem, Post, RawItem]
+    assert [raw.key["sk"] for raw in page.unfit] == [{"S": "ODD"}, {"S": "PROFILE"}]
+    assert page.fit == (Post(name="ada", number=1),)
+
+
 def test_an_item_of_no_entity_raises_with_its_key_named(open_store: OpenSide, path: str) -> None:
     store = open_store(table, path)
     with pytest.raises(ItemUnfit) as caught:
@@ -70,7 +89,6 @@ def test_an_item_that_fails_validation_raises_with_its_key_named(
         User.scan_whole_table(),
         batch([User.get(name="ada")]),
         transaction(User.get(name="ada")),
-        User.delete(name="ada"),
     ):
         with pytest.raises(ItemUnfit) as caught:
             store.run(request)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Iterator
+from copy import copy
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -23,17 +24,31 @@ from keyfold.testing import Clock, Hardships
 from keyfold.testing._answers import answer
 from keyfold.testing._core import Core
 from keyfold.testing._operations import changes_tables
-from tests.conformance.cases import Case, Step, case_files, load_cases, tables_in, with_arns
+from tests.conformance.cases import Case, Step, case_files, fill_in, load_cases, with_said
 from tests.unit.testing.tables import CREATE, TABLE, key_of, make_item
 
 NOW = 1_800_000_000.0
 
 
+class Models:
+    """Botocore's models of the service and of its streams, as one."""
+
+    def __init__(self) -> None:
+        session = import_module("botocore.session").get_session()
+        self._models = [session.get_service_model(name) for name in ("dynamodb", "dynamodbstreams")]
+
+    def operation_model(self, name: str) -> Any:
+        (model,) = [model for model in self._models if name in model.operation_names]
+        return model.operation_model(name)
+
+    def shape_for_error_code(self, code: str) -> Any:
+        shapes = [model.shape_for_error_code(code) for model in self._models]
+        return next((shape for shape in shapes if shape is not None), None)
+
+
 @pytest.fixture(scope="module")
 def model() -> Any:
-    """Botocore's model of the service."""
-    session = import_module("botocore.session").get_session()
-    return session.get_service_model("dynamodb")
+    return Models()
 
 
 @pytest.fixture
@@ -85,17 +100,16 @@ def ask_by_parser(engine: Engine, model: Any, step: Step) -> dict[str, Any]:
 def compare(case: Case, core: Core, engine: Engine, model: Any) -> int:
     """Put a case to both; return how many answers were the same."""
     compared = 0
+    answers: list[dict[str, Any]] = []
     for step in (*case.setup, *case.steps):
         if not step.operation:
             core.clock.advance(step.advance_seconds)
             engine.run_upkeep()
             continue
-        arns = {
-            table: f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}"
-            for table in tables_in(step.request)
-        }
-        known = Step(step.operation, with_arns(step.request, arns), None)
+        request = with_said(fill_in(step.request, engine.execute), answers)
+        known = Step(step.operation, request, None)
         expected = ask_by_parser(engine, model, known)
+        answers.append(expected)
         if changes_tables(step.operation):
             engine.run_upkeep()
         assert ask_in_process(core, model, known) == expected, case.id
@@ -105,13 +119,14 @@ def compare(case: Case, core: Core, engine: Engine, model: Any) -> int:
 
 @pytest.mark.usefixtures("same_ids")
 @pytest.mark.parametrize("path", case_files(), ids=lambda path: path.stem)
-def test_every_case_is_answered_as_over_the_wire(path: Path, model: Any) -> None:
+def test_every_case_is_answered_as_over_the_wire(path: Path, model: Any, tmp_path: Path) -> None:
     compared = 0
+    (tmp_path / "bucket").mkdir()
     for case in load_cases([path]):
         clock = Clock(NOW)
-        core = Core(clock=clock, hardships=Hardships(), region="us-east-1")
+        core = Core(clock=clock, hardships=Hardships(), region="us-east-1", buckets=tmp_path)
         with Engine.open(
-            ":memory:", clock=clock, ttl_grace_seconds=0, upkeep_seconds=None
+            ":memory:", clock=clock, ttl_grace_seconds=0, upkeep_seconds=None, buckets=tmp_path
         ) as engine:
             compared += compare(case, core, engine, model)
         core.close()
@@ -190,6 +205,8 @@ def test_an_error_that_is_not_the_services_is_raised(core: Core, model: Any) -> 
 
 
 def test_an_operation_that_is_not_known_is_refused(core: Core, model: Any) -> None:
-    http, parsed = answer(core, model.operation_model("ListBackups"), b"{}")
+    unknown = copy(model.operation_model("ListTables"))
+    unknown.name = "ListNothing"
+    http, parsed = answer(core, unknown, b"{}")
     assert http.status_code == 400
     assert parsed["Error"]["Code"] == "UnknownOperationException"

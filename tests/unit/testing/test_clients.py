@@ -164,10 +164,38 @@ def test_a_stubbed_client_keeps_its_stub(service: Service) -> None:
 
 
 def test_streams_are_answered_by_the_engine_too(service: Service) -> None:
-    streams = import_module("boto3").client("dynamodbstreams")
-    error = import_module("botocore.exceptions").ClientError
-    with pytest.raises(error, match="UnknownOperationException"):
-        streams.list_streams()
+    client, streams = make_client(), import_module("boto3").client("dynamodbstreams")
+    client.update_table(
+        TableName=TABLE,
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
+    )
+    client.put_item(TableName=TABLE, Item=make_item("one", raw={"B": b"raw"}))
+    (listed,) = streams.list_streams(TableName=TABLE)["Streams"]
+    arn = listed["StreamArn"]
+    (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+    start = streams.get_shard_iterator(
+        StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+    )
+    (record,) = streams.get_records(ShardIterator=start["ShardIterator"])["Records"]
+    assert record["eventName"] == "INSERT"
+    assert record["dynamodb"]["NewImage"] == make_item("one", raw={"B": b"raw"})
+    assert record["dynamodb"]["ApproximateCreationDateTime"].timestamp() == int(service.clock())
+
+
+def test_errors_of_streams_are_raised_by_their_names(service: Service) -> None:
+    client, streams = make_client(), import_module("boto3").client("dynamodbstreams")
+    client.update_table(
+        TableName=TABLE,
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+    )
+    arn = client.describe_table(TableName=TABLE)["Table"]["LatestStreamArn"]
+    (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+    start = streams.get_shard_iterator(
+        StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="LATEST"
+    )
+    service.clock.advance(15 * 60)
+    with pytest.raises(streams.exceptions.ExpiredIteratorException):
+        streams.get_records(ShardIterator=start["ShardIterator"])
 
 
 def test_other_services_are_left_alone(service: Service) -> None:

@@ -22,10 +22,15 @@ from tests.unit.testing.tables import CREATE, TABLE, get, key_of, make_client, m
 KEY = {"TableName": TABLE, "Key": key_of("a")}
 PUT = {"TableName": TABLE, "Item": make_item("a")}
 
+SELECT = {"Statement": f"SELECT * FROM {TABLE} WHERE artist = 'Nina' AND song = 'a'"}
+
 REQUESTS: dict[str, dict[str, Any]] = {
+    "BatchExecuteStatement": {"Statements": [SELECT]},
     "BatchGetItem": {"RequestItems": {TABLE: {"Keys": [key_of("a")]}}},
     "BatchWriteItem": {"RequestItems": {TABLE: [{"PutRequest": {"Item": make_item("a")}}]}},
     "DeleteItem": KEY,
+    "ExecuteStatement": SELECT,
+    "ExecuteTransaction": {"TransactStatements": [SELECT]},
     "GetItem": KEY,
     "PutItem": PUT,
     "Query": {
@@ -179,6 +184,17 @@ def test_clients_read_the_reasons(service: Service) -> None:
         client.transact_write_items(**REQUESTS["TransactWriteItems"])
     (reason,) = caught.value.response["CancellationReasons"]
     assert reason["Code"] == "TransactionConflict"
+
+
+def test_statements_that_write_meet_conflicts(service: Service) -> None:
+    service.hardships = Hardships(conflicts=1.0)
+    insert = {"Statement": f"INSERT INTO {TABLE} VALUE {{'artist': 'Nina', 'song': 'a'}}"}
+    with pytest.raises(TransactionConflictException):
+        service.execute("ExecuteStatement", insert)
+    with pytest.raises(TransactionCanceledException):
+        service.execute("ExecuteTransaction", {"TransactStatements": [insert]})
+    assert count_items(service) == 0
+    assert service.execute("ExecuteStatement", SELECT) == {"Items": []}
 
 
 def test_reads_meet_no_conflicts(service: Service) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -200,3 +201,38 @@ def test_bytes_and_dicts_meet_the_same_hardships(service: Service) -> None:
         service.execute_json("BatchGetItem", b"[")
     with pytest.raises(SerializationException):
         service.execute_json("BatchGetItem", b"[]")
+
+
+def test_boto3_exports_and_imports_by_folders(tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    with dynamodb(buckets=tmp_path, clock=Clock(1_800_000_000.0)) as service:
+        client = make_client()
+        client.create_table(**CREATE)
+        client.update_continuous_backups(
+            TableName=TABLE,
+            PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True},
+        )
+        client.put_item(TableName=TABLE, Item=make_item("a"))
+        arn = client.describe_table(TableName=TABLE)["Table"]["TableArn"]
+        before = service.clock.now()
+        service.clock.advance(60)
+        client.put_item(TableName=TABLE, Item=make_item("b"))
+        export = client.export_table_to_point_in_time(
+            TableArn=arn, S3Bucket="reports", ExportTime=before
+        )["ExportDescription"]
+        described = client.describe_export(ExportArn=export["ExportArn"])["ExportDescription"]
+        assert (described["ExportStatus"], described["ItemCount"]) == ("COMPLETED", 1)
+        prefix = described["ExportManifest"].replace("manifest-summary.json", "data/")
+        imported = client.import_table(
+            S3BucketSource={"S3Bucket": "reports", "S3KeyPrefix": prefix},
+            InputFormat="DYNAMODB_JSON",
+            InputCompressionType="GZIP",
+            TableCreationParameters={
+                name: value
+                for name, value in {**CREATE, "TableName": "Copy"}.items()
+                if name != "LocalSecondaryIndexes"
+            },
+        )["ImportTableDescription"]
+        found = client.describe_import(ImportArn=imported["ImportArn"])["ImportTableDescription"]
+        assert found["ImportStatus"] == "COMPLETED"
+        assert client.scan(TableName="Copy")["Items"] == [make_item("a")]

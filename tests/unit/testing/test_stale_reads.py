@@ -62,6 +62,26 @@ def test_batches_miss_it_too(service: Service) -> None:
     assert service.execute("BatchGetItem", request)["Responses"] == {TABLE: [make_item("a")]}
 
 
+def test_statements_write_and_read_like_requests(service: Service) -> None:
+    service.hardships = STALE
+    where = f"FROM {TABLE} WHERE artist = 'Nina' AND song = 'a'"
+    select = {"Statement": f"SELECT * {where}"}
+    insert = {
+        "Statement": f"INSERT INTO {TABLE} VALUE {{'artist': 'Nina', 'song': 'a', 'genre': 'jazz'}}"
+    }
+    service.execute("ExecuteStatement", insert)
+    assert service.execute("ExecuteStatement", select)["Items"] == []
+    assert service.execute("ExecuteStatement", select)["Items"] == [make_item("a")]
+    service.execute("BatchExecuteStatement", {"Statements": [{"Statement": f"DELETE {where}"}]})
+    batch = {"Statements": [{**select, "ConsistentRead": True}]}
+    assert service.execute("BatchExecuteStatement", batch)["Responses"] == [{"TableName": TABLE}]
+    batch = {"Statements": [select]}
+    assert "Item" in service.execute("BatchExecuteStatement", batch)["Responses"][0]
+    service.execute("ExecuteTransaction", {"TransactStatements": [insert]})
+    transaction = {"TransactStatements": [select]}
+    assert "Item" in service.execute("ExecuteTransaction", transaction)["Responses"][0]
+
+
 def test_an_overwritten_item_is_read_as_it_was(service: Service) -> None:
     put(service, "a", plays={"N": "1"})
     service.hardships = STALE
@@ -293,3 +313,16 @@ def test_clients_read_stale_answers_too(service: Service) -> None:
     assert "Item" not in client.get_item(TableName=TABLE, Key=key_of("a"))
     found = client.get_item(TableName=TABLE, Key=key_of("a"))
     assert found["Item"]["raw"] == {"B": b"\xff"}
+
+
+def test_a_restored_table_is_read_late_like_any_other(service: Service) -> None:
+    put(service, "a")
+    service.hardships = STALE
+    backup = service.execute("CreateBackup", {"TableName": TABLE, "BackupName": "before"})
+    arn = backup["BackupDetails"]["BackupArn"]
+    service.execute("RestoreTableFromBackup", {"BackupArn": arn, "TargetTableName": "Again"})
+    assert len(service.execute("Scan", {"TableName": "Again"})["Items"]) == 1
+    service.execute("PutItem", {"TableName": "Again", "Item": make_item("b")})
+    assert len(service.execute("Scan", {"TableName": "Again"})["Items"]) == 1
+    assert len(service.execute("Scan", {"TableName": "Again"})["Items"]) == 2
+    assert len(service.execute("ListBackups", {})["BackupSummaries"]) == 1

@@ -11,7 +11,7 @@ from keyfold import (
     Delete,
     Entity,
     Expiry,
-    First,
+    Get,
     Key,
     Put,
     Query,
@@ -147,11 +147,10 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 
 
 @table.pattern("get_item")
-def get_item(category: str, key: str, *, consistent: bool = False) -> First[Any]:
+def get_item(category: str, key: str, *, consistent: bool = False) -> Get[Any]:
     """One item, of its category's type or an AnyItem; None once it has expired."""
-    # A get asks for one type. A query of a whole key reads, and costs, the same.
-    query = table.query(category=category, key=key)
-    return (query.consistent() if consistent else query).first()
+    request = table.get(category=category, key=key)
+    return request.consistent() if consistent else request
 
 
 @table.pattern("put_item", example={"item": AnyItem(category="{category}", key="{key}")})

@@ -76,7 +76,7 @@ def find_by_key(key: str) -> Chain[Any]:
     The index knows in which partition it lies, and nothing more.
     """
     found = table.query(by_key, sk=key).refs().first()
-    return found.then(lambda ref: table.query(pk=ref.key["pk"]["S"], sk=key).first())
+    return found.then(lambda ref: table.get(pk=ref.key["pk"]["S"], sk=key))
 
 
 @table.pattern("Lookup by business id")

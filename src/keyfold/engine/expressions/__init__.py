@@ -6,12 +6,15 @@ something to ask of items: a predicate, a projection, an update, a range of keys
 
 from __future__ import annotations
 
-from keyfold.engine.expressions.comparison import show_value
+from keyfold.engine.expressions.comparison import are_equal, show_value
 from keyfold.engine.expressions.conditions import (
     BoundCondition,
     bind_condition,
     check_filter_keys,
+    check_operator_count,
+    compile_condition,
 )
+from keyfold.engine.expressions.faults import ExpressionFault
 from keyfold.engine.expressions.key_conditions import (
     AtLeast,
     AtMost,
@@ -41,7 +44,13 @@ from keyfold.engine.expressions.paths import Projection, check_scalar_keys
 from keyfold.engine.expressions.placeholders import Placeholders
 from keyfold.engine.expressions.plain import PlainCondition, read_plain_condition
 from keyfold.engine.expressions.projections import bind_projection
-from keyfold.engine.expressions.updates import UpdatePlan, bind_update, check_updated_keys
+from keyfold.engine.expressions.search_conditions import bind_search_condition
+from keyfold.engine.expressions.updates import (
+    UpdatePlan,
+    bind_update,
+    check_updated_keys,
+    compile_update,
+)
 
 __all__ = [
     "AtLeast",
@@ -50,6 +59,7 @@ __all__ = [
     "BoundCondition",
     "BoundKeyExpression",
     "EqualTo",
+    "ExpressionFault",
     "Greater",
     "KeyAttribute",
     "KeyCondition",
@@ -62,6 +72,7 @@ __all__ = [
     "SortRange",
     "UpdatePlan",
     "Within",
+    "are_equal",
     "bind_attribute_updates",
     "bind_attributes_to_get",
     "bind_condition",
@@ -70,12 +81,16 @@ __all__ = [
     "bind_key_condition",
     "bind_key_conditions",
     "bind_projection",
+    "bind_search_condition",
     "bind_update",
     "check_filter_keys",
     "check_not_mixed",
+    "check_operator_count",
     "check_placeholders_wanted",
     "check_scalar_keys",
     "check_updated_keys",
+    "compile_condition",
+    "compile_update",
     "read_plain_condition",
     "read_plain_key_condition",
     "show_value",

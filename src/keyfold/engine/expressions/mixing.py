@@ -38,6 +38,11 @@ _PARAMETERS = {
         ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
         ("FilterExpression", "KeyConditionExpression"),
     ),
+    "SearchVectors": ExpressionParameters(
+        (),
+        ("ProjectionExpression", "SearchConditionExpression"),
+        ("SearchConditionExpression",),
+    ),
     "Scan": ExpressionParameters(
         ("AttributesToGet", "ScanFilter", "ConditionalOperator"),
         ("ProjectionExpression", "FilterExpression"),

@@ -90,8 +90,8 @@ class Arithmetic(NamedTuple):
     """`left + right` or `left - right`."""
 
     operator: Literal["+", "-"]
-    left: Operand
-    right: Operand
+    left: Operand | Arithmetic
+    right: Operand | Arithmetic
 
 
 class SetTo(NamedTuple):
@@ -111,14 +111,14 @@ class AddTo(NamedTuple):
     """`ADD path value`."""
 
     path: Path
-    value: ValuePlaceholder
+    value: ValuePlaceholder | AttributeValue
 
 
 class DeleteFrom(NamedTuple):
     """`DELETE path value`."""
 
     path: Path
-    value: ValuePlaceholder
+    value: ValuePlaceholder | AttributeValue
 
 
 Action = SetTo | Remove | AddTo | DeleteFrom

@@ -16,7 +16,7 @@ from keyfold.engine.expressions.conditions import Reader, path_reader
 from keyfold.engine.expressions.faults import ExpressionFault
 from keyfold.engine.expressions.parser import parse_update
 from keyfold.engine.expressions.paths import Projection
-from keyfold.engine.expressions.placeholders import Placeholders
+from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
 from keyfold.engine.expressions.projections import resolve_apart
 from keyfold.engine.expressions.trees import (
     Action,
@@ -195,13 +195,19 @@ def bind_update(text: str, placeholders: Placeholders) -> UpdatePlan:
     Raises ValidationException.
     """
     try:
-        actions = parse_update(text)
-        paths = resolve_apart(tuple(action.path for action in actions), placeholders)
-        # The service looks at the sources from the last to the first as well.
-        binder = _SourceBinder(placeholders)
-        sources = [binder.bind(action) for action in reversed(actions)]
+        return compile_update(parse_update(text), placeholders)
     except ExpressionFault as fault:
         raise fault.to_service_error("UpdateExpression") from None
+
+
+def compile_update(
+    actions: tuple[Action, ...], placeholders: Placeholders = NO_PLACEHOLDERS
+) -> UpdatePlan:
+    """Bind and compile the actions of an update; raises ExpressionFault."""
+    paths = resolve_apart(tuple(action.path for action in actions), placeholders)
+    # The service looks at the sources from the last to the first as well.
+    binder = _SourceBinder(placeholders)
+    sources = [binder.bind(action) for action in reversed(actions)]
     changes = tuple(
         Change(steps, source, _given(action, placeholders))
         for steps, source, action in zip(paths, reversed(sources), actions, strict=True)
@@ -214,6 +220,8 @@ def _given(action: Action, placeholders: Placeholders) -> AttributeValue | None:
     match action:
         case SetTo(_, ValuePlaceholder(name)) | AddTo(_, ValuePlaceholder(name)):
             return placeholders.value(name)
+        case SetTo(_, dict(value)) | AddTo(_, dict(value)):
+            return value
         case _:
             return None
 
@@ -295,18 +303,16 @@ class _SourceBinder:
     def bind(self, action: Action) -> Source:
         match action:
             case SetTo(_, source):
-                if isinstance(source, Arithmetic):
-                    return self._bind_arithmetic(source)
                 return self._bind_operand(source)
             case Remove():
                 return lambda _: None
-            case AddTo(path, placeholder):
-                value = self._placeholders.value(placeholder.name)
+            case AddTo(path, operand):
+                value = self._value(operand)
                 _check_section_type("ADD", value, ADDABLE_TYPES)
                 read = self._bind_path(path)
                 return lambda item: add_to(read(item), value, mismatch=_BAD_OPERAND)
-            case DeleteFrom(path, placeholder):
-                value = self._placeholders.value(placeholder.name)
+            case DeleteFrom(path, operand):
+                value = self._value(operand)
                 _check_section_type("DELETE", value, SET_TYPES)
                 read = self._bind_path(path)
                 return lambda item: delete_from(read(item), value, mismatch=_BAD_OPERAND)
@@ -318,7 +324,10 @@ class _SourceBinder:
         self.paths.append(steps)
         return path_reader(steps)
 
-    def _bind_operand(self, operand: Operand) -> Callable[[Item], AttributeValue]:
+    def _value(self, operand: ValuePlaceholder | AttributeValue) -> AttributeValue:
+        return operand if isinstance(operand, dict) else self._placeholders.value(operand.name)
+
+    def _bind_operand(self, operand: Operand | Arithmetic) -> Callable[[Item], AttributeValue]:
         if isinstance(operand, ValuePlaceholder):
             value = self._placeholders.value(operand.name)
             return lambda _: value
@@ -332,10 +341,14 @@ class _SourceBinder:
                 return found
 
             return read_present
-        assert isinstance(operand, Call), operand
-        return self._bind_call(operand)
+        if isinstance(operand, Call):
+            return self._bind_call(operand)
+        if isinstance(operand, Arithmetic):
+            return self._bind_arithmetic(operand)
+        assert isinstance(operand, dict), operand
+        return lambda _: operand
 
-    def _bind_arithmetic(self, source: Arithmetic) -> Source:
+    def _bind_arithmetic(self, source: Arithmetic) -> Callable[[Item], AttributeValue]:
         operands = (source.left, source.right)
         read_left, read_right = map(self._bind_operand, operands)
         self._check_literals(source.operator, operands, "N")
@@ -379,9 +392,11 @@ class _SourceBinder:
 
         return present_or_given
 
-    def _check_literals(self, function: str, operands: tuple[Operand, ...], allowed: str) -> None:
+    def _check_literals(
+        self, function: str, operands: tuple[Operand | Arithmetic, ...], allowed: str
+    ) -> None:
         for operand in operands:
-            if isinstance(operand, ValuePlaceholder):
-                kind = type_name(self._placeholders.value(operand.name))
+            if isinstance(operand, ValuePlaceholder | dict):
+                kind = type_name(self._value(operand))
                 if kind != allowed:
                     raise incorrect_operand(function, kind)

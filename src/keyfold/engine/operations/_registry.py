@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, NamedTuple
 
+from keyfold.engine._loading import load_module
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.errors import UnknownOperationException
@@ -24,27 +24,67 @@ QuickRun = Callable[[Services, dict[str, Any], Rendering], dict[str, Any] | None
 
 OPERATIONS = frozenset(
     {
+        "BatchExecuteStatement",
         "BatchGetItem",
         "BatchWriteItem",
+        "CreateBackup",
+        "CreateGlobalTable",
         "CreateTable",
+        "DeleteBackup",
         "DeleteItem",
+        "DeleteResourcePolicy",
         "DeleteTable",
+        "DescribeBackup",
+        "DescribeContinuousBackups",
+        "DescribeContributorInsights",
         "DescribeEndpoints",
+        "DescribeExport",
+        "DescribeGlobalTable",
+        "DescribeGlobalTableSettings",
+        "DescribeImport",
+        "DescribeKinesisStreamingDestination",
         "DescribeLimits",
+        "DescribeStream",
         "DescribeTable",
+        "DescribeTableReplicaAutoScaling",
         "DescribeTimeToLive",
+        "ExecuteStatement",
+        "ExecuteTransaction",
+        "DisableKinesisStreamingDestination",
+        "EnableKinesisStreamingDestination",
+        "ExportTableToPointInTime",
         "GetItem",
+        "GetRecords",
+        "GetResourcePolicy",
+        "GetShardIterator",
+        "ImportTable",
+        "ListBackups",
+        "ListContributorInsights",
+        "ListExports",
+        "ListGlobalTables",
+        "ListImports",
+        "ListStreams",
         "ListTables",
         "ListTagsOfResource",
         "PutItem",
+        "PutResourcePolicy",
         "Query",
+        "RestoreTableFromBackup",
+        "RestoreTableToPointInTime",
         "Scan",
+        "SearchVectors",
         "TagResource",
         "TransactGetItems",
         "TransactWriteItems",
         "UntagResource",
+        "UpdateContinuousBackups",
+        "UpdateContributorInsights",
+        "UpdateGlobalTable",
+        "UpdateGlobalTableSettings",
         "UpdateItem",
+        "UpdateKinesisStreamingDestination",
         "UpdateTable",
+        "UpdateTableReplicaAutoScaling",
         "UpdateTimeToLive",
     }
 )
@@ -70,7 +110,7 @@ def load_operation(name: str) -> Operation:
     if name not in OPERATIONS:
         raise UnknownOperationException
     function = _next_word.sub("_", name).lower()
-    module = import_module(f"keyfold.engine.operations.{function}")
+    module = load_module(f"keyfold.engine.operations.{function}")
     quick = getattr(module, f"{function}_plainly") if name in _QUICK else None
     operation = LOADED[name] = Operation(getattr(module, function), quick)
     return operation

@@ -10,6 +10,7 @@ from keyfold.engine._capacity import Meter, read_units
 from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine._single_reads import Refusal, count_read
 from keyfold.engine._tables import Table, encode_key_of
 from keyfold.engine.expressions import Projection
 from keyfold.errors import ValidationException
@@ -38,6 +39,7 @@ def batch_get_item(
     responses: dict[str, Any] = {}
     unprocessed: dict[str, Any] = {}
     room = MAX_BYTES
+    refusal = Refusal()
     for name, each in wanted.items():
         table, row_keys = places[name]
         projection = prepared[name][1]
@@ -45,7 +47,10 @@ def batch_get_item(
         is_consistent = bool(each.get("ConsistentRead"))
         values: list[bytes] = []
         left: list[Any] = []
-        for key, row_key in zip(each["Keys"], row_keys, strict=True):
+        for place, (key, row_key) in enumerate(zip(each["Keys"], row_keys, strict=True)):
+            if table.watch is not None and refusal.of(table, prepared[name][0][place]):
+                left.append(key)
+                continue
             row = services.storage.get(table.rows, row_key) if room >= 0 else None
             size = 0 if row is None else row[1]
             room -= size
@@ -54,11 +59,15 @@ def batch_get_item(
                 continue
             if row is not None:
                 values.append(row[0])
+            if table.watch is not None:
+                normal = prepared[name][0][place]
+                count_read(table, normal, size, is_consistent=is_consistent)
             if meter.is_on:
                 meter.use_of(table).units += read_units(size, is_consistent=is_consistent)
         responses[name] = _render(values, projection, rendering)
         if left:
             unprocessed[name] = {**each, "Keys": left}
+    refusal.raise_for(len(all_places))
     response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
     meter.report_all(response)
     return response

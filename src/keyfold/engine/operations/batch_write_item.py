@@ -8,6 +8,7 @@ from keyfold.engine._capacity import Meter
 from keyfold.engine._key_faults import word_key_fault
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine._single_reads import Refusal
 from keyfold.engine._tables import encode_key_of
 from keyfold.engine._writes import (
     Delete,
@@ -20,7 +21,7 @@ from keyfold.engine._writes import (
     store,
 )
 from keyfold.engine.storage import Writer
-from keyfold.errors import ValidationException
+from keyfold.errors import ThrottlingException, ValidationException
 from keyfold.values import Item, item_size_bytes, normalise_item
 
 MAX_WRITES = 25
@@ -37,7 +38,8 @@ def batch_write_item(
 ) -> dict[str, Any]:
     """Put and delete items of several tables; each by itself, in any order."""
     wanted: dict[str, list[dict[str, Any]]] = request["RequestItems"]
-    prepared = [(name, *_prepare(each)) for name, writes in wanted.items() for each in writes]
+    members = [(name, each) for name, writes in wanted.items() for each in writes]
+    prepared = [(name, *_prepare(each)) for name, each in members]
     if len(prepared) > MAX_WRITES:
         raise ValidationException("Too many items requested for the BatchWriteItem call")
     total = sum(size for _, kind, _, size in prepared if kind == "PutRequest")
@@ -50,14 +52,23 @@ def batch_write_item(
         raise ValidationException("Provided list of item keys contains duplicates")
     needs_old = meter.is_on or request.get("ReturnItemCollectionMetrics") == "SIZE"
 
-    def work(writer: Writer) -> list[Outcome]:
-        outcomes = [settle(writer, write, needs_old=needs_old) for write in writes]
+    def work(writer: Writer) -> tuple[list[Outcome], dict[str, Any]]:
+        outcomes: list[Outcome] = []
+        left: dict[str, Any] = {}
+        refusal = Refusal()
+        for (name, asked), write in zip(members, writes, strict=True):
+            try:
+                outcomes.append(settle(writer, write, needs_old=needs_old))
+            except ThrottlingException as throttled:
+                refusal.note(throttled)
+                left.setdefault(name, []).append(asked)
+        refusal.raise_for(len(writes))
         for outcome in outcomes:
             store(writer, outcome)
-        return outcomes
+        return outcomes, left
 
-    outcomes = services.storage.write(work)
-    response: dict[str, Any] = {"UnprocessedItems": {}}
+    outcomes, left = services.storage.write(work)
+    response: dict[str, Any] = {"UnprocessedItems": left}
     if meter.is_on:
         for outcome in outcomes:
             outcome.charge(meter.use_of(outcome.write.table))
@@ -82,6 +93,6 @@ def _prepare(request: dict[str, Any]) -> tuple[str, Item, int]:
 def _make_write(services: Services, name: str, kind: str, item: Item, size: int) -> Write:
     table = services.catalog.find(name)
     if kind == "DeleteRequest":
-        return Write(table, encode_key_of(table, item), Delete())
+        return Write(table, encode_key_of(table, item), Delete(item))
     row_key, put = make_put(table, item, size, word_key_fault)
     return Write(table, row_key, put)

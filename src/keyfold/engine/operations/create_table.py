@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import read_body, take_number, write_body
+from keyfold.engine._changes import needs_log, open_log
 from keyfold.engine._definitions import (
     check_all_used,
     check_billing,
@@ -19,14 +20,20 @@ from keyfold.engine._definitions import (
     index_body,
 )
 from keyfold.engine._descriptions import to_table_description
+from keyfold.engine._policies import new_policy
+from keyfold.engine._replicas import warn_unreplicated
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
+from keyfold.engine._streams import follow_table, switch_stream_on
 from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
 from keyfold.engine._tags import read_tags
+from keyfold.engine._throughput import check_new_warm, check_on_demand
+from keyfold.engine._vector_definitions import check_vector_indexes, searched_names, vector_body
+from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import known_part, table_name
 from keyfold.engine.storage import Writer
-from keyfold.errors import ResourceInUseException
+from keyfold.errors import ResourceInUseException, ValidationException
 
 
 def create_table(
@@ -35,28 +42,37 @@ def create_table(
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Make a table; it is ready at once, though the answer says CREATING as the service does."""
-    body = _read_definition(services, known_part("CreateTable", request))
+    body = read_definition(services, known_part("CreateTable", request))
 
     def work(writer: Writer) -> None:
         if read_body(writer, body["name"]) is not None:
             raise ResourceInUseException(f"Table already exists: {body['name']}")
         body["number"] = take_number(writer)
+        if needs_log(body):
+            body["log"] = open_log(writer, body, body["created_at"])
         writer.create_rows(build_table(body).rows)
         write_body(writer, body)
+        follow_table(writer, None, body, body["created_at"])
 
     services.storage.write(work)
     services.catalog.forget()
+    if "log" in body:
+        services.wake_upkeep()
     described = to_table_description(services, {**body, "status": "CREATING"})
-    for index in described.get("GlobalSecondaryIndexes", ()):
-        index["IndexStatus"] = "CREATING"
+    for heading in ("GlobalSecondaryIndexes", "VectorIndexes"):
+        for index in described.get(heading, ()):
+            index["IndexStatus"] = "CREATING"
     return {"TableDescription": described}
 
 
-def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
+def read_definition(services: Services, request: dict[str, Any]) -> TableBody:
+    """Return the body of the table that a request defines; raises for what the service refuses."""
     mode = request.get("BillingMode") or "PROVISIONED"
     throughput = request.get("ProvisionedThroughput")
     check_billing(mode, throughput)
     check_throughput(throughput)
+    check_on_demand(request.get("OnDemandThroughput"), mode, None, may_clear=False)
+    check_new_warm(request.get("WarmThroughput"), mode, throughput, None)
     check_pair_length(request["KeySchema"], "keySchema")
     for place, index in enumerate(request.get("LocalSecondaryIndexes") or (), start=1):
         check_pair_length(index["KeySchema"], f"localSecondaryIndexes.{place}.member.keySchema")
@@ -73,7 +89,16 @@ def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
         for index in global_:
             check_index_throughput(mode, index)
     all_indexes = [*(local or ()), *(global_ or ())]
-    check_all_used(defined, key, [each["KeySchema"] for each in all_indexes])
+    vector_indexes = request.get("VectorIndexes")
+    if vector_indexes is not None:
+        taken = [each["IndexName"] for each in all_indexes]
+        check_vector_indexes(vector_indexes, mode, defined, taken)
+    vectors = [
+        vector_body(each, column=f"i{place}", status="ACTIVE")
+        for place, each in enumerate(vector_indexes or (), start=len(all_indexes))
+    ]
+    index_keys = [each["KeySchema"] for each in all_indexes]
+    check_all_used(defined, key, index_keys, searched_names(vectors))
     check_stream(request.get("StreamSpecification"))
     indexes: list[IndexBody] = [
         index_body(each, is_global=place >= len(local or ()), column=f"i{place}", status="ACTIVE")
@@ -86,7 +111,7 @@ def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
         id=services.new_id(),
         number=0,
         version=1,
-        next_column=len(indexes),
+        next_column=len(indexes) + len(vectors),
         created_at=now,
         status="ACTIVE",
         definitions=definitions,
@@ -100,4 +125,27 @@ def _read_definition(services: Services, request: dict[str, Any]) -> TableBody:
     )
     if mode == "PAY_PER_REQUEST":
         body["billing_changed_at"] = now
+    if vectors:
+        body["vectors"] = vectors
+    if request.get("ResourcePolicy") is not None:
+        body["policies"] = {"": new_policy(services, request["ResourcePolicy"], None)}
+    _read_global_table(request, body)
+    stream = request.get("StreamSpecification")
+    if stream is not None and stream.get("StreamEnabled"):
+        switch_stream_on(body, stream["StreamViewType"], now)
     return body
+
+
+def _read_global_table(request: dict[str, Any], body: TableBody) -> None:
+    """Take note of a global table of several accounts that the table is to be part of."""
+    mode = request.get("GlobalTableSettingsReplicationMode")
+    source = request.get("GlobalTableSourceArn")
+    if source is not None and mode != "ENABLED":
+        raise ValidationException(
+            f"{INVALID}GlobalTableSettingsReplicationMode must be ENABLED "
+            "when GlobalTableSourceArn is specified"
+        )
+    if mode is not None:
+        body["settings"]["GlobalTableSettingsReplicationMode"] = mode
+    if source is not None:
+        warn_unreplicated(f"table {body['name']}, a replica of {source}")

@@ -33,7 +33,7 @@ def delete_item(
     table = services.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
     check_paths(table, condition)
-    write = Write(table, row_key, Delete(), None if condition is None else condition.holds)
+    write = Write(table, row_key, Delete(key), None if condition is None else condition.holds)
     outcome = perform_for(services.storage, write, request, rendering)
     returned = outcome.old if request.get("ReturnValues") == "ALL_OLD" else None
     return respond_to_write(services.storage, request, rendering, outcome, returned)

@@ -10,6 +10,7 @@ from keyfold.engine._capacity import Meter, read_units
 from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
+from keyfold.engine._single_reads import admit_read, count_read
 from keyfold.engine._tables import encode_key_of
 from keyfold.values import normalise_item
 
@@ -40,7 +41,10 @@ def get_item(services: Services, request: dict[str, Any], rendering: Rendering) 
     meter = Meter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     check_paths(table, projection)
-    row = services.storage.get(table.rows, encode_key_of(table, key))
+    row_key = encode_key_of(table, key)
+    if table.watch is not None:
+        admit_read(table, key)
+    row = services.storage.get(table.rows, row_key)
     response: dict[str, Any] = {}
     if row is not None:
         response["Item"] = (
@@ -48,9 +52,11 @@ def get_item(services: Services, request: dict[str, Any], rendering: Rendering) 
             if projection is None
             else rendering.item(projection.apply(orjson.loads(row[0])))
         )
+    size = 0 if row is None else row[1]
+    is_consistent = bool(request.get("ConsistentRead"))
+    if table.watch is not None:
+        count_read(table, key, size, is_consistent=is_consistent)
     if meter.is_on:
-        size = 0 if row is None else row[1]
-        is_consistent = bool(request.get("ConsistentRead"))
         meter.use_of(table).units = read_units(size, is_consistent=is_consistent)
         meter.report(response)
     return response

@@ -149,6 +149,9 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
     page = selection.to_page(request, table, index, span)
     if index is None and not table.key.sort:
         page = page._replace(finds_one=True)
+    if table.watch is not None:
+        names = [attribute.name for attribute in schema.partition]
+        page = page._replace(partition=dict(zip(names, condition.partition, strict=True)))
     return read_page(services.storage, page, meter, rendering)
 
 

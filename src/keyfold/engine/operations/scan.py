@@ -30,7 +30,7 @@ def scan(services: Services, request: dict[str, Any], rendering: Rendering) -> d
     start = normalise_start_key(request)
     meter = Meter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
-    index = find_index(table, request)
+    index = find_index(table, request, "Scan")
     check_paths(table, parameters.filter, parameters.projection)
     selection = resolve_selection(request, index, parameters.projection, parameters.filter)
     column = None if index is None else index.column

@@ -17,17 +17,16 @@ from keyfold.engine._services import Services
 from keyfold.engine._tables import Table, encode_key_of
 from keyfold.engine._transactions import (
     MAX_BYTES,
-    cancelled,
     check_distinct,
     fit_members,
     remember,
+    settle_all,
     was_done,
     word_member_item_fault,
     word_member_key_fault,
 )
 from keyfold.engine._writes import (
     Check,
-    ConditionFailed,
     Delete,
     Outcome,
     Update,
@@ -35,7 +34,6 @@ from keyfold.engine._writes import (
     check_item_size,
     make_put,
     report_collections,
-    settle,
     store,
 )
 from keyfold.engine.expressions import BoundCondition, UpdatePlan
@@ -80,7 +78,8 @@ def transact_write_items(
     def work(writer: Writer) -> list[Outcome] | None:
         if token is not None and was_done(writer, services, token, request):
             return None
-        outcomes = _settle_all(writer, actions, writes, rendering)
+        wants_items = [action.wants_item for action in actions]
+        outcomes = settle_all(writer, writes, wants_items, rendering)
         for outcome in outcomes:
             store(writer, outcome)
         if token is not None:
@@ -167,31 +166,6 @@ def _make_write(table: Table, action: _Action) -> Write:
             check_update(action.plan, table)
             return Write(table, row_key, Update(action.item, action.plan), holds)
         case "Delete":
-            return Write(table, row_key, Delete(), holds)
+            return Write(table, row_key, Delete(action.item), holds)
         case _:
-            return Write(table, row_key, Check(), holds)
-
-
-def _settle_all(
-    writer: Writer, actions: list[_Action], writes: list[Write], rendering: Rendering
-) -> list[Outcome]:
-    """Settle every write, or raise with the reason for each that cannot be."""
-    outcomes: list[Outcome] = []
-    reasons: list[dict[str, Any]] = []
-    for action, write in zip(actions, writes, strict=True):
-        try:
-            outcomes.append(settle(writer, write))
-            reasons.append({"Code": "None"})
-        except ConditionFailed as failure:
-            reason: dict[str, Any] = {
-                "Code": "ConditionalCheckFailed",
-                "Message": "The conditional request failed",
-            }
-            if action.wants_item and failure.item is not None:
-                reason["Item"] = rendering.item(failure.item)
-            reasons.append(reason)
-        except ValidationException as fault:
-            reasons.append({"Code": "ValidationError", "Message": fault.message})
-    if len(outcomes) != len(writes):
-        raise cancelled(reasons)
-    return outcomes
+            return Write(table, row_key, Check(action.item), holds)

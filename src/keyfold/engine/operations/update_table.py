@@ -6,8 +6,9 @@ from contextlib import suppress
 from typing import Any
 
 from keyfold.engine._backfill import begin_backfill, begin_filling
-from keyfold.engine._catalog import change_columns, require_body, write_body
+from keyfold.engine._catalog import require_settled
 from keyfold.engine._census import NOTHING
+from keyfold.engine._changes import keep_body
 from keyfold.engine._definitions import (
     MAX_GLOBAL_INDEXES,
     check_global_key,
@@ -18,11 +19,20 @@ from keyfold.engine._definitions import (
     set_throughput,
 )
 from keyfold.engine._descriptions import to_table_description
+from keyfold.engine._replicas import change_replicas
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
+from keyfold.engine._streams import change_stream, follow_table
 from keyfold.engine._table_changes import check_changes
 from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
+from keyfold.engine._throughput import check_on_demand, check_warm_change
+from keyfold.engine._vector_definitions import (
+    check_new_vector_index,
+    check_vector_billing,
+    searched_names,
+    vector_body,
+)
 from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import known_part, table_name
 from keyfold.engine.storage import RowsChanged, Writer
@@ -46,29 +56,32 @@ def update_table(
     check_changes(request)
 
     def work(writer: Writer) -> tuple[TableBody, bool]:
-        before = require_body(writer, name)
+        before = require_settled(writer, name)
         after: TableBody = {
             **before,
             "settings": read_settings(request, services, before["settings"]),
         }
         _change_billing(services, request, after)
+        _check_throughput_settings(request, before, after)
+        if request.get("TableClass") is not None:
+            after["settings"]["TableClassSummary"]["LastUpdateDateTime"] = services.clock()
         protected = request.get("DeletionProtectionEnabled")
         if protected is not None:
             after["is_protected"] = protected
+        now = services.clock()
+        change_stream(request, after, now)
         fills = _change_indexes(request, after)
-        if [index["column"] for index in after["indexes"]] != [
-            index["column"] for index in before["indexes"]
-        ]:
-            after["version"] = before["version"] + 1
-            change_columns(writer, before, after)
-            if fills:
-                begin_backfill(writer, after)
-        else:
-            write_body(writer, after)
+        change_replicas(services, request, after)
+        keep_body(writer, before, after, now)
+        follow_table(writer, before, after, now)
+        if fills:
+            begin_backfill(writer, after)
         return after, fills
 
     after, fills = services.storage.write(work)
     services.catalog.forget()
+    if "log" in after:
+        services.wake_upkeep()
     counts = NOTHING
     # The change is made: what goes wrong from here on must not look as if it were not, nor lead
     # to another try. A disk that fails now shows itself to the next request.
@@ -78,6 +91,14 @@ def update_table(
     if fills:
         begin_filling(services, name)
     return {"TableDescription": described}
+
+
+def _check_throughput_settings(
+    request: dict[str, Any], before: TableBody, after: TableBody
+) -> None:
+    mode, warm = after["billing_mode"], before["settings"].get("WarmThroughput", {})
+    check_on_demand(request.get("OnDemandThroughput"), mode, None, may_clear=True)
+    check_warm_change(request.get("WarmThroughput"), warm, mode, after["throughput"], None)
 
 
 def _change_billing(services: Services, request: dict[str, Any], body: TableBody) -> None:
@@ -95,6 +116,8 @@ def _change_billing(services: Services, request: dict[str, Any], body: TableBody
             body["throughput"] = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
             body["indexes"] = [_without_throughput(index) for index in body["indexes"]]
         return
+    if body.get("vectors"):
+        check_vector_billing(mode)
     if body["billing_mode"] != mode and wanted is None:
         raise ValidationException(
             f"{INVALID}ProvisionedThroughput must be specified when BillingMode is PROVISIONED"
@@ -142,13 +165,15 @@ def _without_throughput(index: IndexBody) -> IndexBody:
 def _change_indexes(request: dict[str, Any], body: TableBody) -> bool:
     """Change the indexes of `body` as asked; return whether one is to be filled."""
     updates: list[dict[str, Any]] = request.get("GlobalSecondaryIndexUpdates") or []
-    structural = [update for update in updates if not update.get("Update")]
+    vector_updates: list[dict[str, Any]] = request.get("VectorIndexUpdates") or []
+    structural = [update for update in (*updates, *vector_updates) if not update.get("Update")]
     if len(structural) > 1:
         raise LimitExceededException(
             "Subscriber limit exceeded: Only 1 online index can be created or deleted "
             "simultaneously per table"
         )
-    if structural and any(index["status"] != "ACTIVE" for index in body["indexes"]):
+    indexes = (*body["indexes"], *body.get("vectors", ()))
+    if structural and any(index["status"] != "ACTIVE" for index in indexes):
         raise ResourceInUseException(
             f"Attempt to change a resource which is still in use: "
             f"Table is being updated: {body['name']}"
@@ -162,11 +187,36 @@ def _change_indexes(request: dict[str, Any], body: TableBody) -> bool:
             _remove_index(update["Delete"]["IndexName"], body)
         else:
             _change_index(update["Update"], body)
+    for update in vector_updates:
+        if update.get("Create"):
+            _add_vector_index(request, update["Create"], body)
+            fills = True
+        else:
+            _remove_vector_index(update["Delete"]["IndexName"], body)
     return fills
 
 
-def _add_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody) -> None:
-    name = wanted["IndexName"]
+def _add_vector_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody) -> None:
+    definitions = _merge_definitions(request, body)
+    check_new_vector_index(wanted, body, definitions)
+    vector = vector_body(wanted, column=f"i{body['next_column']}", status="CREATING")
+    body["vectors"] = [*body.get("vectors", []), vector]
+    body["next_column"] += 1
+    body["definitions"] = _used_definitions(body, definitions)
+
+
+def _remove_vector_index(name: str, body: TableBody) -> None:
+    vectors = body.get("vectors", [])
+    left = [vector for vector in vectors if vector["name"] != name]
+    if len(left) == len(vectors):
+        raise ResourceNotFoundException("Requested resource not found")
+    body["vectors"] = left
+    definitions = {each["AttributeName"]: each for each in body["definitions"]}
+    body["definitions"] = _used_definitions(body, definitions)
+
+
+def _merge_definitions(request: dict[str, Any], body: TableBody) -> dict[str, AttributeDefinition]:
+    """Return the table's definitions with those of the request, by name."""
     given: list[AttributeDefinition] = request.get("AttributeDefinitions") or []
     definitions = {each["AttributeName"]: each for each in body["definitions"]}
     for each in given:
@@ -178,7 +228,14 @@ def _add_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody)
                 f"Existing schema: Schema:[SchemaElement: key{{{_describe(known)}}}] "
                 f"New schema: Schema:[SchemaElement: key{{{_describe(each)}}}]"
             )
-    if any(index["name"] == name for index in body["indexes"]):
+    return definitions
+
+
+def _add_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody) -> None:
+    name = wanted["IndexName"]
+    given: list[AttributeDefinition] = request.get("AttributeDefinitions") or []
+    definitions = _merge_definitions(request, body)
+    if any(index["name"] == name for index in (*body["indexes"], *body.get("vectors", ()))):
         raise ValidationException("Attempting to create an index which already exists")
     # What the new index uses must be defined in this request, known to the table or not.
     defined = [each["AttributeName"] for each in given]
@@ -224,6 +281,10 @@ def _change_index(wanted: dict[str, Any], body: TableBody) -> None:
     found = _find_index(wanted["IndexName"], body)
     if wanted.get("ProvisionedThroughput") is not None:
         _check_throughput(body, wanted)
+    mode, name = body["billing_mode"], wanted["IndexName"]
+    check_on_demand(wanted.get("OnDemandThroughput"), mode, name, may_clear=True)
+    warm, units = found.get("warm", {}), found.get("throughput")
+    check_warm_change(wanted.get("WarmThroughput"), warm, mode, units, name)
     changed = found.copy()
     set_throughput(changed, wanted)
     body["indexes"] = [changed if index is found else index for index in body["indexes"]]
@@ -245,6 +306,7 @@ def _used_definitions(
 ) -> list[AttributeDefinition]:
     schemas = (body["key"], *(index["key"] for index in body["indexes"]))
     used = {element["AttributeName"] for schema in schemas for element in schema}
+    used.update(searched_names(body.get("vectors", ())))
     return [each for name, each in definitions.items() if name in used]
 
 

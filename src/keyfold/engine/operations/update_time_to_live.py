@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._backfill import begin_backfill, begin_filling
-from keyfold.engine._catalog import change_columns, require_body
+from keyfold.engine._catalog import change_columns, require_settled
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody, TtlBody
@@ -26,7 +26,7 @@ def update_time_to_live(
     is_enabled: bool = specification["Enabled"]
 
     def work(writer: Writer) -> None:
-        body = require_body(writer, name)
+        body = require_settled(writer, name)
         _check_change(body, attribute, is_enabled=is_enabled)
         changed: TableBody = {**body, "version": body["version"] + 1}
         if is_enabled:

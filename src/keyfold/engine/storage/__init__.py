@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from keyfold.engine.storage._protocol import (
+    Change,
+    Moment,
     Page,
     Reader,
     Row,
@@ -16,7 +18,9 @@ from keyfold.engine.storage._protocol import (
 from keyfold.engine.storage._sqlite import Durability, SqliteStorage
 
 __all__ = [
+    "Change",
     "Durability",
+    "Moment",
     "Page",
     "Reader",
     "Row",

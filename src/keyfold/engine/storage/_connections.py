@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol, Self, cast
 
 import apsw
 
@@ -25,7 +25,7 @@ from keyfold.errors import (
 )
 
 Durability = Literal["durable", "process", "memory"]
-Binding = bytes | int | str | None
+Binding = bytes | int | float | str | None
 
 
 class Cursor(Protocol):
@@ -37,8 +37,22 @@ class Cursor(Protocol):
     def close(self) -> None: ...
 
 
+class Backup(Protocol):
+    """The part of apsw's backup, from one connection to another, that is used here."""
+
+    def step(self, npages: int = ..., /) -> bool: ...
+    @property
+    def done(self) -> bool: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> bool | None: ...
+
+
 class Connection(Protocol):
     """The part of apsw's connection that is used here."""
+
+    def backup(
+        self, databasename: str, sourceconnection: Any, sourcedatabasename: str, /
+    ) -> Backup: ...
 
     def cursor(self) -> Cursor: ...
     def execute(self, statements: str, /) -> Cursor: ...
@@ -63,7 +77,10 @@ class Connection(Protocol):
 
 # "KYFD": tells our files from other SQLite databases, also to the `file` command.
 APPLICATION_ID = 0x4B594644
+# What a new file has. One that holds logs of changes has the next: who knows nothing of them
+# must not write to it.
 FORMAT = 1
+LOG_FORMAT = 2
 
 MMAP_BYTES = 2_147_418_112
 # Small on purpose: pages come by mmap, and a large cache makes commits slower.
@@ -116,6 +133,15 @@ def open_reader(path: str, *, busy_seconds: float, vfs: str | None = None) -> Co
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         _set_up_file(connection)
     return connection
+
+
+def copy_memory(connection: Connection) -> Connection:
+    """Return a connection to a copy of a database in memory."""
+    copied = cast(Connection, apsw.Connection(":memory:"))
+    with copied.backup("main", connection, "main") as backup:
+        while not backup.done:
+            backup.step()
+    return copied
 
 
 def _connect(path: str, *, busy_seconds: float, vfs: str | None) -> Connection:
@@ -188,8 +214,10 @@ def check_header(path: str, vfs: str | None) -> None:
 
 
 def _check_version(path: str, version: int) -> None:
-    if version > FORMAT:
-        raise FileNewer(path, f"it has format {version}, this version reads {FORMAT}")
+    if version > LOG_FORMAT:
+        raise FileNewer(
+            path, f"it has format {version}, this version reads {FORMAT} and {LOG_FORMAT}"
+        )
 
 
 def _was_empty(path: str) -> bool:

@@ -4,6 +4,9 @@ A table's rows are a `RowSet`. A row has a key, a value (the item as JSON), a si
 one slot for each index column: the row's key in that index, or None when the item is not
 in it. Storage keeps rows in order of their key, and of each index column. Because an
 index entry is a slot of its own row, no entry can exist without its item.
+
+A log holds changes of rows, in the order in which they were made. Storage gives each its
+sequence number and its time.
 """
 
 from __future__ import annotations
@@ -55,6 +58,26 @@ class Span(NamedTuple):
     after: tuple[bytes, bytes] | None = None
 
 
+# Comes before every row's key, which has at least the four bytes of its hash.
+FIRST_KEY = b"\0"
+# Comes after every row's key.
+LAST_KEY = b"\xff" * 5
+
+
+class Change(NamedTuple):
+    """One change of a row, as its log keeps it."""
+
+    # One more than that of the change before.
+    sequence: int
+    # In seconds since 1970, never less than that of the change before.
+    at: float
+    key: bytes
+    # The value before and after; None where there was, or is, no row.
+    old: bytes | None
+    new: bytes | None
+    is_expiry: bool
+
+
 class Reader(Protocol):
     """A view of the rows as of one moment."""
 
@@ -96,6 +119,40 @@ class Reader(Protocol):
 
     def count_rows(self, rows: RowSet) -> tuple[int, int, tuple[tuple[int, int], ...]]:
         """Return how many rows there are, their sizes' sum, and the same for each column."""
+        ...
+
+    def log_span(self, log: int) -> tuple[int, int]:
+        """Return the sequence number after which a log holds every change, and its last."""
+        ...
+
+    def find_change(self, log: int, at: float) -> int:
+        """Return the sequence number of the last change that was made at this time or before.
+
+        Where a log holds none, that after which it begins.
+        """
+        ...
+
+    def read_changes(
+        self,
+        log: int,
+        *,
+        after: int,
+        until: int | None = None,
+        low: bytes = FIRST_KEY,
+        high: bytes = LAST_KEY,
+        limit: int,
+        max_bytes: int,
+    ) -> list[Change]:
+        """Return changes of rows from `low` up to but not including `high`, in their order.
+
+        Those after one sequence number, until another one if that is given. At most `limit`,
+        and no more once their images have reached `max_bytes`: the one that reaches it is the
+        last.
+        """
+        ...
+
+    def count_changes(self, log: int, *, after: int, until: int, low: bytes, high: bytes) -> int:
+        """Return how many changes `read_changes` would find."""
         ...
 
 
@@ -141,6 +198,35 @@ class Writer(Reader, Protocol):
 
     def change_columns(self, rows: RowSet, changed: RowSet) -> None:
         """Make the columns of `rows` those of `changed`; new ones are empty."""
+        ...
+
+    def create_log(self, log: int, *, after: int) -> None:
+        """Make an empty log, whose first change has the sequence number that follows `after`."""
+        ...
+
+    def drop_log(self, log: int) -> None:
+        """Remove a log and all that is in it."""
+        ...
+
+    def append_change(
+        self, log: int, key: bytes, old: bytes | None, new: bytes | None, *, is_expiry: bool
+    ) -> None:
+        """Write down a change of a row, with its time and the next sequence number."""
+        ...
+
+    def trim_changes(self, log: int, *, until: int, limit: int) -> int:
+        """Remove the oldest changes, `limit` at most, and return how many.
+
+        The newest stays, whatever `until` says: numbers and times go on from it.
+        """
+        ...
+
+
+class Moment(Protocol):
+    """The rows as of one moment, for as long as it is held."""
+
+    def read(self, work: Callable[[Reader], T]) -> T:
+        """Run `work` on the rows as they were. It must not write; its caller may, before and after."""
         ...
 
 
@@ -194,6 +280,10 @@ class Storage(Protocol):
         """
         ...
 
+    def hold_moment(self) -> AbstractContextManager[Moment]:
+        """Keep the rows of now in sight, however long, while anybody goes on writing."""
+        ...
+
     def shared_commit(self) -> AbstractContextManager[None]:
         """Let all that this thread writes, meanwhile, take effect by one commit at the end.
 
@@ -212,6 +302,10 @@ class Storage(Protocol):
 
     def release_view(self) -> None:
         """End what `hold_view` began."""
+        ...
+
+    def use_clock(self, clock: Callable[[], float]) -> None:
+        """Take the times of changes from `clock`, in seconds since 1970."""
         ...
 
     def without_waiting(self) -> AbstractContextManager[None]:

@@ -7,22 +7,25 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import apsw
 
+from keyfold.engine._loading import IMPORTING
 from keyfold.engine.storage._checkpoints import Checkpointer
 from keyfold.engine.storage._connections import (
     BusyWait,
     Connection,
     Durability,
+    copy_memory,
     open_connection,
     open_reader,
     translate,
 )
+from keyfold.engine.storage._moments import HeldMoment
 from keyfold.engine.storage._protocol import (
     Page,
     Reader,
@@ -92,6 +95,7 @@ class SqliteStorage:
         self._waiting: deque[_Ticket] = deque()
         self._in_file = durability != "memory"
         self._side: View | None = None
+        self._moments: list[HeldMoment] = []
         self._checkpointer = Checkpointer(self._open_reader)
         if not self._in_file:
             # Memory has no log.
@@ -217,6 +221,25 @@ class SqliteStorage:
         return ticket.result
 
     @contextmanager
+    def hold_moment(self) -> Generator[HeldMoment]:
+        # Memory has one connection, so its moment is a copy: pages, copied as they are.
+        with self._lock:
+            if self._is_holding:
+                self._let_go()
+            try:
+                connection = self._open_reader() if self._in_file else copy_memory(self._connection)
+                moment = HeldMoment(View(connection), self._path)
+            except apsw.Error as error:
+                raise translate(error, self._path) from error
+            self._moments.append(moment)
+        try:
+            yield moment
+        finally:
+            moment.close()
+            with suppress(ValueError):
+                self._moments.remove(moment)
+
+    @contextmanager
     def shared_commit(self) -> Generator[None]:
         if not self._in_file:
             # A commit to memory costs nothing that would be worth sharing.
@@ -264,6 +287,9 @@ class SqliteStorage:
         self._is_holding = False
         self._view.roll_back()
 
+    def use_clock(self, clock: Callable[[], float]) -> None:
+        self._view.clock = clock
+
     @contextmanager
     def without_waiting(self) -> Generator[None]:
         self._busy_wait.is_allowed = False
@@ -285,13 +311,18 @@ class SqliteStorage:
             _OPEN.discard(self)
             if self._side is not None:
                 self._side.close()
+            while self._moments:
+                self._moments.pop().close()
             # Last, so that closing folds the log into the file.
             self._view.close()
 
-    def locks(self) -> list[threading.Lock]:
+    def locks(self) -> Iterator[threading.Lock]:
         """Return the locks that whoever is inside SQLite for this storage holds one of."""
-        main = [] if isinstance(self._lock, _Refusal) else [self._lock]
-        return [*main, self._aside, self._apart, self._checkpointer.lock]
+        if not isinstance(self._lock, _Refusal):
+            yield self._lock
+        # Whoever has taken the first one keeps new moments from being held.
+        yield from [moment.lock for moment in self._moments]
+        yield from (self._aside, self._apart, self._checkpointer.lock)
 
     def disown(self) -> None:
         """Leave everything alone, in a process that inherited this by a fork.
@@ -307,7 +338,9 @@ class SqliteStorage:
             _INHERITED.add(_identity(self._path))
         import ctypes  # noqa: PLC0415 - for this alone, and it takes two milliseconds
 
-        for view in (self._view, self._side):
+        moments = [moment.disown() for moment in self._moments]
+        self._moments.clear()
+        for view in (self._view, self._side, *moments):
             if view is not None:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(view))
 
@@ -492,6 +525,9 @@ def _wait_for_quiet() -> None:
         for lock in storage.locks():
             lock.acquire()
             _held_for_fork.append(lock)
+    # Last, since whoever is inside SQLite may yet have to import.
+    IMPORTING.acquire()
+    _held_for_fork.append(IMPORTING)
 
 
 def _go_on() -> None:
@@ -501,6 +537,7 @@ def _go_on() -> None:
 
 def _disown_all() -> None:
     _held_for_fork.clear()
+    IMPORTING.release()
     for storage in list(_OPEN):
         storage.disown()
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import apsw
 
-from keyfold.engine.storage._connections import Connection, Cursor
-from keyfold.engine.storage._protocol import EMPTY_PAGE, Page, Row, RowSet, Span
+from keyfold.engine.storage._connections import LOG_FORMAT, Connection, Cursor
+from keyfold.engine.storage._log_statements import log_statements, write_log_statements
+from keyfold.engine.storage._protocol import (
+    EMPTY_PAGE,
+    FIRST_KEY,
+    LAST_KEY,
+    Change,
+    Page,
+    Row,
+    RowSet,
+    Span,
+)
 from keyfold.engine.storage._statements import (
     HOLDS,
     change_statements,
@@ -22,6 +33,7 @@ Entries = tuple[bytes | None, ...]
 
 # An item has up to 400 KB, so this many are 13 MB at the most.
 ROWS_AT_ONCE = 32
+LAST_SEQUENCE = (1 << 63) - 1
 
 
 def _holds_always(_: bytes | None) -> bool:
@@ -45,7 +57,14 @@ class Condition:
 class View:
     """A connection seen as rows. It is a Reader always, a Writer inside a transaction."""
 
-    __slots__ = ("_condition", "_connection", "_cursor", "written_pages")
+    __slots__ = (
+        "_changed_at",
+        "_condition",
+        "_connection",
+        "_cursor",
+        "clock",
+        "written_pages",
+    )
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -54,6 +73,9 @@ class View:
         connection.create_scalar_function(HOLDS, self._condition.ask, 1)
         # A close guess; whoever adds to it may commit.
         self.written_pages = 0
+        self.clock: Callable[[], float] = time.time
+        # The time of the changes of one transaction: nobody may find a half of it at any time.
+        self._changed_at: float | None = None
 
     def get(self, rows: RowSet, key: bytes) -> Row | None:
         # fetchall, not fetchone: a statement stepped to its end holds no snapshot open.
@@ -106,11 +128,14 @@ class View:
             page.append(row)
             max_bytes -= row[1]
             if max_bytes <= 0:
-                # Closing resets the statement, which would hold its snapshot open otherwise.
-                self._cursor.close()
-                self._cursor = self._connection.cursor()
+                self._renew_cursor()
                 break
         return page
+
+    def _renew_cursor(self) -> None:
+        """Give up a statement that was not stepped to its end: it would hold a snapshot open."""
+        self._cursor.close()
+        self._cursor = self._connection.cursor()
 
     def get_record(self, kind: str, name: str) -> bytes | None:
         query = "SELECT body FROM books WHERE kind = ? AND name = ?"
@@ -139,6 +164,57 @@ class View:
         (counts,) = self._cursor.execute(statements_of(rows).count).fetchall()
         count, size, *columns = map(int, counts)
         return count, size, tuple(zip(columns[::2], columns[1::2], strict=True))
+
+    def log_span(self, log: int) -> tuple[int, int]:
+        found = self._cursor.execute(log_statements(log).span).fetchall()
+        if not found:
+            raise apsw.CorruptError("a log has not even its mark")
+        ((first, key, last),) = found
+        # The mark that a log begins with is no change.
+        return (first - 1 if key else first), last
+
+    def find_change(self, log: int, at: float) -> int:
+        time_of = log_statements(log).time_of
+        low, high = self.log_span(log)
+        # Times and numbers have the same order, so no index of times is needed.
+        while low < high:
+            middle = (low + high + 1) // 2
+            ((moment,),) = self._cursor.execute(time_of, (middle,)).fetchall()
+            if moment <= at:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def read_changes(
+        self,
+        log: int,
+        *,
+        after: int,
+        until: int | None = None,
+        low: bytes = FIRST_KEY,
+        high: bytes = LAST_KEY,
+        limit: int,
+        max_bytes: int,
+    ) -> list[Change]:
+        last = LAST_SEQUENCE if until is None else until
+        found: list[Change] = []
+        for row in self._cursor.execute(log_statements(log).read, (after, last, low, high, limit)):
+            sequence, at, key, is_expiry, old, new = row
+            found.append(Change(sequence, at, key, old, new, bool(is_expiry)))
+            try:
+                max_bytes -= len(old or b"") + len(new or b"")
+            except TypeError:
+                raise apsw.CorruptError("a change has no images") from None
+            if max_bytes <= 0:
+                self._renew_cursor()
+                break
+        return found
+
+    def count_changes(self, log: int, *, after: int, until: int, low: bytes, high: bytes) -> int:
+        bounds = (after, until, low, high)
+        ((count,),) = self._cursor.execute(log_statements(log).tally, bounds).fetchall()
+        return count
 
     def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
         # One in each tree, the overflow of long values, and now and then a split.
@@ -196,6 +272,28 @@ class View:
     def change_columns(self, rows: RowSet, changed: RowSet) -> None:
         self._run_all(change_statements(rows, changed))
 
+    def create_log(self, log: int, *, after: int) -> None:
+        self._run_all(write_log_statements(log, LOG_FORMAT))
+        mark = (after, self.clock())
+        self._cursor.execute(log_statements(log).mark, mark)
+
+    def drop_log(self, log: int) -> None:
+        self._run_all([log_statements(log).drop])
+
+    def append_change(
+        self, log: int, key: bytes, old: bytes | None, new: bytes | None, *, is_expiry: bool
+    ) -> None:
+        self.written_pages += 1 + (len(old or b"") + len(new or b"") >> 12)
+        if self._changed_at is None:
+            self._changed_at = self.clock()
+        record = (self._changed_at, key, int(is_expiry), old, new)
+        self._cursor.execute(log_statements(log).append, record)
+
+    def trim_changes(self, log: int, *, until: int, limit: int) -> int:
+        self.written_pages += 1
+        self._cursor.execute(log_statements(log).trim, (until, limit))
+        return self._connection.changes()
+
     def _run_all(self, statements: list[str]) -> None:
         self.written_pages += 1
         for statement in statements:
@@ -206,6 +304,7 @@ class View:
         return [str(message) for (message,) in found if message != "ok"]
 
     def begin(self, kind: str) -> None:
+        self._changed_at = None
         self._cursor.execute(kind)
 
     def commit(self) -> None:

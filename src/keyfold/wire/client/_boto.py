@@ -15,14 +15,13 @@ from keyfold.errors import (
     CredentialsMissing,
     KeyfoldError,
     OptionInvalid,
-    OutcomeUnknown,
     ServiceError,
     TransactionCanceledException,
     UnknownOperationException,
     Unreachable,
     ValidationException,
 )
-from keyfold.wire.client._faults import THROTTLED, make_error
+from keyfold.wire.client._faults import THROTTLED, make_error, tell_doubt
 from keyfold.wire.client._repeating import carries_token, is_read
 
 _FAILED = 500
@@ -87,7 +86,7 @@ class _Translator:
         )
         if is_read(operation, request) or (is_unsent and self._tries_once):
             return Unreachable(self._client.meta.endpoint_url, operation, 1, detail)
-        return OutcomeUnknown(operation, 1, detail)
+        return tell_doubt(self._client.meta.endpoint_url, operation, 1, detail)
 
     def _translate_answer(
         self, operation: str, request: dict[str, Any], answer: dict[str, Any]
@@ -102,11 +101,12 @@ class _Translator:
         error = make_error(told.get("Code", ""), status, told.get("Message", ""), fields)
         if is_read(operation, request) or carries_token(operation):
             return error
+        where: str = self._client.meta.endpoint_url
         tries = 1 + about.get("RetryAttempts", 0)
         if status >= _FAILED:
-            return OutcomeUnknown(operation, tries, f"the service failed ({error})")
+            return tell_doubt(where, operation, tries, f"the service failed ({error})")
         if tries > 1 and not self._is_sure(error):
-            return OutcomeUnknown(operation, tries, "boto3 has tried it before", error)
+            return tell_doubt(where, operation, tries, "boto3 has tried it before", error)
         return error
 
     def _is_sure(self, error: ServiceError) -> bool:

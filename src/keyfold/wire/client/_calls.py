@@ -33,6 +33,7 @@ from keyfold.wire.client._faults import (
     open_body,
     read_date,
     read_error,
+    tell_doubt,
 )
 from keyfold.wire.client._repeating import carries_token, is_read, is_repeatable, says_too_little
 from keyfold.wire.client._responses import Response
@@ -149,7 +150,7 @@ class Conduct:
             self._budget.give_back(call.taken)
         if call.doubt is not None and says_too_little(call.operation, call.request, answer):
             detail = f"{call.doubt}, so the old values may be those that an earlier try left"
-            raise OutcomeUnknown(call.operation, call.tries, detail)
+            raise self._in_doubt(call, detail)
         return answer
 
     def mourn(self, call: Call, lost: Lost) -> float:
@@ -175,7 +176,7 @@ class Conduct:
             return 0.0
         if call.doubt is not None and not isinstance(error, TransactionCanceledException):
             # The token tells a transaction that was carried out from one that is cancelled now.
-            raise OutcomeUnknown(call.operation, call.tries, call.doubt, error)
+            raise self._in_doubt(call, call.doubt, error)
         raise error
 
     def _doubt(self, call: Call, detail: str, error: ServiceError | None) -> None:
@@ -185,7 +186,7 @@ class Conduct:
         if call.doubt is None:
             call.doubt = detail
         if not is_repeatable(call.operation, call.request):
-            raise OutcomeUnknown(call.operation, call.tries, call.doubt) from error
+            raise self._in_doubt(call, call.doubt) from error
 
     def _pause(
         self, call: Call, error: ServiceError | None, detail: str, *, after_timeout: bool = False
@@ -204,10 +205,15 @@ class Conduct:
 
     def _give_up(self, call: Call, error: ServiceError | None, detail: str) -> NoReturn:
         if call.doubt is not None:
-            raise OutcomeUnknown(call.operation, call.tries, call.doubt, error)
+            raise self._in_doubt(call, call.doubt, error)
         if error is not None:
             raise Unavailable(call.operation, call.tries, detail.rstrip(".")) from error
         raise Unreachable(self.endpoint.url, call.operation, call.tries, detail.rstrip("."))
+
+    def _in_doubt(
+        self, call: Call, detail: str, error: ServiceError | None = None
+    ) -> OutcomeUnknown:
+        return tell_doubt(self.endpoint.url, call.operation, call.tries, detail, error)
 
     def _mend_clock(self, response: Response) -> bool:
         """Go by the service's clock from now on; tell whether that changes much."""

@@ -8,7 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from keyfold import errors
-from keyfold.errors import AnswerInvalid, OtherServiceError, ServiceError
+from keyfold.errors import AnswerInvalid, OtherServiceError, OutcomeUnknown, ServiceError
 from keyfold.wire.client._bodies import Garbled, decode_answer, decompress
 from keyfold.wire.client._responses import MOST_BODY_BYTES, Response
 
@@ -77,6 +77,16 @@ def make_error(name: str, status: int, message: str, fields: dict[str, Any]) -> 
     if known is None:
         return OtherServiceError(name, status, message, fields)
     return known(message, fields)
+
+
+def tell_doubt(
+    endpoint: str, operation: str, tries: int, detail: str, error: ServiceError | None = None
+) -> OutcomeUnknown:
+    """Return the error of a write of which nobody knows whether it was carried out."""
+    times = "once" if tries == 1 else f"{tries} times"
+    answered = "" if error is None else f", and a later one was answered {error}"
+    reason = f"tried {times}; {detail}{answered}".rstrip(".")
+    return OutcomeUnknown(endpoint, operation, reason, error)
 
 
 def is_failure(response: Response) -> bool:

@@ -49,6 +49,16 @@ _ITEMS = {
     "ScanFilter",
 }
 _ARN = re.compile(r"(arn:[\w-]+:dynamodb:[^:]*:[^:]*:(?:global-)?table/)([^/]+)(.*)", re.DOTALL)
+# What lists things of tables, with the table's name or ARN in each.
+_LISTED = {
+    "ListBackups": "BackupSummaries",
+    "ListContributorInsights": "ContributorInsightsSummaries",
+    "ListExports": "ExportSummaries",
+    "ListGlobalTables": "GlobalTables",
+    "ListImports": "ImportSummaryList",
+    "ListStreams": "Streams",
+}
+_OWN_NAMES = ("TableName", "GlobalTableName", "TableArn", "ExportArn", "ImportArn")
 # As short as a name may be; and the least character that one may have.
 _SHORTEST = 3
 _LEAST = "-"
@@ -77,9 +87,10 @@ class Prefix:
             answer["TableNames"] = [each for each in answer["TableNames"] if self._is_ours(each)]
             if not self._is_ours(answer.get("LastEvaluatedTableName", "")):
                 answer.pop("LastEvaluatedTableName", None)
-        if operation == "ListStreams":
-            streams = [each for each in answer["Streams"] if self._is_ours(each["TableName"])]
-            answer = {**answer, "Streams": streams}
+        listed = _LISTED.get(operation)
+        if listed in answer:
+            kept = [each for each in answer[listed] if self._is_ours(_name_in(each))]
+            answer = {**answer, listed: kept}
         return _renamed(answer, self._remove_name)
 
     def _is_ours(self, name: str) -> bool:
@@ -90,6 +101,13 @@ class Prefix:
 
     def _remove_name(self, name: str) -> str:
         return name.removeprefix(self.text)
+
+
+def _name_in(listed: dict[str, Any]) -> str:
+    """Return the table that something in a list is of."""
+    text = next((str(listed[name]) for name in _OWN_NAMES if name in listed), "")
+    found = _ARN.fullmatch(text)
+    return text if found is None else found[2]
 
 
 def _renamed(members: dict[str, Any], rename: Rename) -> dict[str, Any]:

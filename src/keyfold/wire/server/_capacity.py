@@ -12,9 +12,12 @@ from keyfold.wire.server._requests import Call
 _PARAMETER = "ReturnConsumedCapacity"
 
 _METERED = {
+    "BatchExecuteStatement",
     "BatchGetItem",
     "BatchWriteItem",
     "DeleteItem",
+    "ExecuteStatement",
+    "ExecuteTransaction",
     "GetItem",
     "PutItem",
     "Query",

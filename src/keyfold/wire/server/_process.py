@@ -24,6 +24,7 @@ class Settings:
     path: str
     durability: str | None = None
     region: str = "us-east-1"
+    buckets: str | None = None
     tls_cert: str | None = None
     tls_key: str | None = None
     has_metrics: bool = False
@@ -48,6 +49,7 @@ def run_server(
         settings.path,
         durability=settings.durability,  # pyright: ignore[reportArgumentType] - checked there
         region=settings.region,
+        buckets=settings.buckets,
     )
     with engine:
         server = Server(

@@ -35,7 +35,7 @@ def run_workers(
     """Serve with `count` processes until SIGTERM or SIGINT comes; replace those that die."""
     # What is wrong with the settings is said once, and here.
     load_tls(settings)
-    Engine.open(settings.path, upkeep_seconds=None).close()
+    Engine.open(settings.path, upkeep_seconds=None, buckets=settings.buckets).close()
     with tempfile.TemporaryDirectory(prefix="keyfold-") as folder:
         minder = _Minder(settings, listener, Path(folder))
         for number in (signal.SIGTERM, signal.SIGINT):

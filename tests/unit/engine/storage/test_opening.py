@@ -131,10 +131,10 @@ def test_another_programs_database_is_refused_and_left_as_it_was(
 
 
 def test_a_newer_format_is_refused_and_left_as_it_was(filled: Path) -> None:
-    run_program(FOREIGN, filled, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 2")
+    run_program(FOREIGN, filled, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 3")
     with (
         left_as_it_was(filled.parent),
-        pytest.raises(FileNewer, match=r"format 2.*Upgrade") as refused,
+        pytest.raises(FileNewer, match=r"format 3.*reads 1 and 2.*Upgrade") as refused,
     ):
         Engine.open(filled)
     assert refused.value.code == "file-newer"
@@ -142,7 +142,7 @@ def test_a_newer_format_is_refused_and_left_as_it_was(filled: Path) -> None:
 
 def test_a_newer_format_with_a_log_is_refused_and_left_as_it_was(filled: Path) -> None:
     run_program(
-        FOREIGN, filled, "PRAGMA user_version = 2; PRAGMA journal_mode = WAL; CREATE TABLE t (x)"
+        FOREIGN, filled, "PRAGMA user_version = 3; PRAGMA journal_mode = WAL; CREATE TABLE t (x)"
     )
     with left_as_it_was(filled.parent), pytest.raises(FileNewer):
         Engine.open(filled)

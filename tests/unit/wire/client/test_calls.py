@@ -154,9 +154,8 @@ def test_what_did_not_arrive_is_sent_again_whatever_it_is() -> None:
 def test_what_may_have_arrived_is_not_done_twice(how: str) -> None:
     world = World()
     call = world.begin("UpdateItem", ADD)
-    with pytest.raises(OutcomeUnknown, match="UpdateItem: tried once; ") as caught:
+    with pytest.raises(OutcomeUnknown, match="may have been carried out or not: tried once; "):
         spoil(world, call, how)
-    assert "It may have been carried out" in str(caught.value)
     for operation in ("GetItem", "PutItem"):
         assert isinstance(spoil(world, world.begin(operation), how), float)
 

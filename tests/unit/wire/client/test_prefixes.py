@@ -119,6 +119,25 @@ def test_requests(operation: str, request_: dict[str, Any], expected: dict[str, 
             {"Streams": [{"TableName": "Music"}]},
         ),
         (
+            "ListExports",
+            {
+                "ExportSummaries": [
+                    {"ExportArn": f"{ARN}dev-Music/export/1"},
+                    {"ExportArn": f"{ARN}x/export/1"},
+                ]
+            },
+            {"ExportSummaries": [{"ExportArn": f"{ARN}Music/export/1"}]},
+        ),
+        (
+            "ListBackups",
+            {
+                "BackupSummaries": [
+                    {"TableName": "dev-Music", "BackupArn": f"{ARN}dev-Music/backup/1"}
+                ]
+            },
+            {"BackupSummaries": [{"TableName": "Music", "BackupArn": f"{ARN}Music/backup/1"}]},
+        ),
+        (
             "ListTables",
             {"TableNames": ["dev-A", "dev-B", "dex"], "LastEvaluatedTableName": "dex"},
             {"TableNames": ["A", "B"]},

@@ -12,6 +12,7 @@ from keyfold.wire.server import Limits
 from keyfold.wire.server._connection import Connection
 from keyfold.wire.server._hub import Hub
 from keyfold.wire.server._scheduler import Scheduler, Service
+from tests.oracle.local import target_of
 
 AUTHORIZATION = (
     "AWS4-HMAC-SHA256 Credential=key/20261115/us-east-1/dynamodb/aws4_request, "
@@ -23,7 +24,7 @@ def head(operation: str = "ListTables", **changes: str | None) -> dict[str, str]
     """Return the headers that clients send; a change to None takes one away."""
     headers: dict[str, str | None] = {
         "Host": "localhost:8000",
-        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "X-Amz-Target": target_of(operation),
         "Content-Type": "application/x-amz-json-1.0",
         "X-Amz-Date": "20261115T120000Z",
         "Authorization": AUTHORIZATION,

@@ -1,0 +1,156 @@
+"""Calls as they were sent, in words: which operation, on which index, by which key."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from keyfold.model import Table
+from keyfold.store import CallRecord
+from keyfold.values import AttributeValue, Item
+
+_PLACEHOLDER = re.compile(r"[#:]\w+")
+# UUIDs and ULIDs; their ends are enough to tell them apart.
+_LONG_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}")
+_ENDS = 4
+_MILLISECONDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class SentCall:
+    """One call: `key` is its key condition, `brief` the same with long ids cut."""
+
+    operation: str
+    index: str | None
+    key: str
+    brief: str
+    consumed: float
+    milliseconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "operation": self.operation,
+            "index": self.index,
+            "key": self.key,
+            "capacity_units": self.consumed,
+            "milliseconds": round(self.milliseconds, 3),
+        }
+
+
+class CallLog:
+    """A hook for a store's `on_call` that remembers what was sent."""
+
+    def __init__(self, tables: Iterable[Table]) -> None:
+        self._keys = {table.name: table.key.names for table in tables}
+        self._calls: list[SentCall] = []
+
+    def __call__(self, record: CallRecord) -> None:
+        key, brief = (self._word_key(record, word) for word in (_word, _word_briefly))
+        index: str | None = record.request.get("IndexName")
+        milliseconds = record.seconds * _MILLISECONDS
+        self._calls.append(
+            SentCall(record.operation, index, key, brief, record.consumed, milliseconds)
+        )
+
+    def take(self) -> list[SentCall]:
+        """Return the calls since the last time."""
+        taken, self._calls = self._calls, []
+        return taken
+
+    def _word_key(self, record: CallRecord, word: Callable[[AttributeValue], str]) -> str:
+        request = record.request
+        match record.operation:
+            case "Query" | "Scan":
+                return _word_conditions(request, word)
+            case "PutItem":
+                return self._word_item(request["TableName"], request["Item"], word)
+            case "BatchGetItem":
+                wanted = request["RequestItems"].values()
+                return count_of(sum(len(each["Keys"]) for each in wanted), "key")
+            case "TransactWriteItems" | "TransactGetItems":
+                return self._word_members(request["TransactItems"], word)
+            case "BatchWriteItem":
+                return count_of(sum(map(len, request["RequestItems"].values())), "write")
+            case "GetItem" | "UpdateItem" | "DeleteItem":
+                return self._word_item(request["TableName"], request["Key"], word)
+            case _:
+                return ""
+
+    def _word_item(self, table: str, item: Item, word: Callable[[AttributeValue], str]) -> str:
+        return " AND ".join(f"{name} = {word(item[name])}" for name in self._keys[table])
+
+    def _word_members(
+        self, members: Iterable[Mapping[str, Any]], word: Callable[[AttributeValue], str]
+    ) -> str:
+        """Say what a transaction does, and in which partitions."""
+        kinds: Counter[str] = Counter()
+        partitions: dict[str, None] = {}
+        for member in members:
+            ((kind, body),) = member.items()
+            kinds[kind] += 1
+            name = self._keys[body["TableName"]][0]
+            partitions[word(body.get("Key", body.get("Item"))[name])] = None
+        shown = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        return f"{shown} in {', '.join(partitions)}"
+
+
+def show_calls(calls: Iterable[SentCall]) -> list[tuple[str, str, str]]:
+    """Return a line for each call: the operation, the index, and by which key.
+
+    Calls that are alike stand for one, with how many they were: the pages of a query.
+    """
+    groups = groupby(calls, lambda call: (call.operation, call.index, call.brief))
+    lines: list[tuple[str, str, str]] = []
+    for (operation, index, brief), group in groups:
+        number = len(list(group))
+        often = "" if number == 1 else f" ({number} calls)"
+        lines.append((operation, index or "", brief + often))
+    return lines
+
+
+def count_of(number: float, noun: str) -> str:
+    """Say how many there are.
+
+    >>> count_of(1, "key"), count_of(1.5, "capacity unit")
+    ('1 key', '1.5 capacity units')
+    """
+    return f"{number:,.12g} {noun}" + ("" if number == 1 else "s")
+
+
+def shorten_ids(text: str) -> str:
+    """Return a text with the middle of each long id left out.
+
+    >>> shorten_ids("U#550e8400-e29b-41d4-a716-446655440000#O")
+    'U#550e…0000#O'
+    """
+    return _LONG_ID.sub(lambda found: f"{found[0][:_ENDS]}…{found[0][-_ENDS:]}", text)
+
+
+def _word_conditions(request: Mapping[str, Any], word: Callable[[AttributeValue], str]) -> str:
+    names, values = (request.get(f"ExpressionAttribute{kind}", {}) for kind in ("Names", "Values"))
+
+    def put_in(placeholder: re.Match[str]) -> str:
+        text = placeholder[0]
+        return names[text] if text in names else word(values[text])
+
+    shown = [
+        start + _PLACEHOLDER.sub(put_in, request[kind])
+        for kind, start in (("KeyConditionExpression", ""), ("FilterExpression", "filter "))
+        if kind in request
+    ]
+    return ", ".join(shown)
+
+
+def _word(value: AttributeValue) -> str:
+    ((kind, data),) = value.items()
+    return repr(data) if kind in ("S", "B") else str(data)
+
+
+def _word_briefly(value: AttributeValue) -> str:
+    ((_, data),) = value.items()
+    return shorten_ids(str(data).replace(".000000Z", "Z"))

@@ -1,0 +1,7 @@
+"""What `keyfold demo` runs: a data set for each design, and what its patterns must return."""
+
+from __future__ import annotations
+
+from keyfold.cli._demo.report import DesignReport, Row, Run, run_demo
+
+__all__ = ["DesignReport", "Row", "Run", "run_demo"]

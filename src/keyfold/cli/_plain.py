@@ -1,0 +1,62 @@
+"""Answers of stores as JSON has them, numbers digit for digit."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any, cast
+
+import orjson
+from pydantic import BaseModel
+
+from keyfold.model import Page, RawItem, Ref
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value of Python as JSON has it, field by field."""
+    match value:
+        case BaseModel():
+            return {name: to_plain(each) for name, each in value}
+        case Decimal():
+            return orjson.Fragment(str(value))
+        case Enum():
+            return to_plain(value.value)
+        case bool() | int() | float() | None:
+            return value
+        case str():
+            return str(value)
+        case bytes():
+            return b64encode(value).decode()
+        case datetime() | date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case RawItem():
+            return {"key": to_plain(value.key), "unfit": value.reason}
+        case Ref():
+            return to_plain(cast(Ref[Any], value).parts)
+        case Mapping():
+            pairs = cast(Mapping[Any, Any], value).items()
+            return {str(name): to_plain(each) for name, each in pairs}
+        case set() | frozenset():
+            return sorted(map(to_plain, cast(Any, value)))
+        case list() | tuple() | Page():
+            return [to_plain(each) for each in cast(Any, value)]
+        case _:
+            return str(value)
+
+
+def to_json_text(value: Any, *, indent: bool = True) -> str:
+    """Return what `to_plain` made as text."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0).decode()
+
+
+def to_cell(value: Any) -> str:
+    """Return a value as a cell of a table shows it."""
+    plain = to_plain(value)
+    if plain is None:
+        return ""
+    return plain if isinstance(plain, str) else to_json_text(plain, indent=False)

@@ -1,0 +1,149 @@
+"""Which tables, and which of their access patterns, a command is about.
+
+They are found by the name of a design that ships, by `--table module:name`, or by what
+`[tool.keyfold]` in the project's pyproject.toml names:
+
+    [tool.keyfold]
+    tables = ["shop.tables:market"]
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import typer
+
+from keyfold.model import Pattern, Table
+
+DESIGNS = ("exchange_rates", "letsgo", "market", "pantry")
+
+
+def find_tables(name: str | None, path: str | None) -> list[Table]:
+    """Return the tables that a command is about; raises BadParameter.
+
+    `name` is a design, or one of the project's tables; `path` is where a table is declared.
+    Without either, they are all of the project's.
+    """
+    if path is not None:
+        if name is not None:
+            fact = f"{name} and --table {path} are two ways to say which; give one."
+            raise typer.BadParameter(fact, param_hint="--table")
+        return [_load(path, "--table", Path.cwd())]
+    project = find_project_tables()
+    if name is None:
+        if not project:
+            fact = f"name a design, {_list_of(DESIGNS)}, or a table of your own: "
+            advice = "--table MODULE:NAME, or [tool.keyfold] tables in pyproject.toml."
+            raise typer.BadParameter(fact + advice, param_hint="DESIGN")
+        return project
+    found = look_up_table(name, project)
+    if found is None:
+        known = _list_of([*(table.name for table in project), *DESIGNS])
+        fact = (
+            f"there is no {name!r}; there are {known}. A table of your own is --table MODULE:NAME."
+        )
+        raise typer.BadParameter(fact, param_hint="DESIGN")
+    return [found]
+
+
+def look_up_table(name: str, project: Sequence[Table]) -> Table | None:
+    """Return the table that a name stands for: the project's own, or a design's."""
+    wanted = _fold(name)
+    for table in project:
+        if _fold(table.name) == wanted:
+            return table
+    for design in DESIGNS:
+        if _fold(design) == wanted:
+            return importlib.import_module(f"keyfold.designs.{design}").table
+    return None
+
+
+def find_project_tables() -> list[Table]:
+    """Return the tables that the nearest pyproject.toml names, of which there may be none."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            return [_load(path, str(file), folder) for path in _read_paths(file)]
+    return []
+
+
+def _read_paths(file: Path) -> list[str]:
+    try:
+        read: Any = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("keyfold", {})
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(f"it cannot be read: {error}.", param_hint=str(file)) from None
+    given = read.get("tables", read.get("table", []))
+    paths = [given] if isinstance(given, str) else given
+    if not isinstance(paths, list) or not all(isinstance(each, str) for each in cast(Any, paths)):
+        fact = f"[tool.keyfold] tables is a list of texts, MODULE:NAME; got {given!r}."
+        raise typer.BadParameter(fact, param_hint=str(file))
+    return cast(list[str], paths)
+
+
+def _load(path: str, hint: str, folder: Path) -> Table:
+    module_name, _, name = path.partition(":")
+    if not module_name or not name:
+        fact = f"{path!r} does not say where a table is; give MODULE:NAME."
+        raise typer.BadParameter(fact, param_hint=hint)
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        # Another module than the one asked for is missing: that is the user's to see whole.
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        fact = f"there is no module {error.name!r}, here or among what is installed."
+        raise typer.BadParameter(fact, param_hint=hint) from None
+    found: Any = getattr(module, name, None)
+    if not isinstance(found, Table):
+        tables = [key for key, value in vars(module).items() if isinstance(value, Table)]
+        fact = f"{module_name} has no table {name!r}; it has {_list_of(tables) or 'none'}."
+        raise typer.BadParameter(fact, param_hint=hint)
+    return found
+
+
+def find_pattern(tables: Sequence[Table], text: str) -> tuple[Table, Pattern[..., Any]]:
+    """Return the pattern that a text means, and its table; raises BadParameter.
+
+    It is a pattern's name or its function's, or the beginning of one if no other begins so;
+    case does not matter, nor whether words are joined by spaces, dashes or underscores.
+    """
+    wanted = _fold(text)
+    every = [(table, pattern) for table in tables for pattern in table.patterns.values()]
+    names = {id(pattern): {_fold(pattern.name), _fold(pattern.__name__)} for _, pattern in every}
+    exact = [each for each in every if wanted in names[id(each[1])]]
+    started = [
+        each for each in every if any(name.startswith(wanted) for name in names[id(each[1])])
+    ]
+    found = exact or started
+    if len(found) == 1:
+        return found[0]
+    where = _list_of([table.name for table in tables])
+    if found:
+        listed = _list_patterns(found)
+        fact = f"{text!r} could be any of these patterns of {where}:\n{listed}"
+    elif every:
+        fact = f"{where} has no pattern {text!r}. There are:\n{_list_patterns(every)}"
+    else:
+        fact = f"{where} has no patterns."
+    raise typer.BadParameter(fact, param_hint="PATTERN")
+
+
+def _list_patterns(found: Sequence[tuple[Table, Pattern[..., Any]]]) -> str:
+    return "\n".join(f"  {pattern.name}" for _, pattern in found)
+
+
+def _list_of(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+def _fold(name: str) -> str:
+    return re.sub(r"[\s_-]+", "-", name.strip()).casefold()

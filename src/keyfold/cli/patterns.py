@@ -1,0 +1,140 @@
+"""`keyfold patterns`: list the access patterns of a table."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    # At run time these wait until the command runs, so that help loads no model.
+    from rich.console import Console
+    from rich.text import Text
+
+    from keyfold import Explanation, Pattern, Table
+
+EXAMPLES = (
+    "keyfold patterns market",
+    "keyfold patterns exchange_rates --json",
+    "keyfold patterns --table shop.tables:market",
+)
+
+_PATTERN_WIDTH = 29
+
+
+def patterns(
+    design: Annotated[
+        str | None,
+        typer.Argument(
+            help="exchange_rates, letsgo, market or pantry, or a table of your project.",
+            metavar="DESIGN",
+        ),
+    ] = None,
+    *,
+    table: Annotated[
+        str | None,
+        typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the access patterns of a table, with what each takes and does.
+
+    For each its parameters, and the requests that it becomes, found out without a
+    database. Without DESIGN or --table, those of the tables that [tool.keyfold] in
+    pyproject.toml names, as tables = ["module:name"].
+    """
+    from keyfold.cli._tables import find_tables
+    from keyfold.cli._terminal import make_console
+
+    tables = find_tables(design, table)
+    if as_json:
+        told = [
+            {"table": each.name, "patterns": [_to_json(one) for one in each.patterns.values()]}
+            for each in tables
+        ]
+        print(json.dumps({"tables": told}, indent=2, ensure_ascii=False))
+        return
+    console = make_console()
+    for each in tables:
+        _print_table(console, each)
+
+
+def _explain(pattern: Pattern[..., Any]) -> Explanation | str:
+    """Return what a pattern does, or why that cannot be told."""
+    from keyfold.errors import PatternUnexplained
+
+    try:
+        return pattern.explain()
+    except PatternUnexplained as error:
+        return str(error)
+
+
+def _to_json(pattern: Pattern[..., Any]) -> dict[str, Any]:
+    from keyfold.cli._arguments import show_type, type_of
+
+    told: dict[str, Any] = {
+        "name": pattern.name,
+        "function": pattern.__name__,
+        "description": pattern.description,
+        "parameters": [
+            {
+                "name": each.name,
+                "type": show_type(type_of(pattern, each)),
+                "required": each.is_required,
+            }
+            for each in pattern.parameters
+        ],
+    }
+    explained = _explain(pattern)
+    if isinstance(explained, str):
+        return {**told, "unexplained": explained}
+    steps = [
+        {"operation": each.operation, "index": each.index, "key": each.key}
+        for each in explained.steps
+    ]
+    return {
+        **told,
+        "requests": steps,
+        "scans": explained.scans,
+        "filters": explained.filters,
+        "round_trips": explained.round_trips,
+    }
+
+
+def _print_table(console: Console, table: Table) -> None:
+    from keyfold.cli._arguments import show_parameter
+    from keyfold.cli._terminal import join_styled, make_table
+
+    console.print(join_styled((table.name, "bold"), f"  {len(table.patterns)} access patterns"))
+    shown = make_table()
+    shown.add_column("pattern", width=_PATTERN_WIDTH, overflow="fold")
+    shown.add_column("parameters", overflow="fold", max_width=_PATTERN_WIDTH)
+    shown.add_column("requests", overflow="fold", ratio=1)
+    shown.add_column("calls", justify="right", no_wrap=True)
+    shown.add_column("beware", no_wrap=True, min_width=7)
+    shown.expand = True
+    for pattern in table.patterns.values():
+        parameters = "\n".join(show_parameter(pattern, each) for each in pattern.parameters)
+        explained = _explain(pattern)
+        if isinstance(explained, str):
+            shown.add_row(pattern.name, parameters, join_styled((explained, "dim")), "", "")
+            continue
+        notes = [("scans", explained.scans), ("filters", explained.filters)]
+        beware = ", ".join(note for note, holds in notes if holds)
+        calls = f"{explained.round_trips}"
+        shown.add_row(pattern.name, parameters, _show_steps(explained), calls, beware)
+    console.print(shown)
+    console.print()
+
+
+def _show_steps(explained: Explanation) -> Text:
+    from keyfold.cli._calls import SentCall, shorten_ids
+    from keyfold.cli._terminal import show_calls
+
+    return show_calls(
+        [
+            SentCall(step.operation, step.index, step.key, shorten_ids(step.key), 0.0, 0.0)
+            for step in explained.steps
+        ]
+    )

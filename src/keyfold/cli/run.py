@@ -1,0 +1,213 @@
+"""`keyfold run`: run one access pattern of a table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from keyfold.errors import ConditionFailed, TransactionFailed
+
+if TYPE_CHECKING:
+    # At run time these wait until the command runs, so that help loads no engine.
+    from keyfold import Request, Table
+    from keyfold.cli._calls import SentCall
+
+# How the program declares the command: what it does not know is for the pattern.
+SETTINGS: dict[str, Any] = {
+    "context_settings": {"allow_extra_args": True, "ignore_unknown_options": True},
+    "options_metavar": "[OPTIONS] [--PARAMETER VALUE]...",
+}
+EXAMPLES = (
+    "keyfold run market last-orders --user rabinovich --count 5 --db demo.db",
+    "keyfold run exchange_rates Get --base USD --target EUR --db demo.db --json",
+    "keyfold run letsgo list-items --category article --limit 20 --db demo.db",
+    "keyfold run --table shop.tables:market recent-orders --user ada --db shop.db",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a pattern returned; `cursor` goes on where a page ended."""
+
+    value: Any
+    cursor: str | None
+    calls: list[SentCall]
+
+
+def run(
+    context: typer.Context,
+    design: Annotated[
+        str | None,
+        typer.Argument(
+            help="As for `keyfold patterns`; left out with --table, and for a project's tables.",
+            metavar="DESIGN",
+        ),
+    ] = None,
+    pattern: Annotated[str | None, typer.Argument(help="Which pattern.", metavar="PATTERN")] = None,
+    *,
+    db: Annotated[
+        str,
+        typer.Option(help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB"),
+    ],
+    table: Annotated[
+        str | None,
+        typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Show so many, and how to go on.", min=1, metavar="N")
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option("--next", help="Go on where a page with this ended.", metavar="CURSOR"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run one access pattern, and show what it returns and what it cost.
+
+    PATTERN is a pattern's name, or its function's, or how one of them begins; `keyfold patterns`
+    lists them with their parameters, each of which is given as --name VALUE. Texts are read as
+    the parameters' types say: times as 2026-01-31T12:00 (in UTC without a zone), durations as
+    PT12H or in seconds, entities and lists as JSON. A parameter that is named like an option is
+    given after a lone --. Without --limit, a query shows all that it finds.
+
+    Exits with 1 if a pattern that reads one thing finds nothing, and if a condition of a
+    write does not hold. A pattern that writes makes the file if it is not there.
+    """
+    from keyfold.cli._arguments import read_arguments, takes
+    from keyfold.cli._tables import find_pattern
+
+    # Where DESIGN is left out, what follows it has moved up, the first parameters included.
+    words = [each for each in (design, pattern, *context.args) if each is not None]
+    tables, named, rest = _split(words, table)
+    found, chosen = find_pattern(tables, named)
+    if limit is not None and takes(chosen, "limit"):
+        rest, limit = [*rest, f"--limit={limit}"], None
+    arguments = read_arguments(chosen, rest)
+    request = _with_pages(chosen(**arguments), limit, after)
+    try:
+        answer = _ask(found, request, db)
+    except (ConditionFailed, TransactionFailed) as error:
+        if as_json:
+            failure = {"code": error.code, "message": str(error)}
+            print(json.dumps({"pattern": chosen.name, "error": failure}, indent=2))
+        else:
+            print(f"keyfold: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+    if as_json:
+        _print_json(chosen.name, answer)
+    else:
+        _print_text(request, answer)
+    is_missing = answer.value is None and not _writes(request)
+    raise typer.Exit(1 if is_missing else 0)
+
+
+def _split(words: list[str], path: str | None) -> tuple[list[Table], str, list[str]]:
+    """Return the tables, the pattern's name, and the words that are its arguments."""
+    from keyfold.cli._tables import find_project_tables, find_tables, look_up_table
+
+    first = next((place for place, word in enumerate(words) if word.startswith("--")), len(words))
+    names, rest = words[:first], words[first:]
+    if path is not None:
+        tables = find_tables(None, path)
+    else:
+        project = find_project_tables()
+        # Of a project's own tables, the pattern alone may be named.
+        is_named = not project or (len(names) > 1 and look_up_table(names[0], project) is not None)
+        tables = find_tables(names.pop(0) if names and is_named else None, None)
+    if not names:
+        listed = "\n".join(f"  {name}" for each in tables for name in each.patterns)
+        raise typer.BadParameter(f"name one. There are:\n{listed}", param_hint="PATTERN")
+    return tables, " ".join(names), rest
+
+
+def _with_pages(request: Request[Any], limit: int | None, after: str | None) -> Request[Any]:
+    from keyfold import Query, Scan
+
+    if limit is None and after is None:
+        return request
+    if not isinstance(request, Query | Scan):
+        given = "--limit" if limit is not None else "--next"
+        raise typer.BadParameter("the pattern is no query, and has no pages.", param_hint=given)
+    asked = cast("Query[Any] | Scan[Any]", request)
+    if limit is not None:
+        asked = asked.limit(limit)
+    return asked if after is None else asked.after(after)
+
+
+def _ask(table: Table, request: Request[Any], db: str) -> _Answer:
+    import keyfold
+    from keyfold import Page, Query, Scan
+    from keyfold.cli._calls import CallLog
+    from keyfold.errors import FileUnreachable
+
+    is_file = "://" not in db and db != ":memory:"
+    if is_file and not _writes(request) and not Path(db).exists():
+        raise FileUnreachable(db, "there is no such file")
+    log = CallLog([table])
+    # What fits no entity is shown as well.
+    with keyfold.open(table, db, on_unfit="raw", on_call=[log]) as store:
+        log.take()
+        if isinstance(request, Query | Scan):
+            pages = cast("Query[Any] | Scan[Any]", request)
+            if pages.page_limit is None:
+                return _Answer(list(store.iterate(pages)), None, log.take())
+        value: Any = store.run(cast("Request[Any]", request))
+    if isinstance(value, Page):
+        page = cast("Page[Any]", value)
+        return _Answer(list(page), page.cursor, log.take())
+    return _Answer(value, None, log.take())
+
+
+def _writes(request: Request[Any]) -> bool:
+    from keyfold import Batch, Delete, Get, Mapped, Put, Transaction, Update
+
+    match request:
+        case Put() | Update() | Delete():
+            return True
+        case Transaction():
+            return not request.is_read
+        case Batch(requests=members):
+            return not all(isinstance(each, Get) for each in members)
+        case Mapped(request=inner):
+            return _writes(inner)
+        case _:
+            return False
+
+
+def _print_text(request: Request[Any], answer: _Answer) -> None:
+    from keyfold.cli._answers import count_items, print_answer
+    from keyfold.cli._calls import count_of
+    from keyfold.cli._terminal import make_console, show_calls
+
+    console = make_console()
+    number = count_items(answer.value)
+    if _writes(request) and number == 0:
+        console.print("Done.")
+    else:
+        print_answer(console, answer.value)
+    units = sum(call.consumed for call in answer.calls)
+    milliseconds = sum(call.milliseconds for call in answer.calls)
+    console.print()
+    console.print(show_calls(answer.calls))
+    cost = f"{count_of(number, 'item')}, {count_of(units, 'capacity unit')}"
+    console.print(f"{cost}, {milliseconds:.2f} ms", style="dim")
+    if answer.cursor is not None:
+        print(f"There are more: --next {answer.cursor}", file=sys.stderr)
+
+
+def _print_json(pattern: str, answer: _Answer) -> None:
+    from keyfold.cli._plain import to_json_text, to_plain
+
+    told = {
+        "pattern": pattern,
+        "answer": to_plain(answer.value),
+        "next": answer.cursor,
+        "capacity_units": sum(call.consumed for call in answer.calls),
+        "calls": [call.to_json() for call in answer.calls],
+    }
+    print(to_json_text(told))

@@ -1,0 +1,203 @@
+"""`keyfold sql`: one PartiQL statement, put to a database."""
+
+from __future__ import annotations
+
+import json
+import sys
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+if TYPE_CHECKING:
+    # At run time this waits until the command runs, so that help loads no engine.
+    from keyfold.connect import Executor
+
+EXAMPLES = (
+    """keyfold sql "SELECT * FROM orders WHERE pk = 'U#7'" --db shop.db""",
+    """keyfold sql "SELECT sk FROM orders WHERE pk = ?" --param '"U#7"' --db shop.db""",
+    """keyfold sql "UPDATE orders SET paid = true WHERE pk = 'U#7' AND sk = 'O#1'" --db shop.db""",
+    """keyfold sql 'SELECT * FROM "orders"."by_day"' --limit 20 --json --db shop.db""",
+)
+
+# A JSON object with one of these names, and no other, is a value in DynamoDB's own form.
+_TYPES = frozenset({"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"})
+_NO = frozenset({"ConditionalCheckFailedException", "DuplicateItemException"})
+
+
+def sql(
+    statement: Annotated[
+        str, typer.Argument(help="A PartiQL statement, as DynamoDB takes it.", metavar="STATEMENT")
+    ],
+    *,
+    db: Annotated[
+        str, typer.Option("--db", help="The database file.", metavar="URL", envvar="KEYFOLD_DB")
+    ],
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What a ? stands for, as JSON; one for each, in their order. "
+            """'{"SS": ["a"]}' gives DynamoDB's own types.""",
+            metavar="JSON",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Look at so many items, and say how to go on.", min=1)
+    ] = None,
+    next_token: Annotated[
+        str | None,
+        typer.Option("--next", help="Go on where a page with this token ended.", metavar="TOKEN"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run one PartiQL statement, and show its items and what it cost.
+
+    SELECT reads a table, or an index of it as "table"."index"; without a limit, all that there
+    is. INSERT, UPDATE and DELETE write one item. Exits with 1 when a condition did not hold, or
+    an inserted item exists already.
+    """
+    from keyfold.cli._terminal import make_progress_console
+    from keyfold.connect import open_executor
+    from keyfold.errors import ServiceError
+
+    request: dict[str, Any] = {"Statement": statement, "ReturnConsumedCapacity": "TOTAL"}
+    if param:
+        request["Parameters"] = [_read_parameter(text) for text in param]
+    if limit is not None:
+        request["Limit"] = limit
+    if next_token is not None:
+        request["NextToken"] = next_token
+    with open_executor(db) as executor, make_progress_console().status("running"):
+        try:
+            items, token, units = _run(executor, request)
+        except ServiceError as error:
+            if error.type not in _NO:
+                raise
+            print(f"keyfold: {error}", file=sys.stderr)
+            raise typer.Exit(1) from None
+    if as_json:
+        _print_json({"items": items, "next": token, "capacity_units": units})
+        return
+    _print_table(items)
+    count = "1 item" if len(items) == 1 else f"{len(items)} items"
+    print(f"{count}, {units:g} capacity {'unit' if units == 1 else 'units'}", file=sys.stderr)
+    if token is not None:
+        print(f"There are more: --next {token}", file=sys.stderr)
+
+
+def _run(
+    executor: Executor, request: dict[str, Any]
+) -> tuple[list[dict[str, Any]], str | None, float]:
+    """Return the items of one page, or of all pages where no limit is given, and their cost."""
+    items: list[dict[str, Any]] = []
+    units = 0.0
+    while True:
+        response = executor.execute("ExecuteStatement", request)
+        items += response["Items"]
+        units += response["ConsumedCapacity"]["CapacityUnits"]
+        token = response.get("NextToken")
+        if token is None or "Limit" in request:
+            return items, token, units
+        request = {**request, "NextToken": token}
+
+
+def _read_parameter(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(
+            text, parse_float=Decimal, parse_int=Decimal, parse_constant=_refuse_constant
+        )
+    except ValueError:
+        advice = f"""{text} is no JSON. Text needs quotes of its own: '"text"'."""
+        raise typer.BadParameter(advice, param_hint="--param") from None
+    return _to_attribute(value)
+
+
+def _refuse_constant(name: str) -> Any:
+    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(name)
+
+
+def _to_attribute(value: Any) -> dict[str, Any]:
+    match value:
+        case bool():
+            return {"BOOL": value}
+        case str():
+            return {"S": value}
+        case Decimal():
+            return {"N": str(value)}
+        case None:
+            return {"NULL": True}
+        case list():
+            return {"L": [_to_attribute(each) for each in cast("list[Any]", value)]}
+        case _:
+            members = cast("dict[str, Any]", value)
+            if len(members) == 1 and _TYPES.issuperset(members):
+                return _as_given(members)
+            return {"M": {name: _to_attribute(each) for name, each in members.items()}}
+
+
+def _as_given(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a value in DynamoDB's form, with its numbers as the text that they are there."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def _print_table(items: list[dict[str, Any]]) -> None:
+    from keyfold.cli._terminal import make_console, make_table
+
+    if not items:
+        return
+    names = list(dict.fromkeys(name for item in items for name in item))
+    table = make_table()
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for item in items:
+        table.add_row(*(_to_text(item[name]) if name in item else "" for name in names))
+    make_console().print(table)
+
+
+def _to_text(value: dict[str, Any]) -> str:
+    """Write a value for a cell: text and numbers as they are, the rest as JSON."""
+    import orjson
+
+    match value:
+        case {"S": text} | {"N": text}:
+            return text
+        case _:
+            return orjson.dumps(_to_json(value)).decode()
+
+
+def _to_json(value: dict[str, Any]) -> Any:
+    from base64 import b64encode
+
+    import orjson
+
+    ((kind, data),) = value.items()
+    match kind:
+        case "L":
+            return [_to_json(each) for each in data]
+        case "M":
+            return {name: _to_json(each) for name, each in data.items()}
+        case "N":
+            # Digit for digit, as DynamoDB prints it.
+            return orjson.Fragment(data)
+        case "NS":
+            return [orjson.Fragment(each) for each in data]
+        case "B":
+            return b64encode(data).decode()
+        case "BS":
+            return [b64encode(each).decode() for each in data]
+        case "NULL":
+            return None
+        case _:
+            return data
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    import orjson
+
+    def encode(binary: Any) -> str:
+        from base64 import b64encode
+
+        return b64encode(binary).decode()
+
+    print(orjson.dumps(value, default=encode, option=orjson.OPT_INDENT_2).decode())

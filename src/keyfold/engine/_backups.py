@@ -1,0 +1,336 @@
+"""Backups on demand: the rows of a table as of one moment, kept in the same file.
+
+A backup is a row set of its own and a record that says CREATING until it is whole. Its rows
+come from a view of the moment at which it was asked for, copied in short transactions, so that
+writers go on. A process that dies meanwhile leaves a record that nobody extends any more;
+upkeep takes it away with its rows.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NotRequired, TypedDict, cast
+
+import orjson
+
+from keyfold.engine._arns import part_arn, read_arn, take_id
+from keyfold.engine._catalog import read_body, take_number
+from keyfold.engine._copying import (
+    RowsBody,
+    create_copy,
+    from_rows,
+    keep_in,
+    read_batch,
+    to_rows,
+)
+from keyfold.engine._leases import extended_lease, has_run_out
+from keyfold.engine._records import parse_record
+from keyfold.engine._restoring import is_being_restored
+from keyfold.engine._services import Services
+from keyfold.engine._tables import Table, TableBody, Unreadable, build_table
+from keyfold.engine.storage import Moment, Reader, Storage, Writer
+from keyfold.errors import (
+    BackupInUseException,
+    BackupNotFoundException,
+    KeyfoldError,
+    TableInUseException,
+    TableNotFoundException,
+)
+
+BACKUP_RECORD = "backup"
+SYSTEM_BACKUP_DAYS = 35
+DAY_SECONDS = 86_400
+
+_IN_USE = (
+    "There is another ongoing conflicting backup control plane operation on the table. "
+    "The backup is either being created, deleted or restored to a table."
+)
+
+
+class BackupBody(TypedDict):
+    """A backup as it is kept in the file."""
+
+    id: str
+    name: str
+    type: str
+    status: str
+    created_at: float
+    expires_at: NotRequired[float]
+    # The table as it was, and where its rows are kept.
+    table: TableBody
+    rows: RowsBody
+    items: int
+    size_bytes: int
+    # Up to when the process that makes it has said that it is alive, by the machine's clock.
+    taken_until: float
+
+
+_REQUIRED_FIELDS = frozenset(BackupBody.__annotations__) - {"expires_at"}
+
+
+def create_backup(services: Services, name: str, table_name: str) -> BackupBody:
+    """Make a backup of a table as of now; return it whole."""
+    with services.storage.hold_moment() as moment:
+        table = moment.read(lambda reader: require_source(reader, table_name))
+        backup = services.storage.write(lambda writer: _begin(services, writer, name, table))
+        try:
+            _copy(services.storage, moment, backup)
+        except BaseException:
+            # Where the disk is at fault this fails too, and upkeep does it later.
+            with suppress(KeyfoldError):
+                services.storage.write(lambda writer: drop_backup(writer, backup))
+            raise
+    return backup
+
+
+def require_source(reader: Reader, name: str) -> TableBody:
+    """Return the body of a table to back up, restore from or export."""
+    body = read_body(reader, name)
+    if body is None:
+        raise TableNotFoundException(f"Table not found: {name}")
+    if body["status"] == "CREATING":
+        raise TableInUseException(f"Table is being created: {name}")
+    return body
+
+
+def _begin(services: Services, writer: Writer, name: str, table: TableBody) -> BackupBody:
+    for each in list_backups(writer):
+        if each["status"] == "CREATING" and each["table"]["id"] == table["id"]:
+            raise BackupInUseException(_IN_USE)
+    now = services.clock()
+    backup = BackupBody(
+        id=take_id(services, writer, BACKUP_RECORD, now),
+        name=name,
+        type="USER",
+        status="CREATING",
+        created_at=now,
+        table=table,
+        rows=create_copy(writer, take_number(writer)),
+        items=0,
+        size_bytes=0,
+        taken_until=extended_lease(),
+    )
+    _write(writer, backup)
+    return backup
+
+
+def _copy(storage: Storage, moment: Moment, backup: BackupBody) -> None:
+    source, target = build_table(backup["table"]).rows, to_rows(backup["rows"])
+    low: bytes | None = b""
+    while low is not None:
+        start = low
+        rows, low = moment.read(lambda reader: read_batch(reader, source, start))  # noqa: B023 - run at once
+        is_last = low is None
+
+        def work(writer: Writer) -> None:
+            keep = keep_in(writer, target)
+            for row in rows:  # noqa: B023 - run at once
+                keep(*row)
+            _write(writer, backup)
+
+        backup["items"] += len(rows)
+        backup["size_bytes"] += sum(size for _, _, size in rows)
+        backup["taken_until"] = extended_lease()
+        if is_last:
+            backup["status"] = "AVAILABLE"
+        storage.write(work)
+
+
+def keep_system_backup(services: Services, writer: Writer, table: TableBody) -> None:
+    """Keep the rows of a table that is being deleted, as the service does where it can.
+
+    They stay where they are and only change hands, so that it takes no time.
+    """
+    now = services.clock()
+    rows = build_table(table).rows
+    items, size_bytes, _ = writer.count_rows(rows)
+    backup = BackupBody(
+        id=take_id(services, writer, BACKUP_RECORD, now),
+        name=f"{table['name']}$DeletedTableBackup",
+        type="SYSTEM",
+        status="AVAILABLE",
+        created_at=now,
+        expires_at=now + SYSTEM_BACKUP_DAYS * DAY_SECONDS,
+        table=table,
+        rows=from_rows(rows),
+        items=items,
+        size_bytes=size_bytes,
+        taken_until=0.0,
+    )
+    _write(writer, backup)
+
+
+def _write(writer: Writer, backup: BackupBody) -> None:
+    writer.set_record(BACKUP_RECORD, backup["id"], orjson.dumps(backup))
+
+
+def to_kept_table(backup: BackupBody) -> Table:
+    """Return the table that a backup's rows make, for whoever looks at them.
+
+    A copy has no index columns; the rows of a deleted table still have theirs.
+    """
+    table = build_table(backup["table"])
+    rows = to_rows(backup["rows"])
+    encoders = table.encoders if rows.columns else ()
+    return replace(table, rows=rows, encoders=encoders)
+
+
+def list_backups(reader: Reader) -> list[BackupBody]:
+    """Return every backup, those being made included, in the order of their making."""
+    backups: list[BackupBody] = []
+    for id_, record in reader.list_records(BACKUP_RECORD):
+        # What is damaged is for `verify` to report; the others go on.
+        with suppress(Unreadable):
+            backups.append(parse_backup(id_, record))
+    return backups
+
+
+def parse_backup(id_: str, record: bytes) -> BackupBody:
+    """Return a backup from its record; raises Unreadable."""
+    return cast(BackupBody, parse_record(BACKUP_RECORD, id_, record, _REQUIRED_FIELDS))
+
+
+def require_backup(reader: Reader, arn: str) -> BackupBody:
+    """Return the backup that an ARN names, or raise in the service's words."""
+    named = read_arn(arn, "backup")
+    record = None if named is None else reader.get_record(BACKUP_RECORD, named[1])
+    if record is not None and named is not None:
+        backup = parse_backup(named[1], record)
+        if backup["table"]["name"] == named[0]:
+            return backup
+    raise BackupNotFoundException(f"Backup not found: {arn}")
+
+
+def require_made(backup: BackupBody) -> BackupBody:
+    """Return a backup, or raise when it is still being made."""
+    if backup["status"] != "AVAILABLE":
+        raise BackupInUseException(_IN_USE)
+    return backup
+
+
+def require_idle_backup(reader: Reader, arn: str) -> BackupBody:
+    """Return a backup that is neither being made nor restored."""
+    backup = require_made(require_backup(reader, arn))
+    if is_being_restored(reader, backup["rows"]):
+        raise BackupInUseException(_IN_USE)
+    return backup
+
+
+def drop_backup(writer: Writer, backup: BackupBody) -> None:
+    """Take a backup away, unless somebody else did."""
+    if writer.get_record(BACKUP_RECORD, backup["id"]) is not None:
+        writer.drop_rows(to_rows(backup["rows"]))
+        writer.set_record(BACKUP_RECORD, backup["id"], None)
+
+
+def find_stale_backups(storage: Storage, now: float) -> list[BackupBody]:
+    """Return backups that nobody finishes any more, and those whose time is over."""
+
+    def is_stale(backup: BackupBody) -> bool:
+        if backup["status"] == "CREATING":
+            return has_run_out(backup["taken_until"])
+        return backup.get("expires_at", now + 1) <= now
+
+    return [each for each in storage.read(list_backups) if is_stale(each)]
+
+
+def drop_stale_backups(storage: Storage, now: float) -> None:
+    """Take away what killed processes left unfinished, and system backups after their time."""
+    for backup in find_stale_backups(storage, now):
+
+        def work(writer: Writer) -> None:
+            # A restore that is under way has it for as long as it takes.
+            if not is_being_restored(writer, backup["rows"]):  # noqa: B023 - run at once
+                drop_backup(writer, backup)  # noqa: B023 - run at once
+
+        storage.write(work)
+
+
+def backup_arn(services: Services, backup: BackupBody) -> str:
+    """Return a backup's ARN."""
+    return part_arn(services.table_arn(backup["table"]["name"]), "backup", backup["id"])
+
+
+def to_backup_details(services: Services, backup: BackupBody) -> dict[str, Any]:
+    """Return the BackupDetails of the API."""
+    details: dict[str, Any] = {
+        "BackupArn": backup_arn(services, backup),
+        "BackupName": backup["name"],
+        "BackupSizeBytes": backup["size_bytes"],
+        "BackupStatus": backup["status"],
+        "BackupType": backup["type"],
+        "BackupCreationDateTime": backup["created_at"],
+    }
+    if "expires_at" in backup:
+        details["BackupExpiryDateTime"] = backup["expires_at"]
+    return details
+
+
+def to_backup_summary(services: Services, backup: BackupBody) -> dict[str, Any]:
+    """Return the BackupSummary of the API."""
+    table = backup["table"]
+    return {
+        "TableName": table["name"],
+        "TableId": table["id"],
+        "TableArn": services.table_arn(table["name"]),
+        **to_backup_details(services, backup),
+    }
+
+
+def to_backup_description(services: Services, backup: BackupBody) -> dict[str, Any]:
+    """Return the BackupDescription of the API."""
+    table = backup["table"]
+    units = ("ReadCapacityUnits", "WriteCapacityUnits")
+    source: dict[str, Any] = {
+        "TableName": table["name"],
+        "TableId": table["id"],
+        "TableArn": services.table_arn(table["name"]),
+        "TableSizeBytes": backup["size_bytes"],
+        "KeySchema": table["key"],
+        "TableCreationDateTime": table["created_at"],
+        "ProvisionedThroughput": {unit: table["throughput"][unit] for unit in units},
+        "ItemCount": backup["items"],
+        "BillingMode": table["billing_mode"],
+    }
+    if "OnDemandThroughput" in table["settings"]:
+        source["OnDemandThroughput"] = table["settings"]["OnDemandThroughput"]
+    return {
+        "BackupDetails": to_backup_details(services, backup),
+        "SourceTableDetails": source,
+        "SourceTableFeatureDetails": _describe_features(table),
+    }
+
+
+def _describe_features(table: TableBody) -> dict[str, Any]:
+    features: dict[str, Any] = {}
+    for heading, is_global in (("LocalSecondaryIndexes", False), ("GlobalSecondaryIndexes", True)):
+        indexes: list[dict[str, Any]] = []
+        for index in table["indexes"]:
+            if index["is_global"] is not is_global:
+                continue
+            described: dict[str, Any] = {
+                "IndexName": index["name"],
+                "KeySchema": index["key"],
+                "Projection": index["projection"],
+            }
+            if "throughput" in index:
+                described["ProvisionedThroughput"] = index["throughput"]
+            if "on_demand" in index:
+                described["OnDemandThroughput"] = index["on_demand"]
+            indexes.append(described)
+        if indexes:
+            features[heading] = indexes
+    settings = table["settings"]
+    if "stream" in table:
+        view = table["stream"]["view"]
+        features["StreamDescription"] = {"StreamEnabled": True, "StreamViewType": view}
+    if "ttl" in table:
+        attribute = table["ttl"]["attribute"]
+        features["TimeToLiveDescription"] = {
+            "TimeToLiveStatus": "ENABLED",
+            "AttributeName": attribute,
+        }
+    if "SSEDescription" in settings:
+        features["SSEDescription"] = settings["SSEDescription"]
+    return features

@@ -1,0 +1,130 @@
+"""Reading the files of an import: DynamoDB JSON and CSV, compressed or not."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib
+import importlib.util
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypedDict, cast
+
+import orjson
+
+from keyfold.engine._tables import KeyTypes
+from keyfold.engine._writes import MAX_ITEM_BYTES
+
+
+class FormatBody(TypedDict):
+    """How the files of an import are to be read."""
+
+    format: str
+    compression: str
+    delimiter: str
+    # The names of the columns; None where the first line of each file has them.
+    header: list[str] | None
+
+
+class Record(NamedTuple):
+    """One record: how many bytes it took, and its item as the API has it, or what is wrong."""
+
+    size_bytes: int
+    item: dict[str, Any] | str
+
+
+# What reading somebody's file as something that it is not may raise.
+_UNREADABLE = (OSError, EOFError, ValueError, zlib.error, csv.Error)
+
+
+def has_zstd() -> bool:
+    """Tell whether this Python can read ZSTD."""
+    try:
+        return importlib.util.find_spec("compression.zstd") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def read_records(path: Path, form: FormatBody, types: KeyTypes) -> Iterator[Record]:
+    """Return the records of a file one by one.
+
+    What cannot be read any further is one record with a fault, and the last. `types` are those
+    of the attributes that keys are made of: CSV has only text.
+    """
+    try:
+        with _open(path, form["compression"]) as file:
+            if form["format"] == "CSV":
+                yield from _read_csv(file, form, types)
+            else:
+                yield from _read_json(file)
+    except _UNREADABLE as error:
+        yield Record(0, f"the file cannot be read any further: {error}")
+
+
+def _open(path: Path, compression: str) -> IO[bytes]:
+    if compression == "GZIP":
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    if compression == "ZSTD":
+        return importlib.import_module("compression.zstd").open(path, "rb")
+    return path.open("rb")
+
+
+def _read_json(file: IO[bytes]) -> Iterator[Record]:
+    for line in file:
+        if not line.strip():
+            continue
+        try:
+            parsed = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            yield Record(len(line), f"it is not JSON: {error}")
+            continue
+        item = cast("dict[str, Any]", parsed).get("Item") if isinstance(parsed, dict) else None
+        if isinstance(item, dict):
+            yield Record(len(line), cast("dict[str, Any]", item))
+        else:
+            yield Record(len(line), 'it is not an object with an "Item"')
+
+
+def _read_csv(file: IO[bytes], form: FormatBody, types: KeyTypes) -> Iterator[Record]:
+    # The limit is one for the whole process; an attribute may be as long as an item.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_ITEM_BYTES))
+    lines = _Lines(file)
+    rows = csv.reader(lines, delimiter=form["delimiter"])
+    header = form["header"]
+    if header is None:
+        header = next(rows, None) or []
+        lines.take_size()
+    for row in rows:
+        size = lines.take_size()
+        if not row:
+            continue
+        if len(row) != len(header):
+            yield Record(size, f"it has {len(row)} fields, and the header {len(header)}")
+            continue
+        item: dict[str, Any] = {}
+        for name, text in zip(header, row, strict=True):
+            kind = types.get(name)
+            # A key cannot be empty: an item without a value has no place in that index.
+            if kind is None or text:
+                item[name] = {kind or "S": text}
+        yield Record(size, item)
+
+
+class _Lines:
+    """The lines of a file as text, and how long those were that were read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._size_bytes = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for place, line in enumerate(self._file):
+            self._size_bytes += len(line)
+            # Spreadsheets put a mark in front of the first line.
+            yield line.decode() if place else line.decode("utf-8-sig")
+
+    def take_size(self) -> int:
+        """Return how many bytes were read since the last time."""
+        size, self._size_bytes = self._size_bytes, 0
+        return size

@@ -1,0 +1,73 @@
+"""Contributor insights: where keys are counted, and by which rules that is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._catalog import require_body
+from keyfold.engine._table_extras import InsightsBody
+from keyfold.engine._tables import TableBody
+from keyfold.engine._watches import ACCESSED_AND_THROTTLED
+from keyfold.engine.storage import Reader
+from keyfold.errors import ResourceNotFoundException
+
+_OFF = InsightsBody(is_enabled=False, mode=ACCESSED_AND_THROTTLED, changed_at=0.0)
+
+# Of a rule's name, which is at most 128 characters long.
+_LONGEST_RESOURCE = 80
+
+
+def find_counted(reader: Reader, table: str, index: str | None) -> TableBody:
+    """Return the body of a table; raises when it is not there, or lacks the index."""
+    body = require_body(reader, table)
+    if index is not None and index not in _counted_indexes(body):
+        raise ResourceNotFoundException(
+            f"Requested resource not found: Table: {table} Index: {index} not found"
+        )
+    return body
+
+
+def _counted_indexes(body: TableBody) -> list[str]:
+    return [each["name"] for each in body["indexes"] if each["is_global"]]
+
+
+def summarise(body: TableBody) -> list[dict[str, Any]]:
+    """Return the ContributorInsightsSummary of a table, and of its indexes where there is one."""
+    insights = body.get("insights", {})
+    names = ["", *(name for name in _counted_indexes(body) if name in insights)]
+    return [describe(body, name) for name in names]
+
+
+def describe(body: TableBody, index: str) -> dict[str, Any]:
+    """Return what every answer about contributor insights tells of a table, or of an index."""
+    insights = body.get("insights", {}).get(index, _OFF)
+    described: dict[str, Any] = {"TableName": body["name"]}
+    if index:
+        described["IndexName"] = index
+    described["ContributorInsightsStatus"] = "ENABLED" if insights["is_enabled"] else "DISABLED"
+    if insights["is_enabled"]:
+        described["ContributorInsightsMode"] = insights["mode"]
+    return described
+
+
+def list_rules(body: TableBody, index: str) -> list[str]:
+    """Return the names of the rules by which CloudWatch would report.
+
+    P is for partition keys, S for whole ones; C for what is consumed, T for what is throttled.
+    """
+    insights = body.get("insights", {}).get(index, _OFF)
+    if not insights["is_enabled"]:
+        return []
+    schema = body["key"]
+    for each in body["indexes"]:
+        if each["name"] == index:
+            schema = each["key"]
+    kinds = "CT" if insights["mode"] == ACCESSED_AND_THROTTLED else "T"
+    keys = "PS" if any(each["KeyType"] == "RANGE" for each in schema) else "P"
+    resource = f"{body['name']}-{index}" if index else body["name"]
+    moment = int(insights["changed_at"] * 1000)
+    return [
+        f"DynamoDBContributorInsights-{key}K{kind}-{resource[:_LONGEST_RESOURCE]}-{moment}"
+        for kind in kinds
+        for key in keys
+    ]

@@ -1,0 +1,93 @@
+"""Long work that was asked for and goes on after the answer: restores, exports and imports.
+
+Each is a record in the file and a function that does the next batch of it. Whoever is asked
+does the first batches at once, which is all of most tables; upkeep does the rest, in this
+process or the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from keyfold.engine._backups import drop_stale_backups, list_backups
+from keyfold.engine._buckets import Buckets
+from keyfold.engine._imports import IMPORT_JOB_RECORD
+from keyfold.engine._loading import load_module
+from keyfold.engine._restoring import restore_batch
+from keyfold.engine._rewinding import EXPORT_JOB_RECORD, RESTORE_RECORD
+from keyfold.engine._tables import Unreadable
+from keyfold.engine.storage import Reader, RowsChanged, Storage
+from keyfold.errors import KeyfoldError
+
+if TYPE_CHECKING:
+    from keyfold.engine._importing import Importer
+
+# So many batches are done before the answer.
+BATCHES_AT_ONCE = 50
+
+# Does one batch of the job that has this name; returns whether it was the last.
+Batch = Callable[[str], bool]
+
+
+class Jobs:
+    """Does what is left to do in one file."""
+
+    def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
+        self._storage, self._clock, self._buckets = storage, clock, buckets
+        self._importer: Importer | None = None
+        self._batches: dict[str, Batch] = {
+            RESTORE_RECORD: lambda name: restore_batch(storage, name),
+            EXPORT_JOB_RECORD: self._export_batch,
+            IMPORT_JOB_RECORD: self._import_batch,
+        }
+
+    # What these two need to load is a good part of what the whole engine does, and few use them.
+
+    def _export_batch(self, name: str) -> bool:
+        exporting = load_module("keyfold.engine._exporting")
+        return exporting.export_batch(self._storage, self._buckets, self._clock, name)
+
+    def _import_batch(self, name: str) -> bool:
+        importer = self._importer
+        if importer is None:
+            importing = load_module("keyfold.engine._importing")
+            importer = importing.Importer(self._storage, self._clock, self._buckets)
+            self._importer = importer
+        return importer.import_batch(name)
+
+    def begin(self, kind: str, name: str) -> bool:
+        """Do the first batches of a job; return whether they were all.
+
+        It is in the file already, so a failure here is upkeep's to meet again, not the caller's.
+        """
+        with suppress(KeyfoldError, RowsChanged, Unreadable):
+            return any(self._batches[kind](name) for _ in range(BATCHES_AT_ONCE))
+        return False
+
+    def run_all(self, is_stopping: Callable[[], bool]) -> None:
+        """Do everything there is, and take away backups that nobody needs or finishes."""
+        with suppress(Unreadable):
+            drop_stale_backups(self._storage, self._clock())
+        for kind, batch in self._batches.items():
+            for name in self._storage.read(lambda reader: _names(reader, kind)):  # noqa: B023 - run at once
+                # What is damaged stays for `verify` to report; the others go on.
+                with suppress(RowsChanged, Unreadable):
+                    while not is_stopping() and not batch(name):
+                        pass
+
+    def has_more_to_come(self) -> bool:
+        """Tell whether there is work left, or time alone makes some."""
+
+        def work(reader: Reader) -> bool:
+            return any(_names(reader, kind) for kind in self._batches) or any(
+                backup["status"] == "CREATING" or "expires_at" in backup
+                for backup in list_backups(reader)
+            )
+
+        return self._storage.read(work)
+
+
+def _names(reader: Reader, kind: str) -> list[str]:
+    return [name for name, _ in reader.list_records(kind)]

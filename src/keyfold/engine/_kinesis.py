@@ -1,0 +1,105 @@
+"""Kinesis streams that a table's changes are to go to: kept and described; nothing is sent."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+from keyfold.engine._catalog import require_body, write_body
+from keyfold.engine._services import Services
+from keyfold.engine._table_extras import DestinationBody
+from keyfold.engine._wording import INVALID
+from keyfold.engine.storage import Writer
+from keyfold.errors import ValidationException
+
+DEFAULT_PRECISION = "MILLISECOND"
+
+_log = logging.getLogger("keyfold.engine")
+_ARN = re.compile(r"arn:[a-z0-9-]+:kinesis:[a-z0-9-]+:[0-9]+:stream/[a-zA-Z0-9_.-]{1,128}")
+# As the service says it, also of what is to be disabled or changed.
+_STATE = "Table is not in a valid state to enable Kinesis Streaming Destination: "
+
+
+def check_stream_arn(arn: str) -> None:
+    """Raise unless an ARN is that of a Kinesis stream."""
+    if not _ARN.fullmatch(arn):
+        raise ValidationException(f"{INVALID}StreamArn is not the ARN of a Kinesis stream: {arn}")
+
+
+def enable_destination(services: Services, table: str, arn: str, precision: str) -> None:
+    """Take note of a stream that a table's changes are to go to."""
+
+    def work(writer: Writer) -> None:
+        body = require_body(writer, table)
+        others = [each for each in body.get("kinesis", []) if each["arn"] != arn]
+        # One stream at a time, whichever it is.
+        if any(each["status"] == "ACTIVE" for each in body.get("kinesis", [])):
+            raise ValidationException(
+                f"{_STATE}EnableKinesisStreamingDestination must be DISABLED or ENABLE_FAILED "
+                "to perform ENABLE operation."
+            )
+        added = DestinationBody(arn=arn, status="ACTIVE", precision=precision)
+        body["kinesis"] = [*others, added]
+        write_body(writer, body)
+
+    services.storage.write(work)
+    _log.warning("table %s: Kinesis stream %s is kept, but nothing is sent to it", table, arn)
+
+
+def disable_destination(services: Services, table: str, arn: str) -> None:
+    """Take note that a table's changes are to go to a stream no longer."""
+
+    def work(writer: Writer) -> None:
+        body = require_body(writer, table)
+        known = _find_active(body.get("kinesis", []), arn)
+        if known is None:
+            raise ValidationException(
+                f"{_STATE}KinesisStreamingDestination must be ACTIVE to perform DISABLE operation."
+            )
+        known["status"] = "DISABLED"
+        write_body(writer, body)
+
+    services.storage.write(work)
+
+
+def update_destination(services: Services, table: str, arn: str, precision: str) -> None:
+    """Take note of the precision that a stream's times are to have."""
+
+    def work(writer: Writer) -> None:
+        body = require_body(writer, table)
+        known = _find_active(body.get("kinesis", []), arn)
+        if known is None:
+            raise ValidationException(
+                f"{_STATE}Kinesis streaming is not in ACTIVE state. Updates are only allowed "
+                f"in ACTIVE state. TableName: {table}, kdsArn: {arn}"
+            )
+        if known["precision"] == precision:
+            raise ValidationException(
+                f"Invalid Request: Precision is already set to the desired value of {precision} "
+                f"for tableId: {body['id']}, kdsArn: {arn}"
+            )
+        known["precision"] = precision
+        write_body(writer, body)
+
+    services.storage.write(work)
+
+
+def _find_active(destinations: list[DestinationBody], arn: str) -> DestinationBody | None:
+    return next((each for each in destinations if _is_active(each, arn)), None)
+
+
+def _is_active(destination: DestinationBody, arn: str) -> bool:
+    return destination["arn"] == arn and destination["status"] == "ACTIVE"
+
+
+def describe_destinations(destinations: list[DestinationBody]) -> list[dict[str, Any]]:
+    """Return the KinesisDataStreamDestinations of a table."""
+    return [
+        {
+            "StreamArn": each["arn"],
+            "DestinationStatus": each["status"],
+            "ApproximateCreationDateTimePrecision": each["precision"],
+        }
+        for each in destinations
+    ]

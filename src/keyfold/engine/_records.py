@@ -1,0 +1,20 @@
+"""Records of the engine's own books, as JSON objects that may have been damaged."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import orjson
+
+from keyfold.engine._tables import Unreadable
+
+
+def parse_record(kind: str, name: str, record: bytes, fields: frozenset[str]) -> dict[str, Any]:
+    """Return a record that has at least these fields; raises Unreadable for anything else."""
+    try:
+        body = orjson.loads(record)
+    except (TypeError, ValueError) as error:
+        raise Unreadable(f"the record of {kind} {name}") from error
+    if not isinstance(body, dict) or not cast("dict[str, Any]", body).keys() >= fields:
+        raise Unreadable(f"the record of {kind} {name}")
+    return cast("dict[str, Any]", body)

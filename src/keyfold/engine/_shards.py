@@ -1,0 +1,180 @@
+"""The shards of a stream: ranges of the hash of partition keys, and their lineage.
+
+A shard takes the changes of the keys in its range from the moment it is opened until it is
+closed. It is closed after four hours, or when it has taken many records: then it has one child
+with the same range, or two with half of it each. So which shard a change belongs to follows from
+its number and its key, and all changes of an item are in one line of shards, parent before child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NotRequired, TypedDict
+
+from keyfold.engine._changes import STREAM_SECONDS
+from keyfold.engine._keys import END
+
+SHARD_SECONDS = 4 * 3_600
+SHARD_RECORDS = 10_000
+
+# Row keys begin with the hash of the partition key, in four bytes.
+_HASH_BYTES = 4
+HASHES = 1 << 8 * _HASH_BYTES
+# A shard is not split any further than this, however busy one key of it may be.
+_LEAST_WIDTH = HASHES >> 8
+# How often records are counted while a shard fills.
+_COUNTS_PER_SHARD = 4
+
+
+class ShardBody(TypedDict):
+    """A shard as the books have it, in its stream's record."""
+
+    id: str
+    parent: NotRequired[str]
+    # Hashes from `low` up to but not including `high`.
+    low: int
+    high: int
+    # Changes after `start`, until `end` once it is closed.
+    start: int
+    end: NotRequired[int]
+    opened_at: float
+    closed_at: NotRequired[float]
+    # How many records it had taken when they were counted, and up to which change that was.
+    records: int
+    counted: int
+
+
+_REQUIRED_FIELDS = frozenset(ShardBody.__annotations__) - {"parent", "end", "closed_at"}
+
+
+def check_shard(shard: ShardBody) -> None:
+    """Raise KeyError or TypeError for what is no shard."""
+    if not shard.keys() >= _REQUIRED_FIELDS or not 0 <= shard["low"] < shard["high"] <= HASHES:
+        raise KeyError(shard)
+    _ordinal(shard)
+
+
+def find_shard_faults(shards: list[ShardBody]) -> list[str]:
+    """Return what does not hold of the shards of a stream that is on.
+
+    Those that are open share all hashes among them; each begins where its parent ended.
+    """
+    facts: list[str] = []
+    open_ones = sorted((each["low"], each["high"]) for each in shards if "end" not in each)
+    bounds = [0, *(high for _, high in open_ones)]
+    if [low for low, _ in open_ones] != bounds[:-1] or bounds[-1] != HASHES:
+        facts.append("has open shards that are not for every key once")
+    by_id = {shard["id"]: shard for shard in shards}
+    for shard in shards:
+        parent = by_id.get(shard.get("parent", ""))
+        if parent is not None and parent.get("end") != shard["start"]:
+            facts.append(f"has a shard {shard['id']} that does not begin where its parent ended")
+    return facts
+
+
+def key_range(shard: ShardBody) -> tuple[bytes, bytes]:
+    """Return the row keys that a shard is for: from the first up to but not the second."""
+    high = END if shard["high"] == HASHES else _to_bytes(shard["high"])
+    return _to_bytes(shard["low"]), high
+
+
+def _to_bytes(number: int) -> bytes:
+    return number.to_bytes(_HASH_BYTES, "big")
+
+
+def find_shard(shards: list[ShardBody], shard_id: str) -> ShardBody | None:
+    """Return the shard with an id."""
+    return next((shard for shard in shards if shard["id"] == shard_id), None)
+
+
+def open_first(last: int, now: float) -> list[ShardBody]:
+    """Return the shards of a new stream: one, for every key."""
+    return [_open(0, 0, HASHES, last, now, None)]
+
+
+def close_all(shards: list[ShardBody], last: int, now: float) -> None:
+    """Close every shard that is open, without children: the stream ends."""
+    for shard in shards:
+        if "end" not in shard:
+            _close(shard, last, now)
+
+
+def is_due(shards: list[ShardBody], last: int, now: float, shard_records: int) -> bool:
+    """Tell whether `roll` might have something to do."""
+    step = max(1, shard_records // _COUNTS_PER_SHARD)
+    return any(
+        now - shard["opened_at"] >= SHARD_SECONDS or last - shard["counted"] >= step
+        for shard in shards
+        if "end" not in shard
+    )
+
+
+def roll(
+    shards: list[ShardBody],
+    last: int,
+    now: float,
+    shard_records: int,
+    count: Callable[[int, bytes, bytes], int],
+) -> list[ShardBody]:
+    """Return the shards after closing those that are due, with their children.
+
+    `last` is the number of the newest change; `count` tells how many there are after a number
+    in a range of row keys.
+    """
+    # Ids begin with the time, and must not go back with the clock.
+    now = max(now, *(shard["opened_at"] for shard in shards))
+    rolled = [shard.copy() for shard in shards]
+    ordinal = 1 + max(_ordinal(shard) for shard in shards)
+    for shard in rolled[:]:
+        if "end" in shard:
+            continue
+        shard["records"] += count(shard["counted"], *key_range(shard))
+        shard["counted"] = last
+        low, high = shard["low"], shard["high"]
+        is_full = shard["records"] >= shard_records
+        if is_full and high - low > _LEAST_WIDTH:
+            bounds = [(low, (low + high) // 2), ((low + high) // 2, high)]
+        elif is_full or now - shard["opened_at"] >= SHARD_SECONDS:
+            bounds = [(low, high)]
+        else:
+            continue
+        _close(shard, last, now)
+        for child_low, child_high in bounds:
+            rolled.append(_open(ordinal, child_low, child_high, last, now, shard["id"]))
+            ordinal += 1
+    return rolled
+
+
+def forget_old(shards: list[ShardBody], now: float) -> list[ShardBody]:
+    """Return the shards without those that were closed so long ago that nothing is left in them."""
+    return [
+        shard
+        for shard in shards
+        if "closed_at" not in shard or shard["closed_at"] + STREAM_SECONDS > now
+    ]
+
+
+def _open(
+    ordinal: int, low: int, high: int, last: int, now: float, parent: str | None
+) -> ShardBody:
+    shard = ShardBody(
+        # They sort in the order in which they were opened, also within a millisecond.
+        id=f"shardId-{max(0, int(now * 1000)):020}-{ordinal:08x}",
+        low=low,
+        high=high,
+        start=last,
+        opened_at=now,
+        records=0,
+        counted=last,
+    )
+    if parent is not None:
+        shard["parent"] = parent
+    return shard
+
+
+def _close(shard: ShardBody, last: int, now: float) -> None:
+    shard["end"], shard["closed_at"] = last, now
+
+
+def _ordinal(shard: ShardBody) -> int:
+    return int(shard["id"].rpartition("-")[2], 16)

@@ -1,0 +1,72 @@
+"""Changes as the records of a stream."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from keyfold.engine._iterators import to_sequence_number
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._streams import StreamBody
+from keyfold.engine._tables import Unreadable
+from keyfold.engine.storage import Change
+from keyfold.values import Item, item_size_bytes
+
+_ID_BYTES = 16
+_EXPIRY = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
+# Which images a view shows.
+_SHOWN = {
+    "KEYS_ONLY": (),
+    "NEW_IMAGE": ("NewImage",),
+    "OLD_IMAGE": ("OldImage",),
+    "NEW_AND_OLD_IMAGES": ("NewImage", "OldImage"),
+}
+
+
+def to_record(
+    services: Services, stream: StreamBody, arn: str, change: Change, rendering: Rendering
+) -> dict[str, Any]:
+    """Return the Record of the API for one change."""
+    number = to_sequence_number(change.sequence)
+    image = change.old if change.new is None else change.new
+    try:
+        item: Item = orjson.loads(image or b"")
+        keys = {each["AttributeName"]: item[each["AttributeName"]] for each in stream["key"]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"change {change.sequence} of table {stream['table']}") from error
+    told: dict[str, Any] = {
+        # The service rounds down to the second.
+        "ApproximateCreationDateTime": float(int(change.at)),
+        "Keys": rendering.item(keys),
+    }
+    size = item_size_bytes(keys)
+    images = {"NewImage": change.new, "OldImage": change.old}
+    for name in _SHOWN[stream["view"]]:
+        value = images[name]
+        if value is not None:
+            told[name] = rendering.stored(value)
+            size += item_size_bytes(item if value is image else orjson.loads(value))
+    told["SequenceNumber"] = number
+    told["SizeBytes"] = size
+    told["StreamViewType"] = stream["view"]
+    record: dict[str, Any] = {
+        # The same for the same record, whoever reads it: consumers tell repetitions by it.
+        "eventID": blake2b(f"{arn}/{number}".encode(), digest_size=_ID_BYTES).hexdigest(),
+        "eventName": _name_event(change),
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": services.region,
+        "dynamodb": told,
+    }
+    if change.is_expiry:
+        record["userIdentity"] = _EXPIRY
+    return record
+
+
+def _name_event(change: Change) -> str:
+    if change.old is None:
+        return "INSERT"
+    return "REMOVE" if change.new is None else "MODIFY"

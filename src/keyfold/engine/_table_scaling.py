@@ -1,0 +1,96 @@
+"""Auto scaling of a table and its replicas, kept with the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._auto_scaling import change_scaling
+from keyfold.engine._services import Services
+from keyfold.engine._table_extras import ScalingBody
+from keyfold.engine._tables import TableBody
+from keyfold.engine._wording import INVALID
+from keyfold.errors import ResourceNotFoundException, ValidationException
+
+_READ, _WRITE = "ProvisionedReadCapacityAutoScaling", "ProvisionedWriteCapacityAutoScaling"
+
+
+def scaled_regions(services: Services, body: TableBody) -> list[str]:
+    """Return the regions of a table: its own, and those of its replicas."""
+    return [services.region, *body.get("replicas", {})]
+
+
+def change_table_scaling(services: Services, request: dict[str, Any], body: TableBody) -> None:
+    """Change what a table's body says of auto scaling."""
+    regions = scaled_regions(services, body)
+    scaling: dict[str, ScalingBody] = {
+        region: body.get("auto_scaling", {}).get(region, ScalingBody(indexes={}))
+        for region in regions
+    }
+    write = request.get(f"{_WRITE}Update")
+    indexes: list[dict[str, Any]] = request.get("GlobalSecondaryIndexUpdates") or []
+    replicas: list[dict[str, Any]] = request.get("ReplicaUpdates") or []
+    if write is None and not indexes and not replicas:
+        raise ValidationException(
+            f"{INVALID}At least one of GlobalSecondaryIndexUpdates, "
+            f"{_WRITE}Update or ReplicaUpdates is required"
+        )
+    for region in regions:
+        # What is written is written in every region.
+        if write is not None:
+            scaling[region]["write"] = change_scaling(scaling[region].get("write"), write)
+        for update in indexes:
+            _change_index(scaling[region], body, update, "write", f"{_WRITE}Update")
+    for replica in replicas:
+        region = replica["RegionName"]
+        if region not in scaling:
+            raise ResourceNotFoundException(
+                f"Requested resource not found: Replica in region: {region} not found"
+            )
+        read = replica.get(f"Replica{_READ}Update")
+        if read is not None:
+            scaling[region]["read"] = change_scaling(scaling[region].get("read"), read)
+        own: list[dict[str, Any]] = replica.get("ReplicaGlobalSecondaryIndexUpdates") or []
+        for update in own:
+            _change_index(scaling[region], body, update, "read", f"{_READ}Update")
+    body["auto_scaling"] = scaling
+
+
+def _change_index(
+    scaling: ScalingBody, body: TableBody, update: dict[str, Any], kind: str, parameter: str
+) -> None:
+    name = update.get("IndexName")
+    if not any(each["name"] == name and each["is_global"] for each in body["indexes"]):
+        raise ResourceNotFoundException(
+            f"Requested resource not found: Index: {name} of table: {body['name']} not found"
+        )
+    assert name is not None  # it is one of the table's
+    if update.get(parameter) is not None:
+        known = scaling["indexes"].setdefault(name, {})
+        known[kind] = change_scaling(known.get(kind), update[parameter])
+
+
+def describe_table_scaling(services: Services, body: TableBody) -> dict[str, Any]:
+    """Return the TableAutoScalingDescription of a table."""
+    replicas: list[dict[str, Any]] = []
+    for region in scaled_regions(services, body):
+        scaling = body.get("auto_scaling", {}).get(region, ScalingBody(indexes={}))
+        described: dict[str, Any] = {"RegionName": region, "ReplicaStatus": "ACTIVE"}
+        if "read" in scaling:
+            described[f"Replica{_READ}Settings"] = scaling["read"]
+        if "write" in scaling:
+            described[f"Replica{_WRITE}Settings"] = scaling["write"]
+        described["GlobalSecondaryIndexes"] = [
+            _describe_index(each["name"], each["status"], scaling["indexes"].get(each["name"], {}))
+            for each in body["indexes"]
+            if each["is_global"]
+        ]
+        replicas.append(described)
+    return {"TableName": body["name"], "TableStatus": body["status"], "Replicas": replicas}
+
+
+def _describe_index(name: str, status: str, scaling: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    described: dict[str, Any] = {"IndexName": name, "IndexStatus": status}
+    for kind, heading in (("read", _READ), ("write", _WRITE)):
+        if kind in scaling:
+            described[f"{heading}Settings"] = scaling[kind]
+    return described

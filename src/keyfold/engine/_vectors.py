@@ -1,0 +1,236 @@
+"""Vector indexes: which items they hold, and which of those are near to a vector.
+
+A vector index is a column like any other index: an item's entry there is the partition of
+the search schema, or the same for all items where it has none. So backfills, checks of a
+file and sparseness are what they are for other indexes. A search reads the entries of one
+partition and measures them all: it is exact, which tables that fit one file can afford.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import nsmallest
+from operator import mul
+from typing import Any, Literal, NamedTuple
+
+from keyfold.engine._key_faults import KeyFault, KeyFaultKind, KeyUnfit
+from keyfold.engine._keys import KeySchema, encode_part, end_of, find_key_fault, join_partition
+from keyfold.engine._table_extras import VectorBody
+from keyfold.engine._wording import INVALID
+from keyfold.engine.expressions import KeyAttribute
+from keyfold.engine.storage import Span
+from keyfold.errors import ValidationException
+from keyfold.values import AttributeValue, Item, item_size_bytes
+
+FLOAT_BYTES = 4
+# Requests are metered by bytes, by these at least.
+LEAST_REQUEST_BYTES = 1_024
+
+# The entry of every item, where the search schema has no partition key.
+_ONE_PARTITION = b"\x00"
+
+Vector = Sequence[float]
+Measure = Callable[[Vector, Vector], float]
+
+
+class VectorUnfit(KeyUnfit):
+    """A value is not fit for a vector index; `error` says so in the service's words."""
+
+    def __init__(self, fault: KeyFault, error: ValidationException) -> None:
+        super().__init__(fault)
+        self.error = error
+
+
+class VectorIndex(NamedTuple):
+    """A vector index, built from its body once and then only read."""
+
+    name: str
+    attribute: str
+    dimensions: int
+    distance: str
+    # The partition key of the search schema, and the attributes that a search may filter by.
+    partition: KeySchema | None
+    filters: tuple[KeyAttribute, ...]
+    # What the index holds of an item; None when it holds everything.
+    projected: frozenset[str] | None
+    column: str
+    status: str
+    encode: Callable[[Item], bytes | None]
+
+    def project(self, item: Item) -> Item:
+        """Return the attributes of `item` that the index holds, the vector among them."""
+        if self.projected is None:
+            return item
+        kept = self.projected
+        return {name: value for name, value in item.items() if name in kept}
+
+    def span(self, condition: Mapping[str, AttributeValue]) -> Span:
+        """Return where the entries are that a search is to look at."""
+        if self.partition is None:
+            return Span(_ONE_PARTITION, end_of(_ONE_PARTITION), column=self.column)
+        (attribute,) = self.partition.partition
+        part = encode_part(attribute, condition[attribute.name])
+        low = join_partition(self.partition, [part])
+        return Span(low, end_of(low), column=self.column)
+
+    def find_unfit(self, item: Item) -> KeyUnfit | None:
+        """Return what keeps an item from the index that has what belongs there; None if nothing.
+
+        One that has no vector, or no partition, is not in the index, and that is no fault.
+        """
+        schema = self.partition
+        fault = None if schema is None else find_key_fault(schema, item, self.name)
+        if fault is not None:
+            return KeyUnfit(fault)
+        for attribute in self.filters:
+            value = item.get(attribute.name)
+            if value is not None and attribute.type not in value:
+                (actual,) = value
+                names, expected = (attribute.name,), attribute.type
+                kind = KeyFaultKind.WRONG_TYPE
+                return KeyUnfit(KeyFault(kind, names, expected, actual, index=self.name))
+        value = item.get(self.attribute)
+        return None if value is None else self._find_vector_unfit(value)
+
+    def _find_vector_unfit(self, value: AttributeValue) -> VectorUnfit | None:
+        where = self.attribute
+        elements = value.get("L")
+        if elements is None:
+            return self._refuse(
+                f"Invalid type for parameter {where}, Expected: L, {_actual(value)}"
+            )
+        for place, element in enumerate(elements):
+            if "N" not in element:
+                detail = f"{where}[{place}], Expected: N, {_actual(element)}"
+                return self._refuse(f"Invalid type for parameter {detail}")
+        if len(elements) != self.dimensions:
+            detail = f"{where}, Expected: {self.dimensions}, Actual: {len(elements)}"
+            return self._refuse(f"Invalid size for parameter {detail}")
+        for place, element in enumerate(elements):
+            if not math.isfinite(array("f", [float(element["N"])])[0]):
+                detail = f"{where}[{place}], Expected: a 32-bit floating point number"
+                return self._refuse(f"Invalid value for parameter {detail}")
+        return None
+
+    def _refuse(self, detail: str) -> VectorUnfit:
+        error = ValidationException(f"{INVALID}{detail}. IndexName: {self.name}")
+        return VectorUnfit(KeyFault(KeyFaultKind.WRONG_TYPE, (self.attribute,)), error)
+
+    def write_bytes(self, old: Item | None, new: Item | None) -> int:
+        """Return what a change of an item costs in the index; nothing where that stays the same."""
+        before, after = (self._held(each) for each in (old, new))
+        if before == after:
+            return 0
+        sizes = [self._entry_bytes(each) for each in (before, after) if each is not None]
+        return max(LEAST_REQUEST_BYTES, *sizes)
+
+    def _held(self, item: Item | None) -> Item | None:
+        if item is None or self.find_unfit(item) is not None or self.encode(item) is None:
+            return None
+        return self.project(item)
+
+    def _entry_bytes(self, held: Item) -> int:
+        others = {name: value for name, value in held.items() if name != self.attribute}
+        return self.dimensions * FLOAT_BYTES + item_size_bytes(others)
+
+
+def _actual(value: AttributeValue) -> str:
+    (kind,) = value
+    return f"Actual: {kind}"
+
+
+def build_vector_index(
+    body: VectorBody, table_key: KeySchema, types: Mapping[str, Literal["S", "N", "B"]]
+) -> VectorIndex:
+    """Make a VectorIndex from its body."""
+
+    def of_kind(kind: str) -> tuple[KeyAttribute, ...]:
+        return tuple(
+            KeyAttribute(each["AttributeName"], types[each["AttributeName"]])
+            for each in body["search"]
+            if each["SearchSchemaElementType"] == kind
+        )
+
+    partition, filters = of_kind("HASH"), of_kind("INLINE_FILTER")
+    projected = None
+    if body["projection"]["ProjectionType"] != "ALL":
+        searched = [each["AttributeName"] for each in body["search"]]
+        named = body["projection"].get("NonKeyAttributes", [])
+        projected = frozenset((*table_key.names, *searched, *named, body["attribute"]))
+    schema = KeySchema(partition, ()) if partition else None
+    index: VectorIndex
+
+    def encode(item: Item) -> bytes | None:
+        unfit = index.find_unfit(item)
+        if unfit is not None:
+            raise unfit
+        if index.attribute not in item:
+            return None
+        if schema is None:
+            return _ONE_PARTITION
+        (attribute,) = schema.partition
+        if attribute.name not in item:
+            return None
+        return join_partition(schema, [encode_part(attribute, item[attribute.name])])
+
+    index = VectorIndex(
+        name=body["name"],
+        attribute=body["attribute"],
+        dimensions=body["dimensions"],
+        distance=body["distance"],
+        partition=schema,
+        filters=filters,
+        projected=projected,
+        column=body["column"],
+        status=body["status"],
+        encode=encode,
+    )
+    return index
+
+
+def read_vector(elements: list[dict[str, Any]]) -> Vector:
+    """Return the numbers of a list as the index keeps them, in 32 bits each."""
+    return array("f", [float(element["N"]) for element in elements])
+
+
+def _dot_product(one: Vector, other: Vector) -> float:
+    return math.fsum(map(mul, one, other))
+
+
+def _cosine_distance(one: Vector, other: Vector) -> float:
+    """Return 1 less the cosine of the angle: 0 for one direction, 2 for opposite ones.
+
+    A vector without length has no direction; it is as far from all as a right angle.
+    """
+    lengths = math.hypot(*one) * math.hypot(*other)
+    if not lengths:
+        return 1.0
+    # Rounding may lead past what a cosine can be.
+    return 1.0 - max(-1.0, min(1.0, _dot_product(one, other) / lengths))
+
+
+_MEASURES: dict[str, Measure] = {
+    "COSINE": _cosine_distance,
+    "DOT_PRODUCT": _dot_product,
+    "EUCLIDEAN": math.dist,
+}
+
+
+class Scored(NamedTuple):
+    """An item, and how near it is."""
+
+    score: float
+    item: Item
+
+
+def rank(index: VectorIndex, vector: Vector, items: Iterable[Item], most: int) -> list[Scored]:
+    """Return the items that are nearest to a vector, the nearest first."""
+    measure = _MEASURES[index.distance]
+    # Only dot products grow with nearness.
+    sign = -1.0 if index.distance == "DOT_PRODUCT" else 1.0
+    scored = (
+        Scored(measure(vector, read_vector(item[index.attribute]["L"])), item) for item in items
+    )
+    return nsmallest(most, scored, key=lambda each: sign * each.score)

@@ -1,0 +1,159 @@
+"""BatchExecuteStatement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._writes import ConditionFailed, Outcome, settle, store
+from keyfold.engine.partiql import (
+    Exists,
+    Select,
+    SingleRead,
+    WritePlan,
+    plan_single_read,
+    plan_write,
+    prepare,
+)
+from keyfold.engine.storage import RowsChanged, Writer
+from keyfold.errors import ResourceNotFoundException, ServiceError, ValidationException
+
+# What each error is called inside a batch.
+_CODES = {
+    "ConditionalCheckFailedException": "ConditionalCheckFailed",
+    "DuplicateItemException": "DuplicateItem",
+    "ResourceNotFoundException": "ResourceNotFound",
+    "ValidationException": "ValidationError",
+}
+
+Plan = SingleRead | WritePlan
+
+
+def batch_execute_statement(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
+    """Carry out several PartiQL statements, all reads or all writes, each by itself."""
+    members: list[dict[str, Any]] = request["Statements"]
+    plans = [_plan(services, member) for member in members]
+    _check_together(plans)
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    if any(isinstance(plan, WritePlan) for plan in plans):
+        responses = _write_all(services, members, plans, meter, rendering)
+    else:
+        responses = _read_all(services, members, plans, meter, rendering)
+    response: dict[str, Any] = {"Responses": responses}
+    meter.report_all(response)
+    return response
+
+
+def _plan(services: Services, member: dict[str, Any]) -> Plan | ServiceError:
+    """Return what a statement stands for, or the error in its place."""
+    try:
+        prepared = prepare(member)
+        match prepared.statement:
+            case Select() as select:
+                found = plan_single_read(services, prepared, select)
+                if found is None:
+                    raise ValidationException(
+                        "Select statements within BatchExecuteStatement must specify "
+                        "the primary key in the where clause."
+                    )
+                return found
+            case Exists():
+                raise ValidationException(
+                    "EXISTS can only be used in ExecuteTransaction write requests."
+                )
+            case statement:
+                return plan_write(services, prepared, statement)
+    except (ValidationException, ResourceNotFoundException) as fault:
+        if services.catalog.is_outdated():
+            # It may speak of a table as it was: the whole is looked at again.
+            raise RowsChanged from None
+        return fault
+
+
+def _check_together(plans: list[Plan | ServiceError]) -> None:
+    """Raise for statements that may not be in one batch."""
+    reads = [plan for plan in plans if isinstance(plan, SingleRead)]
+    writes = [plan.write for plan in plans if isinstance(plan, WritePlan)]
+    if reads and writes:
+        raise ValidationException(
+            "Read and write requests together in the same batch is not supported."
+        )
+    places = [(each.table.name, each.row_key) for each in (*reads, *writes)]
+    if len(set(places)) != len(places):
+        raise ValidationException("Provided list of item keys contains duplicates")
+
+
+def _read_all(
+    services: Services,
+    members: list[dict[str, Any]],
+    plans: list[Plan | ServiceError],
+    meter: Meter,
+    rendering: Rendering,
+) -> list[dict[str, Any]]:
+    responses: list[dict[str, Any]] = []
+    for member, plan in zip(members, plans, strict=True):
+        if not isinstance(plan, SingleRead):
+            assert isinstance(plan, ServiceError)  # there are no writes beside reads
+            responses.append(_describe(plan))
+            continue
+        row = services.storage.get(plan.table.rows, plan.row_key)
+        response: dict[str, Any] = {"TableName": plan.table.name}
+        if row is not None:
+            response["Item"] = plan.render(row[0], rendering)
+        responses.append(response)
+        if meter.is_on:
+            size = 0 if row is None else row[1]
+            is_consistent = bool(member.get("ConsistentRead"))
+            meter.use_of(plan.table).units += read_units(size, is_consistent=is_consistent)
+    return responses
+
+
+def _write_all(
+    services: Services,
+    members: list[dict[str, Any]],
+    plans: list[Plan | ServiceError],
+    meter: Meter,
+    rendering: Rendering,
+) -> list[dict[str, Any]]:
+    def settle_one(
+        writer: Writer, member: dict[str, Any], plan: Plan | ServiceError
+    ) -> Outcome | ServiceError:
+        if not isinstance(plan, WritePlan):
+            assert isinstance(plan, ServiceError)  # there are no reads beside writes
+            return plan
+        try:
+            outcome = settle(writer, plan.write)
+        except ConditionFailed as failure:
+            return plan.word_failure(failure, member, rendering)
+        except ValidationException as fault:
+            return fault
+        store(writer, outcome)
+        return outcome
+
+    def work(writer: Writer) -> list[Outcome | ServiceError]:
+        # One commit for all: each still succeeds or fails by itself.
+        pairs = zip(members, plans, strict=True)
+        return [settle_one(writer, member, plan) for member, plan in pairs]
+
+    responses: list[dict[str, Any]] = []
+    for plan, result in zip(plans, services.storage.write(work), strict=True):
+        response = _describe(result) if isinstance(result, ServiceError) else {}
+        if isinstance(plan, WritePlan):
+            response["TableName"] = plan.write.table.name
+            if isinstance(result, Outcome):
+                returned = plan.returned(result)
+                if returned is not None:
+                    response["Item"] = rendering.item(returned)
+                if meter.is_on:
+                    result.charge(meter.use_of(plan.write.table))
+        responses.append(response)
+    return responses
+
+
+def _describe(fault: ServiceError) -> dict[str, Any]:
+    error = {"Code": _CODES.get(fault.type, fault.type), "Message": fault.message, **fault.fields}
+    return {"Error": error}

@@ -1,0 +1,47 @@
+"""CreateGlobalTable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._global_tables import (
+    GlobalTableBody,
+    describe_global_table,
+    new_replica,
+    read_global_table,
+    read_regions,
+    require_source,
+    write_global_table,
+)
+from keyfold.engine._replicas import warn_unreplicated
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import known_part
+from keyfold.engine.storage import Writer
+from keyfold.errors import GlobalTableAlreadyExistsException
+
+
+def create_global_table(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Keep that a table is part of a global one; nothing is replicated."""
+    request = known_part("CreateGlobalTable", request)
+    name: str = request["GlobalTableName"]
+    regions = read_regions(request["ReplicationGroup"])
+    body = GlobalTableBody(
+        name=name,
+        created_at=services.clock(),
+        replicas={region: new_replica() for region in regions},
+    )
+
+    def work(writer: Writer) -> None:
+        require_source(services, writer, name)
+        if read_global_table(writer, name) is not None:
+            raise GlobalTableAlreadyExistsException(f"Global table already exists: {name}")
+        write_global_table(writer, body)
+
+    services.storage.write(work)
+    warn_unreplicated(f"global table {name}, replicas in {', '.join(regions)}")
+    return {"GlobalTableDescription": describe_global_table(services, body, "CREATING")}

@@ -1,0 +1,32 @@
+"""DeleteBackup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._backups import (
+    BackupBody,
+    drop_backup,
+    require_idle_backup,
+    to_backup_description,
+)
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.storage import Writer
+
+
+def delete_backup(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Remove a backup; it is gone when this returns."""
+
+    def work(writer: Writer) -> BackupBody:
+        backup = require_idle_backup(writer, request["BackupArn"])
+        drop_backup(writer, backup)
+        return backup
+
+    backup = services.storage.write(work)
+    description = to_backup_description(services, {**backup, "status": "DELETED"})
+    return {"BackupDescription": description}

@@ -1,0 +1,19 @@
+"""DescribeBackup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._backups import require_backup, to_backup_description
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+
+
+def describe_backup(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return what a backup is, and what its table was."""
+    backup = services.storage.read(lambda reader: require_backup(reader, request["BackupArn"]))
+    return {"BackupDescription": to_backup_description(services, backup)}

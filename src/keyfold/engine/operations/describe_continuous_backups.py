@@ -1,0 +1,22 @@
+"""DescribeContinuousBackups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._backups import require_source
+from keyfold.engine._recovery import describe_recovery
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import table_name
+
+
+def describe_continuous_backups(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return whether a table can be restored to a second, and from which on."""
+    name = table_name(request)
+    body = services.storage.read(lambda reader: require_source(reader, name))
+    return {"ContinuousBackupsDescription": describe_recovery(body, services.clock())}

@@ -1,0 +1,26 @@
+"""DescribeContributorInsights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._insights import describe, find_counted, list_rules
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import table_name
+
+
+def describe_contributor_insights(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return whether the hottest keys of a table or an index are counted, and by which rules."""
+    name, index = table_name(request), request.get("IndexName")
+    body = services.storage.read(lambda reader: find_counted(reader, name, index))
+    described = describe(body, index or "")
+    described["ContributorInsightsRuleList"] = list_rules(body, index or "")
+    insights = body.get("insights", {}).get(index or "")
+    if insights is not None:
+        described["LastUpdateDateTime"] = insights["changed_at"]
+    return described

@@ -1,0 +1,19 @@
+"""DescribeExport."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._exports import require_export
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+
+
+def describe_export(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return what was asked of an export, and what came of it."""
+    export = services.storage.read(lambda reader: require_export(reader, request["ExportArn"]))
+    return {"ExportDescription": export["description"]}

@@ -1,0 +1,20 @@
+"""DescribeGlobalTable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine import _global_tables
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+
+
+def describe_global_table(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return where a global table has replicas."""
+    name: str = request["GlobalTableName"]
+    body = services.storage.read(lambda reader: _global_tables.require_global_table(reader, name))
+    return {"GlobalTableDescription": _global_tables.describe_global_table(services, body)}

@@ -1,0 +1,23 @@
+"""DescribeKinesisStreamingDestination."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._catalog import require_body
+from keyfold.engine._kinesis import describe_destinations
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import table_name
+
+
+def describe_kinesis_streaming_destination(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return the Kinesis streams that are kept as destinations of a table's changes."""
+    name = table_name(request)
+    body = services.storage.read(lambda reader: require_body(reader, name))
+    destinations = describe_destinations(body.get("kinesis", []))
+    return {"TableName": name, "KinesisDataStreamDestinations": destinations}

@@ -1,0 +1,61 @@
+"""DescribeStream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._iterators import ending_number, starting_number
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._shards import ShardBody
+from keyfold.engine._streams import stream_arn, with_stream
+from keyfold.engine._wording import INVALID
+from keyfold.errors import ValidationException
+
+PAGE_SHARDS = 100
+
+
+def describe_stream(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return what a stream is, and its shards, a page at a time, parents before children."""
+    limit = request.get("Limit") or PAGE_SHARDS
+    if limit > PAGE_SHARDS:
+        raise ValidationException(
+            f"{INVALID}Limit cannot be greater than the maximum: {PAGE_SHARDS}"
+        )
+    stream = with_stream(services, request["StreamArn"], lambda _, stream: stream)
+    shards = stream["shards"]
+    wanted = request.get("ShardFilter")
+    if wanted is not None:
+        shards = [shard for shard in shards if shard.get("parent") == wanted["ShardId"]]
+    start = request.get("ExclusiveStartShardId")
+    if start is not None:
+        # Ids sort as the shards do, so one that is gone, or never was, has its place as well.
+        shards = [shard for shard in shards if shard["id"] > start]
+    page = shards[:limit]
+    described: dict[str, Any] = {
+        "StreamArn": stream_arn(services, stream),
+        "StreamLabel": stream["label"],
+        "StreamStatus": "DISABLED" if "end" in stream else "ENABLED",
+        "StreamViewType": stream["view"],
+        "CreationRequestDateTime": stream["created_at"],
+        "TableName": stream["table"],
+        "KeySchema": stream["key"],
+        "Shards": [_describe(shard) for shard in page],
+    }
+    if len(page) < len(shards):
+        described["LastEvaluatedShardId"] = page[-1]["id"]
+    return {"StreamDescription": described}
+
+
+def _describe(shard: ShardBody) -> dict[str, Any]:
+    numbers = {"StartingSequenceNumber": starting_number(shard)}
+    if "end" in shard:
+        numbers["EndingSequenceNumber"] = ending_number(shard["end"])
+    described: dict[str, Any] = {"ShardId": shard["id"], "SequenceNumberRange": numbers}
+    if "parent" in shard:
+        described["ParentShardId"] = shard["parent"]
+    return described

@@ -1,0 +1,27 @@
+"""DisableKinesisStreamingDestination."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._kinesis import check_stream_arn, disable_destination
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import table_name
+from keyfold.errors import ValidationException
+
+
+def disable_kinesis_streaming_destination(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Keep that a Kinesis stream is a destination of a table's changes no longer."""
+    name, arn = table_name(request), request["StreamArn"]
+    check_stream_arn(arn)
+    if request.get("EnableKinesisStreamingConfiguration") is not None:
+        raise ValidationException(
+            "Stream cannot be disabled using EnableKinesisStreamingConfiguration parameters"
+        )
+    disable_destination(services, name, arn)
+    return {"TableName": name, "StreamArn": arn, "DestinationStatus": "DISABLING"}

@@ -1,0 +1,29 @@
+"""EnableKinesisStreamingDestination."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._kinesis import DEFAULT_PRECISION, check_stream_arn, enable_destination
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import table_name
+
+
+def enable_kinesis_streaming_destination(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Keep a Kinesis stream as a destination of a table's changes; nothing is sent to it."""
+    name, arn = table_name(request), request["StreamArn"]
+    check_stream_arn(arn)
+    configuration: dict[str, Any] = request.get("EnableKinesisStreamingConfiguration") or {}
+    precision = configuration.get("ApproximateCreationDateTimePrecision") or DEFAULT_PRECISION
+    enable_destination(services, name, arn, precision)
+    return {
+        "TableName": name,
+        "StreamArn": arn,
+        "DestinationStatus": "ENABLING",
+        "EnableKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": precision},
+    }

@@ -1,0 +1,188 @@
+"""ExecuteTransaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._transactions import (
+    MAX_BYTES,
+    check_distinct,
+    remember,
+    settle_all,
+    was_done,
+)
+from keyfold.engine._writes import Check, Outcome, Write, store
+from keyfold.engine.partiql import (
+    DUPLICATE,
+    Exists,
+    Prepared,
+    Select,
+    SingleRead,
+    WritePlan,
+    parse_with,
+    plan_check,
+    plan_single_read,
+    plan_write,
+    read_parameters,
+)
+from keyfold.engine.storage import Reader, Row, Writer
+from keyfold.errors import ValidationException
+from keyfold.values import text_size_bytes, value_size_bytes
+
+
+def execute_transaction(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
+    """Carry out up to a hundred PartiQL statements, all of them or none."""
+    members: list[dict[str, Any]] = request["TransactStatements"]
+    # Parameters are a part of the request, and looked at before any statement is.
+    parameters = [read_parameters(member.get("Parameters")) for member in members]
+    prepared: list[Prepared] = []
+    for place, (member, given) in enumerate(zip(members, parameters, strict=True)):
+        try:
+            prepared.append(parse_with(member["Statement"], given))
+        except ValidationException as fault:
+            raise _in_place(place, fault) from None
+    _check_payload(prepared)
+    reads = [isinstance(each.statement, Select) for each in prepared]
+    if any(reads) and not all(reads):
+        raise ValidationException(
+            "ExecuteTransaction API does not support both read and write operations "
+            "in the same request."
+        )
+    if all(reads):
+        return _read_all(services, request, prepared, rendering)
+    return _write_all(services, request, prepared, rendering)
+
+
+def _check_payload(prepared: list[Prepared]) -> None:
+    total = 0
+    for each in prepared:
+        total += text_size_bytes(each.text) + sum(map(value_size_bytes, each.parameters))
+        if total > MAX_BYTES:
+            raise ValidationException(
+                f"Transaction payload size cannot exceed 4MB. Payload Size: {total}"
+            )
+
+
+def _in_place(place: int, fault: ValidationException) -> ValidationException:
+    return ValidationException(f"Validation failed in TransactStatements[{place}]: {fault.message}")
+
+
+def _read_all(
+    services: Services, request: dict[str, Any], prepared: list[Prepared], rendering: Rendering
+) -> dict[str, Any]:
+    plans: list[SingleRead] = []
+    for place, each in enumerate(prepared):
+        try:
+            plans.append(_plan_read(services, each))
+        except ValidationException as fault:
+            raise _in_place(place, fault) from None
+    check_distinct([(plan.table, plan.row_key) for plan in plans])
+
+    def work(reader: Reader) -> list[Row | None]:
+        return [reader.get(plan.table.rows, plan.row_key) for plan in plans]
+
+    rows = services.storage.read(work)
+    if sum(row[1] for row in rows if row is not None) > MAX_BYTES:
+        raise ValidationException(
+            "Aggregated size of all items in the transaction has exceeded the size limit"
+        )
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    responses: list[dict[str, Any]] = []
+    for plan, row in zip(plans, rows, strict=True):
+        size = 0 if row is None else row[1]
+        if meter.is_on:
+            meter.use_of(plan.table).units += 2 * read_units(size, is_consistent=True)
+        responses.append({} if row is None else {"Item": plan.render(row[0], rendering)})
+    response: dict[str, Any] = {"Responses": responses}
+    meter.report_all(response, "Read")
+    return response
+
+
+def _plan_read(services: Services, prepared: Prepared) -> SingleRead:
+    assert isinstance(prepared.statement, Select)
+    found = plan_single_read(services, prepared, prepared.statement)
+    if found is not None:
+        return found
+    if prepared.statement.source.index_name is not None:
+        raise ValidationException("Reads on indices are not supported within transactions.")
+    raise ValidationException(
+        "Select statements within ExecuteTransaction must specify the primary key "
+        "in the where clause."
+    )
+
+
+def _write_all(
+    services: Services, request: dict[str, Any], prepared: list[Prepared], rendering: Rendering
+) -> dict[str, Any]:
+    plans: list[WritePlan] = []
+    for place, each in enumerate(prepared):
+        try:
+            plans.append(_plan_write(services, each))
+        except ValidationException as fault:
+            raise _in_place(place, fault) from None
+    writes = [plan.write for plan in plans]
+    check_distinct([(write.table, write.row_key) for write in writes])
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    token = request.get("ClientRequestToken")
+    members: list[dict[str, Any]] = request["TransactStatements"]
+
+    def word_failure(place: int) -> dict[str, Any] | None:
+        if not plans[place].is_insert:
+            return None
+        return {"Code": "ValidationError", "Message": DUPLICATE}
+
+    def work(writer: Writer) -> list[Outcome] | None:
+        if token is not None and was_done(writer, services, token, request):
+            return None
+        wants_items = [
+            member.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD" for member in members
+        ]
+        outcomes = settle_all(writer, writes, wants_items, rendering, word_failure)
+        for outcome in outcomes:
+            store(writer, outcome)
+        if token is not None:
+            remember(writer, services, token, request)
+        return outcomes
+
+    outcomes = services.storage.write(work)
+    response: dict[str, Any] = {"Responses": []}
+    if outcomes is None:
+        # The service charges for looking, not for writing again.
+        for write in writes:
+            if meter.is_on:
+                meter.use_of(write.table).units += 2.0
+        meter.report_all(response, "Read")
+        return response
+    if meter.is_on:
+        for outcome in outcomes:
+            outcome.charge(meter.use_of(outcome.write.table), factor=2)
+        meter.report_all(response, "Write")
+    return response
+
+
+def _plan_write(services: Services, prepared: Prepared) -> WritePlan:
+    match prepared.statement:
+        case Select():
+            raise AssertionError  # reads have been sorted out
+        case Exists(select):
+            check = plan_check(services, prepared, select)
+            if check is None and select.source.index_name is not None:
+                raise ValidationException("Operations on indices are not supported in transactions")
+            if check is None:
+                raise ValidationException(
+                    "EXISTS() must contain a single item read with additional condition"
+                )
+            write = Write(check.table, check.row_key, Check(), check.holds)
+            return WritePlan(write, None, None, is_insert=False)
+        case statement:
+            plan = plan_write(services, prepared, statement)
+            if plan.returning is not None:
+                raise ValidationException(
+                    "RETURNING clause is not supported in ExecuteTransaction."
+                )
+            return plan

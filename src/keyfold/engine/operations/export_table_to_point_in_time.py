@@ -1,0 +1,157 @@
+"""ExportTableToPointInTime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._arns import part_arn, take_id
+from keyfold.engine._backups import require_source
+from keyfold.engine._buckets import check_prefix
+from keyfold.engine._catalog import take_number
+from keyfold.engine._copying import create_copy
+from keyfold.engine._exporting import ChangesBody, ExportJob, begin_exporting
+from keyfold.engine._exports import EXPORT_RECORD, ExportBody, list_exports, write_export
+from keyfold.engine._recovery import (
+    is_recoverable,
+    last_change_at,
+    last_change_before,
+    require_recovery,
+)
+from keyfold.engine._responses import Rendering
+from keyfold.engine._rewinding import EXPORT_JOB_RECORD, begin_rewind
+from keyfold.engine._services import Services
+from keyfold.engine._tables import TableBody
+from keyfold.engine.shapes import known_part, plain_name
+from keyfold.engine.storage import Writer
+from keyfold.errors import (
+    ExportConflictException,
+    InvalidExportTimeException,
+    ValidationException,
+)
+
+TOKEN_SECONDS = 8 * 3_600
+SHORTEST_SECONDS = 15 * 60
+LONGEST_SECONDS = 24 * 3_600
+
+# What the description repeats of the request.
+_REPEATED = (
+    "ClientToken",
+    "S3Bucket",
+    "S3BucketOwner",
+    "S3Prefix",
+    "S3SseAlgorithm",
+    "S3SseKmsKeyId",
+)
+
+
+def export_table_to_point_in_time(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Write a table as it was, or what changed in it, to a folder; a small one at once."""
+    request = known_part("ExportTableToPointInTime", request)
+    _check(services, request)
+    name, now = plain_name(request["TableArn"]), services.clock()
+
+    def work(writer: Writer) -> tuple[ExportBody, bool]:
+        known = _find_by_token(writer, request, now)
+        if known is not None:
+            return known, False
+        source = require_recovery(require_source(writer, name))
+        return _begin(services, writer, request, source, now), True
+
+    export, is_new = services.storage.write(work)
+    if is_new:
+        services.begin_job(EXPORT_JOB_RECORD, export["id"])
+    return {"ExportDescription": export["description"]}
+
+
+def _check(services: Services, request: dict[str, Any]) -> None:
+    services.buckets.check()
+    check_prefix("S3Prefix", request.get("S3Prefix"))
+    if request.get("ExportFormat") == "ION":
+        raise ValidationException("ExportFormat ION is not supported here; use DYNAMODB_JSON")
+    if request.get("FilterSpecification"):
+        raise ValidationException("FilterSpecification is not supported here")
+    is_incremental = request.get("ExportType") == "INCREMENTAL_EXPORT"
+    if is_incremental is not ("IncrementalExportSpecification" in request):
+        raise ValidationException(
+            "IncrementalExportSpecification must be specified for an INCREMENTAL_EXPORT, and for no other"
+        )
+    if is_incremental and "ExportTime" in request:
+        raise ValidationException("ExportTime cannot be specified for an INCREMENTAL_EXPORT")
+    if is_incremental and "ExportFromTime" not in request["IncrementalExportSpecification"]:
+        raise ValidationException("ExportFromTime must be specified for an INCREMENTAL_EXPORT")
+
+
+def _find_by_token(writer: Writer, request: dict[str, Any], now: float) -> ExportBody | None:
+    token = request.get("ClientToken")
+    for export in list_exports(writer) if token else ():
+        described = export["description"]
+        if described.get("ClientToken") != token or described["StartTime"] <= now - TOKEN_SECONDS:
+            continue
+        if export["request"] != request:
+            raise ExportConflictException(
+                "There was a conflict when writing to the specified S3 bucket: "
+                "the client token was used for another export"
+            )
+        return export
+    return None
+
+
+def _begin(
+    services: Services, writer: Writer, request: dict[str, Any], source: TableBody, now: float
+) -> ExportBody:
+    id_ = take_id(services, writer, EXPORT_RECORD, now)
+    table_arn = services.table_arn(source["name"])
+    described: dict[str, Any] = {
+        "ExportArn": part_arn(table_arn, "export", id_),
+        "ExportStatus": "IN_PROGRESS",
+        "StartTime": now,
+        "TableArn": table_arn,
+        "TableId": source["id"],
+        **{field: request[field] for field in _REPEATED if field in request},
+        "ExportFormat": request.get("ExportFormat") or "DYNAMODB_JSON",
+        "ExportType": request.get("ExportType") or "FULL_EXPORT",
+        "BilledSizeBytes": 0,
+        "ItemCount": 0,
+    }
+    job = ExportJob(rows=create_copy(writer, take_number(writer)), files=[])
+    if described["ExportType"] == "INCREMENTAL_EXPORT":
+        specification = _read_period(request["IncrementalExportSpecification"], source, now)
+        described["IncrementalExportSpecification"] = specification
+        job["changes"] = ChangesBody(
+            table=source["name"],
+            log=source.get("log", 0),
+            after=last_change_before(writer, source, specification["ExportFromTime"]),
+            until=last_change_before(writer, source, specification["ExportToTime"]),
+        )
+    else:
+        at = described["ExportTime"] = request.get("ExportTime", now)
+        _check_time(source, at, now)
+        job["rewind"] = begin_rewind(source, last_change_at(writer, source, at))
+    export = ExportBody(id=id_, description=described, request=request)
+    write_export(writer, export)
+    begin_exporting(writer, id_, job)
+    return export
+
+
+def _read_period(given: dict[str, Any], source: TableBody, now: float) -> dict[str, Any]:
+    start, end = given["ExportFromTime"], given.get("ExportToTime", now)
+    _check_time(source, start, now)
+    _check_time(source, end, now)
+    if not SHORTEST_SECONDS <= end - start <= LONGEST_SECONDS:
+        raise ValidationException(
+            "The period between ExportFromTime and ExportToTime must be at least 15 minutes "
+            "and at most 24 hours"
+        )
+    view = given.get("ExportViewType") or "NEW_AND_OLD_IMAGES"
+    return {"ExportFromTime": start, "ExportToTime": end, "ExportViewType": view}
+
+
+def _check_time(source: TableBody, at: float, now: float) -> None:
+    if not is_recoverable(source, at, now):
+        raise InvalidExportTimeException(
+            "The specified ExportTime is outside of the point in time recovery window."
+        )

@@ -1,0 +1,72 @@
+"""GetRecords."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._changes import STREAM_SECONDS
+from keyfold.engine._iterators import (
+    TRIMMED,
+    Position,
+    check_not_trimmed,
+    read_iterator,
+    to_iterator,
+)
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._shards import find_shard, key_range
+from keyfold.engine._stream_records import to_record
+from keyfold.engine._streams import StreamBody, with_stream
+from keyfold.engine._wording import INVALID
+from keyfold.engine.storage import Change, Reader
+from keyfold.errors import TrimmedDataAccessException, ValidationException
+
+MAX_RECORDS = 1_000
+MAX_BYTES = 1 << 20
+
+
+def get_records(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
+    """Return records of a shard from a position on, and the next position.
+
+    There is none once everything of a closed shard was returned.
+    """
+    limit = request.get("Limit") or MAX_RECORDS
+    if limit > MAX_RECORDS:
+        raise ValidationException(f"{INVALID}Limit should be less than or equal to {MAX_RECORDS}")
+    now = services.clock()
+    arn, shard_id, start = read_iterator(request["ShardIterator"], now)
+
+    def read(reader: Reader, stream: StreamBody) -> tuple[StreamBody, list[Change], int | None]:
+        shard = find_shard(stream["shards"], shard_id)
+        if shard is None:
+            raise TrimmedDataAccessException(TRIMMED)
+        log, (low, high) = stream["log"], key_range(shard)
+        horizon = reader.find_change(log, now - STREAM_SECONDS)
+        check_not_trimmed(reader, log, shard, start, horizon)
+        _, last = reader.log_span(log)
+        until = shard.get("end", last)
+        found = reader.read_changes(
+            log,
+            after=start,
+            until=until,
+            low=low,
+            high=high,
+            limit=limit,
+            max_bytes=MAX_BYTES,
+        )
+        size = sum(len(change.old or b"") + len(change.new or b"") for change in found)
+        is_all = len(found) < limit and size < MAX_BYTES
+        # Past changes of other shards as well, which the next call need not walk again.
+        after = until if is_all else found[-1].sequence
+        return stream, found, after if "end" not in shard or after < until else None
+
+    stream, changes, after = with_stream(services, arn, read)
+    # Not while reading: others wait to write meanwhile.
+    response: dict[str, Any] = {
+        "Records": [to_record(services, stream, arn, change, rendering) for change in changes]
+    }
+    if after is not None:
+        response["NextShardIterator"] = to_iterator(Position(arn, shard_id, after), now)
+    return response

@@ -1,0 +1,23 @@
+"""GetResourcePolicy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._policies import find_resource, policy_not_found
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+
+
+def get_resource_policy(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return the policy of a table or a stream, and its revision."""
+    arn: str = request["ResourceArn"]
+    body, part = services.storage.read(lambda reader: find_resource(services, reader, arn))
+    policy = body.get("policies", {}).get(part)
+    if policy is None:
+        raise policy_not_found(arn)
+    return {"Policy": policy["document"], "RevisionId": policy["revision"]}

@@ -1,0 +1,68 @@
+"""GetShardIterator."""
+
+from __future__ import annotations
+
+from math import ceil, inf, nextafter
+from typing import Any
+
+from keyfold.engine._changes import STREAM_SECONDS
+from keyfold.engine._iterators import Position, check_not_trimmed, find_position, to_iterator
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._shards import ShardBody, find_shard
+from keyfold.engine._streams import StreamBody, stream_arn, with_stream
+from keyfold.engine._wording import INVALID
+from keyfold.engine.storage import Reader
+from keyfold.errors import ResourceNotFoundException, ValidationException
+
+_BY_NUMBER = frozenset({"AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"})
+
+
+def get_shard_iterator(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return a position in a shard, good for fifteen minutes."""
+    now = services.clock()
+    kind: str = request["ShardIteratorType"]
+    number, moment = request.get("SequenceNumber"), request.get("Timestamp")
+    _check_parameters(kind, number, moment, now)
+
+    def find(reader: Reader, stream: StreamBody) -> Position:
+        shard = find_shard(stream["shards"], request["ShardId"])
+        if shard is None:
+            raise ResourceNotFoundException("Requested resource not found: Shard does not exist")
+        after = find_start(reader, stream["log"], shard)
+        return Position(stream_arn(services, stream), shard["id"], after)
+
+    def find_start(reader: Reader, log: int, shard: ShardBody) -> int:
+        _, last = reader.log_span(log)
+        horizon = reader.find_change(log, now - STREAM_SECONDS)
+        end = shard.get("end", last)
+        if number is not None:
+            after = find_position(number, shard, last, includes=kind == "AT_SEQUENCE_NUMBER")
+            check_not_trimmed(reader, log, shard, after, horizon)
+            return after
+        oldest = max(shard["start"], horizon)
+        if moment is not None:
+            # What clients see of a time is its second.
+            before = nextafter(ceil(moment), -inf)
+            return min(max(oldest, reader.find_change(log, before)), end)
+        return end if kind == "LATEST" else min(oldest, end)
+
+    position = with_stream(services, request["StreamArn"], find)
+    return {"ShardIterator": to_iterator(position, now)}
+
+
+def _check_parameters(kind: str, number: str | None, moment: float | None, now: float) -> None:
+    if number is not None and kind not in _BY_NUMBER:
+        raise ValidationException(
+            f"{INVALID}SequenceNumber should not be passed for this iterator type"
+        )
+    if moment is not None and kind != "AT_TIMESTAMP":
+        raise ValidationException(f"{INVALID}Timestamp should not be passed for this iterator type")
+    if number is None and kind in _BY_NUMBER:
+        raise ValidationException(f"{INVALID}Invalid SequenceNumber")
+    if kind == "AT_TIMESTAMP" and (moment is None or moment > now):
+        raise ValidationException(f"{INVALID}Invalid Timestamp")

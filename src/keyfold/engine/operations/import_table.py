@@ -1,0 +1,143 @@
+"""ImportTable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._arns import part_arn, take_id
+from keyfold.engine._buckets import check_prefix
+from keyfold.engine._catalog import read_body, take_number, write_body
+from keyfold.engine._import_formats import FormatBody, has_zstd
+from keyfold.engine._importing import ImportJob, begin_importing
+from keyfold.engine._imports import (
+    IMPORT_JOB_RECORD,
+    IMPORT_RECORD,
+    ImportBody,
+    list_imports,
+    write_import,
+)
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tables import TableBody, build_table
+from keyfold.engine.operations.create_table import read_definition
+from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
+from keyfold.engine.shapes import known_part
+from keyfold.engine.storage import Writer
+from keyfold.errors import (
+    ImportConflictException,
+    ResourceInUseException,
+    ValidationException,
+)
+
+# What the description repeats of the request.
+_REPEATED = ("ClientToken", "S3BucketSource", "InputFormat", "InputFormatOptions")
+
+
+def import_table(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Make a table from the files of a folder; a small one is whole when this returns."""
+    request = known_part("ImportTable", request)
+    form = _read_form(services, request)
+    body = read_definition(services, request["TableCreationParameters"])
+    body["status"] = "CREATING"
+    now = services.clock()
+
+    def work(writer: Writer) -> tuple[ImportBody, bool]:
+        known = _find_by_token(writer, request, now)
+        if known is not None:
+            return known, False
+        return _begin(services, writer, request, form, body, now), True
+
+    imported, is_new = services.storage.write(work)
+    if is_new:
+        services.catalog.forget()
+        services.begin_job(IMPORT_JOB_RECORD, imported["id"])
+    return {"ImportTableDescription": imported["description"]}
+
+
+def _read_form(services: Services, request: dict[str, Any]) -> FormatBody:
+    services.buckets.check()
+    check_prefix("S3KeyPrefix", request["S3BucketSource"].get("S3KeyPrefix"))
+    kind, compression = request["InputFormat"], request.get("InputCompressionType") or "NONE"
+    if kind == "ION":
+        raise ValidationException("InputFormat ION is not supported here; use DYNAMODB_JSON or CSV")
+    if compression == "ZSTD" and not has_zstd():
+        raise ValidationException(
+            "InputCompressionType ZSTD is not supported by this version of Python; use GZIP or NONE"
+        )
+    options: dict[str, Any] = request.get("InputFormatOptions", {}).get("Csv", {})
+    if options and kind != "CSV":
+        raise ValidationException(
+            "InputFormatOptions.Csv can be specified for InputFormat CSV only"
+        )
+    header: list[str] | None = options.get("HeaderList")
+    if header is not None and len(set(header)) != len(header):
+        raise ValidationException("HeaderList must not name a column twice")
+    return FormatBody(
+        format=kind,
+        compression=compression,
+        delimiter=options.get("Delimiter") or ",",
+        header=header,
+    )
+
+
+def _find_by_token(writer: Writer, request: dict[str, Any], now: float) -> ImportBody | None:
+    token = request.get("ClientToken")
+    for imported in list_imports(writer) if token else ():
+        described = imported["description"]
+        if described.get("ClientToken") != token or described["StartTime"] <= now - TOKEN_SECONDS:
+            continue
+        if imported["request"] != request:
+            raise ImportConflictException(
+                "There was a conflict when importing from the specified S3 source: "
+                "the client token was used for another import"
+            )
+        return imported
+    return None
+
+
+def _begin(
+    services: Services,
+    writer: Writer,
+    request: dict[str, Any],
+    form: FormatBody,
+    body: TableBody,
+    now: float,
+) -> ImportBody:
+    name, source = body["name"], request["S3BucketSource"]
+    if read_body(writer, name) is not None:
+        raise ResourceInUseException(f"Table already exists: {name}")
+    body["number"] = take_number(writer)
+    writer.create_rows(build_table(body).rows)
+    write_body(writer, body)
+    id_ = take_id(services, writer, IMPORT_RECORD, now)
+    table_arn = services.table_arn(name)
+    described: dict[str, Any] = {
+        "ImportArn": part_arn(table_arn, "import", id_),
+        "ImportStatus": "IN_PROGRESS",
+        "TableArn": table_arn,
+        "TableId": body["id"],
+        **{field: request[field] for field in _REPEATED if field in request},
+        "InputCompressionType": form["compression"],
+        "TableCreationParameters": request["TableCreationParameters"],
+        "StartTime": now,
+        "ErrorCount": 0,
+        "ProcessedSizeBytes": 0,
+        "ProcessedItemCount": 0,
+        "ImportedItemCount": 0,
+    }
+    imported = ImportBody(id=id_, description=described, request=request)
+    write_import(writer, imported)
+    job = ImportJob(
+        table=name,
+        bucket=source["S3Bucket"],
+        prefix=source.get("S3KeyPrefix") or "",
+        form=form,
+        key="",
+        records=0,
+    )
+    begin_importing(writer, id_, job)
+    return imported

@@ -1,0 +1,59 @@
+"""ListBackups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._arns import read_arn
+from keyfold.engine._backups import BackupBody, backup_arn, to_backup_summary
+from keyfold.engine._backups import list_backups as read_backups
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import plain_name
+from keyfold.errors import ValidationException
+
+PAGE_BACKUPS = 100
+
+
+def list_backups(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return backups in the order of their making, a page at a time."""
+    start = _start_of(request)
+    found = [
+        backup
+        for backup in services.storage.read(read_backups)
+        if backup["id"] > start and _is_wanted(backup, request)
+    ]
+    limit = request.get("Limit") or PAGE_BACKUPS
+    page = found[:limit]
+    response: dict[str, Any] = {
+        "BackupSummaries": [to_backup_summary(services, backup) for backup in page]
+    }
+    if len(found) > limit:
+        response["LastEvaluatedBackupArn"] = backup_arn(services, page[-1])
+    return response
+
+
+def _start_of(request: dict[str, Any]) -> str:
+    """Return the id after which the page begins; the backup itself may be gone by now."""
+    arn = request.get("ExclusiveStartBackupArn")
+    if arn is None:
+        return ""
+    named = read_arn(arn, "backup")
+    if named is None:
+        raise ValidationException(f"Invalid ExclusiveStartBackupArn: {arn}")
+    return named[1]
+
+
+def _is_wanted(backup: BackupBody, request: dict[str, Any]) -> bool:
+    name, kind = request.get("TableName"), request.get("BackupType") or "ALL"
+    low, high = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
+    return (
+        (name is None or backup["table"]["name"] == plain_name(name))
+        and kind in ("ALL", backup["type"])
+        and (low is None or backup["created_at"] >= low)
+        and (high is None or backup["created_at"] < high)
+    )

@@ -1,0 +1,42 @@
+"""ListContributorInsights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._catalog import require_body
+from keyfold.engine._insights import summarise
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import table_name
+from keyfold.errors import ValidationException
+
+PAGE_SUMMARIES = 100
+
+
+def list_contributor_insights(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return where the hottest keys are counted, of one table or of all, a page at a time."""
+    if request.get("TableName") is not None:
+        name = table_name(request)
+        bodies = [services.storage.read(lambda reader: require_body(reader, name))]
+    else:
+        bodies = [body for body in services.catalog.bodies() if body.get("insights")]
+    summaries = [summary for body in bodies for summary in summarise(body)]
+    first = _read_token(request.get("NextToken"))
+    most = request.get("MaxResults") or PAGE_SUMMARIES
+    response: dict[str, Any] = {"ContributorInsightsSummaries": summaries[first : first + most]}
+    if first + most < len(summaries):
+        response["NextToken"] = str(first + most)
+    return response
+
+
+def _read_token(token: str | None) -> int:
+    if token is None:
+        return 0
+    if not token.isascii() or not token.isdigit():
+        raise ValidationException("Invalid NextToken")
+    return int(token)

@@ -1,0 +1,31 @@
+"""ListExports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._exports import list_exports as read_exports
+from keyfold.engine._listing import LISTED_SECONDS, take_page
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+
+PAGE_EXPORTS = 25
+_SUMMARY = ("ExportArn", "ExportStatus", "ExportType")
+
+
+def list_exports(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return the exports of the past 90 days, the latest first, a page at a time."""
+    since, table = services.clock() - LISTED_SECONDS, request.get("TableArn")
+    described = [export["description"] for export in services.storage.read(read_exports)]
+    named = [
+        (each["ExportArn"], each)
+        for each in described
+        if each["StartTime"] >= since and table in (None, each["TableArn"])
+    ]
+    limit = request.get("MaxResults") or PAGE_EXPORTS
+    page, rest = take_page(named, limit, request.get("NextToken"))
+    return {"ExportSummaries": [{name: each[name] for name in _SUMMARY} for each in page], **rest}

@@ -1,0 +1,40 @@
+"""ListGlobalTables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine import _global_tables
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+
+PAGE_TABLES = 100
+
+
+def list_global_tables(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return global tables in order of name, of one region or of all, a page at a time."""
+    bodies = services.storage.read(_global_tables.list_global_tables)
+    region, start = request.get("RegionName"), request.get("ExclusiveStartGlobalTableName")
+    found = [
+        body
+        for body in bodies
+        if (region is None or region in body["replicas"])
+        and (start is None or body["name"] > start)
+    ]
+    page = found[: request.get("Limit") or PAGE_TABLES]
+    response: dict[str, Any] = {
+        "GlobalTables": [
+            {
+                "GlobalTableName": body["name"],
+                "ReplicationGroup": [{"RegionName": region} for region in body["replicas"]],
+            }
+            for body in page
+        ]
+    }
+    if len(page) < len(found):
+        response["LastEvaluatedGlobalTableName"] = page[-1]["name"]
+    return response

@@ -1,0 +1,40 @@
+"""ListImports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._imports import list_imports as read_imports
+from keyfold.engine._listing import LISTED_SECONDS, take_page
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+
+PAGE_IMPORTS = 25
+_SUMMARY = (
+    "ImportArn",
+    "ImportStatus",
+    "TableArn",
+    "S3BucketSource",
+    "InputFormat",
+    "StartTime",
+    "EndTime",
+)
+
+
+def list_imports(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return the imports of the past 90 days, a page at a time."""
+    since, table = services.clock() - LISTED_SECONDS, request.get("TableArn")
+    described = [imported["description"] for imported in services.storage.read(read_imports)]
+    named = [
+        (each["ImportArn"], each)
+        for each in described
+        if each["StartTime"] >= since and table in (None, each["TableArn"])
+    ]
+    limit = request.get("PageSize") or PAGE_IMPORTS
+    page, rest = take_page(named, limit, request.get("NextToken"))
+    summaries = [{name: each[name] for name in _SUMMARY if name in each} for each in page]
+    return {"ImportSummaryList": summaries, **rest}

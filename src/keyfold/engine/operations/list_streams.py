@@ -1,0 +1,53 @@
+"""ListStreams."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._streams import list_streams as read_streams
+from keyfold.engine._streams import name_of, parse_arn, stream_arn
+from keyfold.engine._wording import INVALID
+from keyfold.engine.shapes import table_name
+from keyfold.errors import ValidationException
+
+PAGE_STREAMS = 100
+
+
+def list_streams(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Return the streams of all tables, or of one, a page at a time.
+
+    Streams that are off, and those of deleted tables, are among them for a day.
+    """
+    limit = request.get("Limit") or PAGE_STREAMS
+    if limit > PAGE_STREAMS:
+        raise ValidationException(
+            f"{INVALID}Limit cannot be greater than the maximum allowed size: {PAGE_STREAMS}"
+        )
+    start = request.get("ExclusiveStartStreamArn")
+    after = None if start is None else parse_arn(start)
+    now = services.clock()
+    streams = services.storage.read(lambda reader: read_streams(reader, now))
+    if request.get("TableName") is not None:
+        wanted = table_name(request)
+        streams = [stream for stream in streams if stream["table"] == wanted]
+    first = 0 if after is None else bisect_right(streams, after, key=name_of)
+    page = streams[first : first + limit]
+    listed = [
+        {
+            "StreamArn": stream_arn(services, stream),
+            "TableName": stream["table"],
+            "StreamLabel": stream["label"],
+        }
+        for stream in page
+    ]
+    response: dict[str, Any] = {"Streams": listed}
+    if first + limit < len(streams):
+        response["LastEvaluatedStreamArn"] = listed[-1]["StreamArn"]
+    return response

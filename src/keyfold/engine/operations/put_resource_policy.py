@@ -1,0 +1,30 @@
+"""PutResourcePolicy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._catalog import write_body
+from keyfold.engine._policies import check_revision, find_resource, new_policy
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.storage import Writer
+
+
+def put_resource_policy(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Keep a policy for a table or a stream, in place of the one there is."""
+
+    def work(writer: Writer) -> str:
+        body, part = find_resource(services, writer, request["ResourceArn"])
+        before = body.get("policies", {}).get(part)
+        policy = new_policy(services, request["Policy"], before)
+        check_revision(before, request.get("ExpectedRevisionId"), body["name"])
+        body["policies"] = {**body.get("policies", {}), part: policy}
+        write_body(writer, body)
+        return policy["revision"]
+
+    return {"RevisionId": services.storage.write(work)}

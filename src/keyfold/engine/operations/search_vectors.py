@@ -1,0 +1,171 @@
+"""SearchVectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from keyfold.engine._parameters import check_expression_use, check_paths, read_placeholders
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tables import Table
+from keyfold.engine._vectors import (
+    FLOAT_BYTES,
+    LEAST_REQUEST_BYTES,
+    Scored,
+    VectorIndex,
+    rank,
+    read_vector,
+)
+from keyfold.engine._wording import INVALID
+from keyfold.engine.expressions import Projection, bind_projection, bind_search_condition
+from keyfold.engine.storage import Reader
+from keyfold.errors import ValidationException
+from keyfold.values import AttributeValue, Item, normalise_value
+
+MAX_RESULTS = 100
+MAX_RESPONSE_BYTES = 16 * 1024 * 1024
+_BATCH_BYTES = 1 << 20
+
+_Condition = dict[str, AttributeValue]
+
+
+def search_vectors(
+    services: Services, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
+    """Return the items whose vectors are nearest to one, the nearest first.
+
+    What passes 16 MB of projected attributes is left out.
+    """
+    check_expression_use("SearchVectors", request)
+    most: int = request["TopK"]
+    if most > MAX_RESULTS:
+        raise ValidationException(
+            f"Provided TopK value '{most}' is out of valid range. "
+            f"The value must be between 1 and {MAX_RESULTS} inclusive"
+        )
+    condition, projection = _read_expressions(request)
+    elements = _normalise_vector(request["SearchVector"])
+    table = services.catalog.find(request["TableName"])
+    index = _find_index(table, request["IndexName"])
+    if len(elements) != index.dimensions:
+        raise ValidationException(
+            f"Input search vector dimension {len(elements)} does not match "
+            f"vector index dimension {index.dimensions}"
+        )
+    check_paths(table, projection)
+    _check_condition(index, condition)
+    examined = 0
+
+    def work(reader: Reader) -> list[Scored]:
+        nonlocal examined
+        examined = 0
+
+        def candidates() -> Iterator[Item]:
+            nonlocal examined
+            for item in _read_partition(reader, table, index, condition or {}):
+                examined += 1
+                if all(item.get(name) == value for name, value in (condition or {}).items()):
+                    yield item
+
+        return rank(index, read_vector(elements), candidates(), most)
+
+    found = services.storage.read(work, is_long=True)
+    response: dict[str, Any] = {"SearchResults": _render(index, found, projection, rendering)}
+    if request.get("ReturnConsumedCapacity") in ("TOTAL", "INDEXES"):
+        searched_bytes = max(LEAST_REQUEST_BYTES, examined * index.dimensions * FLOAT_BYTES)
+        response["ConsumedCapacity"] = {"VectorSearchRequestBytes": float(searched_bytes)}
+    return response
+
+
+def _read_expressions(request: dict[str, Any]) -> tuple[_Condition | None, Projection | None]:
+    text, wanted = request.get("SearchConditionExpression"), request.get("ProjectionExpression")
+    placeholders = read_placeholders(request)
+    condition = None if text is None else bind_search_condition(text, placeholders)
+    projection = None if wanted is None else bind_projection(wanted, placeholders)
+    placeholders.check_all_used()
+    return condition, projection
+
+
+def _normalise_vector(elements: list[dict[str, Any]]) -> list[AttributeValue]:
+    normal = [normalise_value(element)[0] for element in elements]
+    for place, element in enumerate(normal):
+        if "N" not in element:
+            (kind,) = element
+            raise ValidationException(
+                f"{INVALID}Invalid type for parameter SearchVector[{place}], "
+                f"Expected: N, Actual: {kind}"
+            )
+    return normal
+
+
+def _find_index(table: Table, name: str) -> VectorIndex:
+    index = table.vectors.get(name)
+    if index is None and name in table.indexes:
+        raise ValidationException("SearchVectors operation not supported on this index type.")
+    if index is None:
+        raise ValidationException(f"The table does not have the specified index: {name}")
+    if index.status != "ACTIVE":
+        raise ValidationException(f"Cannot search backfilling vector index: {name}")
+    return index
+
+
+def _check_condition(index: VectorIndex, condition: _Condition | None) -> None:
+    partition = () if index.partition is None else index.partition.partition
+    if partition and condition is None:
+        raise ValidationException(
+            "SearchConditionExpression must be provided when SearchSchema has a HASH key"
+        )
+    given = condition or {}
+    for attribute in partition:
+        if attribute.name not in given:
+            raise _invalid(f"Condition missed the HASH key of SearchSchema: {attribute.name}")
+    types = {each.name: each.type for each in (*partition, *index.filters)}
+    for name, value in given.items():
+        if name not in types:
+            raise _invalid(f"Attribute is not in SearchSchema: {name}")
+        if types[name] not in value:
+            (actual,) = value
+            raise _invalid(f"Type mismatch for {name}, Expected: {types[name]} Actual: {actual}")
+
+
+def _invalid(detail: str) -> ValidationException:
+    return ValidationException(f"Invalid SearchConditionExpression: {detail}")
+
+
+def _read_partition(
+    reader: Reader, table: Table, index: VectorIndex, condition: _Condition
+) -> Iterator[Item]:
+    span = index.span(condition)
+    while True:
+        values, sizes = reader.read_span(table.rows, span, limit=-1, max_bytes=_BATCH_BYTES)
+        item: Item = {}
+        for value in values:
+            item = orjson.loads(value)
+            yield item
+        if sum(sizes) < _BATCH_BYTES:
+            return
+        entry = index.encode(item)
+        assert entry is not None  # the row was found by its entry
+        span = span._replace(after=(entry, table.encode_key(item)))
+
+
+def _render(
+    index: VectorIndex, found: list[Scored], projection: Projection | None, rendering: Rendering
+) -> list[dict[str, Any]]:
+    results: list[dict[str, Any]] = []
+    room = MAX_RESPONSE_BYTES
+    for score, item in found:
+        held = index.project(item)
+        if projection is not None:
+            held = projection.apply(held)
+        else:
+            # Vectors are long, and the caller seldom wants them back: they are asked for by name.
+            held = {name: value for name, value in held.items() if name != index.attribute}
+        room -= len(orjson.dumps(held))
+        if room < 0:
+            break
+        results.append({"Item": rendering.item(held), "Score": score})
+    return results

@@ -1,0 +1,34 @@
+"""UpdateContinuousBackups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._backups import require_source
+from keyfold.engine._recovery import describe_recovery, switch_off, switch_on
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tables import TableBody
+from keyfold.engine.shapes import table_name
+from keyfold.engine.storage import Writer
+
+
+def update_continuous_backups(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Let a table be restored to any second from now on, or no longer."""
+    name, wanted = table_name(request), request["PointInTimeRecoverySpecification"]
+    now = services.clock()
+
+    def work(writer: Writer) -> TableBody:
+        body = require_source(writer, name)
+        if wanted["PointInTimeRecoveryEnabled"]:
+            return switch_on(writer, body, wanted.get("RecoveryPeriodInDays"), now)
+        return switch_off(writer, body, now)
+
+    body = services.storage.write(work)
+    services.catalog.forget()
+    services.wake_upkeep()
+    return {"ContinuousBackupsDescription": describe_recovery(body, now)}

@@ -1,0 +1,46 @@
+"""UpdateContributorInsights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._catalog import change_columns
+from keyfold.engine._insights import describe, find_counted
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._table_extras import InsightsBody
+from keyfold.engine._tables import TableBody
+from keyfold.engine._watches import ACCESSED_AND_THROTTLED
+from keyfold.engine.shapes import table_name
+from keyfold.engine.storage import Writer
+
+
+def update_contributor_insights(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Begin to count the hottest keys of a table or an index, or stop."""
+    name, index = table_name(request), request.get("IndexName")
+    is_enabled = request["ContributorInsightsAction"] == "ENABLE"
+
+    def work(writer: Writer) -> TableBody:
+        before = find_counted(writer, name, index)
+        insights = dict(before.get("insights", {}))
+        known = insights.get(index or "")
+        mode = request.get("ContributorInsightsMode")
+        if mode is None:
+            mode = known["mode"] if known is not None else ACCESSED_AND_THROTTLED
+        insights[index or ""] = InsightsBody(
+            is_enabled=is_enabled, mode=mode, changed_at=services.clock()
+        )
+        # A new version tells the other processes, whose quick roads would not count.
+        after: TableBody = {**before, "insights": insights, "version": before["version"] + 1}
+        change_columns(writer, before, after)
+        return after
+
+    after = services.storage.write(work)
+    services.catalog.forget()
+    described = describe(after, index or "")
+    described["ContributorInsightsStatus"] = "ENABLING" if is_enabled else "DISABLING"
+    return described

@@ -1,0 +1,68 @@
+"""UpdateGlobalTable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._global_tables import (
+    GlobalTableBody,
+    describe_global_table,
+    new_replica,
+    require_global_table,
+    require_source,
+    write_global_table,
+)
+from keyfold.engine._replicas import warn_unreplicated
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._wording import INVALID
+from keyfold.engine.shapes import known_part
+from keyfold.engine.storage import Writer
+from keyfold.errors import (
+    ReplicaAlreadyExistsException,
+    ReplicaNotFoundException,
+    ValidationException,
+)
+
+
+def update_global_table(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Keep that a global table has replicas in other regions than before."""
+    request = known_part("UpdateGlobalTable", request)
+    name: str = request["GlobalTableName"]
+    updates: list[dict[str, Any]] = request["ReplicaUpdates"]
+    if not updates:
+        raise ValidationException(f"{INVALID}List of ReplicaUpdates is empty")
+
+    def work(writer: Writer) -> GlobalTableBody:
+        body = require_global_table(writer, name)
+        require_source(services, writer, name)
+        for update in updates:
+            _change_replica(body, update)
+        write_global_table(writer, body)
+        return body
+
+    body = services.storage.write(work)
+    warn_unreplicated(f"global table {name}, replicas in {', '.join(body['replicas'])}")
+    return {"GlobalTableDescription": describe_global_table(services, body, "UPDATING")}
+
+
+def _change_replica(body: GlobalTableBody, update: dict[str, Any]) -> None:
+    created, deleted = update.get("Create"), update.get("Delete")
+    if (created is None) is (deleted is None):
+        message = "Exactly one of Create or Delete must be specified per ReplicaUpdate"
+        raise ValidationException(f"{INVALID}{message}")
+    replicas = body["replicas"]
+    if created is not None:
+        region = created["RegionName"]
+        if region in replicas:
+            raise ReplicaAlreadyExistsException(f"Replica already exists: {region}")
+        replicas[region] = new_replica()
+    elif deleted is not None:
+        region = deleted["RegionName"]
+        if region not in replicas:
+            raise ReplicaNotFoundException(f"Replica not found: {region}")
+        del replicas[region]

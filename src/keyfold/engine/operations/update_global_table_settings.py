@@ -1,0 +1,36 @@
+"""UpdateGlobalTableSettings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._global_tables import (
+    change_settings,
+    describe_settings,
+    require_global_table,
+    require_source,
+    write_global_table,
+)
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import known_part
+from keyfold.engine.storage import Writer
+
+
+def update_global_table_settings(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Keep other settings of a global table, in every region or in some."""
+    request = known_part("UpdateGlobalTableSettings", request)
+    name: str = request["GlobalTableName"]
+
+    def work(writer: Writer) -> dict[str, Any]:
+        body = require_global_table(writer, name)
+        table = require_source(services, writer, name)
+        change_settings(request, body, table)
+        write_global_table(writer, body)
+        return describe_settings(body, table)
+
+    return services.storage.write(work)

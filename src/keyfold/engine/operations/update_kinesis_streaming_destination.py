@@ -1,0 +1,35 @@
+"""UpdateKinesisStreamingDestination."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._kinesis import check_stream_arn, update_destination
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine.shapes import table_name
+from keyfold.errors import ValidationException
+
+
+def update_kinesis_streaming_destination(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Change the precision that times in a Kinesis stream are to have."""
+    name, arn = table_name(request), request["StreamArn"]
+    check_stream_arn(arn)
+    configuration: dict[str, Any] = request.get("UpdateKinesisStreamingConfiguration") or {}
+    precision = configuration.get("ApproximateCreationDateTimePrecision")
+    if precision is None:
+        raise ValidationException(
+            "Streaming destination cannot be updated with given parameters: "
+            "UpdateKinesisStreamingConfiguration cannot be null or contain only null values"
+        )
+    update_destination(services, name, arn, precision)
+    return {
+        "TableName": name,
+        "StreamArn": arn,
+        "DestinationStatus": "UPDATING",
+        "UpdateKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": precision},
+    }

@@ -1,0 +1,33 @@
+"""UpdateTableReplicaAutoScaling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keyfold.engine._catalog import require_body, write_body
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._table_scaling import change_table_scaling, describe_table_scaling
+from keyfold.engine._tables import TableBody
+from keyfold.engine.shapes import known_part, table_name
+from keyfold.engine.storage import Writer
+
+
+def update_table_replica_auto_scaling(
+    services: Services,
+    request: dict[str, Any],
+    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+) -> dict[str, Any]:
+    """Keep how the capacity of a table is to be scaled; nothing scales it."""
+    request = known_part("UpdateTableReplicaAutoScaling", request)
+    name = table_name(request)
+
+    def work(writer: Writer) -> TableBody:
+        body = require_body(writer, name)
+        change_table_scaling(services, request, body)
+        write_body(writer, body)
+        return body
+
+    body = services.storage.write(work)
+    described = describe_table_scaling(services, {**body, "status": "UPDATING"})
+    return {"TableAutoScalingDescription": described}

@@ -1,0 +1,37 @@
+"""PartiQL: statements, as three operations take them.
+
+A statement is parsed into a tree (`lexer`, `expressions`, `parser`), its conditions and changes
+are translated into the trees of `engine.expressions` (`values`, `translation`), and what is left
+is a read or a write like any other (`access`, `reading`, `writing`). Nothing is evaluated here.
+"""
+
+from __future__ import annotations
+
+from keyfold.engine.partiql.reading import (
+    Check,
+    SingleRead,
+    plan_check,
+    plan_single_read,
+    read_page_of,
+)
+from keyfold.engine.partiql.statements import Prepared, parse_with, prepare
+from keyfold.engine.partiql.trees import Exists, Select
+from keyfold.engine.partiql.values import read_parameters
+from keyfold.engine.partiql.writing import DUPLICATE, WritePlan, plan_write
+
+__all__ = [
+    "DUPLICATE",
+    "Check",
+    "Exists",
+    "Prepared",
+    "Select",
+    "SingleRead",
+    "WritePlan",
+    "parse_with",
+    "plan_check",
+    "plan_single_read",
+    "plan_write",
+    "prepare",
+    "read_page_of",
+    "read_parameters",
+]

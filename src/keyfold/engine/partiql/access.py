@@ -1,0 +1,321 @@
+"""Which items a WHERE clause can be about: one, some ranges of keys, or all.
+
+The condition stays whole and is asked of every item that is read. What is found here only keeps
+the engine from reading items that it cannot hold for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from keyfold.engine._key_faults import (
+    KeyFault,
+    KeyFaultKind,
+    word_condition_fault,
+    word_value_fault,
+)
+from keyfold.engine._keys import KeySchema, encode_part, find_key_fault
+from keyfold.engine._spans import condition_span
+from keyfold.engine._tables import Table
+from keyfold.engine.expressions import (
+    BeginsWith,
+    EqualTo,
+    KeyAttribute,
+    ResolvedKeyCondition,
+    SortRange,
+    Within,
+)
+from keyfold.engine.expressions.key_conditions import make_constraint
+from keyfold.engine.expressions.trees import (
+    Both,
+    Call,
+    Comparison,
+    Condition,
+    Either,
+    Interval,
+    Membership,
+    Negation,
+    Operand,
+    Path,
+)
+from keyfold.errors import ValidationException
+from keyfold.values import AttributeValue, Item
+
+# More ways to satisfy a condition than this are not told apart: the table is scanned.
+MAX_BRANCHES = 1_000
+
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_SCALARS = frozenset({"S", "N", "B"})
+_NO_KEY = "Where clause does not contain a mandatory equality on all key attributes"
+_OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
+
+
+class OneKey(NamedTuple):
+    """The key of the one item that a clause names, and whether it says more than that."""
+
+    key: Item
+    is_alone: bool
+
+
+def find_one_key(table: Table, where: Condition | None) -> OneKey | None:
+    """Return the key that a clause fixes by equality; None where it does not.
+
+    Raises ValidationException where it fixes an attribute twice, or to what no key can be.
+    """
+    key: Item = {}
+    is_alone = True
+    for part in _conjuncts(where):
+        name, value = _equality(part, table.key_names)
+        if name is None or value is None:
+            is_alone = False
+        elif key.setdefault(name, value) != value:
+            raise ValidationException(
+                f"Multiple conditions on same key {name}. "
+                "Only single item Update/Insert/Delete are supported"
+            )
+    if len(key) != len(table.key_names):
+        return None
+    check_key(table.key, key)
+    return OneKey(key, is_alone)
+
+
+def require_one_key(table: Table, where: Condition | None) -> Item:
+    """Return the key of the item that a write is about; raises ValidationException."""
+    found = find_one_key(table, where)
+    if found is None:
+        raise ValidationException(_NO_KEY)
+    return found.key
+
+
+def check_key(schema: KeySchema, key: Item) -> None:
+    """Raise ValidationException for a key, or an item, whose values its table does not take."""
+    for attribute in schema.attributes:
+        value = key.get(attribute.name)
+        if value is None:
+            raise ValidationException(
+                f"Key attribute should be present in the item: Key {attribute.name}"
+            )
+        (kind,) = value
+        if kind not in _SCALARS:
+            raise ValidationException(
+                "Key value must be of type S, N, or B. "
+                f"Key name: {attribute.name}, Key type: {kind}"
+            )
+        _check_type(attribute, value)
+    fault = find_key_fault(schema, key)
+    if fault is not None:
+        raise word_value_fault(fault)
+
+
+def _check_type(attribute: KeyAttribute, value: AttributeValue) -> None:
+    if attribute.type not in value:
+        raise ValidationException(
+            "Key attribute's data type should match its data type in table's schema: "
+            f"Key {attribute.name}"
+        )
+
+
+def _conjuncts(condition: Condition | None) -> Iterator[Condition]:
+    if isinstance(condition, Both):
+        for part in condition.conditions:
+            yield from _conjuncts(part)
+    elif condition is not None:
+        yield condition
+
+
+def _equality(
+    condition: Condition, names: frozenset[str]
+) -> tuple[str | None, AttributeValue | None]:
+    match condition:
+        case Comparison("=", Path((str(name),)), dict(value)) | Comparison(
+            "=", dict(value), Path((str(name),))
+        ) if name in names:
+            return name, value
+        case _:
+            return None, None
+
+
+class _Branch(NamedTuple):
+    """One way to satisfy a condition, as far as the key goes."""
+
+    partition: AttributeValue | None = None
+    sort: tuple[EqualTo | SortRange, ...] = ()
+    # Whether it says something of the sort key that is no range of it.
+    is_vague: bool = False
+
+
+class Ranges(NamedTuple):
+    """The ranges of keys that a clause can be about, in order."""
+
+    spans: tuple[tuple[bytes, bytes], ...]
+    partitions: int
+    """How many partitions the clause names, empty ranges included."""
+
+
+def find_ranges(
+    schema: KeySchema,
+    index: str | None,
+    where: Condition | None,
+    *,
+    reverses_partitions: bool,
+    reverses_sort: bool,
+) -> Ranges | None:
+    """Return the ranges that a clause limits a read to; None when only a scan will do.
+
+    Partitions come in the order of their keys, and the ranges of one in the order of its sort
+    keys, unless reversed. Raises ValidationException for a key of the wrong type, and where
+    branches overlap.
+    """
+    if where is None:
+        return None
+    branches = _branches(where, schema)
+    if any(branch.partition is None for branch in branches):
+        return None
+    groups: dict[bytes, list[_Branch]] = {}
+    for branch in branches:
+        assert branch.partition is not None  # those without one have been sorted out
+        _check_values(schema, branch, index)
+        groups.setdefault(encode_part(schema.partition[0], branch.partition), []).append(branch)
+    spans: list[tuple[bytes, bytes]] = []
+    for key in sorted(groups, reverse=reverses_partitions):
+        ranges = _group_spans(schema, groups[key])
+        spans.extend(reversed(ranges) if reverses_sort else ranges)
+    return Ranges(tuple(spans), len(groups))
+
+
+def _check_values(schema: KeySchema, branch: _Branch, index: str | None) -> None:
+    assert branch.partition is not None
+    given = [(schema.partition[0], branch.partition)]
+    for constraint in branch.sort:
+        given.extend((schema.sort[0], value) for value in constraint)
+    for attribute, value in given:
+        _check_type(attribute, value)
+        if not value[attribute.type]:
+            names = (attribute.name,)
+            fault = KeyFault(KeyFaultKind.EMPTY, names, attribute.type, index=index)
+            raise word_condition_fault(fault)
+
+
+def _group_spans(schema: KeySchema, group: list[_Branch]) -> list[tuple[bytes, bytes]]:
+    """Return the ranges of one partition, in order; raises where they overlap."""
+    whole = _span(schema, group[0]._replace(sort=()))
+    if any(branch.is_vague for branch in group) or not any(branch.sort for branch in group):
+        return [whole]
+    spans = sorted({_span(schema, branch) for branch in group})
+    wanted = [span for span in spans if span[0] < span[1]]
+    for (_, end), (start, _) in pairwise(wanted):
+        if start < end:
+            raise ValidationException(_OVERLAP)
+    return wanted
+
+
+def _span(schema: KeySchema, branch: _Branch) -> tuple[bytes, bytes]:
+    """Return the range of one branch: where all that it says of the sort key can hold."""
+    assert branch.partition is not None
+    partition = (branch.partition,)
+    low, high = condition_span(ResolvedKeyCondition(partition, (), None), schema)
+    for constraint in branch.sort:
+        equals = (constraint.value,) if isinstance(constraint, EqualTo) else ()
+        sort_range = None if isinstance(constraint, EqualTo) else constraint
+        lower, upper = condition_span(ResolvedKeyCondition(partition, equals, sort_range), schema)
+        low, high = max(low, lower), min(high, upper)
+    return low, high
+
+
+def _branches(condition: Condition, schema: KeySchema) -> list[_Branch]:
+    match condition:
+        case Either(conditions):
+            branches = [branch for each in conditions for branch in _branches(each, schema)]
+            return branches if len(branches) <= MAX_BRANCHES else [_Branch()]
+        case Both(conditions):
+            joined = [_Branch()]
+            for each in conditions:
+                joined = [
+                    both
+                    for left in joined
+                    for right in _branches(each, schema)
+                    if (both := _join(left, right)) is not None
+                ]
+                if len(joined) > MAX_BRANCHES:
+                    return [_Branch()]
+            return joined
+        case _:
+            return _leaf_branches(condition, schema)
+
+
+def _join(left: _Branch, right: _Branch) -> _Branch | None:
+    """Return what satisfies both branches; None if nothing does."""
+    partition = left.partition if right.partition is None else right.partition
+    if left.partition is not None and left.partition != partition:
+        return None
+    return _Branch(partition, left.sort + right.sort, left.is_vague or right.is_vague)
+
+
+def _leaf_branches(condition: Condition, schema: KeySchema) -> list[_Branch]:
+    partition = schema.partition[0].name
+    sort = schema.sort[0].name if schema.sort else None
+    match condition:
+        case Comparison("=", Path((name,)), dict(value)) | Comparison(
+            "=", dict(value), Path((name,))
+        ) if name == partition:
+            return [_Branch(value)]
+        case Membership(Path((name,)), options) if name == partition:
+            values = [option for option in options if isinstance(option, dict)]
+            return [_Branch(value) for value in values] if len(values) == len(options) else [_NONE]
+        case Membership(Path((name,)), options) if name == sort:
+            values = [option for option in options if isinstance(option, dict)]
+            if len(values) != len(options):
+                return [_VAGUE]
+            return [_Branch(sort=(EqualTo(value),)) for value in values]
+        case _:
+            constraint = _sort_constraint(condition, sort)
+            if constraint is not None:
+                return [_Branch(sort=(constraint,))]
+            return [_VAGUE if sort is not None and _mentions(condition, sort) else _NONE]
+
+
+_NONE = _Branch()
+_VAGUE = _Branch(is_vague=True)
+
+
+def _sort_constraint(condition: Condition, sort: str | None) -> EqualTo | SortRange | None:
+    match condition:
+        case Comparison(operator, Path((name,)), dict(value)) if name == sort and operator != "<>":
+            return make_constraint(operator, (value,))
+        case Comparison(operator, dict(value), Path((name,))) if name == sort and operator != "<>":
+            return make_constraint(_MIRRORED[operator], (value,))
+        case Interval(Path((name,)), dict(low), dict(high)) if name == sort:
+            return Within(low, high)
+        case Call("begins_with", (Path((name,)), dict(prefix))) if name == sort:
+            return BeginsWith(prefix)
+        case _:
+            return None
+
+
+def _mentions(condition: Condition, name: str) -> bool:
+    match condition:
+        case Negation(inner):
+            return _mentions(inner, name)
+        case Both(conditions) | Either(conditions):
+            return any(_mentions(each, name) for each in conditions)
+        case Comparison(_, left, right):
+            operands: tuple[Operand, ...] = (left, right)
+        case Interval(value, low, high):
+            operands = (value, low, high)
+        case Membership(value, options):
+            operands = (value, *options)
+        case Call(_, given):
+            operands = given
+    return any(_leads_to(operand, name) for operand in operands)
+
+
+def _leads_to(operand: Operand, name: str) -> bool:
+    match operand:
+        case Path(steps):
+            return steps[0] == name
+        case Call(_, operands):
+            return any(_leads_to(each, name) for each in operands)
+        case _:
+            return False

@@ -1,0 +1,323 @@
+"""SELECT: from a statement to pages of items, or to the one item of a batch or a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import orjson
+
+from keyfold.engine._capacity import Meter
+from keyfold.engine._keys import END
+from keyfold.engine._parameters import check_paths
+from keyfold.engine._reads import PageQuery, cursor_key, read_spans
+from keyfold.engine._responses import Rendering
+from keyfold.engine._selection import find_index, read_start_key, resolve_selection
+from keyfold.engine._services import Services
+from keyfold.engine._spans import resume_span
+from keyfold.engine._tables import Index, Table
+from keyfold.engine._wording import INVALID
+from keyfold.engine.expressions import BoundCondition, Projection
+from keyfold.engine.expressions.conditions import path_reader
+from keyfold.engine.expressions.paths import merge_paths
+from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS
+from keyfold.engine.expressions.trees import Condition, Steps
+from keyfold.engine.partiql.access import find_one_key, find_ranges
+from keyfold.engine.partiql.statements import Prepared, bind_where, worded
+from keyfold.engine.partiql.tokens import INVALID_TOKEN, Position, read_token, write_token
+from keyfold.engine.partiql.translation import path_of
+from keyfold.engine.partiql.trees import (
+    Constant,
+    Expression,
+    Number,
+    Ordering,
+    Reference,
+    Select,
+    Text,
+    Unsupported,
+)
+from keyfold.engine.storage import Span
+from keyfold.errors import ValidationException
+from keyfold.values import Item
+
+# Of a longer list of keys, the service reads so many for each page.
+MAX_PAGE_RANGES = 10
+
+_SEVERAL_ATTRIBUTES = (
+    "PartiQL statements cannot be executed on tables with multi-attribute HASH keys "
+    "or multi-attribute RANGE keys."
+)
+
+
+class _Columns(NamedTuple):
+    """What a SELECT returns of each item: values by the last names of their paths."""
+
+    projection: Projection
+    project: Callable[[Item], Item]
+
+
+class _Target(NamedTuple):
+    """Where a SELECT reads, what it asks of items, and what of them it returns."""
+
+    table: Table
+    through: Index | None
+    where: Condition | None
+    condition: BoundCondition | None
+    columns: _Columns | None
+
+
+def read_page_of(
+    services: Services,
+    prepared: Prepared,
+    select: Select,
+    request: dict[str, Any],
+    rendering: Rendering,
+) -> dict[str, Any]:
+    """Return the response to a SELECT: a page of items, and where to go on."""
+    is_consistent = bool(request.get("ConsistentRead"))
+    table, index = _find_source(services, select, is_consistent=is_consistent)
+    target = _find_target(prepared, select, table, index)
+    spans = _find_spans(target, select)
+    projection = None if target.columns is None else target.columns.projection
+    selection = resolve_selection({}, index, projection, target.condition)
+    page = PageQuery(
+        table=table,
+        through=index,
+        span=Span(b"", b""),
+        limit=request.get("Limit"),
+        is_consistent=is_consistent,
+        wants_items=True,
+        holds=selection.holds,
+        project=None if target.columns is None else target.columns.project,
+        fetches=selection.fetches,
+        finds_one=index is None and not table.key.sort and spans.finds_one,
+    )
+    first, ranges = 0, list(spans.ranges)
+    token = request.get("NextToken")
+    if token is not None:
+        position = read_token(table, prepared.text, prepared.parameters, token)
+        first = position.place
+        if first >= len(ranges):
+            # The index is another one than when the token was made.
+            raise ValidationException(INVALID_TOKEN)
+        if position.after is not None:
+            ranges[first] = _resume(target, ranges[first], position.after)
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    after_these = first + MAX_PAGE_RANGES
+    read = read_spans(services.storage, page, ranges[:after_these], first, meter, rendering)
+    if read.place is None and after_these < len(ranges):
+        read = read._replace(place=after_these)
+    response: dict[str, Any] = {"Items": read.items}
+    if read.place is not None:
+        after: Item | None = None
+        if read.last is not None:
+            last: Item = orjson.loads(read.last)
+            names = table.key.names if index is None else index.cursor_names
+            after = {name: last[name] for name in names}
+            response["LastEvaluatedKey"] = cursor_key(table, index, read.last, rendering)
+        position = Position(read.place, after)
+        response["NextToken"] = write_token(table, prepared.text, prepared.parameters, position)
+    meter.report(response)
+    return response
+
+
+class SingleRead(NamedTuple):
+    """The one item that a SELECT of a batch or a transaction is about."""
+
+    table: Table
+    key: Item
+    row_key: bytes
+    project: Callable[[Item], Item] | None
+
+    def render(self, value: bytes, rendering: Rendering) -> Any:
+        """Render the item from its stored bytes, as far as the statement asks for it."""
+        if self.project is None:
+            return rendering.stored(value)
+        return rendering.item(self.project(orjson.loads(value)))
+
+
+def plan_single_read(services: Services, prepared: Prepared, select: Select) -> SingleRead | None:
+    """Return the item that a SELECT names by its whole key and nothing else; None for any other.
+
+    Raises ValidationException, ResourceNotFoundException.
+    """
+    table, index = _find_source(services, select, is_consistent=False)
+    if index is not None:
+        return None
+    target = _find_target(prepared, select, table, None)
+    found = find_one_key(table, target.where)
+    if found is None or not found.is_alone:
+        return None
+    project = None if target.columns is None else target.columns.project
+    return SingleRead(target.table, found.key, target.table.encode_key(found.key), project)
+
+
+class Check(NamedTuple):
+    """What an EXISTS asks of one item."""
+
+    table: Table
+    key: Item
+    row_key: bytes
+    holds: Callable[[Item], bool]
+
+
+def plan_check(services: Services, prepared: Prepared, select: Select) -> Check | None:
+    """Return the condition of an EXISTS; None where it names no single item, or asks no more."""
+    table, index = _find_source(services, select, is_consistent=False)
+    if index is not None:
+        return None
+    target = _find_target(prepared, select, table, None)
+    found = find_one_key(table, target.where)
+    if found is None or found.is_alone or target.condition is None:
+        return None
+    row_key = target.table.encode_key(found.key)
+    return Check(target.table, found.key, row_key, target.condition.holds)
+
+
+def _find_source(
+    services: Services, select: Select, *, is_consistent: bool
+) -> tuple[Table, Index | None]:
+    """Return the table, and the index, that a SELECT reads; raises where it cannot."""
+    table = services.catalog.find(select.source.table)
+    wanted = {"IndexName": select.source.index_name, "ConsistentRead": is_consistent}
+    index = find_index(table, wanted)
+    if index is not None and (len(index.key.partition) > 1 or len(index.key.sort) > 1):
+        raise ValidationException(_SEVERAL_ATTRIBUTES)
+    return table, index
+
+
+def _find_target(prepared: Prepared, select: Select, table: Table, index: Index | None) -> _Target:
+    prepared.check_supported()
+    columns = None if select.columns is None else _read_columns(select.columns)
+    where, condition = bind_where(select.where, prepared.parameters)
+    projection = None if columns is None else columns.projection
+    check_paths(table, condition, projection)
+    if index is not None and index.is_global and projection is not None:
+        # In the order of the statement, as the service lists them.
+        held = index.projected
+        names = dict.fromkeys(str(path[0]) for path in projection.paths)
+        missing = [] if held is None else [name for name in names if name not in held]
+        if missing:
+            raise ValidationException(
+                f"{INVALID}Global secondary index {index.name} does not project "
+                f"[{', '.join(missing)}]"
+            )
+    return _Target(table, index, where, condition, columns)
+
+
+def _read_columns(columns: tuple[Expression, ...]) -> _Columns:
+    paths: dict[str, Steps] = {}
+    for column in columns:
+        if isinstance(column, Unsupported):
+            raise ValidationException(column.message)
+        if not isinstance(column, Reference):
+            raise ValidationException(f"Unexpected path component at {column.at}")
+        name = _last_name(column.steps)
+        if name in paths:
+            raise ValidationException(f"Duplicate identifiers in select clause: {name}")
+        with worded():
+            paths[name] = NO_PLACEHOLDERS.resolve(path_of(column))
+    with worded():
+        merge_paths(paths.values())
+    projection = Projection.of(tuple(paths.values()))
+    if all(len(path) == 1 for path in paths.values()):
+        return _Columns(projection, projection.apply)
+    readers = [(name, path_reader(steps)) for name, steps in paths.items()]
+
+    def project(item: Item) -> Item:
+        found = ((name, read(item)) for name, read in readers)
+        return {name: value for name, value in found if value is not None}
+
+    return _Columns(projection, project)
+
+
+def _last_name(steps: Steps) -> str:
+    """Return the name that a column has in the answer: that of its last map or attribute.
+
+    >>> _last_name(("a", "b", 0, 2))
+    'b[0][2]'
+    """
+    name = ""
+    for step in steps:
+        name = step if isinstance(step, str) else f"{name}[{step}]"
+    return name
+
+
+class _Spans(NamedTuple):
+    ranges: tuple[Span, ...]
+    finds_one: bool
+
+
+def _find_spans(target: _Target, select: Select) -> _Spans:
+    index = target.through
+    schema = target.table.key if index is None else index.key
+    column = None if index is None else index.column
+    directions = _read_order(select, schema.names)
+    partition = schema.partition[0].name
+    sort = schema.sort[0].name if schema.sort else None
+    reverse = directions.get(sort, False)
+    ranges = find_ranges(
+        schema,
+        None if index is None else index.name,
+        target.where,
+        reverses_partitions=directions.get(partition, False),
+        reverses_sort=reverse,
+    )
+    if ranges is None:
+        if select.order:
+            raise ValidationException(
+                "Must have at least one non-optional hash key condition in WHERE clause "
+                "when using ORDER BY clause."
+            )
+        return _Spans((Span(b"", END, column=column),), finds_one=False)
+    if select.order and ranges.partitions > 1 and partition not in directions:
+        raise ValidationException(
+            "Must have hash key in ORDER BY clause when more than one hash key condition "
+            "specified in WHERE clause."
+        )
+    spans = tuple(Span(low, high, reverse, column) for low, high in ranges.spans)
+    return _Spans(spans, finds_one=True)
+
+
+def _read_order(select: Select, names: tuple[str, ...]) -> dict[str | None, bool]:
+    """Return which key attributes ORDER BY names, and which of them backwards."""
+    directions: dict[str | None, bool] = {}
+    if select.order and select.where is None:
+        raise ValidationException(
+            "Must have WHERE clause in the statement when using ORDER BY clause."
+        )
+    for ordering in select.order:
+        name = _ordered_name(ordering)
+        if name not in names:
+            raise ValidationException(
+                f"Variable reference {name} in ORDER BY clause must be part of the primary key"
+            )
+        directions.setdefault(name, ordering.is_descending)
+    return directions
+
+
+def _ordered_name(ordering: Ordering) -> str:
+    match ordering.key:
+        case Reference((str(name),)):
+            return name
+        case Reference():
+            kind = "PATH"
+        case Text(value) | Number(value) | Constant(value):
+            kind = value
+        case key:
+            kind = type(key).__name__
+    raise ValidationException(
+        f"Argument to ORDER BY must be of type VariableReference. Type: {kind}"
+    )
+
+
+def _resume(target: _Target, span: Span, after: Item) -> Span:
+    place = read_start_key("Query", target.table, target.through, after)
+    return resume_span(
+        span.low,
+        span.high,
+        reverse=span.reverse,
+        column=span.column,
+        entry=place.entry,
+        row_key=place.row_key,
+    )

@@ -1,0 +1,77 @@
+"""NextToken: where a page of a SELECT ended, for the statement that it belongs to."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
+from hashlib import blake2b
+from typing import NamedTuple
+
+import orjson
+
+from keyfold.engine._tables import Table
+from keyfold.errors import ServiceError, ValidationException
+from keyfold.values import AttributeValue, Item, normalise_item
+
+_CHECK_BYTES = 8
+_STATEMENT_BYTES = 16
+INVALID_TOKEN = "Invalid NextToken"  # noqa: S105 - no password
+
+
+class Position(NamedTuple):
+    """The range of keys that comes next, and the last item of it that was read, if any."""
+
+    place: int
+    after: Item | None
+
+
+def write_token(
+    table: Table, statement: str, parameters: list[AttributeValue], position: Position
+) -> str:
+    """Return the token for a position; it is good for the same statement and parameters."""
+    body = _digest_statement(table, statement, parameters) + orjson.dumps(
+        [position.place, position.after]
+    )
+    return urlsafe_b64encode(_check(body) + body).decode()
+
+
+def read_token(
+    table: Table, statement: str, parameters: list[AttributeValue], token: str
+) -> Position:
+    """Return the position that a token stands for; raises ValidationException.
+
+    The digests keep callers from mistakes, not from malice: what a token can reach, its
+    statement can read anyway.
+    """
+    try:
+        raw = urlsafe_b64decode(token.encode())
+    except (NotBase64, ValueError):
+        raise ValidationException(INVALID_TOKEN) from None
+    check, body = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]
+    if check != _check(body) or len(body) < _STATEMENT_BYTES:
+        raise ValidationException(INVALID_TOKEN)
+    if body[:_STATEMENT_BYTES] != _digest_statement(table, statement, parameters):
+        raise ValidationException("NextToken does not match request")
+    return _read_position(body[_STATEMENT_BYTES:])
+
+
+def _read_position(body: bytes) -> Position:
+    """Read a position as if anybody could have written it."""
+    try:
+        place, after = orjson.loads(body)
+        key = None if after is None else normalise_item(after)[0]
+    except (AttributeError, TypeError, ValueError, ServiceError):
+        raise ValidationException(INVALID_TOKEN) from None
+    if type(place) is not int or place < 0:
+        raise ValidationException(INVALID_TOKEN)
+    return Position(place, key)
+
+
+def _check(body: bytes) -> bytes:
+    return blake2b(body, digest_size=_CHECK_BYTES, person=b"next-token").digest()
+
+
+def _digest_statement(table: Table, statement: str, parameters: list[AttributeValue]) -> bytes:
+    # The table's id, which no other table has: one of the same name is another table.
+    text = orjson.dumps([table.body["id"], statement, parameters], option=orjson.OPT_SORT_KEYS)
+    return blake2b(text, digest_size=_STATEMENT_BYTES).digest()

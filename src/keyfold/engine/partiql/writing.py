@@ -1,0 +1,139 @@
+"""INSERT, UPDATE and DELETE: from a statement to the write of one item."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from keyfold.engine._parameters import check_paths, check_update
+from keyfold.engine._responses import Rendering
+from keyfold.engine._services import Services
+from keyfold.engine._tables import Table
+from keyfold.engine._writes import (
+    ConditionFailed,
+    Outcome,
+    Write,
+    check_item_size,
+    make_put,
+)
+from keyfold.engine._writes import Delete as DeleteChange
+from keyfold.engine._writes import Update as UpdateChange
+from keyfold.engine.expressions import UpdatePlan, compile_update
+from keyfold.engine.expressions.paths import merge_paths
+from keyfold.engine.partiql.access import check_key, require_one_key
+from keyfold.engine.partiql.statements import Prepared, bind_where, worded
+from keyfold.engine.partiql.translation import Translation
+from keyfold.engine.partiql.trees import Delete, Insert, Returning, Source, Update
+from keyfold.engine.partiql.values import read_item
+from keyfold.errors import (
+    ConditionalCheckFailedException,
+    DuplicateItemException,
+    ServiceError,
+    ValidationException,
+)
+from keyfold.values import Item, normalise_item
+
+DUPLICATE = "Duplicate primary key exists in table"
+
+
+class WritePlan(NamedTuple):
+    """The write that a statement stands for, and what it gives back."""
+
+    write: Write
+    returning: Returning | None
+    update: UpdatePlan | None
+    is_insert: bool
+
+    def returned(self, outcome: Outcome) -> Item | None:
+        """Return what RETURNING asks for, if there is any of it."""
+        if self.returning is None:
+            return None
+        item = outcome.old if self.returning.age == "OLD" else outcome.new
+        if item is None or self.returning.extent == "ALL" or self.update is None:
+            return item
+        return self.update.project_touched(item) or None
+
+    def word_failure(
+        self, failure: ConditionFailed, member: dict[str, Any], rendering: Rendering
+    ) -> ServiceError:
+        """Return the error for a write whose condition did not hold."""
+        if self.is_insert:
+            return DuplicateItemException(DUPLICATE)
+        fields: dict[str, Any] = {}
+        wants_item = member.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+        if wants_item and failure.item is not None:
+            fields["Item"] = rendering.item(failure.item)
+        return ConditionalCheckFailedException("The conditional request failed", fields)
+
+
+def plan_write(
+    services: Services, prepared: Prepared, statement: Insert | Update | Delete
+) -> WritePlan:
+    """Return the write that a statement stands for.
+
+    Raises ValidationException, ResourceNotFoundException.
+    """
+    table = _find_table(services, statement.source)
+    prepared.check_supported()
+    match statement:
+        case Insert():
+            return _plan_insert(table, prepared, statement)
+        case Update():
+            return _plan_update(table, prepared, statement)
+        case Delete():
+            return _plan_delete(table, prepared, statement)
+
+
+def _find_table(services: Services, source: Source) -> Table:
+    table = services.catalog.find(source.table)
+    if source.index_name is not None:
+        raise ValidationException("This operation is not supported on an index")
+    return table
+
+
+def _plan_insert(table: Table, prepared: Prepared, statement: Insert) -> WritePlan:
+    item, size = normalise_item(read_item(statement.item, prepared.parameters))
+    check_key(table.key, item)
+    check_item_size(size)
+    row_key, put = make_put(table, item, size)
+    return WritePlan(Write(table, row_key, put, _is_absent), None, None, is_insert=True)
+
+
+def _is_absent(item: Item) -> bool:
+    return not item
+
+
+def _plan_update(table: Table, prepared: Prepared, statement: Update) -> WritePlan:
+    actions = Translation(prepared.parameters).actions(statement.changes)
+    with worded():
+        # From the first to the last, unlike the paths of an expression.
+        merge_paths(action.path.steps for action in actions)
+        update = compile_update(actions)
+    where, condition = bind_where(statement.where, prepared.parameters)
+    key = require_one_key(table, where)
+    check_update(update, table)
+    check_paths(table, condition)
+    assert condition is not None  # it names the key
+    # So it does not hold for an item that is not there.
+    write = Write(table, table.encode_key(key), UpdateChange(key, update), condition.holds)
+    return WritePlan(write, statement.returning, update, is_insert=False)
+
+
+def _plan_delete(table: Table, prepared: Prepared, statement: Delete) -> WritePlan:
+    returning = statement.returning
+    if returning is not None and returning != ("ALL", "OLD"):
+        raise ValidationException(
+            f"Invalid returning clause: RETURNING {returning.extent} {returning.age} *. "
+            "Only RETURNING ALL OLD * is allowed in DELETE statements."
+        )
+    where, condition = bind_where(statement.where, prepared.parameters)
+    key = require_one_key(table, where)
+    check_paths(table, condition)
+    assert condition is not None  # it names the key
+    asked = condition.holds
+
+    def holds(item: Item) -> bool:
+        # There is nothing to delete, and nothing wrong with that.
+        return not item or asked(item)
+
+    write = Write(table, table.encode_key(key), DeleteChange(), holds)
+    return WritePlan(write, returning, None, is_insert=False)

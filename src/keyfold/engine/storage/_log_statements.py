@@ -1,0 +1,55 @@
+"""The SQL for a log of changes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class LogStatements(NamedTuple):
+    """Every statement that reads or writes one log."""
+
+    span: str
+    time_of: str
+    read: str
+    tally: str
+    mark: str
+    append: str
+    trim: str
+    drop: str
+
+
+# The log of a table that is used is asked for with every write.
+@lru_cache(maxsize=1_024)
+def log_statements(log: int) -> LogStatements:
+    """Return the statements for a log."""
+    name = f"c{log}"
+    chosen = f"FROM {name} WHERE s > ? AND s <= ? AND k >= ? AND k < ?"
+    newest = f"FROM {name} ORDER BY s DESC LIMIT 1"
+    return LogStatements(
+        span=f"SELECT s, k, (SELECT s {newest}) FROM {name} ORDER BY s LIMIT 1",  # noqa: S608 - every name here is ours
+        time_of=f"SELECT t FROM {name} WHERE s >= ? ORDER BY s LIMIT 1",  # noqa: S608
+        read=f"SELECT s, t, k, x, o, n {chosen} ORDER BY s LIMIT ?",
+        tally=f"SELECT count(*) {chosen}",
+        # A log is never empty: the next number and the least time come from its newest row, so
+        # that no counter has to be written beside it.
+        mark=f"INSERT INTO {name} VALUES (?, ?, x'', 0, NULL, NULL)",  # noqa: S608
+        append=f"INSERT INTO {name} (t, k, x, o, n) VALUES (max(?, (SELECT t {newest})), ?, ?, ?, ?)",  # noqa: S608
+        trim=f"DELETE FROM {name} WHERE s < min(? + 1, (SELECT s {newest}), "  # noqa: S608
+        f"(SELECT min(s) FROM {name}) + ?)",
+        drop=f"DROP TABLE {name}",
+    )
+
+
+def write_log_statements(log: int, log_format: int) -> list[str]:
+    """Return what makes a log without its mark.
+
+    From then on the file is refused by programs that know nothing of logs: they would write
+    without keeping one.
+    """
+    # The images come last, so that a walk past a long one reads only what is before it.
+    columns = "s INTEGER PRIMARY KEY, t REAL NOT NULL, k BLOB NOT NULL, x INTEGER NOT NULL"
+    return [
+        f"CREATE TABLE c{log} ({columns}, o BLOB, n BLOB)",
+        f"PRAGMA user_version = {log_format}",
+    ]

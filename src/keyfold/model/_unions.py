@@ -1,0 +1,185 @@
+"""Unions whose members could not be told apart in an item: found by trying.
+
+A `UUID | str` stores both as text, and text comes back as a str. DynamoDB has one type of
+number, so a whole Decimal may come back as an equal int; everything else has to come back as
+what it was.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from itertools import combinations
+from numbers import Number
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
+from uuid import UUID
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError
+
+from keyfold.errors import KeyfoldError
+from keyfold.keys import Ulid
+from keyfold.model._any_values import decode_any
+from keyfold.model._codecs import ModelCodec, Rules, annotate, codec_for
+
+_SAMPLES: tuple[tuple[type[Any], tuple[Any, ...]], ...] = (
+    (bool, (True,)),
+    (int, (5,)),
+    (float, (0.5,)),
+    (Decimal, (Decimal(5), Decimal("0.5"))),
+    (str, ("text",)),
+    (bytes, (b"bytes",)),
+    (datetime, (datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 1, 1, 2, 3, 4, tzinfo=UTC))),
+    (date, (date(2024, 1, 1),)),
+    (time, (time(1, 2, 3),)),
+    (UUID, (UUID(int=1),)),
+)
+
+
+def find_ambiguities(
+    annotation: Any, metadata: Sequence[Any], rules: Rules, seen: set[type[Any]] | None = None
+) -> Iterator[str]:
+    """Yield what is wrong with the unions in an annotation, however deep inside they are."""
+    seen = set() if seen is None else seen
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        yield from find_ambiguities(arguments[0], [*metadata, *arguments[1:]], rules, seen)
+    elif isinstance(annotation, NewType):
+        yield from find_ambiguities(annotation.__supertype__, metadata, rules, seen)
+    elif not isinstance(annotation, type) and hasattr(annotation, "__value__"):
+        yield from find_ambiguities(annotation.__value__, metadata, rules, seen)
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if annotation not in seen:
+            seen.add(annotation)
+            for info in annotation.__pydantic_fields__.values():
+                yield from find_ambiguities(info.annotation, info.metadata, rules, seen)
+    elif origin is not Literal:
+        for each in arguments:
+            yield from find_ambiguities(each, (), rules, seen)
+        if origin in (Union, types.UnionType):
+            yield from _find_in_union(annotation, metadata, rules)
+
+
+def _find_in_union(annotation: Any, metadata: Sequence[Any], rules: Rules) -> Iterator[str]:
+    options = [each for each in get_args(annotation) if each is not types.NoneType]
+    if len(options) == 1:
+        return
+    codec = codec_for(annotation, metadata, rules)
+    samples = [(option, each) for option in options for each in _samples_of(option)]
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotate(annotation, metadata))
+        encoded = [(option, each, codec.encode(each)) for option, each in samples]
+    except (KeyfoldError, PydanticSchemaGenerationError):
+        # A type of which pydantic, or an item, takes some values and not these.
+        return
+    if str in options:
+        # A text that looks like one of the others is a text all the same.
+        texts = [value["S"] for _, _, value in encoded if "S" in value]
+        encoded += [(str, text, {"S": text}) for text in texts]
+    for option, each, value in encoded:
+        found = _bring_back(adapter, (codec.decode or decode_any)(value))
+        if found is not None and not _is_same(each, found):
+            yield (
+                f"{_name(annotation)} cannot be told apart in an item: {_name(option)} could come "
+                f"back as {type(found).__name__}. Use one of them."
+            )
+            return
+    codecs = [codec_for(option, rules=rules) for option in options]
+    models = [each.model for each in codecs if each.model is not None]
+    for one, other in combinations(models, 2):
+        if not _can_tell(one, other):
+            yield (
+                f"{one.model.__name__} and {other.model.__name__} cannot be told apart in an item. "
+                "Give each a Literal field that says which it is."
+            )
+            return
+
+
+def _bring_back(adapter: TypeAdapter[Any], raw: Any) -> Any:
+    try:
+        return adapter.validate_python(raw, strict=False)
+    except ValidationError:
+        # A value that the field's constraints exclude says nothing.
+        return None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    are_numbers = all(isinstance(each, Number) for each in (one, other))
+    is_like = type(one) is type(other) or (are_numbers and not isinstance(one, bool | Enum))
+    return is_like and one == other
+
+
+def _samples_of(option: Any) -> list[Any]:
+    origin, arguments = get_origin(option), get_args(option)
+    if origin is Annotated:
+        return _samples_of(arguments[0])
+    if isinstance(option, NewType):
+        return _samples_of(option.__supertype__)
+    if origin is Literal:
+        return [*arguments]
+    if origin is not None:
+        return _collections_of(origin, arguments)
+    if not isinstance(option, type):
+        return []
+    if issubclass(option, Enum):
+        return [*option]
+    if issubclass(option, Ulid):
+        return [option.at(datetime(2024, 1, 1, tzinfo=UTC))]
+    for kind, samples in _SAMPLES:
+        if option is kind:
+            return [*samples]
+    return []
+
+
+def _collections_of(origin: Any, arguments: tuple[Any, ...]) -> list[Any]:
+    members = _samples_of(arguments[0]) if arguments else []
+    if not members:
+        return []
+    if origin in (list, Sequence):
+        return [members]
+    if origin is tuple:
+        return [tuple(members)] if arguments[-1] is Ellipsis else []
+    if origin in (set, frozenset):
+        return [origin(members)]
+    if origin in (dict, Mapping):
+        values = _samples_of(arguments[1])
+        return [{members[0]: values[0]}] if values else []
+    return []
+
+
+def _can_tell(one: ModelCodec, other: ModelCodec) -> bool:
+    """Tell whether no map fits two models: each needs what the other lacks, or a field differs."""
+    for mine, theirs in ((one, other), (other, one)):
+        if any(
+            each.is_needed and stored not in theirs.by_stored
+            for stored, each in mine.by_stored.items()
+        ):
+            return True
+    for stored, each in one.by_stored.items():
+        pair = other.by_stored.get(stored)
+        if pair is None or not (each.is_always_stored and pair.is_always_stored):
+            continue
+        kinds = each.codec.kinds, pair.codec.kinds
+        if all(kinds) and not kinds[0] & kinds[1]:
+            return True
+        literals = _literals_of(each.annotation), _literals_of(pair.annotation)
+        if all(literals) and not literals[0] & literals[1]:
+            return True
+    return False
+
+
+def _literals_of(annotation: Any) -> set[Any]:
+    return set(get_args(annotation)) if get_origin(annotation) is Literal else set()
+
+
+def _name(annotation: Any) -> str:
+    if annotation is types.NoneType:
+        return "None"
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        return annotation.__name__
+    if get_origin(annotation) in (Union, types.UnionType):
+        return " | ".join(map(_name, get_args(annotation)))
+    return str(annotation).replace("typing.", "")

@@ -1,0 +1,73 @@
+"""Every command that a page shows runs, and prints what the page shows of it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from keyfold.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "docs" / "how-to" / "run-access-patterns.md"
+
+BLOCK = re.compile(r"^```(console|python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A shown line may leave out what differs each time.
+LEFT_OUT = "…"
+
+
+def normalise(text: str) -> str:
+    return " ".join(text.split())
+
+
+def is_shown(line: str, printed: list[str]) -> bool:
+    parts = [re.escape(normalise(part)) for part in line.split(LEFT_OUT)]
+    pattern = re.compile(r"\s*.*".join(parts))
+    return any(pattern.fullmatch(each) for each in printed)
+
+
+def check_commands(block: str, capsys: pytest.CaptureFixture[str]) -> int:
+    """Run each command of a block, and compare what it prints; return how many there were."""
+    commands = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    for command in commands:
+        line, *shown = command.strip().splitlines()
+        with pytest.raises(SystemExit) as exited:
+            main(shlex.split(line)[1:])
+        output = capsys.readouterr()
+        assert exited.value.code == 0, (line, output.err)
+        printed = [normalise(each) for each in (output.out + output.err).splitlines()]
+        wanted = [each for each in shown if each.strip() != LEFT_OUT]
+        assert [each for each in wanted if not is_shown(each, printed)] == []
+    return len(commands)
+
+
+def test_the_commands_of_the_guide_print_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    commands = 0
+    for block in BLOCK.finditer(GUIDE.read_text("utf-8")):
+        match block[1]:
+            case "console":
+                commands += check_commands(block[2], capsys)
+            case "toml":
+                Path("pyproject.toml").write_text(block[2], "utf-8")
+            case _ if not Path("shop.py").exists():
+                Path("shop.py").write_text(
+                    "from __future__ import annotations\n\n" + block[2], "utf-8"
+                )
+            case _:
+                pass
+    assert commands == 10
+    sys.modules.pop("shop")
+
+
+def test_the_read_me_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    [block] = re.findall(r"^```console\n\$ make demo\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert check_commands(f"$ keyfold demo\n{block}", capsys) == 1
+    assert len(block.splitlines()) > 10

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import keyfold
+from keyfold import Request, batch, transaction
+from keyfold.cli._calls import CallLog, show_calls
+from keyfold.designs.exchange_rates import Rate, by_base, save, table
+
+RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=datetime(2026, 1, 1, tzinfo=UTC))
+GET = Rate.get(base="USD", target="EUR")
+
+
+@pytest.mark.parametrize(
+    ("request_", "line"),
+    [
+        (GET, ("GetItem", "", "PK = RATE#USD#EUR")),
+        (Rate.query(by_base, base="USD"), ("Query", "BaseCurrencyIndex", "Base = USD")),
+        (Rate.scan_whole_table(), ("Scan", "", "")),
+        (
+            Rate.scan_whole_table().where(Rate.f.rate > Decimal("0.5")),
+            ("Scan", "", "filter Rate > 0.5"),
+        ),
+        (save(RATE, timedelta(days=1)), ("PutItem", "", "PK = RATE#USD#EUR")),
+        (
+            Rate.update(base="USD", target="EUR").set(Rate.f.rate, Decimal(2)),
+            ("UpdateItem", "", "PK = RATE#USD#EUR"),
+        ),
+        (Rate.delete(base="USD", target="EUR"), ("DeleteItem", "", "PK = RATE#USD#EUR")),
+        (batch([GET, Rate.get(base="USD", target="GBP")]), ("BatchGetItem", "", "2 keys")),
+        (batch([RATE.put()]), ("BatchWriteItem", "", "1 write")),
+        (
+            transaction(RATE.put(), Rate.delete(base="USD", target="GBP")),
+            ("TransactWriteItems", "", "1 Put, 1 Delete in RATE#USD#EUR, RATE#USD#GBP"),
+        ),
+        (transaction(GET), ("TransactGetItems", "", "1 Get in RATE#USD#EUR")),
+    ],
+)
+def test_a_call_is_worded_as_it_was_sent(
+    request_: Request[Any], line: tuple[str, str, str]
+) -> None:
+    log = CallLog([table])
+    with keyfold.open(table, ":memory:", on_call=[log]) as store:
+        store.run(RATE.put())
+        log.take()
+        store.run(request_)
+        calls = log.take()
+    assert show_calls(calls) == [line]
+    assert log.take() == []
+
+
+def test_calls_in_a_row_that_are_alike_are_counted() -> None:
+    log = CallLog([table])
+    with keyfold.open(table, ":memory:", on_call=[log]) as store:
+        log.take()
+        for request in (GET, GET, Rate.get(base="A", target="B"), GET):
+            store.run(request)
+        calls = log.take()
+    assert [key for _, _, key in show_calls(calls)] == [
+        "PK = RATE#USD#EUR (2 calls)",
+        "PK = RATE#A#B",
+        "PK = RATE#USD#EUR",
+    ]

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from keyfold.designs import exchange_rates, letsgo, market, pantry
+from tests.unit.cli.program import Run
+from tests.unit.cli.project import write_project
+
+DESIGNS = {
+    "exchange_rates": exchange_rates.table,
+    "letsgo": letsgo.table,
+    "market": market.table,
+    "pantry": pantry.table,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, from which modules are imported for this test alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_design_s_patterns_are_listed_with_what_they_do(run: Run, design: str) -> None:
+    outcome = run("patterns", design)
+    assert (outcome.code, outcome.err) == (0, "")
+    table = DESIGNS[design]
+    assert outcome.out.startswith(f"{table.name}  {len(table.patterns)} access patterns\n")
+    assert max(map(len, outcome.out.splitlines())) <= 120
+    told = json.loads(run("patterns", design, "--json").out)["tables"]
+    assert [(each["table"]) for each in told] == [table.name]
+    assert [each["name"] for each in told[0]["patterns"]] == list(table.patterns)
+    for each in told[0]["patterns"]:
+        explained = table.patterns[each["name"]].explain()
+        assert each["requests"] == [
+            {"operation": step.operation, "index": step.index, "key": step.key}
+            for step in explained.steps
+        ]
+        assert (each["scans"], each["filters"]) == (explained.scans, explained.filters)
+        assert each["round_trips"] == explained.round_trips
+        assert each["description"]
+
+
+def test_a_pattern_has_its_parameters_with_types(run: Run) -> None:
+    [table] = json.loads(run("patterns", "exchange-rates", "--json").out)["tables"]
+    [save] = [each for each in table["patterns"] if each["name"] == "Save"]
+    assert save["function"] == "save"
+    assert save["parameters"] == [
+        {"name": "rate", "type": "Rate (JSON)", "required": True},
+        {"name": "ttl", "type": "timedelta", "required": True},
+    ]
+    [table] = json.loads(run("patterns", "LetsGo", "--json").out)["tables"]
+    listed = {each["name"]: each["parameters"] for each in table["patterns"]}
+    assert listed["put_item"] == [{"name": "item", "type": "AnyItem (JSON)", "required": True}]
+    assert [each["name"] for each in listed["list_items"] if not each["required"]] == [
+        "key_prefix",
+        "limit",
+        "next_token",
+        "consistent",
+    ]
+    shown = run("patterns", "letsgo").out
+    assert "[--key-prefix str]" in shown
+    assert "filters" in shown
+    assert "scans" in run("patterns", "pantry").out
+
+
+def test_a_table_of_the_user_s_own_is_found_by_its_path(run: Run, folder: Path) -> None:
+    path = write_project(folder, "shop_by_path")
+    outcome = run("patterns", "--table", path)
+    assert outcome.code == 0
+    assert outcome.out.startswith("Shop_By_Path  5 access patterns\n")
+    assert "pk = 'USER#{user}' and sk begins with 'ORDER#'" in " ".join(outcome.out.split())
+    assert "[pattern-unexplained]" in outcome.out, "one takes no placeholder, and has no example"
+    [table] = json.loads(run("patterns", "--table", path, "--json").out)["tables"]
+    assert "unexplained" in table["patterns"][-1]
+
+
+@pytest.mark.parametrize("setting", ['tables = ["shop_one:shop"]', 'table = "shop_one:shop"'])
+def test_a_project_names_its_tables(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    write_project(folder, "shop_one", settings=f"[tool.keyfold]\n{setting}\n")
+    for arguments in ([], ["shop-one"]):
+        outcome = run("patterns", *arguments)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert outcome.out.startswith("Shop_One  5 access patterns\n")
+    (folder / "deeper").mkdir()
+    monkeypatch.chdir(folder / "deeper")
+    assert run("patterns").out.startswith("Shop_One  5 access patterns\n")
+    assert run("patterns", "market").out.startswith("Market  12 access patterns\n")
+
+
+def test_a_project_may_have_several_tables(run: Run, folder: Path) -> None:
+    write_project(folder, "shop_first")
+    settings = '[tool.keyfold]\ntables = ["shop_first:shop", "shop_second:shop"]\n'
+    write_project(folder, "shop_second", settings=settings)
+    told = json.loads(run("patterns", "--json").out)["tables"]
+    assert [each["table"] for each in told] == ["Shop_First", "Shop_Second"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name a design, exchange_rates, letsgo, market, pantry, or a table of your own"),
+        (["markt"], "there is no 'markt'; there are exchange_rates, letsgo, market, pantry."),
+        (["market", "--table", "a:b"], "are two ways to say which; give one."),
+        (["--table", "shop"], "'shop' does not say where a table is; give MODULE:NAME."),
+        (["--table", "nowhere.at_all:shop"], "there is no module 'nowhere'"),
+        (["--table", "shop_there:cart"], "shop_there has no table 'cart'; it has shop."),
+    ],
+)
+def test_what_names_no_table_is_bad_usage(
+    run: Run, folder: Path, arguments: list[str], message: str
+) -> None:
+    write_project(folder, "shop_there")
+    outcome = run("patterns", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("[tool.keyfold]\ntables = 7\n", "[tool.keyfold] tables is a list of texts"),
+        ("[tool.keyfold\n", "it cannot be read"),
+        ('[tool.keyfold]\ntables = ["nowhere_else:shop"]\n', "there is no module 'nowhere_else'"),
+    ],
+)
+def test_what_a_project_says_wrongly_is_told_with_its_file(
+    run: Run, folder: Path, settings: str, message: str
+) -> None:
+    (folder / "pyproject.toml").write_text(settings, "utf-8")
+    outcome = run("patterns")
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert "pyproject.toml" in outcome.err
+
+
+def test_a_module_that_fails_shows_how(run: Run, folder: Path) -> None:
+    (folder / "shop_broken.py").write_text("import not_installed_here\n", "utf-8")
+    with pytest.raises(ModuleNotFoundError, match="not_installed_here"):
+        run("patterns", "--table", "shop_broken:shop")

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.wire.server import Server
+from tests.unit.cli.program import Run
+
+ITEMS = [
+    {"pk": {"S": "U#7"}, "sk": {"S": "O#1"}, "total": {"N": "9.50"}},
+    {"pk": {"S": "U#7"}, "sk": {"S": "O#2"}, "tags": {"SS": ["[red]"]}, "raw": {"B": b"hi"}},
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.db"
+    with Engine.open(path) as engine:
+        engine.execute(
+            "CreateTable",
+            {
+                "TableName": "orders",
+                "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [
+                    {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")
+                ],
+                "KeySchema": [
+                    {"AttributeName": "pk", "KeyType": "HASH"},
+                    {"AttributeName": "sk", "KeyType": "RANGE"},
+                ],
+            },
+        )
+        for item in ITEMS:
+            engine.execute("PutItem", {"TableName": "orders", "Item": item})
+    return path
+
+
+def test_items_are_shown_as_a_table_with_what_they_cost(run: Run, file: Path) -> None:
+    outcome = run("sql", "SELECT * FROM orders WHERE pk = 'U#7'", "--db", file)
+    assert (outcome.code, outcome.err) == (0, "2 items, 0.5 capacity units\n")
+    lines = [line.split() for line in outcome.out.splitlines() if line.strip()]
+    assert lines[0] == ["pk", "sk", "total", "tags", "raw"]
+    assert lines[1] == ["U#7", "O#1", "9.5"]
+    assert lines[2] == ["U#7", "O#2", '["[red]"]', '"aGk="']
+
+
+def test_items_are_printed_as_json_in_the_form_of_the_api(run: Run, file: Path) -> None:
+    outcome = run("sql", "SELECT sk, raw FROM orders", "--db", file, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert json.loads(outcome.out) == {
+        "items": [{"sk": {"S": "O#1"}}, {"sk": {"S": "O#2"}, "raw": {"B": "aGk="}}],
+        "next": None,
+        "capacity_units": 0.5,
+    }
+
+
+def test_a_limit_gives_a_page_and_the_token_of_the_next(run: Run, file: Path) -> None:
+    statement = "SELECT sk FROM orders WHERE pk = 'U#7'"
+    first = json.loads(run("sql", statement, "--db", file, "--limit", 1, "--json").out)
+    assert first["items"] == [{"sk": {"S": "O#1"}}]
+    outcome = run("sql", statement, "--db", file, "--limit", 5, "--next", first["next"], "--json")
+    assert json.loads(outcome.out)["items"] == [{"sk": {"S": "O#2"}}]
+    outcome = run("sql", statement, "--db", file, "--limit", 1)
+    assert f"There are more: --next {first['next']}\n" in outcome.err
+
+
+def test_parameters_are_json_or_values_in_the_form_of_the_api(run: Run, file: Path) -> None:
+    statement = "INSERT INTO orders VALUE {'pk': ?, 'sk': ?, 'n': ?, 'm': ?, 's': ?, 'z': ?}"
+    parameters = ['"p"', '{"S": "s"}', "1.50", '{"a": [true, 2]}', '{"NS": ["1"]}', "null"]
+    given = [word for text in parameters for word in ("--param", text)]
+    outcome = run("sql", statement, "--db", file, *given)
+    assert (outcome.code, outcome.err) == (0, "0 items, 1 capacity unit\n")
+    read = run("sql", "SELECT * FROM orders WHERE pk = 'p'", "--db", file, "--json")
+    assert json.loads(read.out)["items"] == [
+        {
+            "pk": {"S": "p"},
+            "sk": {"S": "s"},
+            "n": {"N": "1.5"},
+            "m": {"M": {"a": {"L": [{"BOOL": True}, {"N": "2"}]}}},
+            "s": {"NS": ["1"]},
+            "z": {"NULL": True},
+        }
+    ]
+
+
+@pytest.mark.parametrize("text", ["abc", "NaN", "{"])
+def test_a_parameter_that_is_no_json_is_refused(run: Run, file: Path, text: str) -> None:
+    outcome = run("sql", "SELECT * FROM orders WHERE pk = ?", "--db", file, "--param", text)
+    assert outcome.code == 2
+    assert f"{text} is no JSON" in outcome.err
+
+
+def test_a_condition_that_does_not_hold_is_a_no(run: Run, file: Path) -> None:
+    statement = "UPDATE orders SET paid = true WHERE pk = 'U#7' AND sk = 'O#9'"
+    outcome = run("sql", statement, "--db", file)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == (
+        "keyfold: ConditionalCheckFailedException: The conditional request failed\n"
+    )
+
+
+def test_a_statement_that_cannot_be_read_is_bad_usage(run: Run, file: Path) -> None:
+    outcome = run("sql", "SELECT * FROM", "--db", file)
+    assert outcome.code == 2
+    assert outcome.err == (
+        "keyfold: ValidationException: Statement wasn't well formed, can't be processed: "
+        "Unexpected term\n"
+    )
+
+
+def test_a_missing_file_is_refused_and_not_made(run: Run, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.db"
+    outcome = run("sql", "SELECT * FROM orders", "--db", missing)
+    assert outcome.code == 2
+    assert outcome.err.endswith("there is no such file. [file-unreachable]\n")
+    assert not missing.exists()
+
+
+def test_a_database_elsewhere_is_asked_too(run: Run, file: Path) -> None:
+    with Engine.open(file) as engine, Server(engine).running() as url:
+        outcome = run("sql", "SELECT * FROM orders WHERE pk = 'U#7'", "--db", url)
+    assert (outcome.code, outcome.err) == (0, "2 items, 0.5 capacity units\n")
+    unknown = run("sql", "SELECT * FROM orders", "--db", "ftp://localhost:8000")
+    assert unknown.code == 2
+    assert unknown.err.endswith("[url-unknown]\n")

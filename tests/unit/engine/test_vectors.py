@@ -1,0 +1,474 @@
+"""Vector indexes and searches, against plain Python."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyfold.engine import Engine
+from keyfold.errors import (
+    LimitExceededException,
+    ResourceNotFoundException,
+    ValidationException,
+)
+
+TABLE = "Products"
+
+INDEX: dict[str, Any] = {
+    "IndexName": "ByLook",
+    "VectorAttribute": {"AttributeName": "look"},
+    "Projection": {"ProjectionType": "ALL"},
+    "Dimensions": 3,
+    "DistanceFunction": "COSINE",
+}
+SEARCHED: dict[str, Any] = {
+    **INDEX,
+    "SearchSchema": [
+        {"AttributeName": "shop", "SearchSchemaElementType": "HASH"},
+        {"AttributeName": "size", "SearchSchemaElementType": "INLINE_FILTER"},
+    ],
+}
+
+
+def _create(*indexes: dict[str, Any]) -> dict[str, Any]:
+    searched = {
+        each["AttributeName"] for index in indexes for each in index.get("SearchSchema", [])
+    }
+    types = {"size": "N"}
+    return {
+        "TableName": TABLE,
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": types.get(name, "S")}
+            for name in ("id", *sorted(searched))
+        ],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+        **({"VectorIndexes": list(indexes)} if indexes else {}),
+    }
+
+
+def _numbers(values: tuple[float, ...] | list[float]) -> list[dict[str, str]]:
+    return [{"N": repr(value)} for value in values]
+
+
+def _put(engine: Engine, id: str, *vector: float, **more: Any) -> None:  # noqa: A002 - the attribute
+    item = {"id": {"S": id}, "look": {"L": _numbers(vector)}, **more}
+    engine.execute("PutItem", {"TableName": TABLE, "Item": item})
+
+
+def _search(engine: Engine, *vector: float, top: int = 10, **more: Any) -> list[dict[str, Any]]:
+    request = {
+        "TableName": TABLE,
+        "IndexName": "ByLook",
+        "SearchVector": _numbers(vector),
+        "TopK": top,
+        **more,
+    }
+    return engine.execute("SearchVectors", request)["SearchResults"]
+
+
+def _ids(results: list[dict[str, Any]]) -> list[str]:
+    return [result["Item"]["id"]["S"] for result in results]
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        yield engine
+        assert engine.verify() == []
+
+
+# Numbers that both a DynamoDB number and 32 bits can hold well enough to compare.
+_COORDINATES = st.floats(-1_000, 1_000, width=32).map(lambda value: round(value, 3))
+_VECTORS = st.tuples(_COORDINATES, _COORDINATES, _COORDINATES)
+
+
+def _f32(values: tuple[float, ...]) -> tuple[float, ...]:
+    return struct.unpack(f"{len(values)}f", struct.pack(f"{len(values)}f", *values))
+
+
+def _reference(function: str, one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    """The distance by its definition, in the precision that the index keeps."""
+    one, other = _f32(one), _f32(other)
+    dot = sum(a * b for a, b in zip(one, other, strict=True))
+    if function == "DOT_PRODUCT":
+        return dot
+    if function == "EUCLIDEAN":
+        return math.sqrt(sum((a - b) ** 2 for a, b in zip(one, other, strict=True)))
+    lengths = math.sqrt(sum(a * a for a in one)) * math.sqrt(sum(b * b for b in other))
+    return 1 - dot / lengths if lengths else 1.0
+
+
+@pytest.mark.parametrize("function", ["COSINE", "DOT_PRODUCT", "EUCLIDEAN"])
+@given(
+    vectors=st.lists(_VECTORS, max_size=12),
+    wanted=_VECTORS,
+    top=st.integers(1, 15),
+    shops=st.lists(st.sampled_from("ab"), min_size=12, max_size=12),
+)
+def test_a_search_finds_what_plain_python_finds(
+    function: str,
+    vectors: list[tuple[float, ...]],
+    wanted: tuple[float, ...],
+    top: int,
+    shops: list[str],
+) -> None:
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", _create({**SEARCHED, "DistanceFunction": function}))
+        for place, vector in enumerate(vectors):
+            _put(engine, str(place), *vector, shop={"S": shops[place]})
+        found = _search(
+            engine,
+            *wanted,
+            top=top,
+            SearchConditionExpression="shop = :s",
+            ExpressionAttributeValues={":s": {"S": "a"}},
+        )
+    distances = [
+        _reference(function, wanted, vector)
+        for vector, shop in zip(vectors, shops, strict=False)
+        if shop == "a"
+    ]
+    expected = sorted(distances, reverse=function == "DOT_PRODUCT")[:top]
+    scores = [result["Score"] for result in found]
+    assert scores == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    for result in found:
+        own = vectors[int(result["Item"]["id"]["S"])]
+        assert result["Score"] == pytest.approx(
+            _reference(function, wanted, own), rel=1e-6, abs=1e-6
+        )
+
+
+def test_magnitude_matters_to_some_distances_only(engine: Engine) -> None:
+    """The example of the service's own comparison: [10, 0, 0] asked for [1, 0, 0]."""
+    functions = ("COSINE", "EUCLIDEAN", "DOT_PRODUCT")
+    indexes = [{**INDEX, "IndexName": each, "DistanceFunction": each} for each in functions]
+    engine.execute("CreateTable", _create(*indexes))
+    _put(engine, "far", 10, 0, 0)
+    _put(engine, "aslant", 1, 1, 0)
+    scores = {
+        function: {
+            result["Item"]["id"]["S"]: result["Score"]
+            for result in _search(engine, 1, 0, 0, IndexName=function)
+        }
+        for function in functions
+    }
+    assert scores["COSINE"]["far"] == 0.0
+    assert scores["EUCLIDEAN"] == {"aslant": 1.0, "far": 9.0}
+    assert scores["DOT_PRODUCT"] == {"far": 10.0, "aslant": 1.0}
+    assert _ids(_search(engine, 1, 0, 0, IndexName="DOT_PRODUCT")) == ["far", "aslant"]
+
+
+def test_a_search_over_more_than_one_batch_misses_nothing(engine: Engine) -> None:
+    engine.execute("CreateTable", _create({**INDEX, "DistanceFunction": "EUCLIDEAN"}))
+    for place in range(12):
+        _put(engine, str(place), place, 0, 0, text={"S": "x" * 200_000})
+    assert _ids(_search(engine, 5.2, 0, 0, top=3, ProjectionExpression="id")) == ["5", "6", "4"]
+    assert len(_search(engine, 0, 0, 0, top=12, ProjectionExpression="id")) == 12
+
+
+def test_filters_look_at_the_attributes_of_the_search_schema(engine: Engine) -> None:
+    engine.execute("CreateTable", _create(SEARCHED))
+    _put(engine, "small", 1, 0, 0, shop={"S": "a"}, size={"N": "1"})
+    _put(engine, "large", 0, 1, 0, shop={"S": "a"}, size={"N": "2"})
+    _put(engine, "unsized", 0, 0, 1, shop={"S": "a"})
+    _put(engine, "other", 1, 0, 0, shop={"S": "b"}, size={"N": "1"})
+    _put(engine, "nowhere", 1, 0, 0)
+    values = {":s": {"S": "a"}, ":n": {"N": "2.0"}}
+    condition = "#s = :s AND :n = size"
+    with_names: dict[str, Any] = {"ExpressionAttributeNames": {"#s": "shop", "#z": "size"}}
+    found = _search(
+        engine,
+        1,
+        0,
+        0,
+        SearchConditionExpression=condition.replace("size", "#z"),
+        ExpressionAttributeValues=values,
+        **with_names,
+    )
+    assert _ids(found) == ["large"]
+    everything = _search(
+        engine,
+        1,
+        0,
+        0,
+        SearchConditionExpression="shop = :s",
+        ExpressionAttributeValues={":s": {"S": "a"}},
+    )
+    # An item without a filter's attribute is in the index; one without the partition is not.
+    assert _ids(everything)[0] == "small"
+    assert sorted(_ids(everything)) == ["large", "small", "unsized"]
+
+
+def test_an_item_leaves_the_index_with_its_vector_or_its_partition(engine: Engine) -> None:
+    engine.execute("CreateTable", _create(SEARCHED))
+    asked: dict[str, Any] = {
+        "SearchConditionExpression": "shop = :s",
+        "ExpressionAttributeValues": {":s": {"S": "a"}},
+    }
+    for id, removed in (("one", "look"), ("two", "shop")):  # noqa: A001 - the attribute
+        _put(engine, id, 1, 0, 0, shop={"S": "a"})
+        assert _ids(_search(engine, 1, 0, 0, **asked)) == [id]
+        engine.execute(
+            "UpdateItem",
+            {
+                "TableName": TABLE,
+                "Key": {"id": {"S": id}},
+                "UpdateExpression": f"REMOVE {removed}",
+            },
+        )
+        assert _search(engine, 1, 0, 0, **asked) == []
+
+
+@pytest.mark.parametrize(
+    ("projection", "expected"),
+    [
+        ({"ProjectionType": "KEYS_ONLY"}, {"id"}),
+        ({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["title"]}, {"id", "title"}),
+        ({"ProjectionType": "ALL"}, {"id", "title", "body"}),
+    ],
+)
+def test_results_hold_what_is_projected_but_for_the_vector(
+    engine: Engine, projection: dict[str, Any], expected: set[str]
+) -> None:
+    engine.execute("CreateTable", _create({**INDEX, "Projection": projection}))
+    _put(engine, "one", 1, 0, 0, title={"S": "t"}, body={"S": "x"})
+    (result,) = _search(engine, 1, 0, 0)
+    assert set(result["Item"]) == expected
+    # What is not projected is left out in silence; the vector comes when it is named.
+    (named,) = _search(engine, 1, 0, 0, ProjectionExpression="look[0], id, body")
+    assert set(named["Item"]) == {"look", "id"} | (expected & {"body"})
+    assert named["Item"]["look"] == {"L": [{"N": "1"}]}
+
+
+def test_capacity_is_told_in_bytes_by_a_kilobyte_at_least(engine: Engine) -> None:
+    index = {**INDEX, "Dimensions": 300}
+    engine.execute("CreateTable", _create(index))
+    request = {
+        "TableName": TABLE,
+        "Item": {"id": {"S": "1"}, "look": {"L": _numbers([0.5] * 300)}},
+        "ReturnConsumedCapacity": "INDEXES",
+    }
+    consumed = engine.execute("PutItem", request)["ConsumedCapacity"]
+    assert consumed["VectorIndexes"] == {"ByLook": {"VectorWriteRequestBytes": 1_203.0}}
+    again = engine.execute("PutItem", request)["ConsumedCapacity"]
+    assert "VectorIndexes" not in again
+    search = {
+        "TableName": TABLE,
+        "IndexName": "ByLook",
+        "SearchVector": _numbers([0.5] * 300),
+        "TopK": 1,
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+    answer = engine.execute("SearchVectors", search)
+    assert answer["ConsumedCapacity"] == {"VectorSearchRequestBytes": 1_200.0}
+    engine.execute("DeleteItem", {"TableName": TABLE, "Key": {"id": {"S": "1"}}})
+    answer = engine.execute("SearchVectors", search)
+    assert answer["ConsumedCapacity"] == {"VectorSearchRequestBytes": 1_024.0}
+
+
+@pytest.mark.parametrize(
+    ("look", "words"),
+    [
+        ({"S": "x"}, "Invalid type for parameter look, Expected: L, Actual: S. IndexName: ByLook"),
+        ({"NS": ["1", "2", "3"]}, "Invalid type for parameter look, Expected: L, Actual: NS"),
+        ({"L": [{"N": "1"}]}, "Invalid size for parameter look, Expected: 3, Actual: 1"),
+        (
+            {"L": [{"N": "1"}, {"S": "2"}, {"N": "3"}]},
+            r"Invalid type for parameter look\[1\], Expected: N, Actual: S",
+        ),
+        ({"L": _numbers([1, 2, 1e60])}, r"Invalid value for parameter look\[2\]"),
+    ],
+)
+def test_a_vector_that_does_not_fit_is_refused_before_anything_is_written(
+    engine: Engine, look: dict[str, Any], words: str
+) -> None:
+    engine.execute("CreateTable", _create(INDEX))
+    item = {"id": {"S": "1"}, "look": look}
+    key = {"id": {"S": "1"}}
+    update = {
+        "TableName": TABLE,
+        "Key": key,
+        "UpdateExpression": "SET look = :v",
+        "ExpressionAttributeValues": {":v": look},
+    }
+    for operation, request in (
+        ("PutItem", {"TableName": TABLE, "Item": item}),
+        ("UpdateItem", update),
+        ("BatchWriteItem", {"RequestItems": {TABLE: [{"PutRequest": {"Item": item}}]}}),
+    ):
+        with pytest.raises(ValidationException, match=words):
+            engine.execute(operation, request)
+    _put(engine, "1", 1, 2, 3)
+    with pytest.raises(ValidationException, match=words):
+        engine.execute("UpdateItem", update)
+    assert len(_search(engine, 1, 2, 3)) == 1
+
+
+def test_a_search_key_of_the_wrong_type_is_refused(engine: Engine) -> None:
+    engine.execute("CreateTable", _create(SEARCHED))
+    with pytest.raises(ValidationException, match="Type mismatch for Index Key shop"):
+        _put(engine, "1", 1, 2, 3, shop={"N": "1"})
+    with pytest.raises(ValidationException, match="cannot contain an empty string"):
+        _put(engine, "1", 1, 2, 3, shop={"S": ""})
+    with pytest.raises(ValidationException, match="Type mismatch for Index Key size"):
+        _put(engine, "1", 1, 2, 3, shop={"S": "a"}, size={"S": "1"})
+
+
+def test_an_index_may_be_added_to_items_and_removed_again(engine: Engine) -> None:
+    engine.execute("CreateTable", _create())
+    _put(engine, "fit", 1, 0, 0, shop={"S": "a"})
+    _put(engine, "short", 1, 0, shop={"S": "a"})
+    engine.execute("PutItem", {"TableName": TABLE, "Item": {"id": {"S": "none"}}})
+    updated = engine.execute(
+        "UpdateTable",
+        {
+            "TableName": TABLE,
+            "AttributeDefinitions": [
+                {"AttributeName": "shop", "AttributeType": "S"},
+                {"AttributeName": "size", "AttributeType": "N"},
+            ],
+            "VectorIndexUpdates": [{"Create": SEARCHED}],
+        },
+    )
+    (described,) = updated["TableDescription"]["VectorIndexes"]
+    assert (described["IndexStatus"], described["Backfilling"]) == ("CREATING", True)
+    table = engine.execute("DescribeTable", {"TableName": TABLE})["Table"]
+    arn = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}/index/ByLook"
+    assert table["VectorIndexes"] == [
+        {
+            **SEARCHED,
+            "IndexStatus": "ACTIVE",
+            "IndexSizeBytes": table["VectorIndexes"][0]["IndexSizeBytes"],
+            "ItemCount": 1,
+            "IndexArn": arn,
+        }
+    ]
+    assert {each["AttributeName"] for each in table["AttributeDefinitions"]} == {
+        "id",
+        "shop",
+        "size",
+    }
+    asked: dict[str, Any] = {
+        "SearchConditionExpression": "shop = :s",
+        "ExpressionAttributeValues": {":s": {"S": "a"}},
+    }
+    assert _ids(_search(engine, 1, 0, 0, **asked)) == ["fit"]
+    # What was there before the index may be changed, as long as its vector is left alone.
+    change = {"TableName": TABLE, "Key": {"id": {"S": "short"}}, "UpdateExpression": "SET n = :n"}
+    values = {"ExpressionAttributeValues": {":n": {"N": "1"}}}
+    engine.execute("UpdateItem", {**change, **values})
+    removal = {"TableName": TABLE, "VectorIndexUpdates": [{"Delete": {"IndexName": "ByLook"}}]}
+    engine.execute("UpdateTable", removal)
+    with pytest.raises(ResourceNotFoundException):
+        engine.execute("UpdateTable", removal)
+    table = engine.execute("DescribeTable", {"TableName": TABLE})["Table"]
+    assert "VectorIndexes" not in table
+    assert [each["AttributeName"] for each in table["AttributeDefinitions"]] == ["id"]
+    with pytest.raises(ValidationException, match="does not have the specified index: ByLook"):
+        _search(engine, 1, 0, 0)
+
+
+def test_vectors_are_there_when_a_file_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "products.db"
+    with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", _create(INDEX))
+        _put(engine, "one", 1, 0, 0)
+    with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
+        assert _ids(_search(engine, 1, 0, 0)) == ["one"]
+        assert engine.verify() == []
+
+
+def test_one_index_at_a_time_is_added_or_removed(engine: Engine) -> None:
+    engine.execute("CreateTable", _create())
+    second = {**INDEX, "IndexName": "Second"}
+    with pytest.raises(LimitExceededException, match="Only 1 online index can be created"):
+        engine.execute(
+            "UpdateTable",
+            {"TableName": TABLE, "VectorIndexUpdates": [{"Create": INDEX}, {"Create": second}]},
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"Dimensions": 4_097}, "Dimensions must be between 1 and 4096"),
+        (
+            {"SearchSchema": [{"AttributeName": "x", "SearchSchemaElementType": "HASH"}]},
+            "One element in SearchSchema is not defined in attribute definitions",
+        ),
+        (
+            {
+                "SearchSchema": [
+                    {"AttributeName": name, "SearchSchemaElementType": "HASH"}
+                    for name in ("id", "shop")
+                ]
+            },
+            "more than one HASH element",
+        ),
+        (
+            {
+                "SearchSchema": [
+                    {"AttributeName": "shop", "SearchSchemaElementType": kind}
+                    for kind in ("HASH", "INLINE_FILTER")
+                ]
+            },
+            "used more than once",
+        ),
+        ({"VectorAttribute": {"AttributeName": "id"}}, "cannot be in AttributeDefinitions"),
+        ({"Projection": {"ProjectionType": "INCLUDE"}}, "NonKeyAttributes is not specified"),
+        (
+            {
+                "Projection": {
+                    "ProjectionType": "INCLUDE",
+                    "NonKeyAttributes": [f"a{place}" for place in range(20)],
+                }
+            },
+            "exceeds the limit of 20",
+        ),
+    ],
+)
+def test_a_definition_that_makes_no_sense_is_refused(
+    engine: Engine, change: dict[str, Any], words: str
+) -> None:
+    request = _create(SEARCHED)
+    request["VectorIndexes"] = [{**SEARCHED, **change}]
+    with pytest.raises(ValidationException, match=words):
+        engine.execute("CreateTable", request)
+    engine.execute("CreateTable", _create(SEARCHED))
+    added = {**SEARCHED, **change, "IndexName": "Another"}
+    with pytest.raises(ValidationException, match=words):
+        engine.execute(
+            "UpdateTable", {"TableName": TABLE, "VectorIndexUpdates": [{"Create": added}]}
+        )
+
+
+def test_indexes_of_one_attribute_agree_on_its_dimensions(engine: Engine) -> None:
+    other = {**INDEX, "IndexName": "Other", "Dimensions": 4}
+    with pytest.raises(ValidationException, match="must have the same Dimensions"):
+        engine.execute("CreateTable", _create(INDEX, other))
+    six = [{**INDEX, "IndexName": f"Index{place}"} for place in range(6)]
+    with pytest.raises(ValidationException, match="VectorIndex count exceeds"):
+        engine.execute("CreateTable", _create(*six))
+    with pytest.raises(ValidationException, match="Duplicate index name: ByLook"):
+        engine.execute("CreateTable", _create(INDEX, INDEX))
+
+
+def test_vectors_need_a_table_on_demand(engine: Engine) -> None:
+    provisioned = {
+        "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+    }
+    words = "only supported when BillingMode is PAY_PER_REQUEST"
+    with pytest.raises(ValidationException, match=words):
+        engine.execute("CreateTable", {**_create(INDEX), **provisioned})
+    engine.execute("CreateTable", _create(INDEX))
+    with pytest.raises(ValidationException, match=words):
+        engine.execute("UpdateTable", {"TableName": TABLE, **provisioned})

@@ -1,0 +1,393 @@
+"""Tables whose use is watched: maximums on demand, by a clock that is moved, and hot keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keyfold.engine import Engine, HotKey
+from keyfold.errors import (
+    InsightsOff,
+    OptionInvalid,
+    ResourceNotFoundException,
+    ThrottlingException,
+    TransactionCanceledException,
+    ValidationException,
+)
+from tests.unit.engine.clocks import Clock
+
+TABLE = "Music"
+ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
+
+CREATE: dict[str, Any] = {
+    "TableName": TABLE,
+    "AttributeDefinitions": [
+        {"AttributeName": name, "AttributeType": "S"} for name in ("artist", "song", "genre")
+    ],
+    "KeySchema": [
+        {"AttributeName": "artist", "KeyType": "HASH"},
+        {"AttributeName": "song", "KeyType": "RANGE"},
+    ],
+    "BillingMode": "PAY_PER_REQUEST",
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "ByGenre",
+            "KeySchema": [{"AttributeName": "genre", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+}
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def engine(clock: Clock) -> Iterator[Engine]:
+    with Engine.open(":memory:", clock=clock, upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", CREATE)
+        yield engine
+        assert engine.verify() == []
+
+
+def _key(artist: str = "Nina", song: str = "Sinnerman") -> dict[str, Any]:
+    return {"artist": {"S": artist}, "song": {"S": song}}
+
+
+def _put(engine: Engine, artist: str = "Nina", song: str = "Sinnerman", **more: Any) -> None:
+    engine.execute("PutItem", {"TableName": TABLE, "Item": {**_key(artist, song), **more}})
+
+
+def _get(engine: Engine, artist: str = "Nina", *, consistent: bool = True) -> dict[str, Any]:
+    request = {"TableName": TABLE, "Key": _key(artist), "ConsistentRead": consistent}
+    return engine.execute("GetItem", request)
+
+
+def _query(engine: Engine, artist: str = "Nina") -> dict[str, Any]:
+    values = {":a": {"S": artist}}
+    return engine.execute(
+        "Query",
+        {
+            "TableName": TABLE,
+            "KeyConditionExpression": "artist = :a",
+            "ExpressionAttributeValues": values,
+        },
+    )
+
+
+def _limit(engine: Engine, **maximums: int) -> None:
+    engine.execute("UpdateTable", {"TableName": TABLE, "OnDemandThroughput": maximums})
+
+
+def _limit_index(engine: Engine, **maximums: int) -> None:
+    update = {"IndexName": "ByGenre", "OnDemandThroughput": maximums}
+    engine.execute(
+        "UpdateTable", {"TableName": TABLE, "GlobalSecondaryIndexUpdates": [{"Update": update}]}
+    )
+
+
+def _count(engine: Engine, action: str = "ENABLE", **more: Any) -> None:
+    request = {"TableName": TABLE, "ContributorInsightsAction": action, **more}
+    engine.execute("UpdateContributorInsights", request)
+
+
+def test_reads_past_the_maximum_of_a_second_are_throttled(engine: Engine, clock: Clock) -> None:
+    _limit(engine, MaxReadRequestUnits=2)
+    _get(engine)
+    _get(engine)
+    with pytest.raises(ThrottlingException) as caught:
+        _get(engine)
+    assert caught.value.fields == {
+        "throttlingReasons": [{"reason": "TableReadMaxOnDemandThroughputExceeded", "resource": ARN}]
+    }
+    clock.let_pass(0.5)
+    _get(engine)
+    with pytest.raises(ThrottlingException):
+        _get(engine)
+    # Writes have a maximum of their own, which is not set.
+    _put(engine)
+
+
+def test_what_was_used_too_much_is_owed_by_those_that_follow(engine: Engine, clock: Clock) -> None:
+    _limit(engine, MaxWriteRequestUnits=2)
+    _put(engine, text={"S": "x" * 5_000})
+    clock.let_pass(1.0)
+    with pytest.raises(ThrottlingException, match="exceeds the maximum OnDemandThroughput"):
+        _put(engine)
+    clock.let_pass(1.0)
+    _put(engine)
+
+
+def test_unused_units_are_kept_for_a_second_only(engine: Engine, clock: Clock) -> None:
+    _limit(engine, MaxReadRequestUnits=2)
+    clock.let_pass(3_600)
+    _get(engine)
+    _get(engine)
+    with pytest.raises(ThrottlingException):
+        _get(engine)
+
+
+def test_a_clock_that_steps_back_gives_nothing(engine: Engine, clock: Clock) -> None:
+    _limit(engine, MaxReadRequestUnits=1)
+    _get(engine)
+    clock.let_pass(-10)
+    with pytest.raises(ThrottlingException):
+        _get(engine)
+    clock.let_pass(1)
+    _get(engine)
+
+
+@pytest.mark.parametrize("operation", ["Query", "Scan", "GetItem"])
+def test_every_way_of_reading_is_held_to_the_maximum(engine: Engine, operation: str) -> None:
+    _limit(engine, MaxReadRequestUnits=1)
+
+    def read() -> None:
+        if operation == "Query":
+            _query(engine)
+        elif operation == "Scan":
+            engine.execute("Scan", {"TableName": TABLE})
+        else:
+            _get(engine, consistent=False)
+
+    read()
+    read()
+    with pytest.raises(ThrottlingException):
+        read()
+
+
+@pytest.mark.parametrize("operation", ["PutItem", "UpdateItem", "DeleteItem"])
+def test_every_way_of_writing_is_held_to_the_maximum(engine: Engine, operation: str) -> None:
+    _limit(engine, MaxWriteRequestUnits=1)
+    named = "Item" if operation == "PutItem" else "Key"
+    request = {"TableName": TABLE, named: _key()}
+    engine.execute(operation, request)
+    with pytest.raises(ThrottlingException):
+        engine.execute(operation, request)
+
+
+def test_a_condition_that_fails_is_charged_too(engine: Engine) -> None:
+    _limit(engine, MaxWriteRequestUnits=1)
+    refused = {
+        "TableName": TABLE,
+        "Item": _key(),
+        "ConditionExpression": "attribute_exists(artist)",
+    }
+    with pytest.raises(Exception, match="The conditional request failed"):
+        engine.execute("PutItem", refused)
+    with pytest.raises(ThrottlingException):
+        engine.execute("PutItem", refused)
+
+
+def test_a_batch_leaves_what_is_throttled_for_later(engine: Engine, clock: Clock) -> None:
+    _limit(engine, MaxReadRequestUnits=1, MaxWriteRequestUnits=1)
+    puts = [{"PutRequest": {"Item": _key(song=song)}} for song in "abc"]
+    written = engine.execute("BatchWriteItem", {"RequestItems": {TABLE: puts}})
+    assert written["UnprocessedItems"] == {TABLE: puts[1:]}
+    keys = [_key(song=song) for song in "abc"]
+    wanted = {TABLE: {"Keys": keys, "ConsistentRead": True}}
+    read = engine.execute("BatchGetItem", {"RequestItems": wanted})
+    assert read["Responses"] == {TABLE: [keys[0]]}
+    assert read["UnprocessedKeys"] == {TABLE: {"Keys": keys[1:], "ConsistentRead": True}}
+    for operation, items in (("BatchWriteItem", {TABLE: puts}), ("BatchGetItem", wanted)):
+        with pytest.raises(ThrottlingException):
+            engine.execute(operation, {"RequestItems": items})
+    clock.let_pass(1)
+    assert _get(engine) == {}
+
+
+def test_a_transaction_says_which_members_are_throttled(engine: Engine) -> None:
+    _limit(engine, MaxReadRequestUnits=1, MaxWriteRequestUnits=1)
+    gets = [{"Get": {"TableName": TABLE, "Key": _key(song=song)}} for song in "ab"]
+    engine.execute("TransactGetItems", {"TransactItems": gets})
+    with pytest.raises(TransactionCanceledException) as reading:
+        engine.execute("TransactGetItems", {"TransactItems": gets})
+    assert [reason["Code"] for reason in reading.value.fields["CancellationReasons"]] == [
+        "ThrottlingError",
+        "ThrottlingError",
+    ]
+    puts = [{"Put": {"TableName": TABLE, "Item": _key(song=song)}} for song in "ab"]
+    with pytest.raises(TransactionCanceledException) as writing:
+        engine.execute("TransactWriteItems", {"TransactItems": puts})
+    assert [reason["Code"] for reason in writing.value.fields["CancellationReasons"]] == [
+        "None",
+        "ThrottlingError",
+    ]
+    assert engine.execute("DescribeTable", {"TableName": TABLE})["Table"]["ItemCount"] == 0
+
+
+def test_an_index_has_maximums_of_its_own(engine: Engine, clock: Clock) -> None:
+    _limit_index(engine, MaxReadRequestUnits=1, MaxWriteRequestUnits=1)
+    _put(engine, genre={"S": "jazz"})
+    with pytest.raises(ThrottlingException) as caught:
+        _put(engine, genre={"S": "blues"})
+    assert caught.value.fields["throttlingReasons"] == [
+        {
+            "reason": "IndexWriteMaxOnDemandThroughputExceeded",
+            "resource": f"{ARN}/index/ByGenre",
+        }
+    ]
+    for _ in range(2):
+        engine.execute("Scan", {"TableName": TABLE, "IndexName": "ByGenre"})
+    with pytest.raises(ThrottlingException):
+        engine.execute("Scan", {"TableName": TABLE, "IndexName": "ByGenre"})
+    engine.execute("Scan", {"TableName": TABLE})
+    clock.let_pass(1)
+    _put(engine, genre={"S": "blues"})
+
+
+def test_minus_one_removes_a_maximum(engine: Engine) -> None:
+    _limit(engine, MaxReadRequestUnits=1, MaxWriteRequestUnits=7)
+    _limit(engine, MaxReadRequestUnits=-1)
+    for _ in range(5):
+        _get(engine)
+    described = engine.execute("DescribeTable", {"TableName": TABLE})["Table"]
+    assert described["OnDemandThroughput"] == {
+        "MaxReadRequestUnits": -1,
+        "MaxWriteRequestUnits": 7,
+    }
+
+
+def test_maximums_may_be_given_with_a_new_table(clock: Clock) -> None:
+    with Engine.open(":memory:", clock=clock, upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", {**CREATE, "OnDemandThroughput": {"MaxReadRequestUnits": 1}})
+        _get(engine)
+        with pytest.raises(ThrottlingException):
+            _get(engine)
+
+
+@pytest.mark.parametrize("units", [0, -2])
+def test_a_maximum_that_cannot_be_kept_to_is_refused(engine: Engine, units: int) -> None:
+    with pytest.raises(ValidationException, match="for table is outside of valid range"):
+        _limit(engine, MaxReadRequestUnits=units)
+    with pytest.raises(ValidationException, match="for index : ByGenre is outside of valid range"):
+        _limit_index(engine, MaxWriteRequestUnits=units)
+    with pytest.raises(ValidationException, match="OnDemandThroughput must not be empty"):
+        _limit(engine)
+
+
+def test_provisioned_tables_have_no_maximums(engine: Engine) -> None:
+    request = {
+        **CREATE,
+        "TableName": "Other",
+        "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+        "OnDemandThroughput": {"MaxReadRequestUnits": 1},
+    }
+    with pytest.raises(
+        ValidationException, match="cannot be specified when the table BillingMode is PROVISIONED"
+    ):
+        engine.execute("CreateTable", request)
+
+
+def test_the_hottest_partitions_and_items_are_counted(engine: Engine) -> None:
+    _put(engine)
+    with pytest.raises(InsightsOff, match="table Music: its keys are not counted"):
+        engine.hottest_keys(TABLE)
+    _count(engine)
+    for song in ("a", "b", "c"):
+        _put(engine, song=song)
+    for _ in range(3):
+        _get(engine, "Miles")
+    _query(engine)
+    # Three written; then four read by the query.
+    assert engine.hottest_keys(TABLE) == [
+        HotKey({"artist": {"S": "Nina"}}, 7, 7),
+        HotKey({"artist": {"S": "Miles"}}, 3, 3),
+    ]
+    assert engine.hottest_keys(TABLE, by="item", limit=2) == [
+        HotKey(_key("Miles"), 3, 3),
+        HotKey(_key(song="a"), 2, 2),
+    ]
+    _count(engine, "DISABLE")
+    with pytest.raises(InsightsOff):
+        engine.hottest_keys(TABLE)
+
+
+def test_every_operation_counts_the_items_it_touches(engine: Engine) -> None:
+    _count(engine)
+    _put(engine)
+    engine.execute("UpdateItem", {"TableName": TABLE, "Key": _key()})
+    engine.execute("BatchGetItem", {"RequestItems": {TABLE: {"Keys": [_key()]}}})
+    engine.execute(
+        "TransactGetItems", {"TransactItems": [{"Get": {"TableName": TABLE, "Key": _key()}}]}
+    )
+    check = {"TableName": TABLE, "Key": _key(), "ConditionExpression": "attribute_exists(artist)"}
+    engine.execute("TransactWriteItems", {"TransactItems": [{"ConditionCheck": check}]})
+    engine.execute("Scan", {"TableName": TABLE, "ProjectionExpression": "song"})
+    delete = {"DeleteRequest": {"Key": _key()}}
+    engine.execute("BatchWriteItem", {"RequestItems": {TABLE: [delete]}})
+    engine.execute("DeleteItem", {"TableName": TABLE, "Key": _key()})
+    assert engine.hottest_keys(TABLE, by="item") == [HotKey(_key(), 8, 8)]
+
+
+def test_an_index_is_counted_by_its_own_key(engine: Engine) -> None:
+    _count(engine, IndexName="ByGenre")
+    _put(engine, song="a", genre={"S": "jazz"})
+    _put(engine, song="b", genre={"S": "jazz"})
+    _put(engine, song="c")
+    engine.execute("Scan", {"TableName": TABLE, "IndexName": "ByGenre"})
+    assert engine.hottest_keys(TABLE, "ByGenre") == [HotKey({"genre": {"S": "jazz"}}, 4, 4)]
+    with pytest.raises(InsightsOff):
+        engine.hottest_keys(TABLE)
+
+
+def test_what_was_throttled_is_counted_apart(engine: Engine) -> None:
+    _limit(engine, MaxReadRequestUnits=1)
+    _count(engine, ContributorInsightsMode="THROTTLED_KEYS")
+    _get(engine)
+    for _ in range(3):
+        with pytest.raises(ThrottlingException):
+            _get(engine)
+    with pytest.raises(ThrottlingException):
+        _query(engine)
+    assert engine.hottest_keys(TABLE, throttled=True) == [HotKey({"artist": {"S": "Nina"}}, 4, 4)]
+    assert engine.hottest_keys(TABLE, by="item", throttled=True) == [HotKey(_key(), 3, 3)]
+    # This mode leaves what was not throttled uncounted.
+    assert engine.hottest_keys(TABLE) == []
+
+
+def test_hottest_keys_refuses_what_it_does_not_know(engine: Engine) -> None:
+    _count(engine)
+    with pytest.raises(ResourceNotFoundException):
+        engine.hottest_keys("Absent")
+    with pytest.raises(InsightsOff, match="index Absent"):
+        engine.hottest_keys(TABLE, "Absent")
+    wrong: Any = "sort"
+    with pytest.raises(OptionInvalid, match="by: got 'sort'"):
+        engine.hottest_keys(TABLE, by=wrong)
+    with pytest.raises(OptionInvalid, match="limit: got 0"):
+        engine.hottest_keys(TABLE, limit=0)
+
+
+def test_another_process_counts_and_throttles_as_well(tmp_path: Path, clock: Clock) -> None:
+    path = tmp_path / "music.db"
+    with (
+        Engine.open(path, durability="process", clock=clock, upkeep_seconds=None) as one,
+        Engine.open(path, durability="process", clock=clock, upkeep_seconds=None) as other,
+    ):
+        one.execute("CreateTable", CREATE)
+        _put(other)
+        assert _get(other) == {"Item": _key()}
+        # The other engine knows the table by now, and would answer on its quick road.
+        _count(one)
+        _limit(one, MaxReadRequestUnits=1)
+        _get(other)
+        assert other.hottest_keys(TABLE) == [HotKey({"artist": {"S": "Nina"}}, 1, 1)]
+        with pytest.raises(ThrottlingException):
+            _get(other)
+
+
+def test_a_table_made_anew_starts_anew(engine: Engine) -> None:
+    _count(engine)
+    _put(engine)
+    engine.execute("DeleteTable", {"TableName": TABLE})
+    engine.execute("CreateTable", CREATE)
+    with pytest.raises(InsightsOff):
+        engine.hottest_keys(TABLE)
+    _count(engine)
+    assert engine.hottest_keys(TABLE) == []
