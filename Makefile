@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## Show this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS='...']"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: $(venv)/.dev ## Run every access pattern of the four designs, and show each
@@ -30,6 +30,10 @@ test: $(venv)/.dev ## Run the tests, all but the long ones
 .PHONY: test-long
 test-long: $(venv)/.dev ## Run the long tests, such as fifty crashes
 	$(bin)/pytest -n 2 -m long --hypothesis-profile=long $(ARGS)
+
+.PHONY: test-endpoints
+test-endpoints: $(venv)/.dev ## Run cases, stores and designs on a server, by two clients
+	$(bin)/pytest -n 2 -m endpoints tests/conformance tests/unit/store tests/unit/designs $(ARGS)
 
 .PHONY: check
 check: $(venv)/.dev ## Lint, check formatting, types, imports and generated files
@@ -53,7 +57,7 @@ docs: $(venv)/.dev ## Write the generated parts of the documentation anew
 shapes: $(venv)/.dev ## Write the shapes of requests anew, from the API's model
 	$(bin)/python scripts/generate_shapes.py
 
-benches := engine wire inprocess store
+benches := engine wire inprocess store client
 
 .PHONY: bench
 bench: $(benches:%=bench-%) ## Measure everything, side by side with its peers

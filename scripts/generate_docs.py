@@ -41,6 +41,7 @@ PUBLIC_PACKAGES = (
     "keyfold.testing",
     "keyfold.transfer",
     "keyfold.values",
+    "keyfold.wire.client",
     "keyfold.wire.server",
 )
 

@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from keyfold.engine import Engine
-from keyfold.engine._engine import MEMORY
 from keyfold.errors import (
     EngineClosed,
     FileUnreachable,
+    OptionInvalid,
     ResourceNotFoundException,
     UrlUnknown,
     ValidationException,
@@ -23,20 +23,28 @@ from keyfold.store import AsyncStore, Executor, Settings, Store
 from keyfold.store._plans import OnUnfit
 from keyfold.store._settings import Clock, Hook, real_now
 
+if TYPE_CHECKING:
+    # A database is of one kind: what the others need is not loaded.
+    from keyfold.engine import Engine
+
 __all__ = ["open", "open_async"]
 
 V = TypeVar("V")
 
 _QUICK = {"GetItem", "Query"}
 _THREADS = 4
+_CLIENT = "keyfold.wire.client"
+_MEMORY = ":memory:"
+_REMOTE = ("dynamodb", "http", "https")
 # Under this name, a file keeps what its cursors are sealed with.
 _SECRET = "cursors"  # noqa: S105 - no password
 
 
 def open(  # noqa: A001 - keyfold.open is what users call
     tables: Table | Sequence[Table],
-    url: str | os.PathLike[str],
+    url: str | os.PathLike[str] | None = None,
     *,
+    client: Any = None,
     clock: Clock = real_now,
     cursor_key: bytes | None = None,
     on_unfit: OnUnfit = "raise",
@@ -46,24 +54,34 @@ def open(  # noqa: A001 - keyfold.open is what users call
     """Open a database for one table, or for several.
 
     `url` is a file, or `":memory:"`; the tables that it lacks are made, and streams that tables
-    declare are switched on. `options` go to `Engine.open`. `clock` gives the time by which items
-    expire. An item that fits no entity raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`: in place of an entity,
-    though the types of results do not say so, and in a page's `unfit`. `on_call` hooks see every
-    low-level call.
+    declare are switched on. `dynamodb://REGION`, `dynamodb://REGION/TABLE-PREFIX` and
+    `http(s)://HOST:PORT` are services, where nothing is made unasked. `options` go to `Engine.open` or to `keyfold.wire.client.Client`. In place of a URL,
+    `client` is a boto3 client that you have. `clock` gives the time by which items expire. An
+    item that fits no entity raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`:
+    in place of an entity, though the types of results do not say so, and in a page's `unfit`.
+    `on_call` hooks see every low-level call. `cursor_key` seals the cursors of pages; a file
+    keeps one, elsewhere they last as long as the process does without it.
     """
     listed = _list(tables)
-    _check_url(url)
+    kind = _kind_of(url, client, options)
+    settings = Settings(
+        listed,
+        cursor_key=cursor_key,
+        clock=clock,
+        on_unfit=on_unfit,
+        on_call=on_call,
+        is_embedded=kind == "file",
+    )
+    if kind == "client":
+        return Store(_load_boto().BotoClient(client), settings)
+    assert url is not None  # or it would be a client
+    if kind == "service":
+        service = import_module(_CLIENT).Client(str(url), **options)
+        return Store(service, settings, close=service.close)
     engine = _open_engine(url, clock, options)
     try:
-        key = engine.keep_secret(_SECRET) if cursor_key is None else cursor_key
-        settings = Settings(
-            listed,
-            cursor_key=key,
-            clock=clock,
-            on_unfit=on_unfit,
-            on_call=on_call,
-            is_embedded=True,
-        )
+        if cursor_key is None:
+            settings.use_cursor_key(engine.keep_secret(_SECRET))
         store = Store(engine, settings, close=engine.close)
         for table in listed:
             described = _describe(engine, table)
@@ -79,8 +97,9 @@ def open(  # noqa: A001 - keyfold.open is what users call
 
 def open_async(
     tables: Table | Sequence[Table],
-    url: str | os.PathLike[str],
+    url: str | os.PathLike[str] | None = None,
     *,
+    client: Any = None,
     clock: Clock = real_now,
     cursor_key: bytes | None = None,
     on_unfit: OnUnfit = "raise",
@@ -90,17 +109,27 @@ def open_async(
     """Open a database for an event loop; takes what `open` takes, and is used with `async with`.
 
     Nothing is opened before that is entered, and whatever may wait for the disk is done aside.
+    `client` may be aioboto3's; boto3's own is called by threads.
     """
     listed = _list(tables)
-    _check_url(url)
+    kind = _kind_of(url, client, options)
     settings = Settings(
         listed,
         cursor_key=cursor_key,
         clock=clock,
         on_unfit=on_unfit,
         on_call=on_call,
-        is_embedded=True,
+        is_embedded=kind == "file",
     )
+    if kind == "client":
+        boto = _load_boto()
+        if boto.is_async(client):
+            return AsyncStore(boto.AsyncBotoClient(client), settings)
+        return AsyncStore(_Aside(boto.BotoClient(client)), settings)
+    assert url is not None  # or it would be a client
+    if kind == "service":
+        service = import_module(_CLIENT).AsyncClient(str(url), **options)
+        return AsyncStore(service, settings, close=service.close)
     aside = _EngineAside(str(url), lambda: _open_engine(url, clock, options))
 
     async def prepare(store: AsyncStore) -> None:
@@ -119,6 +148,16 @@ def open_async(
             raise
 
     return AsyncStore(aside, settings, prepare=prepare, close=aside.close)
+
+
+class _Aside:
+    """A client for threads on an event loop: threads call it."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return await asyncio.to_thread(self._executor.execute, operation, request)
 
 
 class _EngineAside:
@@ -171,33 +210,53 @@ def open_executor(
     expired in a file is not deleted meanwhile. Raises UrlUnknown, FileUnreachable and other
     file errors.
     """
-    _check_url(url)
-    is_file = os.fspath(url) != MEMORY
+    if _kind_of(url, None, {}) == "service":
+        with import_module(_CLIENT).Client(str(url)) as client:
+            yield client
+        return
+    is_file = os.fspath(url) != _MEMORY
     if is_file and not creates and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
         raise FileUnreachable(str(url), "there is no such file")
     options: dict[str, Any] = {"upkeep_seconds": None} if keeps_expired else {}
-    with Engine.open(url, **options) as engine:
+    with import_module("keyfold.engine").Engine.open(url, **options) as engine:
         yield engine
+
+
+def _load_boto() -> Any:
+    return import_module(f"{_CLIENT}._boto")
 
 
 def _list(tables: Table | Sequence[Table]) -> tuple[Table, ...]:
     return tuple(tables) if isinstance(tables, Sequence) else (tables,)
 
 
-def _check_url(url: str | os.PathLike[str]) -> None:
+def _kind_of(
+    url: str | os.PathLike[str] | None, client: Any, options: dict[str, Any]
+) -> Literal["client", "file", "service"]:
+    """Tell what is to be opened; raises OptionInvalid, UrlUnknown."""
+    if client is not None:
+        if url is not None:
+            raise OptionInvalid("url", url, "Give a URL or a client, not both.")
+        if options:
+            raise OptionInvalid("options", tuple(options), "A client of your own takes none.")
+        return "client"
+    if url is None:
+        raise OptionInvalid("url", url, "Give a URL, or a client.")
     scheme, separator, _ = str(url).partition("://")
-    if separator:
+    if not separator:
+        return "file"
+    if scheme not in _REMOTE:
         advice = (
-            "Give the path of a file, or ':memory:'. Databases elsewhere are still to come."
-            if scheme in ("dynamodb", "http", "https")
-            else "Give the path of a file, or ':memory:'."
+            "Give the path of a file, ':memory:', http(s)://HOST:PORT or "
+            "dynamodb://REGION[/TABLE-PREFIX]."
         )
         raise UrlUnknown(str(url), advice)
+    return "service"
 
 
 def _open_engine(url: str | os.PathLike[str], clock: Clock, options: dict[str, Any]) -> Engine:
     given: dict[str, Any] = {"clock": lambda: clock().timestamp(), **options}
-    return Engine.open(url, **given)
+    return import_module("keyfold.engine").Engine.open(url, **given)
 
 
 def _describe(engine: Engine, table: Table) -> dict[str, Any] | None:

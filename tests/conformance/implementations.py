@@ -8,11 +8,14 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from keyfold.engine import Engine
 from keyfold.errors import ServiceError
+from keyfold.wire.client import Client
+from keyfold.wire.server import Server
 from tests.oracle.local import target_of
 from tests.unit.wire.server.http import Wire
 from tests.unit.wire.server.http import ask as wire_request
@@ -81,6 +84,26 @@ class EngineByWire:
     def close(self) -> None:
         """End the server's threads."""
         self._wire.close()
+
+
+class EngineByClient:
+    """The engine behind the server, by our own client, where binaries are bytes."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._stack = ExitStack()
+        url = self._stack.enter_context(Server(engine).running())
+        self._client = self._stack.enter_context(Client(url))
+
+    def ask(self, operation: str, request: dict[str, Any]) -> Answer:
+        return to_wire(_answer(lambda: self._client.execute(operation, from_wire(request))))
+
+    def settle(self) -> None:
+        self._engine.run_upkeep()
+
+    def close(self) -> None:
+        """End the server."""
+        self._stack.close()
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from tests.conformance.cases import Case, Step, fill_in, load_cases, with_said
 from tests.conformance.implementations import (
     Answer,
     Endpoint,
+    EngineByClient,
     EngineByDict,
     EngineByJson,
     EngineByWire,
@@ -40,7 +41,9 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(params=["json", "dict", "wire"])
+@pytest.fixture(
+    params=["json", "dict", "wire", pytest.param("client", marks=pytest.mark.endpoints)]
+)
 def implementation(
     request: pytest.FixtureRequest, clock: Clock, tmp_path: Path
 ) -> Iterator[tuple[Implementation, str]]:
@@ -55,10 +58,10 @@ def implementation(
         return
     (tmp_path / "bucket").mkdir()
     with Engine.open(":memory:", clock=clock, upkeep_seconds=None, buckets=tmp_path) as engine:
-        if request.param == "wire":
-            wire = EngineByWire(engine)
-            yield wire, "keyfold"
-            wire.close()
+        if request.param in ("wire", "client"):
+            server = (EngineByWire if request.param == "wire" else EngineByClient)(engine)
+            yield server, "keyfold"
+            server.close()
         else:
             yield (EngineByJson if request.param == "json" else EngineByDict)(engine), "keyfold"
         assert engine.verify() == []

@@ -78,6 +78,7 @@ def test_every_operation_is_listed() -> None:
         "keyfold.testing",
         "keyfold.transfer",
         "keyfold.values",
+        "keyfold.wire.client",
         "keyfold.wire.server",
     ],
 )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,9 +22,14 @@ from keyfold.errors import (
     FileNotKeyfold,
     FileUnreachable,
     OptionInvalid,
+    ResourceNotFoundException,
+    Unreachable,
     UrlUnknown,
 )
 from keyfold.model import Entity, Index, Key, Table, batch
+from keyfold.wire.client import Retries
+from keyfold.wire.server import Server
+from tests.roads import make_boto_client
 from tests.unit.model.shop import Rate, by_base, desk, market, rates
 from tests.unit.store.sides import START, Kind, open_side
 
@@ -83,9 +91,14 @@ def test_opening_makes_the_tables_that_are_missing_and_leaves_the_others(
 @pytest.mark.parametrize(
     ("url", "text"),
     [
-        ("dynamodb://eu-west-1", "still to come"),
-        ("http://localhost:8000", "still to come"),
-        ("sqlite:///x.db", "Give the path of a file, or ':memory:'"),
+        ("sqlite:///x.db", "Give the path of a file, ':memory:', http"),
+        ("dynamodb://", "'' is no region"),
+        ("dynamodb://eu_west", "is no region"),
+        ("dynamodb://eu-west-1/a/b", "A table prefix has letters"),
+        ("http://", "Give the path of a file, ':memory:', http"),
+        ("http://localhost:8000/path", "Only a host and a port"),
+        ("http://user@localhost:8000", "Only a host and a port"),
+        ("https://localhost:99999", "It is no URL"),
     ],
 )
 def test_an_unknown_url_is_refused_before_anything_is_made(
@@ -204,3 +217,114 @@ def test_many_tasks_share_a_store(tmp_path: Path) -> None:
             await asyncio.gather(*(count() for _ in range(50)))
 
     asyncio.run(main())
+
+
+@pytest.fixture
+def server_url() -> Iterator[str]:
+    with (
+        Engine.open(":memory:", upkeep_seconds=None) as engine,
+        Server(engine).running() as url,
+    ):
+        yield url
+
+
+def test_a_service_gets_no_table_unasked(kind: Kind, server_url: str) -> None:
+    if kind == "sync":
+        with keyfold.open(rates, server_url) as store:
+            with pytest.raises(ResourceNotFoundException):
+                store.run(GET)
+            store.create_table(rates)
+            store.run(RATE.put())
+            assert store.run(GET) == RATE
+        return
+
+    async def main() -> None:
+        async with keyfold.open_async(rates, server_url) as store:
+            with pytest.raises(ResourceNotFoundException):
+                await store.run(GET)
+            await store.create_table(rates)
+            await store.run(RATE.put())
+            assert await store.run(GET) == RATE
+
+    asyncio.run(main())
+
+
+def test_a_boto3_client_is_used_and_left_open(kind: Kind, server_url: str) -> None:
+    client = make_boto_client(server_url)
+    if kind == "sync":
+        with keyfold.open(rates, client=client) as store:
+            store.create_table(rates)
+            store.run(RATE.put())
+    else:
+
+        async def main() -> None:
+            async with keyfold.open_async(rates, client=client) as store:
+                await store.create_table(rates)
+                await store.run(RATE.put())
+
+        asyncio.run(main())
+    assert client.scan(TableName="ExchangeRates")["Count"] == 1
+    client.close()
+
+
+def test_cursors_of_a_service_need_a_key_to_outlive_the_process(server_url: str) -> None:
+    query = Rate.query(by_base, base="USD").limit(1)
+    key = b"a key for cursors, of some bytes"
+    with keyfold.open(rates, server_url) as store:
+        store.create_table(rates)
+        for target in ("EUR", "GBP"):
+            store.run(RATE.model_copy(update={"target": target}).put())
+        with pytest.warns(UserWarning, match="no cursor_key was given"):
+            assert store.run(query).cursor is not None
+    with keyfold.open(rates, server_url, cursor_key=key) as store:
+        cursor = store.run(query).cursor
+        assert cursor is not None
+    with keyfold.open(rates, server_url, cursor_key=key) as store:
+        assert [rate.target for rate in store.run(query.after(cursor))] == ["GBP"]
+
+
+def test_options_go_to_what_is_opened(server_url: str) -> None:
+    with pytest.raises(TypeError, match="durability"):
+        keyfold.open(rates, server_url, durability="process")
+    prefixed = keyfold.open(rates, "dynamodb://eu-west-1/dev-", endpoint=server_url)
+    with prefixed as store, keyfold.open(rates, server_url) as plain:
+        store.create_table(rates)
+        assert store.run(RATE.put()) == RATE
+        with pytest.raises(ResourceNotFoundException):
+            plain.run(GET)
+    closed = keyfold.open(rates, "http://127.0.0.1:9", retries=Retries(attempts=1))
+    with closed as store, pytest.raises(Unreachable, match=r"cannot reach http://127\.0\.0\.1:9"):
+        store.run(GET)
+
+
+@pytest.mark.parametrize("opener", [keyfold.open, keyfold.open_async])
+def test_a_database_is_named_once(opener: Any, server_url: str) -> None:
+    client = make_boto_client(server_url)
+    with pytest.raises(OptionInvalid, match="not both"):
+        opener(rates, server_url, client=client)
+    with pytest.raises(OptionInvalid, match="Give a URL, or a client"):
+        opener(rates)
+    with pytest.raises(OptionInvalid, match="A client of your own takes none"):
+        opener(rates, client=client, durability="process")
+    with pytest.raises(OptionInvalid, match=r"what boto3\.client\('dynamodb'\) returns"):
+        opener(rates, client=object())
+    client.close()
+
+
+def test_what_another_kind_of_database_needs_is_not_loaded() -> None:
+    code = (
+        "import sys, keyfold\n"
+        "from keyfold import Entity, Key, Table\n"
+        "table = Table('Songs', key=Key('pk'))\n"
+        "class Song(Entity, table=table, key='{{title}}'):\n"
+        "    title: str\n"
+        "keyfold.open(table, {url!r}).close()\n"
+        "print(*sorted({{'keyfold.engine', 'keyfold.wire.client'}} & set(sys.modules)))"
+    )
+    for url, loaded in (
+        (":memory:", "keyfold.engine"),
+        ("http://localhost:1", "keyfold.wire.client"),
+    ):
+        program = [sys.executable, "-c", code.format(url=url)]
+        done = subprocess.run(program, capture_output=True, check=True, text=True)
+        assert done.stdout.strip() == loaded

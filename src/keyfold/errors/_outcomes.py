@@ -167,18 +167,24 @@ class SizeExceeded(KeyfoldError, ValueError):
 
 
 class OutcomeUnknown(KeyfoldError):
-    """The service failed while it wrote: whether it did is not known, nor could it be repeated."""
+    """Whether a write was carried out is not known, nor could it be repeated to find out.
+
+    `error` is what the service answered to a later try of it, where that is known.
+    """
 
     code = "outcome-unknown"
 
-    def __init__(self, request: str, operation: str, reason: str) -> None:
-        super().__init__(request, operation, reason)
+    def __init__(
+        self, request: str, operation: str, reason: str, error: KeyfoldError | None = None
+    ) -> None:
+        super().__init__(request, operation, reason, error)
         self.request, self.operation, self.reason = request, operation, reason
+        self.error = error
 
     def __str__(self) -> str:
         return (
-            f"{self.request}: {self.operation} failed inside the service, and may have been carried "
-            f"out or not: {self.reason}. Read what is stored before you repeat it. [{self.code}]"
+            f"{self.request}: {self.operation} failed, and may have been carried out or not: "
+            f"{self.reason}. Read what is stored before you repeat it. [{self.code}]"
         )
 
 

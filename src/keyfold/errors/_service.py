@@ -139,3 +139,27 @@ class InternalServerError(ServiceError):
     """The engine failed in a way that is its own fault."""
 
     status = 500
+
+
+class OtherServiceError(ServiceError):
+    """An error of the service that has no class here, such as AccessDeniedException.
+
+    `type` and `status` are what it answered.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        answered: int = 400,
+        message: str = "",
+        fields: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message, fields)
+        self.args = (name, answered, message, fields)
+        self._name = name
+        self.status = answered  # pyright: ignore[reportAttributeAccessIssue] - the answer's, not the class's
+
+    @property
+    def type(self) -> str:
+        """The name that clients match on."""
+        return self._name

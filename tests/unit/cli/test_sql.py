@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from keyfold.engine import Engine
+from keyfold.wire.server import Server
 from tests.unit.cli.program import Run
 
 ITEMS = [
@@ -118,7 +119,10 @@ def test_a_missing_file_is_refused_and_not_made(run: Run, tmp_path: Path) -> Non
     assert not missing.exists()
 
 
-def test_a_database_elsewhere_is_refused(run: Run) -> None:
-    outcome = run("sql", "SELECT * FROM orders", "--db", "http://localhost:8000")
-    assert outcome.code == 2
-    assert outcome.err.endswith("[url-unknown]\n")
+def test_a_database_elsewhere_is_asked_too(run: Run, file: Path) -> None:
+    with Engine.open(file) as engine, Server(engine).running() as url:
+        outcome = run("sql", "SELECT * FROM orders WHERE pk = 'U#7'", "--db", url)
+    assert (outcome.code, outcome.err) == (0, "2 items, 0.5 capacity units\n")
+    unknown = run("sql", "SELECT * FROM orders", "--db", "ftp://localhost:8000")
+    assert unknown.code == 2
+    assert unknown.err.endswith("[url-unknown]\n")

@@ -45,6 +45,8 @@ from keyfold.errors import (
 from keyfold.store import Followed
 from tests.unit.designs.laggards import KEPT, LAGGING, START, Database, database
 
+pytestmark = pytest.mark.every_road
+
 DAY = timedelta(days=1)
 
 RABINOVICH = "rabinovich"

@@ -11,8 +11,20 @@ import pytest
 from keyfold.model import Table
 from keyfold.store import Executor
 from keyfold.testing import Clock
+from tests.roads import Road, parametrize
 from tests.unit.model.shop import accounts, desk, market, rates
-from tests.unit.store.sides import START, Kind, OpenSide, Side, open_side, side_on
+from tests.unit.store.sides import START, Kind, OpenSide, Side, Sites, side_on
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what opens stores on every road to a database."""
+    parametrize(metafunc, "open_store")
+
+
+@pytest.fixture
+def road(request: pytest.FixtureRequest) -> Road:
+    """How the database is reached."""
+    return request.param
 
 
 @pytest.fixture
@@ -34,19 +46,22 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def open_store(kind: Kind, clock: Clock) -> Iterator[OpenSide]:
+def open_store(kind: Kind, clock: Clock, road: Road) -> Iterator[OpenSide]:
     """What opens stores, which are closed after the test."""
     opened: list[Side] = []
+    with Sites(road) as sites:
 
-    def open_one(tables: Table | Sequence[Table], url: Any = ":memory:", **options: Any) -> Side:
-        options.setdefault("clock", clock)
-        side = open_side(kind, tables, url, **options)
-        opened.append(side)
-        return side
+        def open_one(
+            tables: Table | Sequence[Table], url: Any = ":memory:", **options: Any
+        ) -> Side:
+            options.setdefault("clock", clock)
+            side = sites.open(kind, tables, url, **options)
+            opened.append(side)
+            return side
 
-    yield open_one
-    for side in opened:
-        side.close()
+        yield open_one
+        for side in opened:
+            side.close()
 
 
 @pytest.fixture

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 import keyfold
+from keyfold.engine import Engine
 from keyfold.model import Query, Request, Scan, Table
 from keyfold.store import (
     AsyncStore,
@@ -20,9 +22,14 @@ from keyfold.store import (
     Store,
 )
 from keyfold.testing import Clock
+from keyfold.wire.server import Server
+from tests.roads import Road, make_boto_client, new_cursor_key
 
 V = TypeVar("V")
 Kind = Literal["sync", "async"]
+
+# Options of `keyfold.open` that are an engine's.
+_ENGINE = {"durability", "ttl_grace_seconds", "upkeep_seconds"}
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -155,6 +162,63 @@ def open_side(
     if kind == "sync":
         return SyncSide(keyfold.open(tables, url, **options), calls, [])
     return AsyncSide(lambda: keyfold.open_async(tables, url, **options), calls, [])
+
+
+class Sites:
+    """Databases behind servers, where a road leads to some; each URL is one, as a file is."""
+
+    def __init__(self, road: Road) -> None:
+        self._road = road
+        self._stack = ExitStack()
+        self._running: dict[str, tuple[str, bytes]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def open(
+        self,
+        kind: Kind,
+        tables: Table | Sequence[Table],
+        url: str | Path,
+        *,
+        clock: Clock,
+        **options: Any,
+    ) -> Side:
+        """Open a store as `open_side` does, by the road."""
+        if self._road == "embedded":
+            return open_side(kind, tables, url, clock=clock, **options)
+        found = self._running.get(str(url))
+        if found is None:
+            engine_options = {name: options.pop(name) for name in _ENGINE & options.keys()}
+            found = self._start(url, clock, engine_options)
+            if str(url) != ":memory:":
+                self._running[str(url)] = found
+        where, cursor_key = found
+        options.setdefault("cursor_key", cursor_key)
+        # Nothing is made there unasked.
+        with keyfold.open(tables, where) as store:
+            for table in tables if isinstance(tables, Sequence) else (tables,):
+                store.create_table(table)
+        calls: list[CallRecord] = []
+        options["on_call"] = [*options.get("on_call", ()), calls.append]
+        options["clock"] = clock.now
+        place: dict[str, Any] = {"url": where}
+        if self._road == "boto3":
+            place = {"client": make_boto_client(where)}
+            self._stack.callback(place["client"].close)
+        if kind == "sync":
+            return SyncSide(keyfold.open(tables, **place, **options), calls, [])
+        return AsyncSide(lambda: keyfold.open_async(tables, **place, **options), calls, [])
+
+    def _start(self, url: str | Path, clock: Clock, options: dict[str, Any]) -> tuple[str, bytes]:
+        options.setdefault("upkeep_seconds", None)
+        engine = self._stack.enter_context(
+            Engine.open(url, clock=lambda: clock.now().timestamp(), **options)
+        )
+        return self._stack.enter_context(Server(engine).running()), new_cursor_key()
 
 
 def side_on(

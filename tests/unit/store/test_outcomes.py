@@ -115,9 +115,9 @@ def test_what_may_not_be_done_twice_is_not_tried_again(
     assert len(store.calls) == 1
     error = pickle.loads(pickle.dumps(caught.value))
     assert str(error) == (
-        f"{request_made!r}: UpdateItem failed inside the service, and may have been carried out or "
-        "not: InternalServerError: Internal server error. Read what is stored before you repeat "
-        "it. [outcome-unknown]"
+        f"{request_made!r}: UpdateItem failed, and may have been carried out or not: "
+        "InternalServerError: Internal server error. Read what is stored before you repeat it. "
+        "[outcome-unknown]"
     )
 
 

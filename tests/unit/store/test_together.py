@@ -41,6 +41,8 @@ from tests.unit.model.shop import (
 )
 from tests.unit.store.sides import START, OpenSide, Side
 
+pytestmark = pytest.mark.every_road
+
 ORDER = OrderId("O#01JZ10H7X367VB2NF4YQ973DHW")
 
 

@@ -1,0 +1,242 @@
+"""What becomes of a call, without making any: its requests, and what follows from each try.
+
+Both clients send what `begin` and `render` return, and hand over what came of it. A call that
+failed is made again, or given up, by rules that never repeat what might have been carried out
+already and would then be done twice.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from keyfold.errors import (
+    OutcomeUnknown,
+    ServiceError,
+    TransactionCanceledException,
+    TransactionInProgressException,
+    Unavailable,
+    UnknownOperationException,
+    Unreachable,
+)
+from keyfold.wire.client._bodies import Garbled, decode_answer, encode_request
+from keyfold.wire.client._credentials import CredentialSource
+from keyfold.wire.client._endpoints import Endpoint
+from keyfold.wire.client._faults import (
+    EXPIRED,
+    OK,
+    SKEWED,
+    THROTTLED,
+    is_failure,
+    open_body,
+    read_date,
+    read_error,
+    tell_doubt,
+)
+from keyfold.wire.client._repeating import carries_token, is_read, is_repeatable, says_too_little
+from keyfold.wire.client._responses import Response
+from keyfold.wire.client._retries import Retries, RetryBudget
+from keyfold.wire.client._signing import Credentials, Signer
+
+_STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
+# A clock that is off by less is not what a signature was refused for.
+_LEAST_SKEW_SECONDS = 60.0
+
+
+class Lost(Exception):
+    """No answer came of a try; `may_have_arrived` tells whether the service may have got it."""
+
+    def __init__(self, detail: str, *, may_have_arrived: bool, is_timeout: bool = False) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.may_have_arrived = may_have_arrived
+        self.is_timeout = is_timeout
+
+
+class Call:
+    """One call of an operation, and what is known of its tries."""
+
+    __slots__ = (
+        "body",
+        "credentials",
+        "deadline",
+        "doubt",
+        "has_mended_clock",
+        "has_renewed",
+        "operation",
+        "request",
+        "taken",
+        "target",
+        "tries",
+    )
+
+    def __init__(
+        self, operation: str, target: str, request: dict[str, Any], body: bytes, deadline: float
+    ) -> None:
+        self.operation, self.target = operation, target
+        self.request, self.body = request, body
+        self.deadline = deadline
+        self.tries = 0
+        # Of the budget, by the last retry.
+        self.taken = 0
+        # Why a try of it may have been carried out, for all that is known.
+        self.doubt: str | None = None
+        self.credentials: Credentials | None = None
+        self.has_mended_clock = self.has_renewed = False
+
+
+class Conduct:
+    """The rules by which a client makes calls to one endpoint."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        signer: Signer,
+        source: CredentialSource,
+        *,
+        retries: Retries,
+        budget: RetryBudget,
+        total_seconds: float,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        draw: Callable[[], float],
+    ) -> None:
+        self.endpoint = endpoint
+        self._signer, self._source = signer, source
+        self._retries, self._budget = retries, budget
+        self._total_seconds = total_seconds
+        self._clock, self._monotonic, self._draw = clock, monotonic, draw
+        # By how much the service's clock is ahead of ours.
+        self._skew = 0.0
+
+    def begin(self, operation: str, request: dict[str, Any]) -> Call:
+        """Return a call to be made; raises SerializationException, UnknownOperationException."""
+        target = name_target(operation)
+        if carries_token(operation) and "ClientRequestToken" not in request:
+            request = {**request, "ClientRequestToken": str(uuid.uuid4())}
+        body = encode_request(request)
+        return Call(operation, target, request, body, self._monotonic() + self._total_seconds)
+
+    def find_credentials(self) -> Credentials | None:
+        """Return what to sign with; None if `renew_credentials` has to be called."""
+        return self._source.current(self._clock())
+
+    def renew_credentials(self) -> Credentials:
+        """Return what to sign with, which may take a while; raises CredentialsMissing."""
+        return self._source.renew(self._clock())
+
+    def render(self, call: Call, credentials: Credentials) -> bytes:
+        """Return the request to send next."""
+        call.tries += 1
+        call.credentials = credentials
+        body = call.body
+        now = self._clock() + self._skew
+        return self._signer.write_head(call.target, body, now, credentials) + body
+
+    def settle(self, call: Call, response: Response) -> dict[str, Any] | float:
+        """Return the answer that a response carries, or how long to wait before the next try.
+
+        Raises what the call has come to.
+        """
+        try:
+            if response.status != OK:
+                return self._settle_error(call, response)
+            answer = decode_answer(open_body(response))
+        except Garbled as garbled:
+            return self.mourn(call, Lost(str(garbled), may_have_arrived=True))
+        if call.taken or not self._budget.is_full:
+            self._budget.give_back(call.taken)
+        if call.doubt is not None and says_too_little(call.operation, call.request, answer):
+            detail = f"{call.doubt}, so the old values may be those that an earlier try left"
+            raise self._in_doubt(call, detail)
+        return answer
+
+    def mourn(self, call: Call, lost: Lost) -> float:
+        """Return how long to wait before a lost try is made again; raises if it may not be."""
+        if lost.may_have_arrived:
+            self._doubt(call, lost.detail, None)
+        return self._pause(call, None, lost.detail, after_timeout=lost.is_timeout)
+
+    def _settle_error(self, call: Call, response: Response) -> float:
+        error = read_error(response, self.endpoint.url)
+        kind = error.type
+        if kind in THROTTLED or isinstance(error, TransactionInProgressException):
+            return self._pause(call, error, str(error))
+        if is_failure(response):
+            self._doubt(call, f"the service failed ({error})", error)
+            return self._pause(call, error, str(error))
+        if kind in SKEWED and not call.has_mended_clock and self._mend_clock(response):
+            call.has_mended_clock = True
+            return 0.0
+        if kind in EXPIRED and not call.has_renewed and call.credentials is not None:
+            call.has_renewed = True
+            self._source.forget(call.credentials)
+            return 0.0
+        if call.doubt is not None and not isinstance(error, TransactionCanceledException):
+            # The token tells a transaction that was carried out from one that is cancelled now.
+            raise self._in_doubt(call, call.doubt, error)
+        raise error
+
+    def _doubt(self, call: Call, detail: str, error: ServiceError | None) -> None:
+        """Note that a try may have been carried out; raise if another might do it twice."""
+        if is_read(call.operation, call.request):
+            return
+        if call.doubt is None:
+            call.doubt = detail
+        if not is_repeatable(call.operation, call.request):
+            raise self._in_doubt(call, call.doubt) from error
+
+    def _pause(
+        self, call: Call, error: ServiceError | None, detail: str, *, after_timeout: bool = False
+    ) -> float:
+        """Return how long to wait before the next try; raises if there is to be none."""
+        if call.tries >= self._retries.attempts:
+            self._give_up(call, error, detail)
+        seconds = self._retries.pause_seconds(call.tries, self._draw())
+        if self._monotonic() + seconds >= call.deadline:
+            self._give_up(call, error, detail)
+        taken = self._budget.take(after_timeout=after_timeout)
+        if not taken:
+            self._give_up(call, error, f"{detail.rstrip('.')}, and the retry budget is used up")
+        call.taken = taken
+        return seconds
+
+    def _give_up(self, call: Call, error: ServiceError | None, detail: str) -> NoReturn:
+        if call.doubt is not None:
+            raise self._in_doubt(call, call.doubt, error)
+        if error is not None:
+            raise Unavailable(call.operation, call.tries, detail.rstrip(".")) from error
+        raise Unreachable(self.endpoint.url, call.operation, call.tries, detail.rstrip("."))
+
+    def _in_doubt(
+        self, call: Call, detail: str, error: ServiceError | None = None
+    ) -> OutcomeUnknown:
+        return tell_doubt(self.endpoint.url, call.operation, call.tries, detail, error)
+
+    def _mend_clock(self, response: Response) -> bool:
+        """Go by the service's clock from now on; tell whether that changes much."""
+        theirs = read_date(response)
+        if theirs is None:
+            return False
+        skew = theirs - self._clock()
+        if abs(skew - self._skew) < _LEAST_SKEW_SECONDS:
+            return False
+        self._skew = skew
+        return True
+
+
+def is_of_streams(operation: str) -> bool:
+    """Tell whether an operation is one of DynamoDB Streams, which has endpoints of its own."""
+    return operation in _STREAMS
+
+
+@lru_cache(maxsize=256)
+def name_target(operation: str) -> str:
+    """Return what the target header says of an operation."""
+    if not isinstance(operation, str) or not operation.isalnum() or not operation.isascii():  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+        # It would not even fit into a header.
+        raise UnknownOperationException
+    service = "DynamoDBStreams_20120810" if operation in _STREAMS else "DynamoDB_20120810"
+    return f"{service}.{operation}"

@@ -1,0 +1,134 @@
+"""The client for threads."""
+
+from __future__ import annotations
+
+import random
+import ssl
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from keyfold.wire.client._calls import Conduct, Lost, is_of_streams
+from keyfold.wire.client._connections import Pool
+from keyfold.wire.client._prefixes import Prefix
+from keyfold.wire.client._retries import Retries, Timeouts
+from keyfold.wire.client._settings import Settings
+from keyfold.wire.client._signing import Credentials
+
+
+class Client:
+    """DynamoDB's API, of AWS or of anything that speaks it.
+
+    >>> from keyfold.engine import Engine
+    >>> from keyfold.wire.server import Server
+    >>> with Engine.open(":memory:") as engine, Server(engine).running() as url:
+    ...     with Client(url) as client:
+    ...         client.execute("ListTables", {})
+    {'TableNames': []}
+
+    `url` is `dynamodb://REGION`, `dynamodb://REGION/TABLE-PREFIX` or `http(s)://HOST:PORT`.
+    `credentials` are what requests are signed with, or a function that returns it; without them
+    the environment and the profile files are looked at, then all that botocore knows, where it
+    is installed. `profile` names a profile. `endpoint` is where the tables of a `dynamodb://` URL
+    are, in place of AWS's own; `region` is what an `http(s)://` URL does not say.
+    `accepts_gzip` asks for compressed answers, by default of all but this machine. `tls` is a
+    context of your own.
+
+    Threads may share a client. It can be used after a fork.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        credentials: Credentials | Callable[[], Credentials] | None = None,
+        profile: str | None = None,
+        region: str | None = None,
+        endpoint: str | None = None,
+        timeouts: Timeouts | None = None,
+        retries: Retries | None = None,
+        accepts_gzip: bool | None = None,
+        tls: ssl.SSLContext | None = None,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        settings = Settings(
+            url,
+            credentials=credentials,
+            profile=profile,
+            region=region,
+            endpoint=endpoint,
+            timeouts=timeouts or Timeouts(),
+            retries=retries or Retries(),
+            accepts_gzip=accepts_gzip,
+            tls=tls,
+            clock=clock,
+            monotonic=monotonic,
+            draw=draw,
+        )
+        self.url = url
+        self._sleep = sleep
+        self._prefix = Prefix(settings.place.prefix) if settings.place.prefix else None
+        self._tables, self._streams = settings.make_conducts()
+        pools = {
+            conduct.endpoint: Pool(
+                conduct.endpoint, settings.timeouts, settings.make_context, monotonic
+            )
+            for conduct in (self._tables, self._streams)
+        }
+        self._pools = tuple(pools.values())
+        self._exchange_tables = pools[self._tables.endpoint].exchange
+        self._exchange_streams = pools[self._streams.endpoint].exchange
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Carry out one operation of DynamoDB's API.
+
+        Takes and returns what its JSON has, as dicts; binaries are bytes. Raises ServiceError
+        with the service's type, status and message; Unavailable or Unreachable if it cannot be
+        had, and nothing was changed; OutcomeUnknown if a write may have been carried out.
+        """
+        if self._prefix is None:
+            return self._execute(operation, request)
+        answer = self._execute(operation, self._prefix.add(operation, request))
+        return self._prefix.remove(operation, answer)
+
+    def close(self) -> None:
+        """Close the connections. Closing again does nothing."""
+        for pool in self._pools:
+            pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Client {self.url}>"
+
+    def _execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        conduct: Conduct = self._tables
+        exchange = self._exchange_tables
+        if is_of_streams(operation):
+            conduct, exchange = self._streams, self._exchange_streams
+        call = conduct.begin(operation, request)
+        while True:
+            credentials = conduct.find_credentials() or conduct.renew_credentials()
+            message = conduct.render(call, credentials)
+            try:
+                response = exchange(message, call.deadline)
+            except Lost as lost:
+                outcome = conduct.mourn(call, lost)
+            else:
+                outcome = conduct.settle(call, response)
+                if isinstance(outcome, dict):
+                    return outcome
+            self._sleep(outcome)

@@ -1,0 +1,89 @@
+"""What both clients are made from."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable
+
+from keyfold.errors import OptionInvalid
+from keyfold.wire.client._calls import Conduct
+from keyfold.wire.client._credentials import find_source
+from keyfold.wire.client._endpoints import Endpoint, find_place
+from keyfold.wire.client._retries import Retries, RetryBudget, Timeouts
+from keyfold.wire.client._signing import Credentials, Signer
+
+
+class Settings:
+    """The options of a client, checked, and the conduct that follows from them."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        credentials: Credentials | Callable[[], Credentials] | None,
+        profile: str | None,
+        region: str | None,
+        endpoint: str | None,
+        timeouts: Timeouts,
+        retries: Retries,
+        accepts_gzip: bool | None,
+        tls: ssl.SSLContext | None,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        draw: Callable[[], float],
+    ) -> None:
+        for name, value, kind in (("timeouts", timeouts, Timeouts), ("retries", retries, Retries)):
+            if not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+                raise OptionInvalid(name, value, f"Give keyfold.wire.client.{kind.__name__}.")
+        self.place = find_place(url, endpoint=endpoint, region=region)
+        self.timeouts = timeouts
+        self._retries = retries
+        self._accepts_gzip = accepts_gzip
+        self._tls = tls
+        self._clock, self._monotonic, self._draw = clock, monotonic, draw
+        # A URL of AWS's is never signed for with a name that means nothing.
+        is_aws = url.startswith("dynamodb:") and endpoint is None
+        self._source = find_source(
+            credentials,
+            profile=profile,
+            is_aws=is_aws or self.place.tables.is_aws,
+            clock=clock,
+        )
+
+    def make_conducts(self) -> tuple[Conduct, Conduct]:
+        """Return how calls on tables are made, and how those on streams."""
+        budget = RetryBudget(self._retries.budget)
+        tables = self._make_conduct(self.place.tables, budget)
+        if self.place.streams == self.place.tables:
+            return tables, tables
+        return tables, self._make_conduct(self.place.streams, budget)
+
+    def make_context(self) -> ssl.SSLContext:
+        """Return what TLS is spoken with: certificates are verified, and so are host names."""
+        if self._tls is not None:
+            return self._tls
+        return ssl.create_default_context(cafile=os.environ.get("AWS_CA_BUNDLE") or None)
+
+    def _make_conduct(self, endpoint: Endpoint, budget: RetryBudget) -> Conduct:
+        accepts_gzip = self._accepts_gzip
+        if accepts_gzip is None:
+            # On one machine there is no line that compressing would spare.
+            accepts_gzip = not endpoint.is_loopback
+        signer = Signer(
+            endpoint.authority,
+            self.place.region,
+            agent="keyfold",
+            accepts="gzip" if accepts_gzip else "identity",
+        )
+        return Conduct(
+            endpoint,
+            signer,
+            self._source,
+            retries=self._retries,
+            budget=budget,
+            total_seconds=self.timeouts.total_seconds,
+            clock=self._clock,
+            monotonic=self._monotonic,
+            draw=self._draw,
+        )

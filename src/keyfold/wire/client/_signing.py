@@ -1,0 +1,124 @@
+"""AWS's Signature Version 4, of the one kind of request that DynamoDB's API has.
+
+What a signature is made from changes in part with each second, day, operation and body. The parts
+that stay are kept, so that signing takes two hashes and one HMAC.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import NamedTuple
+
+_ALGORITHM = "AWS4-HMAC-SHA256"
+_CONTENT_TYPE = "application/x-amz-json-1.0"
+
+
+class Credentials(NamedTuple):
+    """What requests are signed with; `expires` is in seconds since 1970."""
+
+    access_key: str
+    secret_key: str
+    token: str | None = None
+    expires: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<Credentials {self.access_key}>"
+
+
+def derive_key(secret_key: str, day: str, region: str, service: str) -> bytes:
+    """Return the key of one day, region and service."""
+    key = f"AWS4{secret_key}".encode()
+    for part in (day, region, service, "aws4_request"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
+
+
+def open_canonical_request(headers: Iterable[tuple[str, str]]) -> tuple[bytes, str]:
+    """Return a canonical request up to the hash of its body, and the names that it signs.
+
+    It is of a POST to `/`; `headers` are in lower case, and in order.
+    """
+    lines = [f"{name}:{value}\n" for name, value in headers]
+    names = ";".join(line.partition(":")[0] for line in lines)
+    return f"POST\n/\n\n{''.join(lines)}\n{names}\n".encode(), names
+
+
+def open_string_to_sign(moment: str, scope: str) -> bytes:
+    """Return what is signed, up to the hash of the canonical request."""
+    return f"{_ALGORITHM}\n{moment}\n{scope}\n".encode()
+
+
+def sign(key: bytes, to_sign: bytes, canonical: bytes, body: bytes) -> str:
+    """Return the signature of a request whose opening parts are made already."""
+    whole = canonical + sha256(body).hexdigest().encode()
+    return hmac.digest(key, to_sign + sha256(whole).hexdigest().encode(), "sha256").hex()
+
+
+class _Second(NamedTuple):
+    """What all requests of one second share."""
+
+    second: int
+    credentials: Credentials
+    moment: str
+    scope: str
+    to_sign: bytes
+    key: bytes
+    # By target: the opening of the canonical request, the head up to the body's length, and the
+    # head from there to the signature.
+    openings: dict[str, tuple[bytes, bytes, bytes]]
+
+
+class Signer:
+    """Writes the heads of requests to one endpoint, signed."""
+
+    def __init__(
+        self, authority: str, region: str, *, agent: str, accepts: str, service: str = "dynamodb"
+    ) -> None:
+        self._authority, self._region, self._service = authority, region, service
+        self._plain = f"User-Agent: {agent}\r\nAccept-Encoding: {accepts}\r\n"
+        self._day = ("", Credentials("", ""), b"")
+        self._last: _Second | None = None
+
+    def write_head(self, target: str, body: bytes, now: float, credentials: Credentials) -> bytes:
+        """Return the head of a request, with the empty line after it."""
+        second = int(now)
+        last = self._last
+        if last is None or last.second != second or last.credentials is not credentials:
+            last = self._last = self._begin(second, credentials)
+        opening = last.openings.get(target)
+        if opening is None:
+            opening = last.openings[target] = self._open(target, last)
+        canonical, before, after = opening
+        signature = sign(last.key, last.to_sign, canonical, body)
+        return b"%b%d%b%b\r\n\r\n" % (before, len(body), after, signature.encode())
+
+    def _begin(self, second: int, credentials: Credentials) -> _Second:
+        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
+        day, signed_for, key = self._day
+        if day != moment[:8] or signed_for is not credentials:
+            key = derive_key(credentials.secret_key, moment[:8], self._region, self._service)
+            self._day = (moment[:8], credentials, key)
+        scope = f"{moment[:8]}/{self._region}/{self._service}/aws4_request"
+        to_sign = open_string_to_sign(moment, scope)
+        return _Second(second, credentials, moment, scope, to_sign, key, {})
+
+    def _open(self, target: str, last: _Second) -> tuple[bytes, bytes, bytes]:
+        token = last.credentials.token
+        headers = {
+            "content-type": _CONTENT_TYPE,
+            "host": self._authority,
+            "x-amz-date": last.moment,
+            **({} if token is None else {"x-amz-security-token": token}),
+            "x-amz-target": target,
+        }
+        canonical, names = open_canonical_request(headers.items())
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        before = f"POST / HTTP/1.1\r\n{lines}{self._plain}Content-Length: "
+        after = (
+            f"\r\nAuthorization: {_ALGORITHM} Credential={last.credentials.access_key}/{last.scope}"
+            f", SignedHeaders={names}, Signature="
+        )
+        return canonical, before.encode(), after.encode()

@@ -1,0 +1,88 @@
+"""Requests as JSON, answers from it, and binaries on both ways."""
+
+from __future__ import annotations
+
+import gzip
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyfold.errors import SerializationException
+from keyfold.wire.client._bodies import Garbled, decode_answer, decompress, encode_request
+
+
+def typed(kind: str, data: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({kind: data})
+
+
+def nested(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    names = st.sampled_from(("B", "BS", "S", "M", "x"))
+    members = st.dictionaries(names, inner, max_size=3)
+    return typed("L", st.lists(inner, max_size=3)) | typed("M", members)
+
+
+values = st.recursive(
+    typed("S", st.text())
+    | typed("B", st.binary())
+    | typed("BS", st.lists(st.binary(), min_size=1, max_size=3))
+    | typed("NULL", st.just(True)),
+    nested,
+    max_leaves=8,
+)
+items = st.dictionaries(st.sampled_from(("B", "BS", "L", "pk")), values, max_size=4)
+
+
+@given(items)
+def test_binaries_come_back(item: dict[str, Any]) -> None:
+    """Whatever attributes are called."""
+    for answer in ({"Item": item}, {"Items": [item]}, {"Responses": {"BSX": [item]}}):
+        assert decode_answer(encode_request(answer)) == answer
+
+
+def test_binaries_may_be_of_any_kind() -> None:
+    for data in (b"hi", bytearray(b"hi"), memoryview(b"hi")):
+        assert encode_request({"B": data}) == b'{"B":"aGk="}'
+
+
+class Name(StrEnum):
+    TABLE = "TableName"
+
+
+def test_names_may_be_of_a_type_derived_from_text() -> None:
+    assert encode_request({Name.TABLE: Name.TABLE}) == b'{"TableName":"TableName"}'
+
+
+@pytest.mark.parametrize("value", [Decimal(1), object(), {1, 2}, 2**70, "\ud800"])
+def test_what_is_no_json_is_refused(value: object) -> None:
+    with pytest.raises(SerializationException):
+        encode_request({"Key": {"n": {"N": value}}})
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b"null", b'{"B":"no base64"}', b'{"BS":["?"]}'])
+def test_what_is_no_answer_is_garbled(body: bytes) -> None:
+    with pytest.raises(Garbled):
+        decode_answer(body)
+
+
+def test_an_empty_body_says_nothing() -> None:
+    assert decode_answer(b"") == {}
+
+
+def test_gzip_is_bounded_and_whole() -> None:
+    body = orjson.dumps({"Items": ["x" * 1_000]})
+    packed = gzip.compress(body)
+    assert decompress(packed, 2_000) == body
+    for broken, fact in (
+        (packed[:-1], "cut short"),
+        (packed + b"x", "followed by"),
+        (b"plain", "is no gzip"),
+    ):
+        with pytest.raises(Garbled, match=fact):
+            decompress(broken, 2_000)
+    with pytest.raises(Garbled, match="more than 999 bytes"):
+        decompress(packed, 999)

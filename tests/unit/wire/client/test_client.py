@@ -1,0 +1,191 @@
+"""Clients against a real server: what they send, what they make of answers."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+
+from keyfold.engine import Engine
+from keyfold.errors import (
+    ConditionalCheckFailedException,
+    CredentialsMissing,
+    ResourceNotFoundException,
+    TransactionCanceledException,
+    Unreachable,
+)
+from keyfold.wire.client import AsyncClient, Client, Credentials, Retries
+from keyfold.wire.server import Server
+from tests.unit.wire.client.sides import Kind, ScriptedServer, Side, ok
+from tests.unit.wire.server.http import TABLE, make_table
+
+TLS = Path(__file__).parents[1] / "server" / "tls"
+
+
+@pytest.fixture(params=["sync", "async"])
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return request.param
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        make_table(engine)
+        yield engine
+
+
+def test_answers_are_the_engines(kind: Kind, engine: Engine) -> None:
+    key = engine.execute("DescribeTable", {"TableName": TABLE})["Table"]["KeySchema"]
+    names = [each["AttributeName"] for each in key]
+    item: dict[str, Any] = {name: {"S": "a"} for name in names}
+    item |= {"b": {"B": b"\0"}, "l": {"L": [{"BS": [b"\1", b"\2"]}]}}
+    with Server(engine).running() as url, Side(kind, url) as client:
+        assert client.execute("PutItem", {"TableName": TABLE, "Item": item}) == {}
+        get = {"TableName": TABLE, "Key": {name: {"S": "a"} for name in names}}
+        assert client.execute("GetItem", get) == engine.execute("GetItem", get) == {"Item": item}
+        described = client.execute("DescribeTable", {"TableName": TABLE})
+        assert described == engine.execute("DescribeTable", {"TableName": TABLE})
+        with pytest.raises(ResourceNotFoundException) as missing:
+            client.execute("Scan", {"TableName": "Nowhere"})
+        assert (missing.value.status, missing.value.message) == (
+            400,
+            "Requested resource not found",
+        )
+        put = {
+            "TableName": TABLE,
+            "Item": item,
+            "ConditionExpression": f"attribute_not_exists({names[0]})",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        with pytest.raises(ConditionalCheckFailedException) as unmet:
+            client.execute("PutItem", put)
+        assert unmet.value.fields == {"Item": item}
+        with pytest.raises(TransactionCanceledException) as cancelled:
+            client.execute("TransactWriteItems", {"TransactItems": [{"Put": put}]})
+        reasons = cancelled.value.fields["CancellationReasons"]
+        assert [(reason["Code"], reason["Item"]) for reason in reasons] == [
+            ("ConditionalCheckFailed", item)
+        ]
+
+
+def test_long_answers_come_compressed_if_they_are_asked_for(kind: Kind) -> None:
+    body = b'{"Items":[%b]}' % b",".join([b'{"pk":{"S":"a"}}'] * 500)
+    packed = gzip.compress(body)
+    told = (b"Content-Encoding: gzip", b"x-amz-crc32: %d" % crc32(packed))
+    for accepts, line in ((None, "identity"), (False, "identity"), (True, "gzip")):
+        answer = ok(packed, *told) if accepts else ok(body)
+        with (
+            ScriptedServer([answer]) as server,
+            Side(kind, server.url, accepts_gzip=accepts) as client,
+        ):
+            assert len(client.execute("Scan", {"TableName": "Music"})["Items"]) == 500
+            assert f"Accept-Encoding: {line}\r\n".encode() in server.requests[0]
+
+
+def test_our_server_agrees_to_gzip(kind: Kind, engine: Engine) -> None:
+    key = engine.execute("DescribeTable", {"TableName": TABLE})["Table"]["KeySchema"]
+    item = {**{each["AttributeName"]: {"S": "a"} for each in key}, "t": {"S": "x" * 10_000}}
+    engine.execute("PutItem", {"TableName": TABLE, "Item": item})
+    with Server(engine).running() as url, Side(kind, url, accepts_gzip=True) as client:
+        assert client.execute("Scan", {"TableName": TABLE})["Items"] == [item]
+
+
+def test_tls_is_verified(kind: Kind, engine: Engine) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS / "cert.pem", TLS / "key.pem")
+    trusting = ssl.create_default_context(cafile=str(TLS / "cert.pem"))
+    with Server(engine, tls=context).running() as url:
+        with Side(kind, url, tls=trusting) as client:
+            for _ in range(2):
+                assert client.execute("ListTables", {})["TableNames"] == [TABLE]
+        with (
+            Side(kind, url, retries=Retries(attempts=1)) as client,
+            pytest.raises(Unreachable, match=r"(?i)certificate.verify.failed"),
+        ):
+            client.execute("ListTables", {})
+
+
+def test_a_bundle_of_certificates_can_be_named(
+    kind: Kind, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(TLS / "cert.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS / "cert.pem", TLS / "key.pem")
+    with Server(engine, tls=context).running() as url, Side(kind, url) as client:
+        assert client.execute("ListTables", {})["TableNames"] == [TABLE]
+
+
+def test_aws_is_never_asked_without_credentials(
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setitem(sys.modules, "botocore.session", None)
+    with Side(kind, "dynamodb://eu-west-1") as client, pytest.raises(CredentialsMissing):
+        client.execute("ListTables", {})
+
+
+def test_session_tokens_are_sent(kind: Kind) -> None:
+    credentials = Credentials("key", "secret", "the token")
+    with pytest.raises(CredentialsMissing), Side(kind, "http://x", credentials=credentials) as bad:
+        bad.execute("ListTables", {})
+    credentials = Credentials("key", "secret", "token")
+    with (
+        ScriptedServer([ok()]) as server,
+        Side(kind, server.url, credentials=credentials) as client,
+    ):
+        client.execute("ListTables", {})
+        (request,) = server.requests
+    assert b"\r\nx-amz-security-token: token\r\n" in request
+    assert b"x-amz-date;x-amz-security-token;x-amz-target, Signature=" in request
+
+
+@pytest.mark.parametrize(
+    ("operation", "service"),
+    [("ListTables", b"DynamoDB_20120810"), ("ListStreams", b"DynamoDBStreams_20120810")],
+)
+def test_streams_are_another_service(kind: Kind, operation: str, service: bytes) -> None:
+    with ScriptedServer([ok()]) as server, Side(kind, server.url) as client:
+        client.execute(operation, {})
+        assert b"x-amz-target: %b.%b\r\n" % (service, operation.encode()) in server.requests[0]
+
+
+def test_streams_of_aws_have_a_host_of_their_own() -> None:
+    client = Client("dynamodb://eu-west-1", credentials=Credentials("key", "secret"))
+    assert client._streams.endpoint.host == "streams.dynamodb.eu-west-1.amazonaws.com"
+    assert client._tables.endpoint.host == "dynamodb.eu-west-1.amazonaws.com"
+    assert len(client._pools) == 2
+    client.close()
+
+
+def test_sixteen_at_once(engine: Engine) -> None:
+    async def main(url: str) -> None:
+        async with AsyncClient(url) as client:
+            calls = (client.execute("ListTables", {}) for _ in range(64))
+            assert await asyncio.gather(*calls) == [{"TableNames": [TABLE]}] * 64
+
+    with Server(engine).running() as url:
+        asyncio.run(main(url))
+
+
+def test_threads_do_without_asyncio() -> None:
+    code = "import sys, keyfold.wire.client; print('asyncio' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_what_is_shown(kind: Kind) -> None:
+    with Side(kind, "http://localhost:1") as client:
+        shown: Any = client._client
+        name = "Client" if kind == "sync" else "AsyncClient"
+        assert repr(shown) == f"<{name} http://localhost:1>"

@@ -1,0 +1,268 @@
+"""Connections: kept, found stale, timed out, bounded, given back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from keyfold.errors import ClientClosed, OptionInvalid, OutcomeUnknown, Unreachable
+from keyfold.wire.client import AsyncClient, Client, Retries, Timeouts
+from keyfold.wire.client._async_connections import AsyncPool
+from keyfold.wire.client._calls import Lost
+from keyfold.wire.client._endpoints import parse_endpoint
+from tests.unit.wire.client.sides import Kind, ScriptedServer, Side, ok
+
+ONCE = Retries(attempts=1)
+ADD = {
+    "TableName": "Music",
+    "UpdateExpression": "ADD n :n",
+    "ExpressionAttributeValues": {":n": {"N": "1"}},
+}
+
+
+@pytest.fixture(params=["sync", "async"])
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return request.param
+
+
+def test_a_connection_is_kept(kind: Kind) -> None:
+    with ScriptedServer([ok()] * 3) as server, Side(kind, server.url) as client:
+        for _ in range(3):
+            assert client.execute("GetItem", {}) == {}
+        assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ok(b"{}", b"Connection: close"),
+        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        ok() + b"x",
+    ],
+)
+def test_one_that_cannot_be_trusted_is_not(kind: Kind, answer: bytes) -> None:
+    with ScriptedServer([answer] * 2) as server, Side(kind, server.url) as client:
+        for _ in range(2):
+            assert client.execute("GetItem", {}) == {}
+        assert server.connections == 2
+
+
+def test_a_stale_one_is_found_before_anything_is_sent(kind: Kind) -> None:
+    """So that what may not be repeated need not be."""
+    ended = threading.Event()
+
+    def end(client: socket.socket) -> None:
+        client.shutdown(socket.SHUT_RDWR)
+        ended.set()
+
+    with ScriptedServer([ok()] * 2) as server, Side(kind, server.url, retries=ONCE) as client:
+        server.after = end
+        assert client.execute("UpdateItem", ADD) == {}
+        assert ended.wait(60)
+        assert client.execute("UpdateItem", ADD) == {}
+        assert server.connections == 2
+
+
+def test_an_old_one_is_not_used() -> None:
+    now = [0.0]
+    with ScriptedServer([ok()] * 3) as server:
+        with Client(server.url, monotonic=lambda: now[0]) as client:
+            for passed in (0.0, 49.0, 51.0):
+                now[0] += passed
+                client.execute("GetItem", {})
+        assert server.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "fact"),
+    [
+        (None, "the connection ended before it was answered"),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 9\r\n\r\n{", "in the middle"),
+        (b"SSH-2.0\r\n\r\n", "is no HTTP"),
+        (ok(b"nonsense"), "is no JSON"),
+        (ok(b"{}", b"x-amz-crc32: 1"), "the checksum of what came back is wrong"),
+        (ok(b"{}", b"Content-Encoding: br"), "the encoding of what came back is b'br'"),
+    ],
+)
+def test_a_lost_answer_is_told_apart_from_a_lost_request(
+    kind: Kind, answer: bytes | None, fact: str
+) -> None:
+    with ScriptedServer([answer] * 2) as server, Side(kind, server.url, retries=ONCE) as client:
+        with pytest.raises(OutcomeUnknown, match=fact):
+            client.execute("UpdateItem", ADD)
+        with pytest.raises(Unreachable, match=fact):
+            client.execute("GetItem", {})
+
+
+def test_nobody_there_is_said(kind: Kind) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    retries = Retries(attempts=3)
+    with Side(kind, f"http://127.0.0.1:{port}", retries=retries, draw=lambda: 1.0) as client:
+        with pytest.raises(Unreachable, match="tried 3 times; connecting failed: Connect"):
+            client.execute("UpdateItem", ADD)
+        assert client.pauses == [0.05, 0.1]
+
+
+def test_no_answer_in_time_is_an_end(kind: Kind) -> None:
+    asked = threading.Event()
+    timeouts = Timeouts(read_seconds=0.02)
+
+    def wait(_: socket.socket) -> None:
+        asked.set()
+
+    half = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"
+    with (
+        ScriptedServer([b"", half, ok()]) as server,
+        Side(kind, server.url, timeouts=timeouts, retries=ONCE) as client,
+    ):
+        server.after = wait
+        for _ in range(2):
+            with pytest.raises(OutcomeUnknown, match=r"took longer|in time"):
+                client.execute("UpdateItem", ADD)
+        assert asked.is_set()
+        # What is late is nobody's answer: another connection has been made by then.
+        with Side(kind, server.url, retries=ONCE) as patient:
+            assert patient.execute("GetItem", {}) == {}
+
+
+def test_a_call_has_an_end_however_slowly_its_answer_comes(kind: Kind) -> None:
+    stop = threading.Event()
+
+    def trickle(client: socket.socket) -> None:
+        with suppress(OSError):
+            while not stop.wait(0.002):
+                client.sendall(b"x")
+
+    timeouts = Timeouts(read_seconds=30, total_seconds=0.05)
+    try:
+        with (
+            ScriptedServer([b"HTTP/1.1 200 OK\r\nX: "]) as server,
+            Side(kind, server.url, timeouts=timeouts) as client,
+        ):
+            server.after = trickle
+            with pytest.raises(OutcomeUnknown, match="tried once"):
+                client.execute("UpdateItem", ADD)
+            stop.set()
+    finally:
+        stop.set()
+
+
+def test_a_closed_client_says_so(kind: Kind) -> None:
+    with ScriptedServer([ok()]) as server, Side(kind, server.url) as client:
+        client.execute("GetItem", {})
+        client.close()
+        client.close()
+        with pytest.raises(ClientClosed, match="it is closed"):
+            client.execute("GetItem", {})
+
+
+def test_threads_share_a_client() -> None:
+    with ScriptedServer([ok()] * 400) as server, Client(server.url) as client:
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                for _ in range(50):
+                    client.execute("GetItem", {})
+            except BaseException as error:  # noqa: BLE001 - it is looked at below
+                failed.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        assert len(server.requests) == 400
+        assert server.connections <= 8
+
+
+def test_a_fork_makes_connections_of_its_own() -> None:
+    with ScriptedServer([ok()] * 3) as server, Client(server.url) as client:
+        client.execute("GetItem", {})
+        # As in a child: to fork with threads about is not allowed here.
+        for pool in client._pools:
+            pool._process = os.getpid() + 1
+        client.execute("GetItem", {})
+        client.execute("GetItem", {})
+        assert server.connections == 2
+
+
+def run(main: Callable[[], Any]) -> None:
+    asyncio.run(main())
+
+
+def test_calls_beyond_the_connections_wait_for_their_turn() -> None:
+    async def main() -> None:
+        with ScriptedServer([ok()] * 40) as server:
+            async with AsyncClient(server.url, connections=3) as client:
+                await asyncio.gather(*(client.execute("GetItem", {}) for _ in range(40)))
+            assert server.connections <= 3
+            assert len(server.requests) == 40
+
+    run(main)
+
+
+def test_one_that_waits_too_long_has_changed_nothing() -> None:
+    async def main() -> None:
+        with ScriptedServer([b"", ok()]) as server:
+            pool = AsyncPool(parse_endpoint(server.url), Timeouts(), ssl.create_default_context, 1)
+            message = b"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
+            first = asyncio.create_task(pool.exchange(message, 300))
+            await asyncio.sleep(0)
+            with pytest.raises(Lost, match="waiting for a connection took longer") as caught:
+                await pool.exchange(message, 0.001)
+            assert not caught.value.may_have_arrived
+            first.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            assert (await pool.exchange(message, 300)).status == 200
+            await pool.close()
+
+    run(main)
+
+
+def test_a_cancelled_call_takes_its_connection_along() -> None:
+    async def main() -> None:
+        asked = threading.Event()
+        with ScriptedServer([b"", ok(), ok()]) as server:
+            server.after = lambda _: asked.set()
+            async with AsyncClient(server.url, connections=1) as client:
+                task = asyncio.create_task(client.execute("GetItem", {}))
+                await asyncio.to_thread(asked.wait, 60)
+                waiting = asyncio.create_task(client.execute("GetItem", {}))
+                await asyncio.sleep(0)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assert await waiting == {}
+                # One that is cancelled while it waits leaves its turn to others.
+                assert await client.execute("GetItem", {}) == {}
+            assert server.connections == 2
+
+    run(main)
+
+
+def test_a_client_may_move_to_another_event_loop() -> None:
+    with ScriptedServer([ok(b"{}", b"Connection: close")] * 2) as server:
+        client = AsyncClient(server.url)
+        for _ in range(2):
+            assert asyncio.run(client.execute("GetItem", {})) == {}
+        asyncio.run(client.close())
+
+
+def test_bad_options_are_refused(kind: Kind) -> None:
+    for options in ({"timeouts": 3}, {"retries": 5}):
+        with pytest.raises(OptionInvalid, match=r"Give keyfold\.wire\.client\."):
+            Side(kind, "http://localhost:1", **options)
+    with pytest.raises(OptionInvalid, match="connections"):
+        AsyncClient("http://localhost:1", connections=0)
