@@ -6,18 +6,26 @@ import asyncio
 import os
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 from keyfold.engine import Engine
 from keyfold.engine._engine import MEMORY
-from keyfold.errors import EngineClosed, FileUnreachable, ResourceNotFoundException, UrlUnknown
+from keyfold.errors import (
+    EngineClosed,
+    FileUnreachable,
+    ResourceNotFoundException,
+    UrlUnknown,
+    ValidationException,
+)
 from keyfold.model import Table
 from keyfold.store import AsyncStore, Executor, Settings, Store
 from keyfold.store._plans import OnUnfit
 from keyfold.store._settings import Clock, Hook, real_now
 
 __all__ = ["open", "open_async"]
+
+V = TypeVar("V")
 
 _QUICK = {"GetItem", "Query"}
 _THREADS = 4
@@ -37,9 +45,9 @@ def open(  # noqa: A001 - keyfold.open is what users call
 ) -> Store:
     """Open a database for one table, or for several.
 
-    `url` is a file, or `":memory:"`; the tables that it lacks are made. `options` go to
-    `Engine.open`. `clock` gives the time by which items expire. An item that fits no entity
-    raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`: in place of an entity,
+    `url` is a file, or `":memory:"`; the tables that it lacks are made, and streams that tables
+    declare are switched on. `options` go to `Engine.open`. `clock` gives the time by which items
+    expire. An item that fits no entity raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`: in place of an entity,
     though the types of results do not say so, and in a page's `unfit`. `on_call` hooks see every
     low-level call.
     """
@@ -48,11 +56,21 @@ def open(  # noqa: A001 - keyfold.open is what users call
     engine = _open_engine(url, clock, options)
     try:
         key = engine.keep_secret(_SECRET) if cursor_key is None else cursor_key
-        settings = Settings(listed, cursor_key=key, clock=clock, on_unfit=on_unfit, on_call=on_call)
+        settings = Settings(
+            listed,
+            cursor_key=key,
+            clock=clock,
+            on_unfit=on_unfit,
+            on_call=on_call,
+            is_embedded=True,
+        )
         store = Store(engine, settings, close=engine.close)
         for table in listed:
-            if not _exists(engine, table):
+            described = _describe(engine, table)
+            if described is None:
                 store.create_table(table)
+            elif _lacks_stream(table, described):
+                _switch_stream_on(engine, table)
     except BaseException:
         engine.close()
         raise
@@ -76,7 +94,12 @@ def open_async(
     listed = _list(tables)
     _check_url(url)
     settings = Settings(
-        listed, cursor_key=cursor_key, clock=clock, on_unfit=on_unfit, on_call=on_call
+        listed,
+        cursor_key=cursor_key,
+        clock=clock,
+        on_unfit=on_unfit,
+        on_call=on_call,
+        is_embedded=True,
     )
     aside = _EngineAside(str(url), lambda: _open_engine(url, clock, options))
 
@@ -86,8 +109,11 @@ def open_async(
             if cursor_key is None:
                 settings.use_cursor_key(secret)
             for table in listed:
-                if not await aside.has_table(table):
+                described = await aside.call(_describe, table)
+                if described is None:
                     await store.create_table(table)
+                elif _lacks_stream(table, described):
+                    await aside.call(_switch_stream_on, table)
         except BaseException:
             await aside.close()
             raise
@@ -119,13 +145,11 @@ class _EngineAside:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, engine.execute, operation, request)
 
-    async def has_table(self, table: Table) -> bool:
-        """Tell whether a table is there."""
-        try:
-            await self.execute("DescribeTable", {"TableName": table.name})
-        except ResourceNotFoundException:
-            return False
-        return True
+    async def call(self, work: Callable[[Engine, Table], V], table: Table) -> V:
+        """Do something with the engine and a table, aside."""
+        assert self._engine is not None  # it was opened
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, work, self._engine, table)
 
     async def close(self) -> None:
         loop = asyncio.get_running_loop()
@@ -139,17 +163,15 @@ class _EngineAside:
 
 @contextmanager
 def open_executor(
-    url: str | os.PathLike[str], *, creates: bool = False, keeps_expired: bool = False
+    url: str | os.PathLike[str], *, may_make: bool = False, keeps_expired: bool = False
 ) -> Generator[Executor]:
-    """Open a database for requests of DynamoDB's API as they are; no tables are made.
+    """Open a database for requests of DynamoDB's API as they are.
 
-    A file has to be there, unless `creates` lets it be made. With `keeps_expired`, what has
-    expired in a file is not deleted meanwhile. Raises UrlUnknown, FileUnreachable and other
-    file errors.
+    Raises UrlUnknown, FileUnreachable and other file errors. No file is made unless it may be.
+    With `keeps_expired`, what has expired in a file is not deleted meanwhile.
     """
     _check_url(url)
-    is_file = os.fspath(url) != MEMORY
-    if is_file and not creates and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
+    if not may_make and os.fspath(url) != MEMORY and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
         raise FileUnreachable(str(url), "there is no such file")
     options: dict[str, Any] = {"upkeep_seconds": None} if keeps_expired else {}
     with Engine.open(url, **options) as engine:
@@ -176,9 +198,20 @@ def _open_engine(url: str | os.PathLike[str], clock: Clock, options: dict[str, A
     return Engine.open(url, **given)
 
 
-def _exists(engine: Engine, table: Table) -> bool:
+def _describe(engine: Engine, table: Table) -> dict[str, Any] | None:
     try:
-        engine.execute("DescribeTable", {"TableName": table.name})
+        return engine.execute("DescribeTable", {"TableName": table.name})["Table"]
     except ResourceNotFoundException:
-        return False
-    return True
+        return None
+
+
+def _lacks_stream(table: Table, described: dict[str, Any]) -> bool:
+    return table.stream is not None and "StreamSpecification" not in described
+
+
+def _switch_stream_on(engine: Engine, table: Table) -> None:
+    """Begin the stream of a table that was made before it was declared to have one."""
+    asked = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
+    # Another process may be quicker.
+    with suppress(ValidationException):
+        engine.execute("UpdateTable", asked)

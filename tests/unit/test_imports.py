@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "store": ("model", "policy"),
     "transfer": ("store",),
     "connect": ("store", "engine", "wire"),
+    "deploy": ("model",),
     "analysis": ("model",),
     "export": ("analysis",),
     "designs": ("connect", ROOT),

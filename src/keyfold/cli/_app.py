@@ -9,7 +9,22 @@ from typing import Annotated
 import typer
 
 from keyfold import __version__
-from keyfold.cli import backfill, copy, demo, dump, letsgo, load, patterns, run, serve, sql, verify
+from keyfold.cli import (
+    apply,
+    backfill,
+    copy,
+    demo,
+    dump,
+    letsgo,
+    load,
+    patterns,
+    plan,
+    run,
+    serve,
+    sql,
+    stream,
+    verify,
+)
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -30,17 +45,20 @@ def _show_examples(examples: Sequence[str]) -> str:
     return "\n".join(("\b", "Examples:", *(f"  {example}" for example in examples)))
 
 
+app.command(epilog=_show_examples(apply.EXAMPLES))(apply.apply)
 app.command(epilog=_show_examples(backfill.EXAMPLES))(backfill.backfill)
 app.command(epilog=_show_examples(copy.EXAMPLES))(copy.copy)
 app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
 app.command(epilog=_show_examples(dump.EXAMPLES))(dump.dump)
 app.command(epilog=_show_examples(load.EXAMPLES))(load.load)
 app.command(epilog=_show_examples(patterns.EXAMPLES))(patterns.patterns)
+app.command(epilog=_show_examples(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)
 app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)
 app.command(epilog=_show_examples(sql.EXAMPLES))(sql.sql)
 app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
 app.add_typer(letsgo.app, name="letsgo")
+app.add_typer(stream.app, name="stream")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the flag
