@@ -87,7 +87,7 @@ def run_copy(folder: Path) -> None:
     options = make_options(Path(f"{target}.copy-Moving"), ".checkpoint", creates=True)
     with (
         open_executor(source, keeps_expired=True) as read,
-        open_executor(target, creates=True, keeps_expired=True) as written,
+        open_executor(target, may_make=True, keeps_expired=True) as written,
     ):
         origin, goal = Place(read, source, "Moving"), Place(written, target, "Moving")
         copy_table(origin, goal, options, declared=table)
@@ -104,7 +104,7 @@ def run_dump(folder: Path) -> None:
 def run_load(folder: Path) -> None:
     """Load `items.jsonl.gz` into `target.db`."""
     target, file = str(folder / "target.db"), folder / "items.jsonl.gz"
-    with open_executor(target, creates=True, keeps_expired=True) as written:
+    with open_executor(target, may_make=True, keeps_expired=True) as written:
         options = make_options(file, ".checkpoint", creates=True)
         load_table(file, Place(written, target, "Moving"), options, declared=table)
 

@@ -98,7 +98,7 @@ def open_target(url: str) -> AbstractContextManager[Executor]:
     """Open a database to write to; a file is made if it is not there."""
     from keyfold.connect import open_executor
 
-    return open_executor(url, creates=True, keeps_expired=True)
+    return open_executor(url, may_make=True, keeps_expired=True)
 
 
 def name_beside(kind: str, table: str, ending: str, *places: str) -> Path:
