@@ -202,11 +202,11 @@ class _EngineAside:
 
 @contextmanager
 def open_executor(
-    url: str | os.PathLike[str], *, creates: bool = False, keeps_expired: bool = False
+    url: str | os.PathLike[str], *, may_make: bool = False, keeps_expired: bool = False
 ) -> Generator[Executor]:
     """Open a database for requests of DynamoDB's API as they are; no tables are made.
 
-    A file has to be there, unless `creates` lets it be made. With `keeps_expired`, what has
+    A file has to be there, unless `may_make` lets it be made. With `keeps_expired`, what has
     expired in a file is not deleted meanwhile. Raises UrlUnknown, FileUnreachable and other
     file errors.
     """
@@ -215,7 +215,7 @@ def open_executor(
             yield client
         return
     is_file = os.fspath(url) != _MEMORY
-    if is_file and not creates and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
+    if is_file and not may_make and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
         raise FileUnreachable(str(url), "there is no such file")
     options: dict[str, Any] = {"upkeep_seconds": None} if keeps_expired else {}
     with import_module("keyfold.engine").Engine.open(url, **options) as engine:

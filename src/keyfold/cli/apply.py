@@ -52,7 +52,7 @@ def apply(
     from keyfold.deploy import apply as carry_out
 
     tables = find_tables(design, table)
-    with open_executor(db, creates=True) as database:
+    with open_executor(db, may_make=True) as database:
         reports = carry_out(database, tables, allow_removal=allow_removal, tell=_tell)
     if as_json:
         told = [
