@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+import typer
 from typer.testing import CliRunner
 
 import keyfold
@@ -178,16 +179,21 @@ SECTION = re.compile(
 def write_commands() -> str:
     """Show the help of the program and of each command."""
     parts = [
-        f"## `keyfold {command}`\n\n```text\n{_help_of(command)}\n```"
-        for command in command_names()
+        f"## `keyfold {' '.join(command)}`\n\n```text\n{_help_of(*command)}\n```"
+        for command in list_commands(app)
     ]
     return "\n\n".join((f"```text\n{_help_of()}\n```", *parts))
 
 
-def command_names() -> list[str]:
-    """List the commands in the order in which help shows them."""
-    callbacks = (command.callback for command in app.registered_commands)
-    return [callback.__name__ for callback in callbacks if callback is not None]
+def list_commands(program: typer.Typer, *group: str) -> list[tuple[str, ...]]:
+    """List the commands in the order in which help shows them, those of groups last."""
+    callbacks = (command.callback for command in program.registered_commands)
+    found = [(*group, callback.__name__) for callback in callbacks if callback is not None]
+    for each in program.registered_groups:
+        assert each.typer_instance is not None  # that is how they are added
+        assert isinstance(each.name, str)
+        found += list_commands(each.typer_instance, *group, each.name)
+    return found
 
 
 def _help_of(*command: str) -> str:

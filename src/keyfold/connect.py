@@ -6,9 +6,9 @@ import asyncio
 import os
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from keyfold.errors import (
     EngineClosed,
@@ -16,6 +16,7 @@ from keyfold.errors import (
     OptionInvalid,
     ResourceNotFoundException,
     UrlUnknown,
+    ValidationException,
 )
 from keyfold.model import Table
 from keyfold.store import AsyncStore, Executor, Settings, Store
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from keyfold.engine import Engine
 
 __all__ = ["open", "open_async"]
+
+V = TypeVar("V")
 
 _QUICK = {"GetItem", "Query"}
 _THREADS = 4
@@ -50,19 +53,25 @@ def open(  # noqa: A001 - keyfold.open is what users call
 ) -> Store:
     """Open a database for one table, or for several.
 
-    `url` is a file, or `":memory:"`; the tables that it lacks are made. `dynamodb://REGION`,
-    `dynamodb://REGION/TABLE-PREFIX` and `http(s)://HOST:PORT` are services, where nothing is made
-    unasked. `options` go to `Engine.open` or to `keyfold.wire.client.Client`. In place of a URL,
-    `client` is a boto3 client that you have. `clock` gives the time by which items expire. An
-    item that fits no entity raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`:
-    in place of an entity, though the types of results do not say so, and in a page's `unfit`.
-    `on_call` hooks see every low-level call. `cursor_key` seals the cursors of pages; a file
-    keeps one, elsewhere they last as long as the process does without it.
+    `url` is a file, or `":memory:"`; the tables that it lacks are made, and streams that tables
+    declare are switched on. `dynamodb://REGION`, `dynamodb://REGION/TABLE-PREFIX` and
+    `http(s)://HOST:PORT` are services, where nothing is made unasked. `options` go to `Engine.open`
+    or to `keyfold.wire.client.Client`. In place of a URL, `client` is a boto3 client that you have.
+    `clock` gives the time by which items expire. An item that fits no entity raises ItemUnfit, or
+    comes back as a RawItem with `on_unfit="raw"`: in place of an entity, though the types of
+    results do not say so, and in a page's `unfit`. `on_call` hooks see every low-level call.
+    `cursor_key` seals the cursors of pages; a file keeps one, elsewhere they last as long as the
+    process does without it.
     """
     listed = _list(tables)
     kind = _kind_of(url, client, options)
     settings = Settings(
-        listed, cursor_key=cursor_key, clock=clock, on_unfit=on_unfit, on_call=on_call
+        listed,
+        cursor_key=cursor_key,
+        clock=clock,
+        on_unfit=on_unfit,
+        on_call=on_call,
+        is_embedded=kind == "file",
     )
     if kind == "client":
         return Store(_load_boto().BotoClient(client), settings)
@@ -76,8 +85,11 @@ def open(  # noqa: A001 - keyfold.open is what users call
             settings.use_cursor_key(engine.keep_secret(_SECRET))
         store = Store(engine, settings, close=engine.close)
         for table in listed:
-            if not _exists(engine, table):
+            described = _describe(engine, table)
+            if described is None:
                 store.create_table(table)
+            elif _lacks_stream(table, described):
+                _switch_stream_on(engine, table)
     except BaseException:
         engine.close()
         raise
@@ -103,7 +115,12 @@ def open_async(
     listed = _list(tables)
     kind = _kind_of(url, client, options)
     settings = Settings(
-        listed, cursor_key=cursor_key, clock=clock, on_unfit=on_unfit, on_call=on_call
+        listed,
+        cursor_key=cursor_key,
+        clock=clock,
+        on_unfit=on_unfit,
+        on_call=on_call,
+        is_embedded=kind == "file",
     )
     if kind == "client":
         boto = _load_boto()
@@ -122,8 +139,11 @@ def open_async(
             if cursor_key is None:
                 settings.use_cursor_key(secret)
             for table in listed:
-                if not await aside.has_table(table):
+                described = await aside.call(_describe, table)
+                if described is None:
                     await store.create_table(table)
+                elif _lacks_stream(table, described):
+                    await aside.call(_switch_stream_on, table)
         except BaseException:
             await aside.close()
             raise
@@ -165,13 +185,11 @@ class _EngineAside:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, engine.execute, operation, request)
 
-    async def has_table(self, table: Table) -> bool:
-        """Tell whether a table is there."""
-        try:
-            await self.execute("DescribeTable", {"TableName": table.name})
-        except ResourceNotFoundException:
-            return False
-        return True
+    async def call(self, work: Callable[[Engine, Table], V], table: Table) -> V:
+        """Do something with the engine and a table, aside."""
+        assert self._engine is not None  # it was opened
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, work, self._engine, table)
 
     async def close(self) -> None:
         loop = asyncio.get_running_loop()
@@ -184,16 +202,16 @@ class _EngineAside:
 
 
 @contextmanager
-def open_executor(url: str | os.PathLike[str]) -> Generator[Executor]:
-    """Open a database that is there already, for requests of DynamoDB's API as they are.
+def open_executor(url: str | os.PathLike[str], *, may_make: bool = False) -> Generator[Executor]:
+    """Open a database for requests of DynamoDB's API as they are.
 
-    Raises UrlUnknown, FileUnreachable and other file errors. No file is made.
+    Raises UrlUnknown, FileUnreachable and other file errors. No file is made unless it may be.
     """
     if _kind_of(url, None, {}) == "service":
         with import_module(_CLIENT).Client(str(url)) as client:
             yield client
         return
-    if os.fspath(url) != _MEMORY and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
+    if not may_make and os.fspath(url) != _MEMORY and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
         raise FileUnreachable(str(url), "there is no such file")
     with import_module("keyfold.engine").Engine.open(url) as engine:
         yield engine
@@ -236,9 +254,20 @@ def _open_engine(url: str | os.PathLike[str], clock: Clock, options: dict[str, A
     return import_module("keyfold.engine").Engine.open(url, **given)
 
 
-def _exists(engine: Engine, table: Table) -> bool:
+def _describe(engine: Engine, table: Table) -> dict[str, Any] | None:
     try:
-        engine.execute("DescribeTable", {"TableName": table.name})
+        return engine.execute("DescribeTable", {"TableName": table.name})["Table"]
     except ResourceNotFoundException:
-        return False
-    return True
+        return None
+
+
+def _lacks_stream(table: Table, described: dict[str, Any]) -> bool:
+    return table.stream is not None and "StreamSpecification" not in described
+
+
+def _switch_stream_on(engine: Engine, table: Table) -> None:
+    """Begin the stream of a table that was made before it was declared to have one."""
+    asked = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
+    # Another process may be quicker.
+    with suppress(ValidationException):
+        engine.execute("UpdateTable", asked)

@@ -66,6 +66,15 @@ def test_the_commands_of_the_guide_print_what_it_shows(
     sys.modules.pop("shop")
 
 
+def test_tables_are_deployed_as_the_guide_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "how-to" / "deploy-tables.md").read_text("utf-8")
+    [block] = [found[2] for found in BLOCK.finditer(text) if found[1] == "console"]
+    assert check_commands(block, capsys) == 2
+
+
 def test_the_read_me_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     [block] = re.findall(r"^```console\n\$ make demo\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

@@ -1,10 +1,14 @@
-"""What mutations start from: the requests of the conformance cases, with what comes before them."""
+"""What mutations start from: the requests of the conformance cases, with what comes before them.
+
+The minimal requests of tests/operations are among them, so that every operation has some.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from keyfold.engine import Engine
@@ -12,6 +16,7 @@ from keyfold.errors import ServiceError
 from tests.conformance.cases import Step, fill_in, load_cases, with_said
 
 _MOST_CHARACTERS = 10_000
+_SCENARIOS = Path(__file__).parents[1] / "operations" / "scenarios.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,19 @@ def _all_seeds() -> list[Seed]:
         for i in range(len(case.setup), len(steps)):
             step = steps[i]
             seeds.append(Seed(case.id, step.operation, step.request, tuple(steps[:i])))
+    return seeds + _minimal_seeds()
+
+
+def _minimal_seeds() -> list[Seed]:
+    """The minimal requests that need nothing of what was answered before."""
+    known: dict[str, Any] = json.loads(_SCENARIOS.read_text())
+    seeds: list[Seed] = []
+    for group in known["groups"].values():
+        for operation, scenario in group.items():
+            before = [known["fixtures"][name] for name in scenario.get("setup", ())]
+            if "$take" not in json.dumps([before, scenario["valid"]]):
+                steps = tuple(Step(name, request, None) for name, request in before)
+                seeds.append(Seed(f"minimal {operation}", operation, scenario["valid"], steps))
     return seeds
 
 

@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "wire.server": ("wire", "engine", "policy"),
     "store": ("model", "policy"),
     "connect": ("store", "engine", "wire"),
+    "deploy": ("model",),
     "analysis": ("model",),
     "export": ("analysis",),
     "designs": ("connect", ROOT),

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold import __version__
-from keyfold.cli import demo, letsgo, patterns, run, serve, sql, verify
+from keyfold.cli import apply, demo, letsgo, patterns, plan, run, serve, sql, stream, verify
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -30,13 +30,16 @@ def _show_examples(examples: Sequence[str]) -> str:
     return "\n".join(("\b", "Examples:", *(f"  {example}" for example in examples)))
 
 
+app.command(epilog=_show_examples(apply.EXAMPLES))(apply.apply)
 app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
 app.command(epilog=_show_examples(patterns.EXAMPLES))(patterns.patterns)
+app.command(epilog=_show_examples(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)
 app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)
 app.command(epilog=_show_examples(sql.EXAMPLES))(sql.sql)
 app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
 app.add_typer(letsgo.app, name="letsgo")
+app.add_typer(stream.app, name="stream")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the flag

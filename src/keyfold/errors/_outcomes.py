@@ -84,6 +84,35 @@ class ItemUnfit(KeyfoldError):
         return f"item {self.key} of {self.table}: {self.reason}. [{self.code}]"
 
 
+class LeasesMissing(KeyfoldError):
+    """The table in which followers of a stream keep how far they are is not there."""
+
+    code = "leases-missing"
+
+    def __init__(self, table: str) -> None:
+        super().__init__(table)
+        self.table = table
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}: there is no such lease table. Let follow(setup=True) make it, or "
+            f"create it with the text keys pk and sk. [{self.code}]"
+        )
+
+
+class StreamUnfit(KeyfoldError):
+    """A table's stream is off, or does not show what its handlers need."""
+
+    code = "stream-unfit"
+
+    def __init__(self, table: str, fact: str, advice: str) -> None:
+        super().__init__(table, fact, advice)
+        self.table, self.fact, self.advice = table, fact, advice
+
+    def __str__(self) -> str:
+        return f"stream of {self.table}: {self.fact}. {self.advice} [{self.code}]"
+
+
 class TableForeign(KeyfoldError, ValueError):
     """A request is for a table that the store was not opened for."""
 

@@ -165,3 +165,19 @@ class FileFailed(_FileError):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.detail}. Nothing was written. [{self.code}]"
+
+
+class TableUnsettled(KeyfoldError, TimeoutError):
+    """A change of a table was begun, and did not take effect for as long as was waited."""
+
+    code = "table-unsettled"
+
+    def __init__(self, table: str, waited_seconds: float) -> None:
+        super().__init__(table, waited_seconds)
+        self.table, self.waited_seconds = table, waited_seconds
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}: a change is still under way after {self.waited_seconds:.0f} seconds. "
+            f"It goes on by itself; apply again later to do the rest. [{self.code}]"
+        )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from keyfold.model._batches import Batch, batch
+from keyfold.model._billing import Billing, Provisioned
+from keyfold.model._changes import Change, ChangeKind, Handler, Images, Reaction
 from keyfold.model._collections import Collection, CollectionGet
 from keyfold.model._entities import Entity
 from keyfold.model._expressions import Condition
@@ -25,31 +27,39 @@ from keyfold.model._results import Page, RawItem
 from keyfold.model._tables import Table
 from keyfold.model._transactions import Transaction, transaction
 from keyfold.model._updates import Update
-from keyfold.model._writes import Check, Delete, Put
+from keyfold.model._writes import Check, CreateOrGet, Delete, Put
 
 __all__ = [
     "Batch",
+    "Billing",
     "Chain",
+    "Change",
+    "ChangeKind",
     "Check",
     "Collection",
     "CollectionGet",
     "Condition",
     "Count",
+    "CreateOrGet",
     "Delete",
     "Entity",
     "Expiry",
     "Explanation",
     "First",
     "Get",
+    "Handler",
+    "Images",
     "Index",
     "Key",
     "Mapped",
     "Moment",
     "Page",
     "Pattern",
+    "Provisioned",
     "Put",
     "Query",
     "RawItem",
+    "Reaction",
     "Ref",
     "Request",
     "Scan",

@@ -29,7 +29,7 @@ from keyfold.model._requests import (
 from keyfold.model._showing import show_item
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update, touches_unique
-from keyfold.model._writes import Presence, Put, Write
+from keyfold.model._writes import CreateOrGet, Presence, Put, Write
 
 # Calls are laid out for some moment; which one changes nothing that is explained.
 _SOME_TIME = datetime(2020, 1, 1, tzinfo=UTC)
@@ -164,6 +164,8 @@ def _explain(request: Request[Any]) -> Iterator[Step]:
             yield Step("GetItem", table.name, None, show_item(key))
         case Write(table=table):
             yield from _explain_write(request)
+        case CreateOrGet(put=put):
+            yield from _explain_write(put)
         case Mapped(request=inner):
             yield from _explain(inner)
         case Chain(first=first, make=make):

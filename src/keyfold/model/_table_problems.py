@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from keyfold.model._changes import VIEW_TYPES
 from keyfold.model._keys import Index, Key
 
 _match_name = re.compile(r"[a-zA-Z0-9_.-]{3,255}").fullmatch
@@ -28,6 +29,7 @@ def find_problems(
     attributes: Sequence[tuple[str, Any]],
     naming: Any,
     namings: Collection[str],
+    stream: Any,
 ) -> list[str]:
     """Return everything that is wrong; `attributes` are those of the ttl and the type, if any."""
     shown = name if isinstance(name, str) else repr(name)
@@ -41,6 +43,7 @@ def find_problems(
         *_check_key(shown, key, [index.key for index in indexes]),
         *_check_attributes(shown, key, attributes),
         *_check_naming(shown, naming, namings),
+        *_check_stream(shown, stream),
         *chain.from_iterable(_check_index(shown, key, index) for index in indexes),
         *_check_counts(shown, indexes),
     ]
@@ -92,6 +95,12 @@ def _check_attributes(name: str, key: Key, attributes: Sequence[tuple[str, Any]]
 def _check_naming(name: str, naming: Any, namings: Collection[str]) -> Iterator[str]:
     if naming not in namings:
         yield f"{name}: there is no naming {naming!r}; there are {', '.join(namings)}."
+
+
+def _check_stream(name: str, stream: Any) -> Iterator[str]:
+    if stream is not None and stream not in VIEW_TYPES:
+        known = ", ".join(map(repr, VIEW_TYPES))
+        yield f"{name}: there is no stream {stream!r}; there are {known}."
 
 
 def _check_index(name: str, key: Key, index: Index) -> Iterator[str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from pydantic import BaseModel
 from pydantic.errors import PydanticUndefinedAnnotation
 
 from keyfold.errors import DeclarationInvalid, QueryInvalid
 from keyfold.keys import MissingKeyPart, find_collision
+from keyfold.model._billing import Billing, Provisioned
+from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry, Images, Reaction
 from keyfold.model._codecs import as_written
 from keyfold.model._declarations import Declaration, build_schema
 from keyfold.model._keys import Index, Key, Shard, key_schema
@@ -23,6 +25,7 @@ from keyfold.model._schemas import EntitySchema, Unfit
 from keyfold.model._table_problems import find_problems
 from keyfold.values import AttributeValue
 
+E = TypeVar("E")
 P = ParamSpec("P")
 R = TypeVar("R", bound=Request[Any])
 
@@ -46,7 +49,11 @@ class Table:
     """One DynamoDB table: its key, its indexes, and the entities that live in it.
 
     `ttl` names the attribute by which items expire; `type_attribute` one that holds each
-    item's entity, where keys alone do not tell. `naming` is the rule for stored names.
+    item's entity, where keys alone do not tell. `naming` is the rule for stored names. `stream`
+    is what the records of its changes show of an item: its keys, its new image, its old one, or
+    both.
+    `billing`, `deletion_protection` and `tags` are how it is to be deployed; what is None is
+    left as it is wherever the table exists already.
     """
 
     name: str
@@ -55,8 +62,13 @@ class Table:
     ttl: str | None = None
     type_attribute: str | None = None
     naming: Naming = "as_written"
+    stream: Images | None = None
+    billing: Billing | None = None
+    deletion_protection: bool | None = None
+    tags: Mapping[str, str] | None = None
     entities: dict[str, EntitySchema] = field(default_factory=dict[str, EntitySchema], init=False)
     patterns: PatternRegistry = field(init=False)
+    handlers: HandlerRegistry = field(init=False)
 
     def __init__(
         self,
@@ -67,6 +79,10 @@ class Table:
         ttl: str | None = None,
         type_attribute: str | None = None,
         naming: Naming = "as_written",
+        stream: Images | None = None,
+        billing: Billing | None = None,
+        deletion_protection: bool | None = None,
+        tags: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.key = key
@@ -74,9 +90,14 @@ class Table:
         self.ttl = ttl
         self.type_attribute = type_attribute
         self.naming = naming
+        self.stream: Images | None = stream
+        self.billing = billing
+        self.deletion_protection = deletion_protection
+        self.tags = tags
         self.entities = {}
         self.shards: dict[str, Shard] = {}
         self.patterns = PatternRegistry(self.name)
+        self.handlers = HandlerRegistry(self.name)
         self._waiting: list[tuple[type[BaseModel], Declaration, bool]] = []
         self._fallback: EntitySchema | None = None
         self._is_checked = False
@@ -89,6 +110,7 @@ class Table:
             attributes=[("ttl", ttl), ("type_attribute", type_attribute)],
             naming=naming,
             namings=_NAMING,
+            stream=stream,
         )
         if problems:
             raise DeclarationInvalid(tuple(problems))
@@ -115,6 +137,36 @@ class Table:
         `example` has arguments for those that cannot be placeholders.
         """
         return self.patterns.register(name, example)
+
+    @overload
+    def on_change(
+        self, entity: type[E], /, *more: type[E], name: str | None = None, images: Images = ...
+    ) -> Callable[[Callable[[Change[E]], Reaction | Awaitable[Reaction]]], Handler[E]]: ...
+
+    @overload
+    def on_change(
+        self, *, name: str | None = None, images: Images = ...
+    ) -> Callable[[Callable[[Change[Any]], Reaction | Awaitable[Reaction]]], Handler[Any]]: ...
+
+    def on_change(
+        self, *entities: type[Any], name: str | None = None, images: Images = "new and old"
+    ) -> Callable[[Callable[[Change[Any]], Any]], Handler[Any]]:
+        """Register a function that is told of the changes of one entity, or of several.
+
+        Without an entity, it is told of every change in the table. What it returns are requests
+        for the store to run, or None. `name` is what its progress is kept under, by default the
+        function's own; `images` is what it needs to see. Nothing runs before `store.follow`.
+        """
+        foreign = [
+            each
+            for each in entities
+            if getattr(each, "__dict__", {}).get("_keyfold_table") is not self
+        ]
+        if foreign:
+            named = getattr(foreign[0], "__name__", repr(foreign[0]))
+            raise DeclarationInvalid((f"{self.name}: on_change: {named} is no entity of it.",))
+        self._is_checked = False
+        return self.handlers.register(entities, name, images)
 
     def declare(
         self, entity: type[BaseModel], declaration: Declaration, *, is_fallback: bool
@@ -183,6 +235,8 @@ class Table:
         if self.ttl is not None and self.entities and not self._has_ttl():
             problems.append(f"{self.name}: no entity has a field stored as {self.ttl!r}, the ttl.")
         problems += self._find_type_conflicts()
+        for handler in self.handlers.values():
+            problems += handler.find_problems(self.name, self.stream)
         if problems:
             raise DeclarationInvalid(tuple(problems))
         self._is_checked = True
@@ -363,7 +417,24 @@ class Table:
             listed = [index.to_dynamodb() for index in self.indexes if index.local is wanted]
             if listed:
                 request[name] = listed
+        if self.stream is not None:
+            request["StreamSpecification"] = self.stream_to_dynamodb()
+        if isinstance(self.billing, Provisioned):
+            request["BillingMode"] = "PROVISIONED"
+            request["ProvisionedThroughput"] = self.billing.to_dynamodb()
+            for index in request.get("GlobalSecondaryIndexes", ()):
+                index["ProvisionedThroughput"] = self.billing.of(index["IndexName"]).to_dynamodb()
+        if self.deletion_protection is not None:
+            request["DeletionProtectionEnabled"] = self.deletion_protection
+        if self.tags:
+            request["Tags"] = [{"Key": key, "Value": value} for key, value in self.tags.items()]
         return request
+
+    def stream_to_dynamodb(self) -> dict[str, Any]:
+        """Return the stream as CreateTable and UpdateTable take it."""
+        if self.stream is None:
+            return {"StreamEnabled": False}
+        return {"StreamEnabled": True, "StreamViewType": VIEW_TYPES[self.stream]}
 
 
 def _is_same(one: EntitySchema, other: EntitySchema) -> bool:

@@ -25,7 +25,7 @@ from keyfold.model._expressions import (
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, now
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._requests import SingleRequest, moment_of
+from keyfold.model._requests import Request, SingleRequest, moment_of
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._showing import show_item
@@ -92,6 +92,19 @@ class Put(Write[E_co], Generic[E_co]):
         """Let it expire so long after the request has run."""
         return replace(self, expiry=expiry_in(self.schema, delay))
 
+    def or_get(self) -> CreateOrGet[E_co]:
+        """Return the request that gets what is there already, in place of failing.
+
+        It makes a creation that may be run twice: what is there the second time counts as made.
+        """
+        if self.presence is not Presence.NOTHING:
+            raise UpdateInvalid(
+                self.schema.name,
+                f"a {self.presence.value} finds nothing in its way",
+                "Use create().or_get().",
+            )
+        return CreateOrGet(self)
+
     def condition(self) -> Condition | None:
         """Return the whole condition."""
         key = Place((self.schema.partition.attribute,))
@@ -138,6 +151,25 @@ class Put(Write[E_co], Generic[E_co]):
 
     def __repr__(self) -> str:
         return f"<{self.presence.value} {self.entity!r:.200}>"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateOrGet(Request[E_co], Generic[E_co]):
+    """Create an entity, or get the one that has its key."""
+
+    put: Put[E_co]
+
+    @property
+    def tables(self) -> tuple[TableLike, ...]:
+        """The entity's table."""
+        return (self.put.table,)
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
+        """Return the PutItem request; what is there comes with its failure."""
+        return self.put.to_dynamodb(now=now)
+
+    def __repr__(self) -> str:
+        return f"<{self.put!r} or get>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keyfold.store._async_store import AsyncExecutor, AsyncStore
+from keyfold.store._follow_options import Followed, ParkedChange, Stop
 from keyfold.store._opentelemetry import trace_calls
 from keyfold.store._settings import CallRecord, Settings
 from keyfold.store._store import Executor, Store
@@ -12,7 +13,10 @@ __all__ = [
     "AsyncStore",
     "CallRecord",
     "Executor",
+    "Followed",
+    "ParkedChange",
     "Settings",
+    "Stop",
     "Store",
     "trace_calls",
 ]

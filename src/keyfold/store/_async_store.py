@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
@@ -12,7 +13,8 @@ from keyfold.errors import KeyfoldError, ResourceInUseException
 from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
-from keyfold.store._plans import Call, Pause, Plan
+from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
+from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
 from keyfold.store._settings import Settings
 from keyfold.store._store import ttl_request
 
@@ -78,6 +80,92 @@ class AsyncStore:
         """Remove a table and everything in it."""
         await self._call(Call("DeleteTable", {"TableName": table.name}))
 
+    async def follow(
+        self,
+        table: Table,
+        *,
+        name: str = "default",
+        worker: str | None = None,
+        start: Start = "oldest",
+        batch: int = 100,
+        attempts: int = 5,
+        lease_seconds: float = 30.0,
+        poll_seconds: float = 1.0,
+        until_caught_up: bool = False,
+        stop: Stop | None = None,
+        leases: str | None = None,
+        setup: bool | None = None,
+    ) -> Followed:
+        """Hand the changes of a table to its handlers, in order for each item, at least once.
+
+        Workers of the same `name` share the shards of the table's stream, and what they have done;
+        `worker` tells one from another, and one that is started again under its name goes on at
+        once. It begins with the `oldest` change that the stream has, or with the `latest`. How far
+        it got is kept in the lease table, `leases`, by default named after the table; `setup` makes
+        that, and switches the stream on, which is the default for embedded databases only.
+
+        A handler that fails is called `attempts` times, then the change is parked: `parked` lists
+        those. A worker that does not show itself for `lease_seconds` loses its shards to others, so
+        no handler should take that long.
+
+        Returns when `stop` is set, an event of asyncio's for instance; with `until_caught_up`,
+        when nothing is left to read. Otherwise it looks for more every `poll_seconds`.
+
+        Raises StreamUnfit, LeasesMissing, and OptionInvalid.
+        """
+        from keyfold.store._following import Worker  # noqa: PLC0415 - loaded with the first one
+
+        options = read_options(
+            self._settings,
+            table,
+            name=name,
+            worker=worker,
+            start=start,
+            batch=batch,
+            attempts=attempts,
+            lease_seconds=lease_seconds,
+            poll_seconds=poll_seconds,
+            until_caught_up=until_caught_up,
+            stop=stop,
+            leases=leases,
+            setup=setup,
+        )
+        follower = Worker(self._settings, options)
+        try:
+            return await self._drive(follower.run())
+        except (Exception, asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            # Others need not wait for what this one has; the error that ends it comes first. Of a
+            # coroutine that is closed nothing more can be awaited: its leases lapse.
+            with suppress(KeyfoldError):
+                await self._drive(follower.release())
+            raise
+
+    async def parked(
+        self, table: Table, *, name: str = "default", leases: str | None = None
+    ) -> list[ParkedChange]:
+        """Return the changes that handlers could not take, oldest first."""
+        from keyfold.store._parking import list_parked, open_lot  # noqa: PLC0415 - as above
+
+        lot = open_lot(self._settings, table, name, leases)
+        return await self._drive(list_parked(lot))
+
+    async def retry_parked(
+        self,
+        table: Table,
+        *,
+        handler: str | None = None,
+        name: str = "default",
+        leases: str | None = None,
+    ) -> int:
+        """Let the changes that have failed be handed out again, all or one handler's.
+
+        A worker that follows the table does so when it next looks at the leases. Returns how many.
+        """
+        from keyfold.store._parking import open_lot, retry_parked  # noqa: PLC0415 - as above
+
+        lot = open_lot(self._settings, table, name, leases)
+        return await self._drive(retry_parked(lot, handler))
+
     async def close(self) -> None:
         """Give the database back."""
         await self._close()
@@ -95,13 +183,12 @@ class AsyncStore:
     ) -> None:
         await self.close()
 
-    async def _drive(self, steps: Plan[V]) -> V:
+    async def _drive(self, steps: Steps[V]) -> V:
         try:
             step = next(steps)
             while True:
-                if isinstance(step, Pause):
-                    await self._sleep(step.seconds)
-                    step = next(steps)
+                if not isinstance(step, Call):
+                    step = await self._aside(steps, step)
                     continue
                 try:
                     response = await self._call(step)
@@ -111,6 +198,20 @@ class AsyncStore:
                     step = steps.send(response)
         except StopIteration as stop:
             return stop.value
+
+    async def _aside(self, steps: Steps[Any], step: Pause | Handling) -> Call | Pause | Handling:
+        """Do what is no call, and return the step after it."""
+        if isinstance(step, Pause):
+            await self._sleep(step.seconds)
+            return next(steps)
+        try:
+            reaction = step.handler(step.change)
+            if isinstance(reaction, Awaitable):
+                reaction = await reaction
+            requests = requests_of(reaction)
+        except Exception as error:  # noqa: BLE001 - the plan decides what becomes of it
+            return steps.throw(error)
+        return steps.send(requests)
 
     async def _call(self, call: Call) -> dict[str, Any]:
         settings = self._settings

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
-from keyfold.errors import ItemUnfit, QueryInvalid, WriteRefused
+from keyfold.errors import AlreadyExists, ItemUnfit, OutcomeUnknown, QueryInvalid, WriteRefused
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._requests import Chain, Count, First, Get, Mapped, Query, Request, Scan
@@ -13,7 +14,7 @@ from keyfold.model._results import RawItem
 from keyfold.model._showing import show_item
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update, touches_unique
-from keyfold.model._writes import Check, Delete, Put, Write
+from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write
 from keyfold.store._batches import plan_batch
 from keyfold.store._plans import Plan, Run
 from keyfold.store._reads import plan_collection, plan_count, plan_first, plan_get, plan_page
@@ -65,6 +66,23 @@ def _plan_write(run: Run, request: Write[Any]) -> Plan[Any]:
     return plan_guarded(run, request) if touches_unique(request) else plan_write(run, request)
 
 
+def _plan_create_or_get(run: Run, request: CreateOrGet[Any]) -> Plan[Any]:
+    # Where it is not known whether the first time made it, the second gets it.
+    with suppress(OutcomeUnknown):
+        return (yield from _create_or_get(run, request))
+    return (yield from _create_or_get(run, request))
+
+
+def _create_or_get(run: Run, request: CreateOrGet[Any]) -> Plan[Any]:
+    try:
+        return (yield from _plan_write(run, request.put))
+    except AlreadyExists as error:
+        # Something that is of another entity, or none, was not to be got.
+        if error.found is None:
+            raise
+        return error.found
+
+
 def _refuse_check(run: Run, request: Check) -> Plan[Any]:  # noqa: ARG001 - one signature for all
     fact = "a check alone changes nothing"
     raise WriteRefused(repr(request), fact, "Put it into a transaction.")
@@ -76,6 +94,7 @@ _PLANS: dict[type[Any], Callable[[Run, Any], Plan[Any]]] = {
     Check: _refuse_check,
     CollectionGet: plan_collection,
     Count: plan_count,
+    CreateOrGet: _plan_create_or_get,
     Delete: _plan_write,
     First: plan_first,
     Get: plan_get,

@@ -16,6 +16,7 @@ from keyfold.errors import (
     KeyfoldError,
     OutcomeUnknown,
     ProvisionedThroughputExceededException,
+    QueryInvalid,
     ServiceError,
     TransactionCanceledException,
     TransactionConflictException,
@@ -23,6 +24,7 @@ from keyfold.errors import (
     Unavailable,
     ValidationException,
 )
+from keyfold.model._changes import Change, Handler, Reaction
 from keyfold.model._requests import Request
 from keyfold.model._writes import Write
 from keyfold.store._refusals import word_refusal
@@ -60,7 +62,16 @@ class Pause(NamedTuple):
     seconds: float
 
 
+class Handling(NamedTuple):
+    """A handler to call with a change; answered with the requests that it returned."""
+
+    handler: Handler[Any]
+    change: Change[Any]
+
+
 Plan = Generator[Call | Pause, Response, V]
+# A plan that may also want handlers to be called.
+Steps = Generator[Call | Pause | Handling, Any, V]
 
 
 class Environment(Protocol):
@@ -137,6 +148,20 @@ def try_again(run: Run, request: Request[Any], call: Call, error: KeyfoldError) 
     raise Unavailable(call.operation, attempts, _reason(error)) from error
 
 
+def ask(run: Run, operation: str, asked: dict[str, Any]) -> Plan[Response]:
+    """Make a call that is for no request, again after a pause if it is refused for the moment."""
+    for number in range(1, MOST_ATTEMPTS + 1):
+        try:
+            return (yield Call(operation, asked, number))
+        except KeyfoldError as error:
+            if not _is_passing(error):
+                raise
+            if number == MOST_ATTEMPTS:
+                raise Unavailable(operation, number, _reason(error)) from error
+        yield pause(run, number)
+    raise AssertionError(operation)
+
+
 def _reason(error: KeyfoldError) -> str:
     return str(error).rstrip(".")
 
@@ -157,3 +182,15 @@ def _is_passing(error: KeyfoldError) -> bool:
     ):
         return True
     return isinstance(error, _WORTH_ANOTHER_TRY)
+
+
+def requests_of(reaction: Reaction) -> tuple[Request[Any], ...]:
+    """Return the requests that a handler wants to be run; raises QueryInvalid for anything else."""
+    if reaction is None:
+        return ()
+    requests = (reaction,) if isinstance(reaction, Request) else tuple(reaction)
+    for each in requests:
+        if not isinstance(each, Request):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+            fact = f"it returned {each!r:.80}"
+            raise QueryInvalid("a handler", fact, "Return requests, or None.")
+    return requests

@@ -16,6 +16,7 @@ from keyfold.errors import (
     OptionInvalid,
     TableForeign,
 )
+from keyfold.model._keys import TableLike
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._cursors import KEY_BYTES, CursorBox, derive_key
@@ -74,6 +75,7 @@ class Settings:
         on_unfit: OnUnfit = "raise",
         on_call: Sequence[Hook] = (),
         draw: Callable[[], float] = random.random,
+        is_embedded: bool = False,
     ) -> None:
         for table in tables:
             if not isinstance(table, Table):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
@@ -93,6 +95,8 @@ class Settings:
         self.on_call = tuple(on_call)
         self.reports_capacity = bool(self.on_call)
         self.draw = draw
+        # Whether tables that are needed may be made unasked.
+        self.is_embedded = is_embedded
         self._cursor_key = cursor_key
         self._cursors: CursorBox | None = None
 
@@ -115,8 +119,14 @@ class Settings:
     def check(self, request: Request[Any]) -> None:
         """Raise TableForeign for a request of another table."""
         for table in request.tables:
+            # Not by way of check_table: every request comes past here.
             if self.tables.get(table.name) is not table:
                 raise TableForeign(table.name, tuple(self.tables))
+
+    def check_table(self, table: TableLike) -> None:
+        """Raise TableForeign for a table that the store was not opened for."""
+        if self.tables.get(table.name) is not table:
+            raise TableForeign(table.name, tuple(self.tables))
 
     def seal(self, position: Item, binding: str) -> str:
         """Seal a cursor; the key is only looked for when there is one to seal."""

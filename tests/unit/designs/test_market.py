@@ -42,6 +42,7 @@ from keyfold.errors import (
     TransactionFailed,
     TransactionInvalid,
 )
+from keyfold.store import Followed
 from tests.unit.designs.laggards import KEPT, LAGGING, START, Database, database
 
 pytestmark = pytest.mark.every_road
@@ -415,6 +416,69 @@ def test_an_order_expires_with_its_lines_and_its_number(shop: Database) -> None:
     assert len(shop.run(market.last_orders(RABINOVICH, 9))) == 2
     shop.run(CART.put())
     shop.run(market.place_order(CART, OrderId.at(START + DAY), "2025-3"))
+
+
+# What follows from an order.
+
+
+def follow(shop: Database, name: str = "default") -> Followed:
+    return shop.store.follow(market.table, name=name, until_caught_up=True, setup=True)
+
+
+def test_a_placed_order_produces_its_reward_and_its_bill(shop: Database) -> None:
+    done = follow(shop)
+    assert (done.handled, done.parked) == (4, 0)
+    reward = Reward(
+        user=RABINOVICH,
+        reward=RewardId("R#01JZ10H7X367VB2NF4YQ973DHW"),
+        amount=Decimal("0.12"),
+        reason="order",
+        order=FIRST,
+    )
+    small = reward.model_copy(
+        update={
+            "reward": RewardId("R#01JZ10H7X367VB2NF4YQ973DXZ"),
+            "amount": Decimal("0.02"),
+            "order": SECOND,
+        }
+    )
+    check(shop, market.bonuses(RABINOVICH), [small, reward])
+    bills = [
+        Bill(user=RABINOVICH, bill=market.id_for(BillId, order), order=order, amount=Decimal(total))
+        for order, total in ((FIRST, "2.4"), (SECOND, "0.5"))
+    ]
+    check(shop, Bill.query(user=RABINOVICH), bills)
+
+
+def test_an_order_has_one_reward_and_one_bill_however_often_it_is_seen(shop: Database) -> None:
+    follow(shop)
+    paid = market.id_for(BillId, FIRST)
+    # The bill goes on to be changed; to see the order again must not undo that.
+    shop.run(Bill.update(user=RABINOVICH, bill=paid).set(Bill.f.id, "B-1"))
+    before = keys_of(shop)
+    for name in ("again", "and again"):
+        assert follow(shop, name.replace(" ", "-")).handled == 4
+    assert keys_of(shop) == before
+    bill = shop.run(Bill.get(user=RABINOVICH, bill=paid).consistent())
+    assert bill is not None
+    assert bill.id == "B-1"
+
+
+def test_an_order_that_changes_or_goes_makes_nothing_more(shop: Database) -> None:
+    follow(shop)
+    before = [each for each in keys_of(shop) if not each[1].startswith(SECOND)]
+    shop.run(market.release_order_number(RABINOVICH, FIRST, "2025-1"))
+    shop.run(Order.delete(user=RABINOVICH, order=SECOND))
+    assert follow(shop).handled == 4
+    after = [each for each in keys_of(shop) if not each[1].startswith(SECOND)]
+    assert after == [each for each in before if each != ("N#2025-1", "N#2025-1")]
+
+
+def test_an_order_too_small_for_a_reward_has_none(shop: Database) -> None:
+    shop.run(Order(user=ANOTHER, order=OrderId.at(START), total=Decimal("0.19")).create())
+    follow(shop)
+    check(shop, market.bonuses(ANOTHER), [])
+    assert len(shop.settle(Bill.query(user=ANOTHER), lambda found: len(found) == 1)) == 1
 
 
 def test_the_document_s_patterns_have_its_names() -> None:

@@ -12,7 +12,15 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 import keyfold
 from keyfold.engine import Engine
 from keyfold.model import Query, Request, Scan, Table
-from keyfold.store import AsyncStore, CallRecord, Executor, Settings, Store
+from keyfold.store import (
+    AsyncStore,
+    CallRecord,
+    Executor,
+    Followed,
+    ParkedChange,
+    Settings,
+    Store,
+)
 from keyfold.testing import Clock
 from keyfold.wire.server import Server
 from tests.roads import Road, make_boto_client, new_cursor_key
@@ -40,6 +48,12 @@ class Side(Protocol):
 
     def drop_table(self, table: Table) -> None: ...
 
+    def follow(self, table: Table, **options: Any) -> Followed: ...
+
+    def parked(self, table: Table, **options: Any) -> list[ParkedChange]: ...
+
+    def retry_parked(self, table: Table, **options: Any) -> int: ...
+
     def close(self) -> None: ...
 
 
@@ -63,6 +77,15 @@ class SyncSide:
 
     def drop_table(self, table: Table) -> None:
         self.store.drop_table(table)
+
+    def follow(self, table: Table, **options: Any) -> Followed:
+        return self.store.follow(table, **options)
+
+    def parked(self, table: Table, **options: Any) -> list[ParkedChange]:
+        return self.store.parked(table, **options)
+
+    def retry_parked(self, table: Table, **options: Any) -> int:
+        return self.store.retry_parked(table, **options)
 
     def close(self) -> None:
         self.store.close()
@@ -97,6 +120,15 @@ class AsyncSide:
 
     def drop_table(self, table: Table) -> None:
         self._runner.run(self.store.drop_table(table))
+
+    def follow(self, table: Table, **options: Any) -> Followed:
+        return self._runner.run(self.store.follow(table, **options))
+
+    def parked(self, table: Table, **options: Any) -> list[ParkedChange]:
+        return self._runner.run(self.store.parked(table, **options))
+
+    def retry_parked(self, table: Table, **options: Any) -> int:
+        return self._runner.run(self.store.retry_parked(table, **options))
 
     def close(self) -> None:
         self._runner.run(self.store.close())
@@ -197,16 +229,25 @@ def side_on(
     clock: Clock | None = None,
     draw: Callable[[], float] = lambda: 1.0,
     cursor_key: bytes | None = b"a key for tests, of 32 bytes....",
+    moves_clock: bool = False,
+    **told: Any,
 ) -> Side:
-    """Make a store on an executor; the time that it waits is only noted."""
+    """Make a store on an executor; the time that it waits is only noted, or the clock moved on."""
     calls: list[CallRecord] = []
     pauses: list[float] = []
-    told: dict[str, Any] = {} if clock is None else {"clock": clock.now}
+    if clock is not None:
+        told["clock"] = clock.now
     settings = Settings(tables, cursor_key=cursor_key, draw=draw, on_call=[calls.append], **told)
+
+    def wait(seconds: float) -> None:
+        pauses.append(seconds)
+        if clock is not None and moves_clock:
+            clock.advance(seconds)
+
     if kind == "sync":
-        return SyncSide(Store(executor, settings, sleep=pauses.append), calls, pauses)
+        return SyncSide(Store(executor, settings, sleep=wait), calls, pauses)
 
     async def sleep(seconds: float) -> None:
-        pauses.append(seconds)
+        wait(seconds)
 
     return AsyncSide(lambda: AsyncStore(_Awaited(executor), settings, sleep=sleep), calls, pauses)

@@ -46,6 +46,7 @@ from keyfold.designs.market._items import (
     rewards,
     table,
 )
+from keyfold.designs.market._reacting import REWARD_SHARE, bill_order, id_for, reward_order
 from keyfold.designs.market._reading import (
     OrderWithLines,
     UserProfile,
@@ -66,6 +67,7 @@ from keyfold.designs.market._writing import (
 )
 
 __all__ = [
+    "REWARD_SHARE",
     "Account",
     "AccountId",
     "Address",
@@ -87,6 +89,7 @@ __all__ = [
     "RewardId",
     "User",
     "UserProfile",
+    "bill_order",
     "billing",
     "bonuses",
     "by_id",
@@ -94,6 +97,7 @@ __all__ = [
     "find_by_id",
     "find_by_key",
     "grant_reward",
+    "id_for",
     "last_orders",
     "order_by_id",
     "orders",
@@ -103,6 +107,7 @@ __all__ = [
     "profiles",
     "put_in_cart",
     "release_order_number",
+    "reward_order",
     "rewards",
     "table",
     "take_from_cart",

@@ -40,7 +40,9 @@ class RewardId(Ulid, prefix="R"):
 
 by_key = Index("ReverseIndex", key=Key("sk", "pk"), project="keys")
 by_id = Index("IdLookupIndex", key=Key("id", "tp"))
-table = Table("Market", key=Key("pk", "sk"), indexes=[by_key, by_id], ttl="ttl")
+table = Table(
+    "Market", key=Key("pk", "sk"), indexes=[by_key, by_id], ttl="ttl", stream="new and old"
+)
 
 profiles = table.shard("U#{user}", name="profile")
 orders = table.shard("U#{user}#O", name="orders")

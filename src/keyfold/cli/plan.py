@@ -1,0 +1,107 @@
+"""`keyfold plan`: what it would take to make a database's tables as they are declared."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    # At run time these wait until the command runs, so that help loads no engine.
+    from keyfold.deploy import TablePlan
+
+EXAMPLES = (
+    "keyfold plan market --db shop.db",
+    "keyfold plan --table shop.tables:market --db dynamodb://eu-west-1",
+    "keyfold plan --table shop.tables:market --db http://localhost:8000 --json",
+)
+
+Design = Annotated[
+    str | None,
+    typer.Argument(
+        help="As for `keyfold patterns`; left out with --table, and for a project's tables.",
+        metavar="DESIGN",
+    ),
+]
+Database = Annotated[
+    str, typer.Option(help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB")
+]
+OwnTable = Annotated[
+    str | None,
+    typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
+]
+AllowRemoval = Annotated[
+    bool, typer.Option("--allow-removal", help="Also remove what is not declared.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def plan(
+    design: Design = None,
+    *,
+    db: Database,
+    table: OwnTable = None,
+    allow_removal: AllowRemoval = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare declared tables with what is there, and show what `keyfold apply` would do.
+
+    Nothing is changed. What would remove something is shown apart, and is only done with
+    --allow-removal; what cannot be changed in place is shown with the way round it.
+
+    Exits with 1 if anything differs.
+    """
+    from keyfold.cli._tables import find_tables
+    from keyfold.connect import open_executor
+    from keyfold.deploy import plan as make_plan
+
+    tables = find_tables(design, table)
+    with open_executor(db) as database:
+        plans = make_plan(database, tables, allow_removal=allow_removal)
+    if as_json:
+        print(json.dumps({"tables": [to_json(each) for each in plans]}, indent=2))
+    else:
+        for each in plans:
+            show_plan(each)
+    raise typer.Exit(0 if all(each.is_as_declared for each in plans) else 1)
+
+
+def show_plan(plan: TablePlan) -> None:
+    """Print what is to be done to one table."""
+    if plan.is_as_declared:
+        print(f"{plan.table} is as declared.")
+        return
+    print(plan.table)
+    for step in plan.steps:
+        print(f"  {'-' if step.removes else '+'} {step.text}")
+    if plan.withheld:
+        print("  Left as it is, since it removes something (--allow-removal does it):")
+        for step in plan.withheld:
+            print(f"  ! {step.text}")
+    for obstacle in plan.obstacles:
+        print(f"  x {obstacle.fact}")
+        print(f"    {obstacle.advice}")
+
+
+def to_json(plan: TablePlan) -> dict[str, Any]:
+    """Return a plan as data, with the calls that its steps make."""
+    steps = {
+        name: [
+            {
+                "text": step.text,
+                "removes": step.removes,
+                "operation": step.operation,
+                "request": step.request,
+            }
+            for step in listed
+        ]
+        for name, listed in (("steps", plan.steps), ("withheld", plan.withheld))
+    }
+    obstacles = [{"fact": each.fact, "advice": each.advice} for each in plan.obstacles]
+    return {
+        "table": plan.table,
+        "as_declared": plan.is_as_declared,
+        **steps,
+        "obstacles": obstacles,
+    }

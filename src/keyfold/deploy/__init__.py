@@ -1,0 +1,41 @@
+"""Deployment: make the tables of a database as they are declared.
+
+`plan` compares and says what it would take, `apply` does it. Both speak DynamoDB's API alone, so
+they work on the service, on an embedded file and on anything between.
+
+>>> from keyfold import Entity, Index, Key, Table
+>>> from keyfold.deploy import apply, plan
+>>> from keyfold.engine import Engine
+>>> songs = Table("Songs", key=Key("artist", "title"), indexes=[Index("ByYear", key=Key("year"))])
+>>> class Song(Entity, table=songs, key=("{artist}", "{title}")):
+...     artist: str
+...     title: str
+...     year: str
+>>> with Engine.open(":memory:") as database:
+...     for step in plan(database, [songs])[0].steps:
+...         print(step.text)
+...     reports = apply(database, [songs])
+...     print(reports[0].is_as_declared)
+create table Songs by artist, title with ByYear
+True
+"""
+
+from __future__ import annotations
+
+from keyfold.deploy._applying import Event, Report, apply, plan
+from keyfold.deploy._plans import Obstacle, Step, TablePlan, plan_table
+from keyfold.deploy._states import IndexState, TableState, read_state
+
+__all__ = [
+    "Event",
+    "IndexState",
+    "Obstacle",
+    "Report",
+    "Step",
+    "TablePlan",
+    "TableState",
+    "apply",
+    "plan",
+    "plan_table",
+    "read_state",
+]

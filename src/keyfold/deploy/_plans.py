@@ -1,0 +1,289 @@
+"""What it takes to make a table as it is declared, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from keyfold.deploy._states import IndexState, TableState, shape_key, shape_projection
+from keyfold.model import Index, Provisioned, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change: what it does, and the call that does it.
+
+    One that `removes` takes something away that is not declared, or has to go first.
+    """
+
+    text: str
+    operation: str
+    request: dict[str, Any]
+    removes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A difference that no call can mend, and the way round it."""
+
+    fact: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """The steps for one table, in order; `withheld` are those that would remove something.
+
+    `obstacles` are what stays different whatever is done here.
+    """
+
+    table: str
+    steps: tuple[Step, ...] = ()
+    withheld: tuple[Step, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
+
+    @property
+    def is_as_declared(self) -> bool:
+        """Whether there is nothing to do, and nothing that cannot be done."""
+        return not (self.steps or self.withheld or self.obstacles)
+
+
+def plan_table(table: Table, state: TableState | None, *, allow_removal: bool = False) -> TablePlan:
+    """Compare a table with what is there, and say what is to be done.
+
+    What is not declared at all (billing, protection, stream, tags) is left as it is. Steps that
+    remove something are withheld, along with those that wait for them, unless that is allowed.
+    """
+    table.check()
+    if state is None:
+        return TablePlan(table.name, tuple(_create(table)))
+    groups = (
+        _change_billing(table, state),
+        _change_protection(table, state),
+        _change_stream(table, state),
+        *_change_indexes(table, state),
+        _change_expiry(table, state),
+        *_change_tags(table, state),
+    )
+    steps: list[Step] = []
+    withheld: list[Step] = []
+    for group in groups:
+        is_withheld = not allow_removal and any(step.removes for step in group)
+        (withheld if is_withheld else steps).extend(group)
+    obstacles = tuple(_find_obstacles(table, state))
+    return TablePlan(table.name, tuple(steps), tuple(withheld), obstacles)
+
+
+def _create(table: Table) -> Iterator[Step]:
+    request = table.to_dynamodb()
+    listed = ", ".join(index.name for index in table.indexes)
+    indexes = f" with {listed}" if listed else ""
+    key = ", ".join(table.key.names)
+    yield Step(f"create table {table.name} by {key}{indexes}", "CreateTable", request)
+    if table.ttl is not None:
+        yield _set_expiry(table.name, table.ttl, is_on=True)
+
+
+def _find_obstacles(table: Table, state: TableState) -> Iterator[Obstacle]:
+    request = table.to_dynamodb()
+    types = table.key_types()
+    declared = shape_key(request["KeySchema"], types)
+    if declared != state.key:
+        yield Obstacle(
+            f"its key is {_show_key(state.key)}; declared is {_show_key(declared)}",
+            "A key cannot be changed in place. Declare the table under another name, apply, "
+            "copy the items with `keyfold copy`, and switch over.",
+        )
+    for index in table.indexes:
+        if index.local and not _fits(table, index, state.indexes.get(index.name)):
+            yield Obstacle(
+                f"local index {index.name} is declared, and it is not there as declared",
+                "Local indexes can only be made with their table. Declare a global index, or the "
+                "table under another name, and copy the items with `keyfold copy`.",
+            )
+    names = {index.name for index in table.indexes}
+    for index in state.indexes.values():
+        if index.is_local and index.name not in names:
+            yield Obstacle(
+                f"local index {index.name} is there, and it is not declared",
+                "Local indexes stay as long as their table. Declare it.",
+            )
+
+
+def _fits(table: Table, index: Index, state: IndexState | None) -> bool:
+    definition = index.to_dynamodb()
+    return (
+        state is not None
+        and state.is_local is index.local
+        and state.key == shape_key(definition["KeySchema"], table.key_types())
+        and state.holds == shape_projection(definition["Projection"])
+    )
+
+
+def _change_indexes(table: Table, state: TableState) -> Iterator[list[Step]]:
+    """Yield a group for each index: a removal that makes room for an index goes with it."""
+    declared = {index.name: index for index in table.indexes if not index.local}
+    for name, there in state.indexes.items():
+        if there.is_local:
+            continue
+        index = declared.get(name)
+        if index is None:
+            text = f"remove index {name}, which is not declared"
+            yield [_remove_index(table, name, text)]
+        elif not _fits(table, index, there):
+            fact = f"{_show_key(there.key)}, {_show_projection(there)}"
+            text = f"remove index {name} ({fact}), to make it anew as declared"
+            yield [_remove_index(table, name, text), _add_index(table, index, state)]
+    for name, index in declared.items():
+        if name not in state.indexes:
+            yield [_add_index(table, index, state)]
+
+
+def _remove_index(table: Table, name: str, text: str) -> Step:
+    change = {"Delete": {"IndexName": name}}
+    request = {"TableName": table.name, "GlobalSecondaryIndexUpdates": [change]}
+    return Step(text, "UpdateTable", request, removes=True)
+
+
+def _add_index(table: Table, index: Index, state: TableState) -> Step:
+    definition = index.to_dynamodb()
+    billing = state.billing if table.billing is None else table.billing
+    if isinstance(billing, Provisioned):
+        definition["ProvisionedThroughput"] = billing.of(index.name).to_dynamodb()
+    types = table.key_types()
+    used = {*table.key.names, *index.key.names}
+    used |= {name for each in state.indexes.values() for name, _, _ in each.key}
+    known = {name: kind for key in _keys_of(state) for name, _, kind in key} | types
+    request = {
+        "TableName": table.name,
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": known[name]} for name in sorted(used)
+        ],
+        "GlobalSecondaryIndexUpdates": [{"Create": definition}],
+    }
+    key = ", ".join(index.key.names)
+    return Step(f"add index {index.name} by {key}", "UpdateTable", request)
+
+
+def _keys_of(state: TableState) -> list[Any]:
+    return [state.key, *(index.key for index in state.indexes.values())]
+
+
+def _change_billing(table: Table, state: TableState) -> list[Step]:
+    if table.billing is None or _is_same_billing(table, state):
+        return []
+    if table.billing == "on demand":
+        request: dict[str, Any] = {"TableName": table.name, "BillingMode": "PAY_PER_REQUEST"}
+        return [Step("pay for capacity on demand", "UpdateTable", request)]
+    billing = table.billing
+    request = {
+        "TableName": table.name,
+        "BillingMode": "PROVISIONED",
+        "ProvisionedThroughput": billing.to_dynamodb(),
+    }
+    changed = [
+        {"Update": {"IndexName": name, "ProvisionedThroughput": billing.of(name).to_dynamodb()}}
+        for name, index in state.indexes.items()
+        if not index.is_local and _index_units(state, name) != _units(billing.of(name))
+    ]
+    if changed:
+        request["GlobalSecondaryIndexUpdates"] = changed
+    was = state.billing
+    if isinstance(was, Provisioned) and _units(was) == _units(billing):
+        # The service refuses figures that are what they were.
+        del request["ProvisionedThroughput"], request["BillingMode"]
+    text = f"provision {billing.read} read and {billing.write} write units a second"
+    return [Step(text, "UpdateTable", request)]
+
+
+def _units(billing: Provisioned) -> tuple[int, int]:
+    return billing.read, billing.write
+
+
+def _index_units(state: TableState, name: str) -> tuple[int, int] | None:
+    return _units(state.billing.of(name)) if isinstance(state.billing, Provisioned) else None
+
+
+def _is_same_billing(table: Table, state: TableState) -> bool:
+    declared, there = table.billing, state.billing
+    if not isinstance(declared, Provisioned) or not isinstance(there, Provisioned):
+        return declared == there
+    indexes = [index.name for index in state.indexes.values() if not index.is_local]
+    return _units(declared) == _units(there) and all(
+        _units(declared.of(name)) == _units(there.of(name)) for name in indexes
+    )
+
+
+def _change_protection(table: Table, state: TableState) -> list[Step]:
+    wanted = table.deletion_protection
+    if wanted is None or wanted is state.is_protected:
+        return []
+    request = {"TableName": table.name, "DeletionProtectionEnabled": wanted}
+    text = "protect it from deletion" if wanted else "no longer protect it from deletion"
+    return [Step(text, "UpdateTable", request, removes=not wanted)]
+
+
+def _change_stream(table: Table, state: TableState) -> list[Step]:
+    declared = table.stream_to_dynamodb()
+    wanted = declared.get("StreamViewType")
+    if wanted is None or wanted == state.stream:
+        return []
+    steps: list[Step] = []
+    if state.stream is not None:
+        off = {"TableName": table.name, "StreamSpecification": {"StreamEnabled": False}}
+        text = f"turn off its stream of {state.stream}, to turn it on as declared"
+        steps.append(Step(text, "UpdateTable", off, removes=True))
+    request = {"TableName": table.name, "StreamSpecification": declared}
+    return [*steps, Step(f"turn on a stream of {wanted}", "UpdateTable", request)]
+
+
+def _change_expiry(table: Table, state: TableState) -> list[Step]:
+    if table.ttl == state.ttl:
+        return []
+    steps: list[Step] = []
+    if state.ttl is not None:
+        steps.append(_set_expiry(table.name, state.ttl, is_on=False))
+    if table.ttl is not None:
+        steps.append(_set_expiry(table.name, table.ttl, is_on=True))
+    return steps
+
+
+def _set_expiry(name: str, attribute: str, *, is_on: bool) -> Step:
+    request = {
+        "TableName": name,
+        "TimeToLiveSpecification": {"AttributeName": attribute, "Enabled": is_on},
+    }
+    text = f"let items expire by {attribute}" if is_on else f"no longer expire by {attribute}"
+    return Step(text, "UpdateTimeToLive", request, removes=not is_on)
+
+
+def _change_tags(table: Table, state: TableState) -> Iterator[list[Step]]:
+    if table.tags is None:
+        return
+    changed = {key: value for key, value in table.tags.items() if state.tags.get(key) != value}
+    # Tags of the service's own are not ours to remove.
+    gone = sorted(key for key in state.tags if key not in table.tags and not key.startswith("aws:"))
+    if changed:
+        listed = [{"Key": key, "Value": value} for key, value in sorted(changed.items())]
+        text = "tag it " + ", ".join(f"{key}={value}" for key, value in sorted(changed.items()))
+        yield [Step(text, "TagResource", {"ResourceArn": state.arn, "Tags": listed})]
+    if gone:
+        request = {"ResourceArn": state.arn, "TagKeys": gone}
+        text = f"remove the tags {', '.join(gone)}, which are not declared"
+        yield [Step(text, "UntagResource", request, removes=True)]
+
+
+def _show_key(key: tuple[tuple[str, str, str], ...]) -> str:
+    return ", ".join(f"{name} ({kind})" for name, _, kind in key)
+
+
+def _show_projection(index: IndexState) -> str:
+    kind, names = index.holds
+    match kind:
+        case "ALL":
+            return "all attributes"
+        case "KEYS_ONLY":
+            return "keys alone"
+        case _:
+            return "with " + ", ".join(sorted(names))

@@ -1,0 +1,143 @@
+"""Tables as they are, read through DynamoDB's API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from keyfold.errors import ResourceNotFoundException
+from keyfold.model import Billing, Provisioned
+
+KeyShape = tuple[tuple[str, str, str], ...]
+"""Name, HASH or RANGE, and type of each attribute of a key."""
+
+
+class Executor(Protocol):
+    """Whatever carries out DynamoDB's operations."""
+
+    def execute(self, operation: str, request: dict[str, Any], /) -> dict[str, Any]:
+        """Carry out one operation."""
+        ...
+
+
+class IndexState(NamedTuple):
+    """An index that is there; `holds` is its projection, and the names it adds."""
+
+    name: str
+    key: KeyShape
+    holds: tuple[str, frozenset[str]]
+    is_local: bool
+    status: str
+
+
+class TableState(NamedTuple):
+    """A table that is there."""
+
+    name: str
+    arn: str
+    status: str
+    key: KeyShape
+    indexes: Mapping[str, IndexState]
+    billing: Billing
+    is_protected: bool
+    stream: str | None
+    ttl: str | None
+    tags: Mapping[str, str]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is under way that would refuse another change."""
+        return self.status == "ACTIVE" and all(
+            index.status == "ACTIVE" for index in self.indexes.values()
+        )
+
+
+def read_state(database: Executor, name: str) -> TableState | None:
+    """Return a table as it is now; None when there is none."""
+    try:
+        described = database.execute("DescribeTable", {"TableName": name})["Table"]
+        expiry = database.execute("DescribeTimeToLive", {"TableName": name})
+    except ResourceNotFoundException:
+        return None
+    types = {
+        each["AttributeName"]: each["AttributeType"]
+        for each in described.get("AttributeDefinitions", ())
+    }
+    indexes = [
+        _read_index(each, types, is_local=is_local)
+        for field, is_local in (("GlobalSecondaryIndexes", False), ("LocalSecondaryIndexes", True))
+        for each in described.get(field) or ()
+    ]
+    stream: dict[str, Any] = described.get("StreamSpecification") or {}
+    return TableState(
+        name=name,
+        arn=described["TableArn"],
+        status=described["TableStatus"],
+        key=shape_key(described["KeySchema"], types),
+        indexes={index.name: index for index in indexes},
+        billing=_read_billing(described),
+        is_protected=bool(described.get("DeletionProtectionEnabled")),
+        stream=stream.get("StreamViewType") if stream.get("StreamEnabled") else None,
+        ttl=_read_expiry(expiry.get("TimeToLiveDescription") or {}),
+        tags=_read_tags(database, described["TableArn"]),
+    )
+
+
+def shape_key(elements: list[dict[str, str]], types: Mapping[str, str]) -> KeyShape:
+    """Return a key as it is compared."""
+    return tuple(
+        (each["AttributeName"], each["KeyType"], types.get(each["AttributeName"], "?"))
+        for each in elements
+    )
+
+
+def shape_projection(projection: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
+    """Return a projection as it is compared: the order of its names does not count."""
+    return projection["ProjectionType"], frozenset(projection.get("NonKeyAttributes") or ())
+
+
+def _read_index(
+    described: Mapping[str, Any], types: Mapping[str, str], *, is_local: bool
+) -> IndexState:
+    return IndexState(
+        name=described["IndexName"],
+        key=shape_key(described["KeySchema"], types),
+        holds=shape_projection(described["Projection"]),
+        is_local=is_local,
+        # Local indexes have no status of their own.
+        status=described.get("IndexStatus", "ACTIVE"),
+    )
+
+
+def _read_billing(described: Mapping[str, Any]) -> Billing:
+    summary: dict[str, Any] = described.get("BillingModeSummary") or {}
+    throughput: dict[str, Any] = described.get("ProvisionedThroughput") or {}
+    if summary.get("BillingMode") == "PAY_PER_REQUEST":
+        return "on demand"
+    return Provisioned(
+        *_units(throughput),
+        indexes={
+            each["IndexName"]: Provisioned(*_units(each.get("ProvisionedThroughput") or {}))
+            for each in described.get("GlobalSecondaryIndexes") or ()
+        },
+    )
+
+
+def _units(throughput: Mapping[str, Any]) -> tuple[int, int]:
+    return throughput.get("ReadCapacityUnits", 0), throughput.get("WriteCapacityUnits", 0)
+
+
+def _read_expiry(described: Mapping[str, Any]) -> str | None:
+    is_on = described.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+    return described.get("AttributeName") if is_on else None
+
+
+def _read_tags(database: Executor, arn: str) -> dict[str, str]:
+    tags: dict[str, str] = {}
+    request: dict[str, Any] = {"ResourceArn": arn}
+    while True:
+        answer = database.execute("ListTagsOfResource", request)
+        tags |= {each["Key"]: each["Value"] for each in answer.get("Tags") or ()}
+        if not answer.get("NextToken"):
+            return tags
+        request = {"ResourceArn": arn, "NextToken": answer["NextToken"]}

@@ -1,0 +1,167 @@
+"""Records of a stream: from the API's form to what handlers are told, and to bytes that keep."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any
+
+from keyfold.errors import ItemUnfit
+from keyfold.model._changes import Change, ChangeKind, Handler
+from keyfold.model._keys import identify
+from keyfold.model._requests import Get, Ref, Shape
+from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.model._tables import Table
+from keyfold.store._decoding import SKIPPED, Decoder
+from keyfold.store._guards import is_guard
+from keyfold.store._plans import Run
+from keyfold.values import Item
+
+_KINDS: dict[str, ChangeKind] = {"INSERT": "inserted", "MODIFY": "changed", "REMOVE": "removed"}
+_EXPIRER = "dynamodb.amazonaws.com"
+_ITEM_ID_BYTES = 12
+_BINARY = "base64"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord:
+    """A record as it was read, its images not yet anybody's entities."""
+
+    id: str
+    kind: ChangeKind
+    key: Item
+    old: Item | None
+    new: Item | None
+    at: datetime
+    sequence: str
+    by_expiry: bool
+
+    @classmethod
+    def from_dynamodb(cls, record: Mapping[str, Any]) -> StreamRecord:
+        """Read a record as GetRecords returns it."""
+        told: Mapping[str, Any] = record["dynamodb"]
+        # Some clients make a time of it, others leave it the number that was sent.
+        at: datetime | float = told["ApproximateCreationDateTime"]
+        identity: Mapping[str, str] = record.get("userIdentity") or {}
+        principal = identity.get("PrincipalId", identity.get("principalId"))
+        return cls(
+            id=record["eventID"],
+            kind=_KINDS[record["eventName"]],
+            key=told["Keys"],
+            old=told.get("OldImage"),
+            new=told.get("NewImage"),
+            at=at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC),
+            sequence=told["SequenceNumber"],
+            by_expiry=principal == _EXPIRER,
+        )
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> StreamRecord:
+        """Read what `to_bytes` has made."""
+        parts: dict[str, Any] = json.loads(zlib.decompress(data), object_hook=_read_binary)
+        parts["at"] = datetime.fromisoformat(parts["at"])
+        return cls(**parts)
+
+    def to_bytes(self) -> bytes:
+        """Return the record in a form that can be kept."""
+        parts = {name: getattr(self, name) for name in self.__slots__}
+        text = json.dumps({**parts, "at": self.at.isoformat()}, default=_write_binary)
+        return zlib.compress(text.encode())
+
+    @property
+    def item_id(self) -> str:
+        """What all records of one item have in common, short and of a fixed width."""
+        identity = repr(identify("", self.key)).encode()
+        return blake2b(identity, digest_size=_ITEM_ID_BYTES).hexdigest()
+
+
+def _write_binary(value: Any) -> Any:
+    # An attribute value is a dictionary, never a text: nothing else looks like this.
+    return {_BINARY: b64encode(bytes(value)).decode()}
+
+
+def _read_binary(value: dict[str, Any]) -> Any:
+    if len(value) == 1 and isinstance(value.get(_BINARY), str):
+        return b64decode(value[_BINARY])
+    return value
+
+
+class ChangeReader:
+    """Makes the changes of one table's records, for each handler in its own types."""
+
+    def __init__(self, table: Table, run: Run) -> None:
+        self._table, self._run = table, run
+
+    def find_handlers(self, record: StreamRecord) -> list[Handler[Any]]:
+        """Return the handlers that a record is for, in the order of their declaration."""
+        if is_guard(self._table, record.key):
+            return []
+        schemas = self._find_schemas(record)
+        return [
+            handler
+            for handler in self._table.handlers.values()
+            if not handler.entities
+            or any(schema is not None and schema.entity in handler.entities for schema in schemas)
+        ]
+
+    def read(self, record: StreamRecord, handler: Handler[Any]) -> Change[Any]:
+        """Return a record as a handler is told of it; raises ItemUnfit."""
+        old, is_old_hidden = self._decode(record.old, handler)
+        new, is_new_hidden = self._decode(record.new, handler)
+        kind = record.kind
+        if kind == "changed" and is_old_hidden is not is_new_hidden:
+            # It was, or has become, of an entity that the handler does not know.
+            kind = "inserted" if is_old_hidden else "removed"
+        return Change(
+            kind=kind,
+            old=old,
+            new=new,
+            at=record.at,
+            by_expiry=record.by_expiry,
+            key=record.key,
+            ref=self._make_ref(record, handler),
+            id=record.id,
+        )
+
+    def _find_schemas(self, record: StreamRecord) -> list[EntitySchema | None]:
+        images = [image for image in (record.new, record.old) if image is not None]
+        return [self._find_schema(image) for image in images or [record.key]]
+
+    def _find_schema(self, item: Item) -> EntitySchema | None:
+        try:
+            return self._table.find_schema(item)
+        except Unfit:
+            return None
+
+    def _decode(self, image: Item | None, handler: Handler[Any]) -> tuple[Any, bool]:
+        """Return an image as an entity, and whether it is one that the handler is not for."""
+        if image is None:
+            return None, False
+        schema = self._find_schema(image)
+        if handler.entities and (schema is None or schema.entity not in handler.entities):
+            return None, True
+        found = self._decoder(Shape(schema)).decode(image)
+        assert found is not SKIPPED  # it is of that schema, and no guard
+        return found, False
+
+    def _make_ref(self, record: StreamRecord, handler: Handler[Any]) -> Ref[Any] | None:
+        for schema in self._find_schemas(record):
+            if schema is None or (handler.entities and schema.entity not in handler.entities):
+                continue
+            # Its type attribute may say what its keys do not.
+            with suppress(ItemUnfit):
+                decoder = self._decoder(Shape(schema, as_refs=True))
+                found = decoder.decode(record.new or record.old or record.key)
+                if isinstance(found, Ref):
+                    return found  # pyright: ignore[reportUnknownVariableType] - of any entity
+        return None
+
+    def _decoder(self, shape: Shape[Any]) -> Decoder:
+        # Whether its time has come does not matter: so it was, or is.
+        return Decoder(self._run, Get(self._table, {}, shape, includes_expired=True))

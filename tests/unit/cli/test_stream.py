@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import keyfold
+from keyfold.designs import market
+from tests.unit.cli.program import Run
+
+SHOP = """
+from __future__ import annotations
+
+from pathlib import Path
+
+from keyfold import Change, Entity, Key, Table, part
+
+shop = Table("{table}", key=Key("pk"), stream="new and old")
+
+
+class Order(Entity, table=shop, key="ORDER#{{number}}"):
+    number: str = part()
+    total: int = 0
+
+
+@shop.on_change(Order)
+def tell(change: Change[Order]) -> None:
+    if Path("broken").exists():
+        raise ConnectionError("nobody answers")
+    with Path("told").open("a") as file:
+        file.write(f"{{change.new and change.new.total}} ")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, from which modules are imported for this test alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+def write_shop(folder: Path, name: str, *totals: int) -> str:
+    (folder / f"{name}.py").write_text(SHOP.format(table=name.title()), "utf-8")
+    sys.path.insert(0, str(folder))
+    module = __import__(name)
+    with keyfold.open(module.shop, "shop.db") as store:
+        for total in totals:
+            store.run(module.Order(number="1", total=total).put())
+    return f"{name}:shop"
+
+
+def test_a_design_is_followed(run: Run, folder: Path) -> None:
+    order = market.Order(user="ada", order=market.OrderId.new(), total=Decimal(100))
+    with keyfold.open(market.table, "market.db") as store:
+        store.run(order.create())
+    outcome = run("stream", "follow", "market", "--db", "market.db", "--until-caught-up")
+    assert (outcome.code, outcome.err) == (0, "")
+    # The bill and the reward are changes, too, which nobody handles.
+    assert outcome.out == "Market: 3 changes, 2 handled, 0 parked, 0 gaps.\n"
+    with keyfold.open(market.table, "market.db") as store:
+        [reward] = store.run(market.bonuses("ada"))
+    assert reward.amount == Decimal(5)
+    outcome = run("stream", "follow", "market", "--db", "market.db", "--until-caught-up", "--json")
+    assert json.loads(outcome.out) == {
+        "table": "Market",
+        "follower": "default",
+        "records": 0,
+        "handled": 0,
+        "parked": 0,
+        "gaps": 0,
+    }
+
+
+def test_what_failed_is_shown_and_handed_out_again(run: Run, folder: Path) -> None:
+    where = ("--table", write_shop(folder, "parkshop", 1, 2), "--db", "shop.db")
+    outcome = run("stream", "parked", *where)
+    assert (outcome.code, outcome.out) == (0, "Parkshop: nothing is parked.\n")
+    Path("broken").touch()
+    assert run("stream", "follow", *where, "--until-caught-up", "--attempts", "1").code == 0
+    outcome = run("stream", "parked", *where)
+    assert outcome.code == 1
+    first, second = outcome.out.splitlines()[1:]
+    assert "pk='ORDER#1'" in first
+    assert "failed" in first
+    assert "ConnectionError: nobody answers" in first
+    assert "waiting" in second
+    outcome = run("stream", "parked", *where, "--json")
+    listed = json.loads(outcome.out)["parked"]
+    assert [(each["state"], each["attempts"]) for each in listed] == [("failed", 1), ("waiting", 0)]
+    Path("broken").unlink()
+    outcome = run("stream", "retry", *where)
+    assert outcome.out == "Parkshop: 1 change will be handed out again.\n"
+    assert json.loads(run("stream", "retry", *where, "--json").out)["again"] == 0
+    run("stream", "follow", *where, "--until-caught-up")
+    assert Path("told").read_text() == "1 2 "
+    assert run("stream", "parked", *where).code == 0
+
+
+def test_what_cannot_be_followed_is_said(run: Run, folder: Path) -> None:
+    outcome = run("stream", "parked", "market", "--db", "absent.db")
+    assert (outcome.code, "there is no such file" in outcome.err) == (2, True)
+    where = ("--table", write_shop(folder, "oddshop"), "--db", "shop.db")
+    outcome = run("stream", "follow", *where, "--start", "middle")
+    assert (outcome.code, "Give 'oldest' or 'latest'" in outcome.err) == (2, True)
+    Path("pyproject.toml").write_text(
+        '[tool.keyfold]\ntables = ["oddshop:shop", "keyfold.designs.market:table"]', "utf-8"
+    )
+    outcome = run("stream", "parked", "--db", "shop.db")
+    assert (outcome.code, "name one of Oddshop, Market" in outcome.err) == (2, True)

@@ -1,0 +1,332 @@
+"""Tables made as they are declared: what is planned, what is done, and what is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from keyfold import Entity, Expiry, Index, Key, Provisioned, Table, attr
+from keyfold.deploy import Event, apply, plan, read_state
+from keyfold.engine import Engine
+from keyfold.errors import (
+    LimitExceededException,
+    ResourceInUseException,
+    TableUnsettled,
+    ValidationException,
+)
+
+BY_YEAR = Index("ByYear", key=Key("year"))
+BY_LABEL = Index("ByLabel", key=Key("label", "year"), project="keys")
+
+
+@pytest.fixture
+def database() -> Iterator[Engine]:
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        yield engine
+        assert engine.verify() == []
+
+
+def declare(
+    *indexes: Index, key: Key | None = None, ttl: str | None = None, **options: Any
+) -> Table:
+    """Declare a table of songs."""
+    key = key or Key("artist", "title")
+    table = Table("Songs", key=key, indexes=indexes, ttl=ttl, **options)
+    templates = tuple(f"{{{name}}}" for name in key.names)
+
+    class Song(Entity, table=table, key=templates if len(templates) > 1 else templates[0]):
+        artist: str
+        title: str
+        year: str = "1965"
+        label: str = "Philips"
+        expires: Expiry | None = attr("ttl", default=None)
+        until: Expiry | None = None
+
+    assert Song
+    return table
+
+
+def texts(database: Engine, table: Table, *, allow_removal: bool = False) -> list[str]:
+    (planned,) = plan(database, [table], allow_removal=allow_removal)
+    return [step.text for step in planned.steps]
+
+
+def describe(database: Engine) -> dict[str, Any]:
+    return database.execute("DescribeTable", {"TableName": "Songs"})["Table"]
+
+
+def make(database: Engine, table: Table, **options: Any) -> list[str]:
+    """Apply a declaration, and return what was done; it must then be as declared."""
+    (report,) = apply(database, [table], sleep=no_sleep, **options)
+    assert report.is_as_declared
+    assert plan(database, [table])[0].is_as_declared
+    return [step.text for step in report.done]
+
+
+def no_sleep(seconds: float) -> None:
+    pytest.fail(f"slept for {seconds} seconds")
+
+
+def test_a_table_that_is_not_there_is_created(database: Engine) -> None:
+    table = declare(
+        BY_YEAR,
+        ttl="ttl",
+        billing=Provisioned(read=3, write=2, indexes={"ByYear": Provisioned(read=7, write=2)}),
+        deletion_protection=True,
+        tags={"team": "music"},
+        stream="new and old",
+    )
+    expected = ["create table Songs by artist, title with ByYear", "let items expire by ttl"]
+    assert texts(database, table) == expected
+    assert database.execute("ListTables", {})["TableNames"] == []
+    assert make(database, table) == expected
+    state = read_state(database, "Songs")
+    assert state is not None
+    assert (state.ttl, state.is_protected, state.tags) == ("ttl", True, {"team": "music"})
+    assert state.billing == Provisioned(3, 2, indexes={"ByYear": Provisioned(7, 2)})
+    assert state.stream == "NEW_AND_OLD_IMAGES"
+
+
+def test_a_table_as_declared_needs_nothing(database: Engine) -> None:
+    make(database, declare(BY_YEAR, BY_LABEL))
+    assert make(database, declare(BY_YEAR, BY_LABEL)) == []
+
+
+def test_what_is_not_declared_is_left_as_it_is(database: Engine) -> None:
+    make(
+        database,
+        declare(billing=Provisioned(3, 2), deletion_protection=True, tags={"a": "b"}, stream="new"),
+    )
+    assert make(database, declare()) == []
+
+
+def test_indexes_are_added_one_at_a_time(database: Engine) -> None:
+    make(database, declare())
+    item = {"artist": {"S": "Nina"}, "title": {"S": "Sinnerman"}, "year": {"S": "1965"}}
+    database.execute("PutItem", {"TableName": "Songs", "Item": item})
+    done = make(database, declare(BY_YEAR, BY_LABEL))
+    assert done == ["add index ByYear by year", "add index ByLabel by label, year"]
+    found = database.execute(
+        "Query",
+        {
+            "TableName": "Songs",
+            "IndexName": "ByYear",
+            "KeyConditionExpression": "#y = :y",
+            "ExpressionAttributeNames": {"#y": "year"},
+            "ExpressionAttributeValues": {":y": {"S": "1965"}},
+        },
+    )
+    assert found["Items"] == [item]
+
+
+def test_an_index_of_a_provisioned_table_gets_units(database: Engine) -> None:
+    make(database, declare(billing=Provisioned(3, 2)))
+    make(database, declare(BY_YEAR))
+    (index,) = describe(database)["GlobalSecondaryIndexes"]
+    assert index["ProvisionedThroughput"]["ReadCapacityUnits"] == 3
+
+
+def test_nothing_is_removed_unless_that_is_allowed(database: Engine) -> None:
+    make(
+        database,
+        declare(BY_YEAR, ttl="ttl", deletion_protection=True, tags={"a": "1", "b": "2"}),
+    )
+    table = declare(deletion_protection=False, tags={"a": "1"})
+    (report,) = apply(database, [table], sleep=no_sleep)
+    assert (report.done, report.is_as_declared) == ((), False)
+    expected = [
+        "no longer protect it from deletion",
+        "remove index ByYear, which is not declared",
+        "no longer expire by ttl",
+        "remove the tags b, which are not declared",
+    ]
+    assert [step.text for step in report.plan.withheld] == expected
+    assert describe(database)["DeletionProtectionEnabled"] is True
+    assert make(database, table, allow_removal=True) == expected
+    assert "GlobalSecondaryIndexes" not in describe(database)
+
+
+def test_an_index_that_differs_is_made_anew_only_if_it_may_be_removed(database: Engine) -> None:
+    make(database, declare(Index("ByYear", key=Key("label")), BY_LABEL))
+    table = declare(BY_YEAR, BY_LABEL)
+    (planned,) = plan(database, [table])
+    assert planned.steps == ()
+    assert [step.text for step in planned.withheld] == [
+        "remove index ByYear (label (S), all attributes), to make it anew as declared",
+        "add index ByYear by year",
+    ]
+    assert len(make(database, table, allow_removal=True)) == 2
+    state = read_state(database, "Songs")
+    assert state is not None
+    assert state.indexes["ByYear"].key == (("year", "HASH", "S"),)
+
+
+def test_a_projection_is_compared_whatever_the_order_of_its_names(database: Engine) -> None:
+    make(database, declare(Index("ByYear", key=Key("year"), project=("label", "until"))))
+    assert (
+        make(database, declare(Index("ByYear", key=Key("year"), project=("until", "label")))) == []
+    )
+    planned = texts(database, declare(BY_YEAR), allow_removal=True)
+    assert planned[0].startswith("remove index ByYear (year (S), with label, until)")
+
+
+@pytest.mark.parametrize("key", [Key("artist"), Key("title", "artist")])
+def test_a_key_that_differs_is_an_obstacle(database: Engine, key: Key) -> None:
+    make(database, declare())
+    (report,) = apply(database, [declare(key=key)], sleep=no_sleep)
+    (obstacle,) = report.plan.obstacles
+    assert obstacle.fact.startswith("its key is artist (S), title (S); declared is ")
+    assert "keyfold copy" in obstacle.advice
+
+
+def test_local_indexes_are_an_obstacle_both_ways(database: Engine) -> None:
+    local = Index("ByYear", key=Key("artist", "year"), local=True)
+    make(database, declare())
+    (planned,) = plan(database, [declare(local)])
+    assert (planned.steps, len(planned.obstacles)) == ((), 1)
+    database.execute("DeleteTable", {"TableName": "Songs"})
+    make(database, declare(local))
+    (planned,) = plan(database, [declare()], allow_removal=True)
+    assert planned.steps == ()
+    assert "Declare it." in planned.obstacles[0].advice
+
+
+def test_expiry_by_another_attribute_is_off_before_it_is_on(database: Engine) -> None:
+    make(database, declare(ttl="ttl"))
+    steps = ["no longer expire by ttl", "let items expire by until"]
+    assert texts(database, declare(ttl="until")) == []
+    assert make(database, declare(ttl="until"), allow_removal=True) == steps
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("on demand", Provisioned(3, 2), "provision 3 read and 2 write units a second"),
+        (Provisioned(3, 2), "on demand", "pay for capacity on demand"),
+        (Provisioned(3, 2), Provisioned(3, 4), "provision 3 read and 4 write units a second"),
+        (
+            Provisioned(3, 2),
+            Provisioned(3, 2, indexes={"ByYear": Provisioned(9, 9)}),
+            "provision 3 read and 2 write units a second",
+        ),
+    ],
+)
+def test_billing_changes_for_the_table_and_its_indexes(
+    database: Engine, before: Any, after: Any, text: str
+) -> None:
+    make(database, declare(BY_YEAR, billing=before))
+    assert make(database, declare(BY_YEAR, billing=after)) == [text]
+
+
+def test_a_stream_of_another_view_is_off_before_it_is_on(database: Engine) -> None:
+    make(database, declare(stream="keys"))
+    assert texts(database, declare(stream="new and old")) == []
+    assert make(database, declare(stream="new and old"), allow_removal=True) == [
+        "turn off its stream of KEYS_ONLY, to turn it on as declared",
+        "turn on a stream of NEW_AND_OLD_IMAGES",
+    ]
+
+
+def test_tags_are_added_and_changed(database: Engine) -> None:
+    make(database, declare(tags={"a": "1", "b": "2"}))
+    assert make(database, declare(tags={"a": "1", "b": "3", "c": "4"})) == ["tag it b=3, c=4"]
+
+
+class Slow:
+    """A database that takes its time, as the service does: each fact is scripted by a test."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.index_status: list[str] = []
+        self.failures: dict[str, list[Exception]] = {}
+        self.calls: list[str] = []
+
+    def execute(self, operation: str, request: dict[str, Any], /) -> dict[str, Any]:
+        self.calls.append(operation)
+        if self.failures.get(operation):
+            raise self.failures[operation].pop(0)
+        answer = self.engine.execute(operation, request)
+        if operation == "DescribeTable" and self.index_status:
+            answer["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] = self.index_status.pop(0)
+        return answer
+
+
+def test_each_step_waits_until_the_one_before_has_taken_effect(database: Engine) -> None:
+    make(database, declare(BY_YEAR))
+    slow, events, slept = Slow(database), list[Event](), list[float]()
+    slow.index_status = ["CREATING", "CREATING", "ACTIVE"]
+    (report,) = apply(slow, [declare(BY_YEAR, BY_LABEL)], tell=events.append, sleep=slept.append)
+    assert report.is_as_declared
+    assert len(slept) == 2
+    assert slept[1] > slept[0]
+    assert [(event.kind, event.text) for event in events] == [
+        ("wait", "index ByYear is creating"),
+        ("begin", "add index ByLabel by label, year"),
+        ("done", "add index ByLabel by label, year"),
+    ]
+
+
+def test_one_that_never_settles_ends_with_an_error(database: Engine) -> None:
+    make(database, declare(BY_YEAR))
+    slow = Slow(database)
+    slow.index_status = ["CREATING"] * 100
+    with pytest.raises(TableUnsettled, match=r"Songs: a change is still under way .* apply again"):
+        apply(slow, [declare(BY_YEAR)], sleep=lambda _: None, longest_wait_seconds=30)
+
+
+@pytest.mark.parametrize("error", [ResourceInUseException("busy"), LimitExceededException("many")])
+def test_a_busy_table_or_account_is_asked_again(database: Engine, error: Exception) -> None:
+    make(database, declare())
+    slow, slept = Slow(database), list[float]()
+    slow.failures["UpdateTable"] = [error, error]
+    (report,) = apply(slow, [declare(BY_YEAR)], sleep=slept.append)
+    assert report.is_as_declared
+    assert len(slept) == 2
+
+
+def test_a_table_that_somebody_else_is_making_is_waited_for(database: Engine) -> None:
+    make(database, declare())
+
+    class Late(Slow):
+        """The first look comes before somebody else made the table."""
+
+        def execute(self, operation: str, request: dict[str, Any], /) -> dict[str, Any]:
+            if operation == "DescribeTable" and not self.calls:
+                self.calls.append(operation)
+                return self.engine.execute("DescribeTable", {"TableName": "Nothing"})
+            return super().execute(operation, request)
+
+    (report,) = apply(Late(database), [declare()], sleep=no_sleep)
+    assert report.is_as_declared
+
+
+def test_expiry_that_was_changed_an_hour_ago_is_postponed(database: Engine) -> None:
+    make(database, declare())
+    slow, events = Slow(database), list[Event]()
+    slow.failures["UpdateTimeToLive"] = [
+        ValidationException("Time to live has been modified multiple times within a fixed interval")
+    ]
+    table = declare(BY_YEAR, ttl="ttl", tags={"a": "1"})
+    (report,) = apply(slow, [table], tell=events.append, sleep=no_sleep)
+    assert [step.text for step in report.postponed] == ["let items expire by ttl"]
+    assert [step.text for step in report.done] == ["add index ByYear by year", "tag it a=1"]
+    assert not report.is_as_declared
+    assert make(database, table) == ["let items expire by ttl"]
+
+
+def test_an_interrupted_apply_does_the_rest_when_run_again(database: Engine) -> None:
+    table = declare(BY_YEAR, BY_LABEL, ttl="ttl", tags={"a": "1"}, stream="new and old")
+    make(database, declare())
+    whole = len(plan(database, [table])[0].steps)
+
+    def interrupt(event: Event) -> None:
+        if event.kind == "done":
+            raise KeyboardInterrupt
+
+    for left in reversed(range(whole)):
+        with pytest.raises(KeyboardInterrupt):
+            apply(database, [table], tell=interrupt, sleep=no_sleep)
+        assert len(plan(database, [table])[0].steps) == left
+    assert plan(database, [table])[0].is_as_declared

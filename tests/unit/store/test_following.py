@@ -1,0 +1,604 @@
+"""Handlers are told of changes: in order, at least once, in their own types."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import keyfold
+from keyfold.engine import Engine
+from keyfold.errors import (
+    ExpiredIteratorException,
+    LeasesMissing,
+    LimitExceededException,
+    OptionInvalid,
+    StreamUnfit,
+    TableForeign,
+)
+from keyfold.model import Change, Key, RawItem, Request, Table, transaction
+from keyfold.store import AsyncStore, Followed, Settings
+from keyfold.testing import Clock
+from tests.unit.model.shop import rates
+from tests.unit.store.ledger import Account, Entry, Receipt, Seen, ledger
+from tests.unit.store.sides import START, Kind, OpenSide, Side, side_on
+
+
+@pytest.fixture(autouse=True)
+def no_handlers() -> Iterator[None]:
+    """The table is every test's; its handlers are those of one."""
+    yield
+    ledger.handlers.by_name.clear()
+
+
+@pytest.fixture
+def engine(clock: Clock) -> Iterator[Engine]:
+    with Engine.open(
+        ":memory:", clock=clock, upkeep_seconds=None, ttl_grace_seconds=0.0, shard_records=8
+    ) as engine:
+        yield engine
+        assert engine.verify() == []
+
+
+@pytest.fixture
+def store(kind: Kind, engine: Engine, clock: Clock) -> Iterator[Side]:
+    side = side_on(kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True)
+    side.create_table(ledger)
+    yield side
+    side.close()
+
+
+@pytest.fixture
+def seen() -> Seen:
+    """What a handler of accounts was told."""
+    seen = Seen()
+    ledger.on_change(Account, name="note")(seen.note)
+    return seen
+
+
+def follow(store: Side, **options: Any) -> Followed:
+    return store.follow(ledger, until_caught_up=True, **options)
+
+
+def put(store: Side, *balances: int, name: str = "ada") -> None:
+    for balance in balances:
+        store.run(Account(name=name, balance=balance).put())
+
+
+# What handlers are told.
+
+
+def test_a_handler_gets_the_old_and_the_new_entity(store: Side, clock: Clock) -> None:
+    told: list[Change[Account]] = []
+    ledger.on_change(Account)(told.append)
+    put(store, 1, 2)
+    store.run(Account.delete(name="ada"))
+    assert follow(store) == Followed(records=3, handled=3)
+    first, second = Account(name="ada", balance=1), Account(name="ada", balance=2)
+    assert [(each.kind, each.old, each.new, each.entity) for each in told] == [
+        ("inserted", None, first, first),
+        ("changed", first, second, second),
+        ("removed", second, None, second),
+    ]
+    assert {each.at for each in told} == {START}
+    assert not any(each.by_expiry for each in told)
+    assert told[0].key == {"pk": {"S": "A#ada"}, "sk": {"S": "ACCOUNT"}}
+    assert told[0].ref is not None
+    assert told[0].ref.name == "ada"
+    assert len({each.id for each in told}) == 3
+
+
+def test_a_handler_is_told_that_an_item_has_expired(
+    store: Side, engine: Engine, clock: Clock
+) -> None:
+    told: list[Change[Account]] = []
+    ledger.on_change(Account)(told.append)
+    store.run(Account(name="ada", ttl=START + timedelta(hours=1)).put())
+    clock.advance(timedelta(hours=2))
+    assert engine.run_upkeep() == 1
+    follow(store)
+    assert [(each.kind, each.by_expiry) for each in told] == [
+        ("inserted", False),
+        ("removed", True),
+    ]
+    assert told[1].old == told[0].new
+
+
+def test_handlers_are_told_of_their_entities_alone(store: Side) -> None:
+    by_handler: dict[str, list[Any]] = {"one": [], "two": [], "all": []}
+    ledger.on_change(Account, name="one")(by_handler["one"].append)
+    ledger.on_change(Account, Entry, name="two")(by_handler["two"].append)
+    ledger.on_change(name="all")(by_handler["all"].append)
+    account, entry = Account(name="ada"), Entry(name="ada", number=1)
+    receipt = Receipt(name="ada", number=1)
+    store.run(transaction(account.put(), entry.put(), receipt.put()))
+    assert follow(store) == Followed(records=3, handled=6)
+    assert [each.new for each in by_handler["one"]] == [account]
+    assert [each.new for each in by_handler["two"]] == [account, entry]
+    assert [each.new for each in by_handler["all"]] == [account, entry, receipt]
+
+
+def test_what_a_handler_returns_is_run(store: Side) -> None:
+    @ledger.on_change(Entry)
+    def write_receipt(change: Change[Entry]) -> Request[Any] | None:
+        entry = change.new
+        return entry and Receipt(name=entry.name, number=entry.number).create().or_get()
+
+    @ledger.on_change(Entry)
+    def add_up(change: Change[Entry]) -> Iterator[Request[Any]]:
+        if change.kind == "inserted" and change.new is not None:
+            yield Account(name=change.new.name).create().or_get()
+            yield Account.update(name=change.new.name).increment(
+                Account.f.balance, change.new.amount
+            )
+
+    for number in (1, 2):
+        store.run(Entry(name="ada", number=number, amount=5).put())
+    follow(store)
+    assert store.run(Account.get(name="ada")) == Account(name="ada", balance=10)
+    assert len(store.run(Receipt.query(name="ada"))) == 2
+    # Calling one runs nothing.
+    assert isinstance(write_receipt, keyfold.model.Handler)
+    assert ledger.handlers["add_up"] is add_up
+
+
+def test_create_or_get_returns_what_is_there(store: Side) -> None:
+    first = Account(name="ada", balance=1)
+    assert store.run(first.create().or_get()) == first
+    assert store.run(Account(name="ada", balance=2).create().or_get()) == first
+
+
+def test_guards_of_unique_fields_are_nobodys_change(
+    kind: Kind, engine: Engine, clock: Clock
+) -> None:
+    members = Table("Members", key=Key("pk"), stream="new and old")
+
+    class Member(keyfold.Entity, table=members, key="M#{name}", unique="email"):
+        name: str
+        email: str
+
+    told: list[Change[Any]] = []
+    members.on_change(name="all")(told.append)
+    side = side_on(kind, engine, [members], clock=clock, moves_clock=True, is_embedded=True)
+    side.create_table(members)
+    side.run(Member(name="ada", email="ada@example.com").create())
+    side.follow(members, until_caught_up=True)
+    assert [each.new for each in told] == [Member(name="ada", email="ada@example.com")]
+    side.close()
+
+
+def test_an_item_that_becomes_another_entity_is_removed_and_inserted(
+    kind: Kind, engine: Engine, clock: Clock
+) -> None:
+    things = Table("Things", key=Key("pk"), type_attribute="type", stream="new and old")
+
+    class Cat(keyfold.Entity, table=things, key="T#{name}"):
+        name: str = keyfold.part()
+
+    class Dog(keyfold.Entity, table=things, key="T#{name}"):
+        name: str = keyfold.part()
+
+    told: list[tuple[str, str, Any, Any]] = []
+    for handler, entities in (("cats", [Cat]), ("dogs", [Dog]), ("pets", [Cat, Dog])):
+        things.on_change(*entities, name=handler)(
+            lambda change, handler=handler: told.append(
+                (handler, change.kind, change.old, change.new)
+            )
+        )
+    side = side_on(kind, engine, [things], clock=clock, moves_clock=True, is_embedded=True)
+    side.create_table(things)
+    cat, dog = Cat(name="Tom"), Dog(name="Tom")
+    side.run(cat.put())
+    side.run(dog.put())
+    side.follow(things, until_caught_up=True)
+    assert told == [
+        ("cats", "inserted", None, cat),
+        ("pets", "inserted", None, cat),
+        ("cats", "removed", cat, None),
+        ("dogs", "inserted", None, dog),
+        ("pets", "changed", cat, dog),
+    ]
+    side.close()
+
+
+@pytest.mark.parametrize(
+    ("stream", "old", "new"), [("keys", None, None), ("new", None, 2), ("old", 1, None)]
+)
+def test_a_stream_shows_what_it_was_declared_to(
+    kind: Kind, engine: Engine, clock: Clock, stream: Any, old: int | None, new: int | None
+) -> None:
+    table = Table("Shown", key=Key("pk"), stream=stream)
+
+    class Thing(keyfold.Entity, table=table, key="T#{name}"):
+        name: str = keyfold.part()
+        size: int
+
+    told: list[Change[Thing]] = []
+    table.on_change(Thing, name="note", images=stream)(told.append)
+    side = side_on(kind, engine, [table], clock=clock, moves_clock=True, is_embedded=True)
+    side.create_table(table)
+    for size in (1, 2):
+        side.run(Thing(name="one", size=size).put())
+    side.follow(table, until_caught_up=True)
+    change = told[1]
+    assert change.kind == "changed"
+    assert (change.old and change.old.size, change.new and change.new.size) == (old, new)
+    assert change.ref is not None
+    assert side.run(change.ref.get()) == Thing(name="one", size=2)
+    side.close()
+
+
+# Items that fit no entity.
+
+ODD = {"pk": {"S": "odd"}, "sk": {"S": "odd"}}
+BAD = {"pk": {"S": "A#bad"}, "sk": {"S": "ACCOUNT"}, "balance": {"S": "much"}}
+
+
+def test_items_that_fit_no_entity_are_parked(store: Side, engine: Engine, seen: Seen) -> None:
+    ledger.on_change(name="all")(lambda _: None)
+    for item in (ODD, BAD):
+        engine.execute("PutItem", {"TableName": "Ledger", "Item": item})
+    put(store, 1)
+    assert follow(store) == Followed(records=3, handled=2, parked=3)
+    parked = store.parked(ledger)
+    assert [(each.handler, each.key, each.attempts) for each in parked] == [
+        ("all", "pk='odd' sk='odd'", 0),
+        ("all", "pk='A#bad' sk='ACCOUNT'", 0),
+        ("note", "pk='A#bad' sk='ACCOUNT'", 0),
+    ]
+    assert parked[0].error.startswith("ItemUnfit: item pk='odd' sk='odd' of Ledger: no entity")
+    assert "balance" in parked[1].error
+    assert seen == [("ada", None, 1)]
+
+
+def test_items_that_fit_no_entity_come_raw_if_the_store_says_so(
+    kind: Kind, engine: Engine, clock: Clock
+) -> None:
+    told: list[Change[Any]] = []
+    ledger.on_change(name="all")(told.append)
+    ledger.on_change(Entry, name="entries")(told.append)
+    side = side_on(
+        kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True, on_unfit="raw"
+    )
+    side.create_table(ledger)
+    for item in (ODD, BAD):
+        engine.execute("PutItem", {"TableName": "Ledger", "Item": item})
+    assert follow(side) == Followed(records=2, handled=2)
+    assert [each.new and each.new.key for each in told] == [
+        ODD,
+        {name: BAD[name] for name in ("pk", "sk")},
+    ]
+    assert all(isinstance(each.new, RawItem) for each in told)
+    side.close()
+
+
+# Where it begins, and where it goes on.
+
+
+def test_following_goes_on_where_it_ended(store: Side, seen: Seen) -> None:
+    put(store, 1, 2)
+    follow(store)
+    put(store, 3)
+    assert follow(store) == Followed(records=1, handled=1)
+    assert seen.of("ada") == [1, 2, 3]
+
+
+def test_followers_of_different_names_know_nothing_of_each_other(store: Side, seen: Seen) -> None:
+    put(store, 1)
+    follow(store, name="one")
+    follow(store, name="two")
+    assert seen.of("ada") == [1, 1]
+
+
+def test_the_latest_is_what_comes_from_now_on(store: Side, seen: Seen, clock: Clock) -> None:
+    put(store, 1, 2)
+    clock.advance(1)
+    assert follow(store, start="latest") == Followed()
+    put(store, 3)
+    # Nothing says how far the first was but the second in which it began.
+    follow(store, start="latest")
+    put(store, 4)
+    follow(store)
+    assert seen.of("ada") == [3, 4]
+
+
+def test_children_are_read_after_their_parents(store: Side, engine: Engine, seen: Seen) -> None:
+    names = [f"user-{number}" for number in range(10)]
+    for balance in range(20):
+        for name in names:
+            put(store, balance, name=name)
+    [stream] = engine.execute("ListStreams", {})["Streams"]
+    described = engine.execute("DescribeStream", {"StreamArn": stream["StreamArn"]})
+    assert follow(store, batch=7) == Followed(records=200, handled=200)
+    assert len(described["StreamDescription"]["Shards"]) > 1
+    for name in names:
+        assert seen.of(name) == list(range(20))
+    put(store, 20, 21)
+    follow(store)
+    assert seen.of("ada") == [20, 21]
+
+
+def test_an_iterator_that_expires_is_opened_anew(store: Side, engine: Engine, clock: Clock) -> None:
+    seen: list[int] = []
+
+    @ledger.on_change(Account)
+    def slow(change: Change[Account]) -> None:
+        assert change.new is not None
+        seen.append(change.new.balance)
+        clock.advance(timedelta(minutes=20))
+
+    put(store, 1, 2, 3)
+    # Each takes longer than an iterator lasts, and than the lease.
+    assert follow(store, batch=1, lease_seconds=3600.0) == Followed(records=3, handled=3)
+    assert seen == [1, 2, 3]
+    assert any(isinstance(each.error, ExpiredIteratorException) for each in store.calls)
+
+
+def test_records_that_were_dropped_are_a_gap(
+    store: Side, engine: Engine, seen: Seen, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(store, 1)
+    follow(store)
+    put(store, 2)
+    clock.advance(timedelta(hours=25))
+    engine.run_upkeep()
+    put(store, 3)
+    report = follow(store)
+    assert (seen.of("ada"), report.gaps > 0) == ([1, 3], True)
+    assert "were dropped before they were read" in caplog.text
+    put(store, 4)
+    assert follow(store).gaps == 0
+    assert seen.of("ada") == [1, 3, 4]
+
+
+def test_leases_of_shards_that_are_gone_are_removed(
+    store: Side, engine: Engine, seen: Seen, clock: Clock
+) -> None:
+    def list_leases() -> set[str]:
+        items = engine.execute("Scan", {"TableName": "Ledger-leases"})["Items"]
+        return {item["sk"]["S"].rpartition("#")[2] for item in items} - {"parked"}
+
+    def list_shards() -> set[str]:
+        [stream] = engine.execute("ListStreams", {})["Streams"]
+        described = engine.execute("DescribeStream", {"StreamArn": stream["StreamArn"]})
+        return {each["ShardId"] for each in described["StreamDescription"]["Shards"]}
+
+    for _ in range(3):
+        put(store, *range(40))
+        follow(store)
+    before = list_leases()
+    assert before == list_shards()
+    clock.advance(timedelta(hours=30))
+    engine.run_upkeep()
+    put(store, 1)
+    follow(store)
+    assert list_leases() == list_shards()
+    assert before - list_leases()
+    assert len(seen) == 121
+
+
+def test_a_stream_that_is_switched_off_is_read_to_its_end(
+    store: Side, engine: Engine, seen: Seen, clock: Clock
+) -> None:
+    put(store, 1)
+    follow(store)
+    put(store, 2)
+    update = {"TableName": "Ledger", "StreamSpecification": {"StreamEnabled": False}}
+    engine.execute("UpdateTable", update)
+    put(store, 100)
+    assert follow(store, setup=False).records == 1
+    with pytest.raises(StreamUnfit, match="it is off"):
+        follow(store, setup=False)
+    clock.advance(1)
+    follow(store)
+    put(store, 3)
+    follow(store)
+    assert seen.of("ada") == [1, 2, 3]
+
+
+def test_the_streams_that_a_table_had_come_one_after_the_other(
+    store: Side, engine: Engine, seen: Seen, clock: Clock
+) -> None:
+    follow(store)
+    put(store, 1)
+    update = {"TableName": "Ledger", "StreamSpecification": {"StreamEnabled": False}}
+    engine.execute("UpdateTable", update)
+    clock.advance(1)
+    on = {"TableName": "Ledger", "StreamSpecification": ledger.stream_to_dynamodb()}
+    engine.execute("UpdateTable", on)
+    put(store, 2)
+    follow(store)
+    assert seen.of("ada") == [1, 2]
+
+
+def test_a_busy_shard_is_read_later(kind: Kind, engine: Engine, clock: Clock, seen: Seen) -> None:
+    class Busy:
+        refusals = 3
+
+        def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+            if operation == "GetRecords" and self.refusals:
+                self.refusals -= 1
+                raise LimitExceededException("Too many readers")
+            return engine.execute(operation, request)
+
+    side = side_on(kind, Busy(), [ledger], clock=clock, moves_clock=True, is_embedded=True)
+    side.create_table(ledger)
+    put(side, 1)
+    follow(side)
+    assert seen.of("ada") == [1]
+    side.close()
+
+
+# Stopping.
+
+
+def test_it_stops_between_two_records_and_loses_none(store: Side) -> None:
+    stop = threading.Event()
+    seen: list[int] = []
+
+    @ledger.on_change(Account)
+    def note(change: Change[Account]) -> None:
+        assert change.new is not None
+        seen.append(change.new.balance)
+        if len(seen) == 2:
+            stop.set()
+
+    put(store, 1, 2, 3)
+    store.follow(ledger, stop=stop)
+    assert seen == [1, 2]
+    stop.clear()
+    follow(store)
+    assert seen == [1, 2, 3]
+    # The leases were given back: nobody had to wait for them.
+    assert store.pauses == []
+
+
+def test_an_interrupt_gives_the_leases_back(store: Side) -> None:
+    seen: list[int] = []
+
+    @ledger.on_change(Account)
+    def note(change: Change[Account]) -> None:
+        assert change.new is not None
+        seen.append(change.new.balance)
+        if seen == [1, 2]:
+            raise KeyboardInterrupt
+
+    put(store, 1, 2)
+    with pytest.raises(KeyboardInterrupt):
+        store.follow(ledger)
+    follow(store)
+    assert seen == [1, 2, 1, 2]
+    assert store.pauses == []
+
+
+def test_a_task_that_is_cancelled_gives_the_leases_back(engine: Engine, clock: Clock) -> None:
+    seen: list[int] = []
+    pauses: list[float] = []
+
+    class Awaited:
+        async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+            return engine.execute(operation, request)
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        await asyncio.sleep(0)
+
+    async def cancel() -> Followed:
+        settings = Settings([ledger], cursor_key=bytes(32), clock=clock.now, is_embedded=True)
+        store = AsyncStore(Awaited(), settings, sleep=sleep)
+        await store.create_table(ledger)
+        reached = asyncio.Event()
+
+        @ledger.on_change(Account)
+        async def note(change: Change[Account]) -> None:
+            assert change.new is not None
+            seen.append(change.new.balance)
+            if len(seen) == 1:
+                reached.set()
+                await asyncio.Event().wait()
+
+        await store.run(Account(name="ada", balance=1).put())
+        task = asyncio.create_task(store.follow(ledger))
+        await reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await store.follow(ledger, until_caught_up=True)
+
+    assert asyncio.run(cancel()) == Followed(records=1, handled=1)
+    assert (seen, pauses) == ([1, 1], [])
+
+
+# What is refused.
+
+
+def test_a_follower_says_what_it_lacks(kind: Kind, engine: Engine, clock: Clock) -> None:
+    side = side_on(kind, engine, [ledger], clock=clock)
+    with pytest.raises(OptionInvalid, match="Nothing is told of its changes"):
+        follow(side)
+    with pytest.raises(TableForeign):
+        side.follow(rates)
+    ledger.on_change(Account, name="note")(lambda _: None)
+    for wrong in (
+        {"name": "a#b"},
+        {"worker": ""},
+        {"start": "middle"},
+        {"batch": 0},
+        {"batch": 1001},
+        {"attempts": 0},
+        {"lease_seconds": 0},
+        {"poll_seconds": -1},
+    ):
+        with pytest.raises(OptionInvalid, match=next(iter(wrong))):
+            follow(side, **wrong)
+    side.create_table(ledger)
+    with pytest.raises(LeasesMissing, match=r"Ledger-leases: there is no such lease table"):
+        follow(side)
+    assert follow(side, setup=True, leases="Others") == Followed()
+    assert "Others" in engine.execute("ListTables", {})["TableNames"]
+    assert side.parked(ledger) == []
+    assert side.retry_parked(ledger) == 0
+    side.close()
+
+
+def test_a_stream_that_shows_too_little_is_refused(
+    kind: Kind, engine: Engine, clock: Clock
+) -> None:
+    request = ledger.to_dynamodb()
+    request["StreamSpecification"]["StreamViewType"] = "NEW_IMAGE"
+    engine.execute("CreateTable", request)
+    ledger.on_change(Account, name="note")(lambda _: None)
+    side = side_on(kind, engine, [ledger], clock=clock, is_embedded=True)
+    with pytest.raises(StreamUnfit) as caught:
+        follow(side)
+    assert str(caught.value) == (
+        "stream of Ledger: it shows new, and handler 'note' needs new and old. "
+        "Switch it off, and on again with another view type. [stream-unfit]"
+    )
+    side.close()
+
+
+def test_a_coroutine_function_is_for_the_async_store(store: Side, kind: Kind) -> None:
+    seen: list[int] = []
+
+    @ledger.on_change(Account)
+    async def note(change: Change[Account]) -> Request[Any] | None:
+        assert change.new is not None
+        seen.append(change.new.balance)
+        return Receipt(name="ada", number=change.new.balance).put()
+
+    put(store, 7)
+    if kind == "sync":
+        with pytest.raises(OptionInvalid, match="coroutine function"):
+            follow(store)
+        return
+    follow(store)
+    assert seen == [7]
+    assert store.run(Receipt.get(name="ada", number=7)) is not None
+    assert ledger.handlers["note"] is note
+
+
+def test_opening_switches_the_stream_of_an_older_table_on(
+    open_store: OpenSide, seen: Seen, tmp_path: Path
+) -> None:
+    path = tmp_path / "old.db"
+    before = Table("Ledger", key=Key("pk", "sk"))
+    open_store(before, path)
+    with Engine.open(path, upkeep_seconds=None) as engine:
+        described = engine.execute("DescribeTable", {"TableName": "Ledger"})
+        assert "LatestStreamArn" not in described["Table"]
+    side = open_store(ledger, path)
+    put(side, 1)
+    follow(side)
+    assert seen.of("ada") == [1]
+
+
+def test_errors_survive_pickling() -> None:
+    for error in (LeasesMissing("T"), StreamUnfit("T", "it is off", "Switch it on.")):
+        assert str(pickle.loads(pickle.dumps(error))) == str(error)
