@@ -33,6 +33,9 @@ def list_roads(*, is_representative: bool) -> list[Any]:
 def parametrize(metafunc: pytest.Metafunc, fixture: str) -> None:
     """Have a test that asks for a fixture, however indirectly, run on every road."""
     if fixture in metafunc.fixturenames and "road" in metafunc.fixturenames:
+        if metafunc.definition.get_closest_marker("embedded") is not None:
+            metafunc.parametrize("road", ["embedded"], indirect=True)
+            return
         chosen = metafunc.definition.get_closest_marker("every_road") is not None
         metafunc.parametrize("road", list_roads(is_representative=chosen), indirect=True)
 
@@ -42,21 +45,22 @@ def _session() -> Any:
     return boto3.Session(aws_access_key_id="key", aws_secret_access_key="secret")
 
 
-def make_boto_client(url: str) -> Any:
+def make_boto_client(url: str, service: str = "dynamodb") -> Any:
     """A boto3 client of an endpoint, which leaves retries to us."""
     config = Config(retries={"total_max_attempts": 1})
-    return _session().client("dynamodb", region_name="us-east-1", endpoint_url=url, config=config)
+    return _session().client(service, region_name="us-east-1", endpoint_url=url, config=config)
 
 
 @contextmanager
 def executor_on(road: Road, url: str) -> Generator[Callable[[str, dict[str, Any]], Any]]:
     """What calls an endpoint, by the road's own kind of client."""
     if road == "boto3":
-        client = make_boto_client(url)
+        clients = [make_boto_client(url, name) for name in ("dynamodb", "dynamodbstreams")]
         try:
-            yield BotoClient(client).execute
+            yield BotoClient(*clients).execute
         finally:
-            client.close()
+            for client in clients:
+                client.close()
         return
     with Client(url) as client:
         yield client.execute

@@ -45,6 +45,7 @@ def open(  # noqa: A001 - keyfold.open is what users call
     url: str | os.PathLike[str] | None = None,
     *,
     client: Any = None,
+    streams_client: Any = None,
     clock: Clock = real_now,
     cursor_key: bytes | None = None,
     on_unfit: OnUnfit = "raise",
@@ -55,12 +56,14 @@ def open(  # noqa: A001 - keyfold.open is what users call
 
     `url` is a file, or `":memory:"`; the tables that it lacks are made, and streams that tables
     declare are switched on. `dynamodb://REGION`, `dynamodb://REGION/TABLE-PREFIX` and
-    `http(s)://HOST:PORT` are services, where nothing is made unasked. `options` go to `Engine.open` or to `keyfold.wire.client.Client`. In place of a URL,
-    `client` is a boto3 client that you have. `clock` gives the time by which items expire. An
-    item that fits no entity raises ItemUnfit, or comes back as a RawItem with `on_unfit="raw"`:
-    in place of an entity, though the types of results do not say so, and in a page's `unfit`.
-    `on_call` hooks see every low-level call. `cursor_key` seals the cursors of pages; a file
-    keeps one, elsewhere they last as long as the process does without it.
+    `http(s)://HOST:PORT` are services, where nothing is made unasked. `options` go to `Engine.open`
+    or to `keyfold.wire.client.Client`. In place of a URL, `client` is a boto3 client that you have,
+    and `streams_client` one of its kind for streams, where those are followed.
+    `clock` gives the time by which items expire. An item that fits no entity raises ItemUnfit, or
+    comes back as a RawItem with `on_unfit="raw"`: in place of an entity, though the types of
+    results do not say so, and in a page's `unfit`. `on_call` hooks see every low-level call.
+    `cursor_key` seals the cursors of pages; a file keeps one, elsewhere they last as long as the
+    process does without it.
     """
     listed = _list(tables)
     kind = _kind_of(url, client, options)
@@ -73,7 +76,7 @@ def open(  # noqa: A001 - keyfold.open is what users call
         is_embedded=kind == "file",
     )
     if kind == "client":
-        return Store(_load_boto().BotoClient(client), settings)
+        return Store(_load_boto().BotoClient(client, streams_client), settings)
     assert url is not None  # or it would be a client
     if kind == "service":
         service = import_module(_CLIENT).Client(str(url), **options)
@@ -100,6 +103,7 @@ def open_async(
     url: str | os.PathLike[str] | None = None,
     *,
     client: Any = None,
+    streams_client: Any = None,
     clock: Clock = real_now,
     cursor_key: bytes | None = None,
     on_unfit: OnUnfit = "raise",
@@ -124,8 +128,8 @@ def open_async(
     if kind == "client":
         boto = _load_boto()
         if boto.is_async(client):
-            return AsyncStore(boto.AsyncBotoClient(client), settings)
-        return AsyncStore(_Aside(boto.BotoClient(client)), settings)
+            return AsyncStore(boto.AsyncBotoClient(client, streams_client), settings)
+        return AsyncStore(_Aside(boto.BotoClient(client, streams_client)), settings)
     assert url is not None  # or it would be a client
     if kind == "service":
         service = import_module(_CLIENT).AsyncClient(str(url), **options)

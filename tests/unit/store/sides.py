@@ -207,8 +207,12 @@ class Sites:
         options["clock"] = clock.now
         place: dict[str, Any] = {"url": where}
         if self._road == "boto3":
-            place = {"client": make_boto_client(where)}
-            self._stack.callback(place["client"].close)
+            place = {
+                "client": make_boto_client(where),
+                "streams_client": make_boto_client(where, "dynamodbstreams"),
+            }
+            for client in place.values():
+                self._stack.callback(client.close)
         if kind == "sync":
             return SyncSide(keyfold.open(tables, **place, **options), calls, [])
         return AsyncSide(lambda: keyfold.open_async(tables, **place, **options), calls, [])

@@ -584,6 +584,7 @@ def test_a_coroutine_function_is_for_the_async_store(store: Side, kind: Kind) ->
     assert ledger.handlers["note"] is note
 
 
+@pytest.mark.embedded
 def test_opening_switches_the_stream_of_an_older_table_on(
     open_store: OpenSide, seen: Seen, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from keyfold.errors import (
     Unreachable,
     ValidationException,
 )
+from keyfold.wire.client._calls import is_of_streams
 from keyfold.wire.client._faults import THROTTLED, make_error, tell_doubt
 from keyfold.wire.client._repeating import carries_token, is_read
 
@@ -43,21 +44,24 @@ _ON_ITEMS = {
 class _Translator:
     """What is done with calls of either kind of client, before and after."""
 
-    def __init__(self, client: Any) -> None:
-        _check(client)
+    def __init__(self, client: Any, streams_client: Any = None) -> None:
+        _check("client", client, "dynamodb")
         self._client = client
-        self._methods: dict[str, Callable[..., Any]] = {
-            operation: getattr(client, method)
-            for method, operation in client.meta.method_to_api_mapping.items()
-        }
+        self._methods = _methods_of(client)
+        if streams_client is not None:
+            _check("streams_client", streams_client, "dynamodbstreams")
+            self._methods = {**_methods_of(streams_client), **self._methods}
         self._exceptions: Any = import_module("botocore.exceptions")
         retries: dict[str, Any] = getattr(client.meta.config, "retries", None) or {}
         self._tries_once = retries.get("total_max_attempts") == 1
 
     def find_method(self, operation: str) -> Callable[..., Any]:
-        """Return what makes a call; raises UnknownOperationException."""
+        """Return what makes a call; raises UnknownOperationException, OptionInvalid."""
         method = self._methods.get(operation)
         if method is None:
+            if is_of_streams(operation):
+                advice = "Streams need what boto3.client('dynamodbstreams') returns, too."
+                raise OptionInvalid("streams_client", None, advice)
             raise UnknownOperationException
         return method
 
@@ -117,8 +121,8 @@ class _Translator:
 class BotoClient(_Translator):
     """Calls a boto3 client, which stays the user's to close."""
 
-    def __init__(self, client: Any) -> None:
-        super().__init__(client)
+    def __init__(self, client: Any, streams_client: Any = None) -> None:
+        super().__init__(client, streams_client)
         if is_async(client):
             raise OptionInvalid("client", client, "open_async takes a client that is awaited.")
 
@@ -148,10 +152,18 @@ def is_async(client: Any) -> bool:
     return hasattr(client, "__aenter__")
 
 
-def _check(client: Any) -> None:
+def _check(option: str, client: Any, service: str) -> None:
     meta = getattr(client, "meta", None)
-    if getattr(getattr(meta, "service_model", None), "service_name", None) != "dynamodb":
-        raise OptionInvalid("client", client, "Give what boto3.client('dynamodb') returns.")
+    if getattr(getattr(meta, "service_model", None), "service_name", None) != service:
+        raise OptionInvalid(option, client, f"Give what boto3.client({service!r}) returns.")
+
+
+def _methods_of(client: Any) -> dict[str, Callable[..., Any]]:
+    """Return what makes each call."""
+    return {
+        operation: getattr(client, method)
+        for method, operation in client.meta.method_to_api_mapping.items()
+    }
 
 
 def _without_moments(value: Any) -> Any:

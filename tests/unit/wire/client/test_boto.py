@@ -217,3 +217,22 @@ def test_a_client_that_is_awaited(url: str) -> None:
 
     asyncio.run(main())
     boto.close()
+
+
+def test_streams_need_a_client_of_their_own(url: str) -> None:
+    boto = make(url)
+    session: Any = boto3
+    streams = session.client(
+        "dynamodbstreams",
+        endpoint_url=url,
+        region_name="us-east-1",
+        aws_access_key_id="key",
+        aws_secret_access_key="secret",
+    )
+    with pytest.raises(OptionInvalid, match=r"boto3\.client\('dynamodbstreams'\) returns, too"):
+        BotoClient(boto).execute("ListStreams", {})
+    with pytest.raises(OptionInvalid, match=r"Give what boto3\.client\('dynamodbstreams'\)"):
+        BotoClient(boto, boto)
+    assert BotoClient(boto, streams).execute("ListStreams", {}) == {"Streams": []}
+    for client in (boto, streams):
+        client.close()
