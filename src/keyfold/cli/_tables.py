@@ -13,6 +13,7 @@ import importlib
 import re
 import sys
 import tomllib
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -97,10 +98,16 @@ def _load(path: str, hint: str, folder: Path) -> Table:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        # Another module than the one asked for is missing: that is the user's to see whole.
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise
-        fact = f"there is no module {error.name!r}, here or among what is installed."
+        is_asked_for = error.name and f"{module_name}.".startswith(f"{error.name}.")
+        importer = "" if is_asked_for else f", which {module_name} imports"
+        fact = f"there is no module {error.name!r}{importer}, here or among what is installed."
+        raise typer.BadParameter(fact, param_hint=hint) from None
+    except Exception as error:  # noqa: BLE001 - whatever the user's module raises
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{where.filename}:{where.lineno}"
+        if isinstance(error, SyntaxError) and error.filename:
+            place = f"{error.filename}:{error.lineno}"
+        fact = f"{module_name} cannot be imported: {type(error).__name__}: {error} ({place})."
         raise typer.BadParameter(fact, param_hint=hint) from None
     found: Any = getattr(module, name, None)
     if not isinstance(found, Table):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -25,10 +24,11 @@ app = typer.Typer(
 _Category = Annotated[str, typer.Argument(help="The category.", metavar="CATEGORY")]
 _Key = Annotated[str, typer.Argument(help="The key within the category.", metavar="KEY")]
 _Database = Annotated[
-    Path, typer.Option("--db", help="The database file.", metavar="FILE", envvar="KEYFOLD_DB")
+    str,
+    typer.Option("--db", help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB"),
 ]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_FILE = Path("letsgo.db")
+_FILE = "letsgo.db"
 
 
 def _show_examples(*examples: str) -> str:
@@ -147,15 +147,12 @@ def rm(category: _Category, key: _Key, *, db: _Database = _FILE, as_json: _AsJso
         print(f"Removed {key!r} from {category!r}.")
 
 
-def _open(db: Path, *, make: bool = False) -> Store:
-    import keyfold
+def _open(db: str, *, make: bool = False) -> Store:
+    from keyfold.cli._databases import open_store
     from keyfold.designs.letsgo import table
-    from keyfold.errors import FileUnreachable
 
-    if not make and not db.exists():
-        raise FileUnreachable(str(db), "there is no such file")
     # What does not fit the platform's own types is shown as well.
-    return keyfold.open(table, str(db), on_unfit="raw")
+    return open_store(table, db, makes=make, on_unfit="raw")
 
 
 # Items as JSON, digit for digit: orjson's fragments print numbers as they are written.

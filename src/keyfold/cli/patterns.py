@@ -119,16 +119,27 @@ def print_patterns(console: Console, table: Table) -> None:
     shown.expand = True
     for pattern in table.patterns.values():
         parameters = "\n".join(show_parameter(pattern, each) for each in pattern.parameters)
+        name = _show_name(pattern)
         explained = _explain(pattern)
         if isinstance(explained, str):
-            shown.add_row(pattern.name, parameters, join_styled((explained, "dim")), "", "")
+            shown.add_row(name, parameters, join_styled((explained, "dim")), "", "")
             continue
         notes = [("scans", explained.scans), ("filters", explained.filters)]
         beware = ", ".join(note for note, holds in notes if holds)
         calls = f"{explained.round_trips}"
-        shown.add_row(pattern.name, parameters, _show_steps(explained), calls, beware)
+        shown.add_row(name, parameters, _show_steps(explained), calls, beware)
     console.print(shown)
     console.print()
+
+
+def _show_name(pattern: Pattern[..., Any]) -> Text:
+    """Return a pattern's name, and what else it may be called by."""
+    from keyfold.cli._tables import fold_name
+    from keyfold.cli._terminal import join_styled
+
+    if fold_name(pattern.name) == fold_name(pattern.__name__):
+        return join_styled(pattern.name)
+    return join_styled(pattern.name, (f"\n{pattern.__name__.replace('_', '-')}", "dim"))
 
 
 def _show_steps(explained: Explanation) -> Text:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -57,7 +59,11 @@ def plan(
     from keyfold.deploy import plan as make_plan
 
     tables = find_tables(design, table)
-    with open_executor(db) as database:
+    is_new = "://" not in db and not Path(db).exists()
+    if is_new and not as_json:
+        print(f"{db} is not there yet.", file=sys.stderr)
+    # What is not there is like an empty database, and is not made by looking.
+    with open_executor(":memory:" if is_new else db) as database:
         plans = make_plan(database, tables, allow_removal=allow_removal)
     if as_json:
         print(json.dumps({"tables": [to_json(each) for each in plans]}, indent=2))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -135,15 +134,11 @@ def _with_pages(request: Request[Any], limit: int | None, after: str | None) -> 
 
 
 def _ask(table: Table, request: Request[Any], db: str) -> PatternAnswer:
-    import keyfold
     from keyfold.cli._calls import CallLog
+    from keyfold.cli._databases import open_store
     from keyfold.cli._requests import run_request, writes
-    from keyfold.errors import FileUnreachable
 
-    is_file = "://" not in db and db != ":memory:"
-    if is_file and not writes(request) and not Path(db).exists():
-        raise FileUnreachable(db, "there is no such file")
     log = CallLog([table])
     # What fits no entity is shown as well.
-    with keyfold.open(table, db, on_unfit="raw", on_call=[log]) as store:
+    with open_store(table, db, makes=writes(request), on_unfit="raw", on_call=[log]) as store:
         return run_request(store, log, request)

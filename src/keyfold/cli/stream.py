@@ -201,14 +201,9 @@ def _find(design: str | None, path: str | None) -> Table:
 
 
 def _open(table: Table, db: str) -> Store:
-    from pathlib import Path
+    from keyfold.cli._databases import open_store
 
-    import keyfold
-    from keyfold.errors import FileUnreachable
-
-    if "://" not in db and db != ":memory:" and not Path(db).exists():
-        raise FileUnreachable(db, "there is no such file")
-    return keyfold.open(table, db)
+    return open_store(table, db)
 
 
 def _print_json(value: Any) -> None:

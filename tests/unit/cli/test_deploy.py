@@ -72,10 +72,3 @@ def test_what_would_be_removed_is_left_unless_that_is_allowed(run: Run, file: Pa
     )
     assert run("apply", "market", "--db", file, "--allow-removal").code == 0
     assert run("plan", "market", "--db", file).code == 0
-
-
-def test_a_plan_needs_a_database_that_is_there(run: Run, tmp_path: Path) -> None:
-    outcome = run("plan", "market", "--db", tmp_path / "none.db")
-    assert outcome.code == 2
-    assert "there is no such file" in outcome.err
-    assert list(tmp_path.iterdir()) == []

@@ -140,9 +140,3 @@ def test_what_a_project_says_wrongly_is_told_with_its_file(
     assert outcome.code == 2
     assert message in outcome.err
     assert "pyproject.toml" in outcome.err
-
-
-def test_a_module_that_fails_shows_how(run: Run, folder: Path) -> None:
-    (folder / "shop_broken.py").write_text("import not_installed_here\n", "utf-8")
-    with pytest.raises(ModuleNotFoundError, match="not_installed_here"):
-        run("patterns", "--table", "shop_broken:shop")

@@ -167,8 +167,7 @@ def test_entities_of_several_types_are_shown_by_type(run: Run, db: Path, tmp_pat
 
 def test_a_count_is_a_number(run: Run, db: Path, tmp_path: Path) -> None:
     path = write_project(tmp_path, "shop_counted")
-    with Engine.open(db) as engine:
-        assert "Shop_Counted" not in engine.execute("ListTables", {})["TableNames"]
+    assert run("apply", "--table", path).code == 0
     outcome = run("run", "--table", path, "how-many", "--user", "ada")
     assert outcome.code == 0
     assert outcome.out.startswith("0\n")
@@ -262,6 +261,7 @@ def test_words_of_a_pattern_need_no_quotes(run: Run, db: Path) -> None:
 def test_a_project_s_patterns_need_no_table(run: Run, db: Path, tmp_path: Path) -> None:
     settings = '[tool.keyfold]\ntables = ["shop_ours:shop"]\n'
     write_project(tmp_path, "shop_ours", settings=settings)
+    assert run("apply").code == 0
     for words in (["orders-of", "--user", "ada"], ["shop_ours", "orders-of", "--user", "ada"]):
         assert answer_of(run("run", *words, "--json")) == []
     assert answer_of(run("run", "orders", "of", "all", "--json")) == []
@@ -272,6 +272,7 @@ def test_a_parameter_named_like_an_option_is_given_after_a_lone_dash(
     run: Run, db: Path, tmp_path: Path
 ) -> None:
     path = write_project(tmp_path, "shop_odd")
+    assert run("apply", "--table", path).code == 0
     asked = ("run", "--table", path, "odd", "--json", "--", "--db", "a", "--table", "b")
     told = json.loads(run(*asked).out)
     assert told["calls"][0]["key"] == "pk = 'USER#ab' AND begins_with(sk, 'ORDER#')"

@@ -169,10 +169,11 @@ def test_writes_are_written(ask: Ask) -> None:
     assert json.loads(outcome.out.splitlines()[-1])["items"] == [{"total": {"N": "6"}}]
 
 
-def test_a_pattern_makes_the_table_that_a_database_lacks(ask: Ask) -> None:
-    outcome = ask("tables", "orders-of user=ada", options=("--table", TABLE, "--db", ":memory:"))
-    assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith("Shop  declared, not in the database\nNothing found.\n")
+def test_a_pattern_that_reads_does_not_make_the_table_that_a_database_lacks(ask: Ask) -> None:
+    outcome = ask("orders-of user=ada", "tables", options=("--table", TABLE, "--db", ":memory:"))
+    assert outcome.code == 1
+    assert "there is no table Shop" in outcome.err
+    assert outcome.out.startswith("Shop  declared, not in the database\n")
 
 
 # What fails.

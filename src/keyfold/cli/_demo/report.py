@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -120,7 +121,10 @@ def run_demo(
     tables = [world.table for world in worlds.values()]
     log = CallLog(tables)
     # What has expired is to stay stored while the patterns run, as it does on AWS.
-    options: dict[str, Any] = {} if "://" in url else {"upkeep_seconds": None}
+    # Cursors go no further than this run.
+    options: dict[str, Any] = {"cursor_key": os.urandom(32)}
+    if "://" not in url:
+        options["upkeep_seconds"] = None
     with keyfold.open(tables, url, clock=lambda: now, on_call=[log], **options) as store:
         for table in tables:
             store.create_table(table)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from keyfold.cli._databases import find_state_folder
+
 _KEPT = 1000
 
 
@@ -14,10 +16,7 @@ def find_history_file(environment: Mapping[str, str], home: Path) -> Path | None
     given = environment.get("KEYFOLD_HISTORY")
     if given is not None:
         return Path(given).expanduser() if given else None
-    state = environment.get("XDG_STATE_HOME", "")
-    # A relative path is to be ignored, says the specification.
-    folder = Path(state) if state.startswith("/") else home / ".local" / "state"
-    return folder / "keyfold" / "history"
+    return find_state_folder(environment, home) / "history"
 
 
 class History:

@@ -15,7 +15,8 @@ from rich.console import Console
 from keyfold.cli import _statements
 from keyfold.cli._arguments import read_arguments, to_flags
 from keyfold.cli._calls import CallLog, count_of
-from keyfold.cli._requests import print_request, run_request
+from keyfold.cli._databases import require_table
+from keyfold.cli._requests import print_request, run_request, writes
 from keyfold.cli._shell._completion import COMMANDS, table_in
 from keyfold.cli._shell._entries import begins_statement
 from keyfold.cli._shell._names import Names, indexes_of, keys_of, name_in
@@ -196,9 +197,12 @@ class Session:
         table, pattern = find_pattern(list(self.names.declared.values()), " ".join(named))
         arguments = read_arguments(pattern, to_flags(pattern, words[len(named) :]))
         request: Request[Any] = pattern(**arguments)
-        if self._makes_tables and table.name not in self.names.stored:
-            self._store.create_table(table)
-            self.names.forget()
+        if table.name not in self.names.stored:
+            if self._makes_tables and writes(request):
+                self._store.create_table(table)
+                self.names.forget()
+            else:
+                require_table(self._executor, table.name, "this database")
         self._ask(pattern.name, request)
 
     def _ask(self, pattern: str, request: Request[Any]) -> None:

@@ -1,0 +1,73 @@
+"""Databases that commands ask: opened as they are, without making what is not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import keyfold
+from keyfold.connect import open_executor
+from keyfold.errors import ResourceNotFoundException, TableMissing
+from keyfold.model import Table
+from keyfold.store import Executor, Store
+
+_KEY_BYTES = 32
+
+
+def open_store(table: Table, db: str, *, makes: bool = False, **options: Any) -> Store:
+    """Open a database for a command.
+
+    A file, and a table in it, is only made where the command `makes` them; otherwise a mistaken
+    `--db` would look like a table without items. Raises FileUnreachable and TableMissing.
+    """
+    if "://" in db:
+        options.setdefault("cursor_key", keep_cursor_key(os.environ, Path.home()))
+    elif not makes and db != ":memory:":
+        with open_executor(db) as database:
+            require_table(database, table.name, db)
+    return keyfold.open(table, db, **options)
+
+
+def require_table(database: Executor, name: str, db: str) -> None:
+    """Raise TableMissing if a database lacks a table."""
+    try:
+        database.execute("DescribeTable", {"TableName": name})
+    except ResourceNotFoundException:
+        names: list[str] = database.execute("ListTables", {"Limit": 20})["TableNames"]
+        known = ", ".join(names) or "none"
+        advice = f"It has {known}. `keyfold apply` makes what is declared."
+        raise TableMissing(db, f"there is no table {name}", advice) from None
+
+
+def find_state_folder(environment: Mapping[str, str], home: Path) -> Path:
+    """Return where the program keeps what is to outlive it."""
+    state = environment.get("XDG_STATE_HOME", "")
+    # A relative path is to be ignored, says the specification.
+    folder = Path(state) if state.startswith("/") else home / ".local" / "state"
+    return folder / "keyfold"
+
+
+def keep_cursor_key(environment: Mapping[str, str], home: Path) -> bytes:
+    """Return what seals the cursors of services, the same for every run of this user.
+
+    A service keeps no secret for us, so it is in a file that nobody else may read. Where that
+    cannot be written, cursors last as long as one run.
+    """
+    file = find_state_folder(environment, home) / "cursor-key"
+    try:
+        key = file.read_bytes()
+    except OSError:
+        key = b""
+    if len(key) == _KEY_BYTES:
+        return key
+    key = os.urandom(_KEY_BYTES)
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError:
+        return key
+    with os.fdopen(handle, "wb") as opened:
+        opened.write(key)
+    return key

@@ -1,0 +1,122 @@
+"""What commands do with a database that is not what they expect, or is elsewhere."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from keyfold.cli._databases import keep_cursor_key
+from keyfold.engine import Engine
+from keyfold.wire.server import Server
+from tests.unit.cli.program import Run
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """A file with a table of another design."""
+    path = tmp_path / "other.db"
+    with Engine.open(path) as engine:
+        engine.execute(
+            "CreateTable",
+            {
+                "TableName": "Rates",
+                "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            },
+        )
+    return path
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "local")
+    with (
+        Engine.open(":memory:", upkeep_seconds=None) as engine,
+        Server(engine, port=0).running() as url,
+    ):
+        yield url
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "market", "last-orders", "--user", "ada", "--count", "1"),
+        ("letsgo", "ls", "order"),
+        ("letsgo", "rm", "order", "1"),
+        ("stream", "parked", "market"),
+    ],
+)
+def test_asking_the_wrong_database_says_so_and_makes_nothing(
+    run: Run, other: Path, command: tuple[str, ...]
+) -> None:
+    outcome = run(*command, "--db", other)
+    assert outcome.code == 2
+    assert "there is no table " in outcome.err
+    assert "It has Rates." in outcome.err
+    with Engine.open(other) as engine:
+        assert engine.execute("ListTables", {})["TableNames"] == ["Rates"]
+
+
+def test_what_is_written_makes_its_table(run: Run, other: Path) -> None:
+    assert run("letsgo", "put", '{"category": "order", "key": "1"}', "--db", other).code == 0
+    assert "1" in run("letsgo", "ls", "order", "--db", other).out
+
+
+def test_a_cursor_of_a_service_is_good_for_another_run(run: Run, url: str) -> None:
+    assert run("apply", "letsgo", "--db", url).code == 0
+    for number in range(3):
+        item = json.dumps({"category": "order", "key": str(number)})
+        assert run("letsgo", "put", item, "--db", url).code == 0
+    asked = ("run", "letsgo", "list-items", "--category", "order", "--limit", "2", "--db", url)
+    first = json.loads(run(*asked, "--json").out)
+    second = json.loads(run(*asked, "--next", first["next"], "--json").out)
+    keys = [item["key"] for page in (first, second) for item in page["answer"]]
+    assert keys == ["0", "1", "2"]
+
+
+def test_the_key_of_cursors_is_for_its_owner_alone(tmp_path: Path) -> None:
+    key = keep_cursor_key({}, tmp_path)
+    assert keep_cursor_key({}, tmp_path) == key
+    (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_without_a_place_for_it_the_key_lasts_one_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    state = {"XDG_STATE_HOME": str(tmp_path / "file")}
+    assert keep_cursor_key(state, tmp_path) != keep_cursor_key(state, tmp_path)
+
+
+def test_a_plan_for_a_file_that_is_not_there_makes_none(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    outcome = run("plan", "market", "--db", path)
+    assert outcome.code == 1
+    assert "+ create table Market" in outcome.out
+    assert "is not there yet" in outcome.err
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("def", "cannot be imported: SyntaxError"),
+        ("import nowhere_at_all", "there is no module 'nowhere_at_all', which"),
+        ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_module_that_fails_is_told_in_a_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("failing_shop.py").write_text(code)
+    outcome = run("patterns", "--table", "failing_shop:table")
+    assert outcome.code == 2
+    assert told in outcome.err
+    assert "Traceback" not in outcome.err
