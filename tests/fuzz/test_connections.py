@@ -422,4 +422,6 @@ def check_random_bytes(pieces: list[bytes]) -> None:
         for piece in pieces:
             line.send(piece)
         line.end()
-        assert set(statuses(line.read_rest())) <= {400}
+        # Noise may begin as a request for a head alone does, which gets no body.
+        answers = check_answers(line.read_rest(), may_lack_bodies=True)
+        assert {answer.status for answer in answers} <= {400}

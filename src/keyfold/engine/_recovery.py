@@ -87,12 +87,15 @@ def is_recoverable(body: TableBody, at: float, now: float) -> bool:
     return math.floor(earliest_time(body, now)) <= at <= now
 
 
-def last_change_at(reader: Reader, body: TableBody, at: float) -> int:
+def last_change_at(reader: Reader, body: TableBody, at: float, now: float) -> int:
     """Return the sequence number of the last change that had been made at a time."""
     assert "log" in body  # as has every table that is recoverable
+    if at >= now:
+        # All of them, also where the clock went back: a change is never dated before another.
+        return reader.log_span(body["log"])[1]
     return reader.find_change(body["log"], at)
 
 
 def last_change_before(reader: Reader, body: TableBody, at: float) -> int:
     """Return the sequence number of the last change that had been made before a time."""
-    return last_change_at(reader, body, math.nextafter(at, -math.inf))
+    return last_change_at(reader, body, math.nextafter(at, -math.inf), math.inf)

@@ -90,6 +90,22 @@ def switch_stream_on(body: TableBody, view: str, now: float) -> None:
     body["latest_stream"] = label
 
 
+def keep_labels_apart(writer: Writer, body: TableBody) -> None:
+    """Give a new table's stream a label that no stream of a former table of that name has.
+
+    Such a stream can be read for a day after its table was deleted, by its name and label.
+    """
+    stream = body.get("stream")
+    if stream is None:
+        return
+    prefix = f"{body['name']}/"
+    kept = [name for name, _ in writer.list_records(STREAM_RECORD) if name.startswith(prefix)]
+    newest = max(kept, default="").removeprefix(prefix)
+    if stream["label"] <= newest:
+        body["latest_stream"] = newest
+        switch_stream_on(body, stream["view"], body["created_at"])
+
+
 def _new_label(body: TableBody, now: float) -> str:
     """Return the time as a label of a stream that the table has not had before."""
     label = _to_label(now)

@@ -35,6 +35,11 @@ Vector = Sequence[float]
 Measure = Callable[[Vector, Vector], float]
 
 
+def is_float32(number: str) -> bool:
+    """Tell whether a number is within what a 32-bit float can hold."""
+    return math.isfinite(array("f", [float(number)])[0])
+
+
 class VectorUnfit(KeyUnfit):
     """A value is not fit for a vector index; `error` says so in the service's words."""
 
@@ -109,7 +114,7 @@ class VectorIndex(NamedTuple):
             detail = f"{where}, Expected: {self.dimensions}, Actual: {len(elements)}"
             return self._refuse(f"Invalid size for parameter {detail}")
         for place, element in enumerate(elements):
-            if not math.isfinite(array("f", [float(element["N"])])[0]):
+            if not is_float32(element["N"]):
                 detail = f"{where}[{place}], Expected: a 32-bit floating point number"
                 return self._refuse(f"Invalid value for parameter {detail}")
         return None

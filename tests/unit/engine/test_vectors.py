@@ -606,3 +606,12 @@ def test_an_imported_table_may_have_vector_indexes(tmp_path: Path) -> None:
         assert (described["ImportedItemCount"], described["ErrorCount"]) == (1, 1)
         assert _ids(_search(engine, 1.0, 0.0, 0.0)) == ["a"]
         assert engine.verify() == []
+
+
+@pytest.mark.parametrize("number", ["1e39", "-3.5e38"])
+def test_a_search_for_what_no_vector_can_hold_is_refused(engine: Engine, number: str) -> None:
+    engine.execute("CreateTable", _create(INDEX))
+    vector = [{"N": "1"}, {"N": number}, {"N": "0"}]
+    asked = {"TableName": TABLE, "IndexName": "ByLook", "SearchVector": vector, "TopK": 1}
+    with pytest.raises(ValidationException, match=r"SearchVector\[1\].*32-bit"):
+        engine.execute("SearchVectors", asked)

@@ -25,7 +25,7 @@ from keyfold.engine._replicas import warn_unreplicated
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
-from keyfold.engine._streams import follow_table, switch_stream_on
+from keyfold.engine._streams import follow_table, keep_labels_apart, switch_stream_on
 from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
 from keyfold.engine._tags import read_tags
 from keyfold.engine._throughput import check_new_warm, check_on_demand
@@ -48,6 +48,7 @@ def create_table(
         if read_body(writer, body["name"]) is not None:
             raise ResourceInUseException(f"Table already exists: {body['name']}")
         body["number"] = take_number(writer)
+        keep_labels_apart(writer, body)
         if needs_log(body):
             body["log"] = open_log(writer, body, body["created_at"])
         writer.create_rows(build_table(body).rows)

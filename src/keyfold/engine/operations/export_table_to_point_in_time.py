@@ -130,7 +130,7 @@ def _begin(
     else:
         at = described["ExportTime"] = request.get("ExportTime", now)
         _check_time(source, at, now)
-        job["rewind"] = begin_rewind(source, last_change_at(writer, source, at))
+        job["rewind"] = begin_rewind(source, last_change_at(writer, source, at, now))
     export = ExportBody(id=id_, description=described, request=request)
     write_export(writer, export)
     begin_exporting(writer, id_, job)

@@ -36,7 +36,7 @@ def restore_table_to_point_in_time(
                 "EarliestRestorableDateTime and LatestRestorableDateTime."
             )
         summary = {"SourceTableArn": services.table_arn(name), "RestoreDateTime": at}
-        rewind = begin_rewind(source, last_change_at(writer, source, at))
+        rewind = begin_rewind(source, last_change_at(writer, source, at, now))
         restore = RestoreBody(rewind=rewind)
         return create_restored(services, writer, request, source, summary, restore)
 

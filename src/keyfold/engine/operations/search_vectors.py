@@ -16,6 +16,7 @@ from keyfold.engine._vectors import (
     LEAST_REQUEST_BYTES,
     Scored,
     VectorIndex,
+    is_float32,
     rank,
     read_vector,
 )
@@ -97,6 +98,11 @@ def _normalise_vector(elements: list[dict[str, Any]]) -> list[AttributeValue]:
             raise ValidationException(
                 f"{INVALID}Invalid type for parameter SearchVector[{place}], "
                 f"Expected: N, Actual: {kind}"
+            )
+        if not is_float32(element["N"]):
+            raise ValidationException(
+                f"{INVALID}Invalid value for parameter SearchVector[{place}], "
+                "Expected: a 32-bit floating point number"
             )
     return normal
 
