@@ -110,9 +110,20 @@ def _read_csv(file: IO[bytes], form: FormatBody, types: KeyTypes) -> Iterator[Re
     if header is None:
         header = next(rows, None) or []
         lines.take_size()
-    for row in rows:
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            # Of this record alone: the next line begins another.
+            yield Record(lines.take_size(), f"it is not CSV: {error}")
+            continue
         size = lines.take_size()
         if not row:
+            continue
+        if not _is_text("".join(row)):
+            yield Record(size, "it is not UTF-8")
             continue
         if len(row) != len(header):
             yield Record(size, f"it has {len(row)} fields, and the header {len(header)}")
@@ -126,6 +137,14 @@ def _read_csv(file: IO[bytes], form: FormatBody, types: KeyTypes) -> Iterator[Re
         yield Record(size, item)
 
 
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class _Lines:
     """The lines of a file as text, and how long those were that were read."""
 
@@ -137,7 +156,8 @@ class _Lines:
         for place, line in enumerate(self._file):
             self._size_bytes += len(line)
             # Spreadsheets put a mark in front of the first line.
-            yield line.decode() if place else line.decode("utf-8-sig")
+            # What is not UTF-8 spoils its own record, which is told by what it becomes here.
+            yield line.decode("utf-8" if place else "utf-8-sig", errors="surrogateescape")
 
     def take_size(self) -> int:
         """Return how many bytes were read since the last time."""

@@ -151,6 +151,14 @@ def test_csv_has_text_and_typed_keys(engine: Engine, bucket: Path) -> None:
     }
 
 
+def test_a_csv_record_that_cannot_be_read_spoils_no_other(engine: Engine, bucket: Path) -> None:
+    wrong = [b"two,\xff\n", b"three," + b"x" * 420_000 + b"\n"]
+    (bucket / "a.csv").write_bytes(b"pk,note\none,1\n" + b"".join(wrong) + b"four,4\nfive,5\n")
+    described = run_import(engine, InputFormat="CSV")
+    assert counts(described) == ("COMPLETED", 5, 3, 2)
+    assert items_of(engine, "Imported").keys() == {"one", "four", "five"}
+
+
 def test_a_header_list_makes_the_first_line_data(engine: Engine, bucket: Path) -> None:
     (bucket / "a.csv").write_text("one,1\ntwo,2\n")
     options = {"Csv": {"HeaderList": ["pk", "n"]}}
