@@ -141,7 +141,10 @@ def serving(limits: Limits | None = None, *, tls: ssl.SSLContext | None = None) 
     """Run a server on an empty engine; in the end nothing may be left over, nor be damaged."""
     with (
         TemporaryDirectory() as folder,
-        Engine.open(":memory:", upkeep_seconds=None, buckets=folder) as engine,
+        # Time stands still: what is answered, and mutated next, is the same each time.
+        Engine.open(
+            ":memory:", clock=lambda: 1_800_000_000.0, upkeep_seconds=None, buckets=folder
+        ) as engine,
     ):
         (Path(folder) / "bucket").mkdir()
         server = Server(engine, limits=limits, tls=tls)

@@ -65,16 +65,16 @@ def test_asking_the_wrong_database_says_so_and_makes_nothing(
 
 
 def test_what_is_written_makes_its_table(run: Run, other: Path) -> None:
-    assert run("letsgo", "put", '{"category": "order", "key": "1"}', "--db", other).code == 0
-    assert "1" in run("letsgo", "ls", "order", "--db", other).out
+    assert run("letsgo", "put", '{"category": "made-here", "key": "1"}', "--db", other).code == 0
+    assert "1" in run("letsgo", "ls", "made-here", "--db", other).out
 
 
 def test_a_cursor_of_a_service_is_good_for_another_run(run: Run, url: str) -> None:
     assert run("apply", "letsgo", "--db", url).code == 0
     for number in range(3):
-        item = json.dumps({"category": "order", "key": str(number)})
+        item = json.dumps({"category": "paged-here", "key": str(number)})
         assert run("letsgo", "put", item, "--db", url).code == 0
-    asked = ("run", "letsgo", "list-items", "--category", "order", "--limit", "2", "--db", url)
+    asked = ("run", "letsgo", "list-items", "--category", "paged-here", "--limit", "2", "--db", url)
     first = json.loads(run(*asked, "--json").out)
     second = json.loads(run(*asked, "--next", first["next"], "--json").out)
     keys = [item["key"] for page in (first, second) for item in page["answer"]]
