@@ -146,6 +146,7 @@ def test_clients_of_aioboto3_talk_to_an_engine_in_their_process(tmp_path: Path) 
     try:
         interpreter = _aioboto3()
     except Unavailable as reason:
+        # Only where its packages cannot be had: no registry to ask. That is no fault of ours.
         pytest.skip(f"aioboto3: {reason}")
     root = FOLDER.parents[1]
     options = ["-q", "-p", "no:cacheprovider", f"--rootdir={root}"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Iterator
@@ -19,64 +18,7 @@ from keyfold.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
-
-TABLE = "Products"
-
-INDEX: dict[str, Any] = {
-    "IndexName": "ByLook",
-    "VectorAttribute": {"AttributeName": "look"},
-    "Projection": {"ProjectionType": "ALL"},
-    "Dimensions": 3,
-    "DistanceFunction": "COSINE",
-}
-SEARCHED: dict[str, Any] = {
-    **INDEX,
-    "SearchSchema": [
-        {"AttributeName": "shop", "SearchSchemaElementType": "HASH"},
-        {"AttributeName": "size", "SearchSchemaElementType": "INLINE_FILTER"},
-    ],
-}
-
-
-def _create(*indexes: dict[str, Any]) -> dict[str, Any]:
-    searched = {
-        each["AttributeName"] for index in indexes for each in index.get("SearchSchema", [])
-    }
-    types = {"size": "N"}
-    return {
-        "TableName": TABLE,
-        "AttributeDefinitions": [
-            {"AttributeName": name, "AttributeType": types.get(name, "S")}
-            for name in ("id", *sorted(searched))
-        ],
-        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
-        "BillingMode": "PAY_PER_REQUEST",
-        **({"VectorIndexes": list(indexes)} if indexes else {}),
-    }
-
-
-def _numbers(values: tuple[float, ...] | list[float]) -> list[dict[str, str]]:
-    return [{"N": repr(value)} for value in values]
-
-
-def _put(engine: Engine, id: str, *vector: float, **more: Any) -> None:  # noqa: A002 - the attribute
-    item = {"id": {"S": id}, "look": {"L": _numbers(vector)}, **more}
-    engine.execute("PutItem", {"TableName": TABLE, "Item": item})
-
-
-def _search(engine: Engine, *vector: float, top: int = 10, **more: Any) -> list[dict[str, Any]]:
-    request = {
-        "TableName": TABLE,
-        "IndexName": "ByLook",
-        "SearchVector": _numbers(vector),
-        "TopK": top,
-        **more,
-    }
-    return engine.execute("SearchVectors", request)["SearchResults"]
-
-
-def _ids(results: list[dict[str, Any]]) -> list[str]:
-    return [result["Item"]["id"]["S"] for result in results]
+from tests.unit.engine.vectors import INDEX, SEARCHED, TABLE, create, ids, numbers, put, search
 
 
 @pytest.fixture
@@ -122,10 +64,10 @@ def test_a_search_finds_what_plain_python_finds(
     shops: list[str],
 ) -> None:
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
-        engine.execute("CreateTable", _create({**SEARCHED, "DistanceFunction": function}))
+        engine.execute("CreateTable", create({**SEARCHED, "DistanceFunction": function}))
         for place, vector in enumerate(vectors):
-            _put(engine, str(place), *vector, shop={"S": shops[place]})
-        found = _search(
+            put(engine, str(place), *vector, shop={"S": shops[place]})
+        found = search(
             engine,
             *wanted,
             top=top,
@@ -151,41 +93,41 @@ def test_magnitude_matters_to_some_distances_only(engine: Engine) -> None:
     """The example of the service's own comparison: [10, 0, 0] asked for [1, 0, 0]."""
     functions = ("COSINE", "EUCLIDEAN", "DOT_PRODUCT")
     indexes = [{**INDEX, "IndexName": each, "DistanceFunction": each} for each in functions]
-    engine.execute("CreateTable", _create(*indexes))
-    _put(engine, "far", 10, 0, 0)
-    _put(engine, "aslant", 1, 1, 0)
+    engine.execute("CreateTable", create(*indexes))
+    put(engine, "far", 10, 0, 0)
+    put(engine, "aslant", 1, 1, 0)
     scores = {
         function: {
             result["Item"]["id"]["S"]: result["Score"]
-            for result in _search(engine, 1, 0, 0, IndexName=function)
+            for result in search(engine, 1, 0, 0, IndexName=function)
         }
         for function in functions
     }
     assert scores["COSINE"]["far"] == 0.0
     assert scores["EUCLIDEAN"] == {"aslant": 1.0, "far": 9.0}
     assert scores["DOT_PRODUCT"] == {"far": 10.0, "aslant": 1.0}
-    assert _ids(_search(engine, 1, 0, 0, IndexName="DOT_PRODUCT")) == ["far", "aslant"]
+    assert ids(search(engine, 1, 0, 0, IndexName="DOT_PRODUCT")) == ["far", "aslant"]
 
 
 def test_a_search_over_more_than_one_batch_misses_nothing(engine: Engine) -> None:
-    engine.execute("CreateTable", _create({**INDEX, "DistanceFunction": "EUCLIDEAN"}))
+    engine.execute("CreateTable", create({**INDEX, "DistanceFunction": "EUCLIDEAN"}))
     for place in range(12):
-        _put(engine, str(place), place, 0, 0, text={"S": "x" * 200_000})
-    assert _ids(_search(engine, 5.2, 0, 0, top=3, ProjectionExpression="id")) == ["5", "6", "4"]
-    assert len(_search(engine, 0, 0, 0, top=12, ProjectionExpression="id")) == 12
+        put(engine, str(place), place, 0, 0, text={"S": "x" * 200_000})
+    assert ids(search(engine, 5.2, 0, 0, top=3, ProjectionExpression="id")) == ["5", "6", "4"]
+    assert len(search(engine, 0, 0, 0, top=12, ProjectionExpression="id")) == 12
 
 
 def test_filters_look_at_the_attributes_of_the_search_schema(engine: Engine) -> None:
-    engine.execute("CreateTable", _create(SEARCHED))
-    _put(engine, "small", 1, 0, 0, shop={"S": "a"}, size={"N": "1"})
-    _put(engine, "large", 0, 1, 0, shop={"S": "a"}, size={"N": "2"})
-    _put(engine, "unsized", 0, 0, 1, shop={"S": "a"})
-    _put(engine, "other", 1, 0, 0, shop={"S": "b"}, size={"N": "1"})
-    _put(engine, "nowhere", 1, 0, 0)
+    engine.execute("CreateTable", create(SEARCHED))
+    put(engine, "small", 1, 0, 0, shop={"S": "a"}, size={"N": "1"})
+    put(engine, "large", 0, 1, 0, shop={"S": "a"}, size={"N": "2"})
+    put(engine, "unsized", 0, 0, 1, shop={"S": "a"})
+    put(engine, "other", 1, 0, 0, shop={"S": "b"}, size={"N": "1"})
+    put(engine, "nowhere", 1, 0, 0)
     values = {":s": {"S": "a"}, ":n": {"N": "2.0"}}
     condition = "#s = :s AND :n = size"
     with_names: dict[str, Any] = {"ExpressionAttributeNames": {"#s": "shop", "#z": "size"}}
-    found = _search(
+    found = search(
         engine,
         1,
         0,
@@ -194,8 +136,8 @@ def test_filters_look_at_the_attributes_of_the_search_schema(engine: Engine) -> 
         ExpressionAttributeValues=values,
         **with_names,
     )
-    assert _ids(found) == ["large"]
-    everything = _search(
+    assert ids(found) == ["large"]
+    everything = search(
         engine,
         1,
         0,
@@ -204,19 +146,19 @@ def test_filters_look_at_the_attributes_of_the_search_schema(engine: Engine) -> 
         ExpressionAttributeValues={":s": {"S": "a"}},
     )
     # An item without a filter's attribute is in the index; one without the partition is not.
-    assert _ids(everything)[0] == "small"
-    assert sorted(_ids(everything)) == ["large", "small", "unsized"]
+    assert ids(everything)[0] == "small"
+    assert sorted(ids(everything)) == ["large", "small", "unsized"]
 
 
 def test_an_item_leaves_the_index_with_its_vector_or_its_partition(engine: Engine) -> None:
-    engine.execute("CreateTable", _create(SEARCHED))
+    engine.execute("CreateTable", create(SEARCHED))
     asked: dict[str, Any] = {
         "SearchConditionExpression": "shop = :s",
         "ExpressionAttributeValues": {":s": {"S": "a"}},
     }
     for id, removed in (("one", "look"), ("two", "shop")):  # noqa: A001 - the attribute
-        _put(engine, id, 1, 0, 0, shop={"S": "a"})
-        assert _ids(_search(engine, 1, 0, 0, **asked)) == [id]
+        put(engine, id, 1, 0, 0, shop={"S": "a"})
+        assert ids(search(engine, 1, 0, 0, **asked)) == [id]
         engine.execute(
             "UpdateItem",
             {
@@ -225,7 +167,7 @@ def test_an_item_leaves_the_index_with_its_vector_or_its_partition(engine: Engin
                 "UpdateExpression": f"REMOVE {removed}",
             },
         )
-        assert _search(engine, 1, 0, 0, **asked) == []
+        assert search(engine, 1, 0, 0, **asked) == []
 
 
 @pytest.mark.parametrize(
@@ -239,22 +181,22 @@ def test_an_item_leaves_the_index_with_its_vector_or_its_partition(engine: Engin
 def test_results_hold_what_is_projected_but_for_the_vector(
     engine: Engine, projection: dict[str, Any], expected: set[str]
 ) -> None:
-    engine.execute("CreateTable", _create({**INDEX, "Projection": projection}))
-    _put(engine, "one", 1, 0, 0, title={"S": "t"}, body={"S": "x"})
-    (result,) = _search(engine, 1, 0, 0)
+    engine.execute("CreateTable", create({**INDEX, "Projection": projection}))
+    put(engine, "one", 1, 0, 0, title={"S": "t"}, body={"S": "x"})
+    (result,) = search(engine, 1, 0, 0)
     assert set(result["Item"]) == expected
     # What is not projected is left out in silence; the vector comes when it is named.
-    (named,) = _search(engine, 1, 0, 0, ProjectionExpression="look[0], id, body")
+    (named,) = search(engine, 1, 0, 0, ProjectionExpression="look[0], id, body")
     assert set(named["Item"]) == {"look", "id"} | (expected & {"body"})
     assert named["Item"]["look"] == {"L": [{"N": "1"}]}
 
 
 def test_capacity_is_told_in_bytes_by_a_kilobyte_at_least(engine: Engine) -> None:
     index = {**INDEX, "Dimensions": 300}
-    engine.execute("CreateTable", _create(index))
+    engine.execute("CreateTable", create(index))
     request = {
         "TableName": TABLE,
-        "Item": {"id": {"S": "1"}, "look": {"L": _numbers([0.5] * 300)}},
+        "Item": {"id": {"S": "1"}, "look": {"L": numbers([0.5] * 300)}},
         "ReturnConsumedCapacity": "INDEXES",
     }
     consumed = engine.execute("PutItem", request)["ConsumedCapacity"]
@@ -264,7 +206,7 @@ def test_capacity_is_told_in_bytes_by_a_kilobyte_at_least(engine: Engine) -> Non
     search = {
         "TableName": TABLE,
         "IndexName": "ByLook",
-        "SearchVector": _numbers([0.5] * 300),
+        "SearchVector": numbers([0.5] * 300),
         "TopK": 1,
         "ReturnConsumedCapacity": "TOTAL",
     }
@@ -285,13 +227,13 @@ def test_capacity_is_told_in_bytes_by_a_kilobyte_at_least(engine: Engine) -> Non
             {"L": [{"N": "1"}, {"S": "2"}, {"N": "3"}]},
             r"Invalid type for parameter look\[1\], Expected: N, Actual: S",
         ),
-        ({"L": _numbers([1, 2, 1e60])}, r"Invalid value for parameter look\[2\]"),
+        ({"L": numbers([1, 2, 1e60])}, r"Invalid value for parameter look\[2\]"),
     ],
 )
 def test_a_vector_that_does_not_fit_is_refused_before_anything_is_written(
     engine: Engine, look: dict[str, Any], words: str
 ) -> None:
-    engine.execute("CreateTable", _create(INDEX))
+    engine.execute("CreateTable", create(INDEX))
     item = {"id": {"S": "1"}, "look": look}
     key = {"id": {"S": "1"}}
     update = {
@@ -307,26 +249,26 @@ def test_a_vector_that_does_not_fit_is_refused_before_anything_is_written(
     ):
         with pytest.raises(ValidationException, match=words):
             engine.execute(operation, request)
-    _put(engine, "1", 1, 2, 3)
+    put(engine, "1", 1, 2, 3)
     with pytest.raises(ValidationException, match=words):
         engine.execute("UpdateItem", update)
-    assert len(_search(engine, 1, 2, 3)) == 1
+    assert len(search(engine, 1, 2, 3)) == 1
 
 
 def test_a_search_key_of_the_wrong_type_is_refused(engine: Engine) -> None:
-    engine.execute("CreateTable", _create(SEARCHED))
+    engine.execute("CreateTable", create(SEARCHED))
     with pytest.raises(ValidationException, match="Type mismatch for Index Key shop"):
-        _put(engine, "1", 1, 2, 3, shop={"N": "1"})
+        put(engine, "1", 1, 2, 3, shop={"N": "1"})
     with pytest.raises(ValidationException, match="cannot contain an empty string"):
-        _put(engine, "1", 1, 2, 3, shop={"S": ""})
+        put(engine, "1", 1, 2, 3, shop={"S": ""})
     with pytest.raises(ValidationException, match="Type mismatch for Index Key size"):
-        _put(engine, "1", 1, 2, 3, shop={"S": "a"}, size={"S": "1"})
+        put(engine, "1", 1, 2, 3, shop={"S": "a"}, size={"S": "1"})
 
 
 def test_an_index_may_be_added_to_items_and_removed_again(engine: Engine) -> None:
-    engine.execute("CreateTable", _create())
-    _put(engine, "fit", 1, 0, 0, shop={"S": "a"})
-    _put(engine, "short", 1, 0, shop={"S": "a"})
+    engine.execute("CreateTable", create())
+    put(engine, "fit", 1, 0, 0, shop={"S": "a"})
+    put(engine, "short", 1, 0, shop={"S": "a"})
     engine.execute("PutItem", {"TableName": TABLE, "Item": {"id": {"S": "none"}}})
     updated = engine.execute(
         "UpdateTable",
@@ -361,7 +303,7 @@ def test_an_index_may_be_added_to_items_and_removed_again(engine: Engine) -> Non
         "SearchConditionExpression": "shop = :s",
         "ExpressionAttributeValues": {":s": {"S": "a"}},
     }
-    assert _ids(_search(engine, 1, 0, 0, **asked)) == ["fit"]
+    assert ids(search(engine, 1, 0, 0, **asked)) == ["fit"]
     # What was there before the index may be changed, as long as its vector is left alone.
     change = {"TableName": TABLE, "Key": {"id": {"S": "short"}}, "UpdateExpression": "SET n = :n"}
     values = {"ExpressionAttributeValues": {":n": {"N": "1"}}}
@@ -374,21 +316,21 @@ def test_an_index_may_be_added_to_items_and_removed_again(engine: Engine) -> Non
     assert "VectorIndexes" not in table
     assert [each["AttributeName"] for each in table["AttributeDefinitions"]] == ["id"]
     with pytest.raises(ValidationException, match="does not have the specified index: ByLook"):
-        _search(engine, 1, 0, 0)
+        search(engine, 1, 0, 0)
 
 
 def test_vectors_are_there_when_a_file_is_opened_again(tmp_path: Path) -> None:
     path = tmp_path / "products.db"
     with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
-        engine.execute("CreateTable", _create(INDEX))
-        _put(engine, "one", 1, 0, 0)
+        engine.execute("CreateTable", create(INDEX))
+        put(engine, "one", 1, 0, 0)
     with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
-        assert _ids(_search(engine, 1, 0, 0)) == ["one"]
+        assert ids(search(engine, 1, 0, 0)) == ["one"]
         assert engine.verify() == []
 
 
 def test_one_index_at_a_time_is_added_or_removed(engine: Engine) -> None:
-    engine.execute("CreateTable", _create())
+    engine.execute("CreateTable", create())
     second = {**INDEX, "IndexName": "Second"}
     with pytest.raises(LimitExceededException, match="Only 1 online index can be created"):
         engine.execute(
@@ -439,11 +381,11 @@ def test_one_index_at_a_time_is_added_or_removed(engine: Engine) -> None:
 def test_a_definition_that_makes_no_sense_is_refused(
     engine: Engine, change: dict[str, Any], words: str
 ) -> None:
-    request = _create(SEARCHED)
+    request = create(SEARCHED)
     request["VectorIndexes"] = [{**SEARCHED, **change}]
     with pytest.raises(ValidationException, match=words):
         engine.execute("CreateTable", request)
-    engine.execute("CreateTable", _create(SEARCHED))
+    engine.execute("CreateTable", create(SEARCHED))
     added = {**SEARCHED, **change, "IndexName": "Another"}
     with pytest.raises(ValidationException, match=words):
         engine.execute(
@@ -454,12 +396,12 @@ def test_a_definition_that_makes_no_sense_is_refused(
 def test_indexes_of_one_attribute_agree_on_its_dimensions(engine: Engine) -> None:
     other = {**INDEX, "IndexName": "Other", "Dimensions": 4}
     with pytest.raises(ValidationException, match="must have the same Dimensions"):
-        engine.execute("CreateTable", _create(INDEX, other))
+        engine.execute("CreateTable", create(INDEX, other))
     six = [{**INDEX, "IndexName": f"Index{place}"} for place in range(6)]
     with pytest.raises(ValidationException, match="VectorIndex count exceeds"):
-        engine.execute("CreateTable", _create(*six))
+        engine.execute("CreateTable", create(*six))
     with pytest.raises(ValidationException, match="Duplicate index name: ByLook"):
-        engine.execute("CreateTable", _create(INDEX, INDEX))
+        engine.execute("CreateTable", create(INDEX, INDEX))
 
 
 def test_vectors_need_a_table_on_demand(engine: Engine) -> None:
@@ -469,148 +411,15 @@ def test_vectors_need_a_table_on_demand(engine: Engine) -> None:
     }
     words = "only supported when BillingMode is PAY_PER_REQUEST"
     with pytest.raises(ValidationException, match=words):
-        engine.execute("CreateTable", {**_create(INDEX), **provisioned})
-    engine.execute("CreateTable", _create(INDEX))
+        engine.execute("CreateTable", {**create(INDEX), **provisioned})
+    engine.execute("CreateTable", create(INDEX))
     with pytest.raises(ValidationException, match=words):
         engine.execute("UpdateTable", {"TableName": TABLE, **provisioned})
 
 
-PLAIN: dict[str, Any] = {
-    **INDEX,
-    "IndexName": "ByTaste",
-    "VectorAttribute": {"AttributeName": "taste"},
-}
-
-
-def _describe(engine: Engine, name: str) -> dict[str, Any]:
-    return engine.execute("DescribeTable", {"TableName": name})["Table"]
-
-
-def _restore(engine: Engine, backup: str, **more: Any) -> dict[str, Any]:
-    """Restore from a backup and return the new table's description."""
-    request = {"BackupArn": backup, "TargetTableName": "Restored", **more}
-    answer = engine.execute("RestoreTableFromBackup", request)["TableDescription"]
-    statuses = {each["IndexStatus"] for each in answer.get("VectorIndexes", [])}
-    assert statuses <= {"CREATING"}
-    engine.run_upkeep()
-    return _describe(engine, "Restored")
-
-
-@pytest.fixture
-def backup(engine: Engine) -> str:
-    """A backup of a table with two vector indexes and two items, one of them in one index."""
-    engine.execute("CreateTable", _create(SEARCHED, PLAIN))
-    _put(engine, "a", 1.0, 2.0, 3.0, shop={"S": "x"}, size={"N": "1"})
-    engine.execute("PutItem", {"TableName": TABLE, "Item": {"id": {"S": "b"}}})
-    request = {"TableName": TABLE, "BackupName": "whole"}
-    return engine.execute("CreateBackup", request)["BackupDetails"]["BackupArn"]
-
-
-def test_a_backup_says_which_vector_indexes_there_were(engine: Engine, backup: str) -> None:
-    described = engine.execute("DescribeBackup", {"BackupArn": backup})["BackupDescription"]
-    assert described["SourceTableFeatureDetails"]["VectorIndexes"] == [SEARCHED, PLAIN]
-
-
-def test_vector_indexes_are_restored_with_their_table(engine: Engine, backup: str) -> None:
-    described = _restore(engine, backup)
-    assert described["AttributeDefinitions"] == _describe(engine, TABLE)["AttributeDefinitions"]
-    found = {each["IndexName"]: each["ItemCount"] for each in described["VectorIndexes"]}
-    assert found == {"ByLook": 1, "ByTaste": 0}
-    search = {
-        "TableName": "Restored",
-        "IndexName": "ByLook",
-        "SearchVector": _numbers([1.0, 2.0, 3.0]),
-        "TopK": 5,
-        "SearchConditionExpression": "shop = :x",
-        "ExpressionAttributeValues": {":x": {"S": "x"}},
-    }
-    assert _ids(engine.execute("SearchVectors", search)["SearchResults"]) == ["a"]
-
-
-def test_a_restore_may_leave_vector_indexes_out(engine: Engine, backup: str) -> None:
-    described = _restore(engine, backup, VectorIndexOverride=[PLAIN])
-    assert [each["IndexName"] for each in described["VectorIndexes"]] == ["ByTaste"]
-    # What only the other one searched by is not defined any more.
-    assert described["AttributeDefinitions"] == [{"AttributeName": "id", "AttributeType": "S"}]
-    engine.execute("DeleteTable", {"TableName": "Restored"})
-    assert "VectorIndexes" not in _restore(engine, backup, VectorIndexOverride=[])
-
-
-def test_a_restore_to_a_time_takes_vector_indexes_too(engine: Engine) -> None:
-    engine.execute("CreateTable", _create(SEARCHED, PLAIN))
-    recovery = {"PointInTimeRecoveryEnabled": True}
-    engine.execute(
-        "UpdateContinuousBackups",
-        {"TableName": TABLE, "PointInTimeRecoverySpecification": recovery},
-    )
-    _put(engine, "a", 1.0, 2.0, 3.0, shop={"S": "x"})
-    request = {
-        "SourceTableName": TABLE,
-        "TargetTableName": "Restored",
-        "UseLatestRestorableTime": True,
-        "VectorIndexOverride": [SEARCHED],
-    }
-    engine.execute("RestoreTableToPointInTime", request)
-    engine.run_upkeep()
-    (index,) = _describe(engine, "Restored")["VectorIndexes"]
-    assert (index["IndexName"], index["ItemCount"]) == ("ByLook", 1)
-
-
-@pytest.mark.parametrize(
-    "override",
-    [
-        [{**PLAIN, "Dimensions": 4}],
-        [{**PLAIN, "DistanceFunction": "EUCLIDEAN"}],
-        [{**PLAIN, "IndexName": "Other"}],
-        [{**PLAIN, "Projection": {"ProjectionType": "KEYS_ONLY"}}],
-        [INDEX],
-        [PLAIN, PLAIN],
-    ],
-)
-def test_a_restore_makes_no_vector_index_that_was_not_there(
-    engine: Engine, backup: str, override: list[dict[str, Any]]
-) -> None:
-    with pytest.raises(ValidationException, match="VectorIndexOverride must match an index"):
-        _restore(engine, backup, VectorIndexOverride=override)
-
-
-def test_a_provisioned_table_is_restored_without_vector_indexes_only(
-    engine: Engine, backup: str
-) -> None:
-    provisioned = {
-        "BillingModeOverride": "PROVISIONED",
-        "ProvisionedThroughputOverride": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
-    }
-    with pytest.raises(ValidationException, match="only supported when BillingMode is PAY_PER"):
-        _restore(engine, backup, **provisioned)
-    assert "VectorIndexes" not in _restore(engine, backup, VectorIndexOverride=[], **provisioned)
-
-
-def test_an_imported_table_may_have_vector_indexes(tmp_path: Path) -> None:
-    good = {"id": {"S": "a"}, "look": {"L": _numbers([1.0, 0.0, 0.0])}}
-    short = {"id": {"S": "b"}, "look": {"L": _numbers([1.0])}}
-    (tmp_path / "bucket").mkdir()
-    (tmp_path / "bucket" / "items.json").write_text(
-        "".join(json.dumps({"Item": item}) + "\n" for item in (good, short))
-    )
-    with Engine.open(":memory:", upkeep_seconds=None, buckets=tmp_path) as engine:
-        request = {
-            "S3BucketSource": {"S3Bucket": "bucket"},
-            "InputFormat": "DYNAMODB_JSON",
-            "TableCreationParameters": _create(INDEX),
-        }
-        begun = engine.execute("ImportTable", request)["ImportTableDescription"]
-        assert begun["TableCreationParameters"]["VectorIndexes"] == [INDEX]
-        imported = engine.execute("DescribeImport", {"ImportArn": begun["ImportArn"]})
-        described = imported["ImportTableDescription"]
-        assert (described["ImportedItemCount"], described["ErrorCount"]) == (1, 1)
-        assert _ids(_search(engine, 1.0, 0.0, 0.0)) == ["a"]
-        assert engine.verify() == []
-
-
 @pytest.mark.parametrize("number", ["1e39", "-3.5e38"])
 def test_a_search_for_what_no_vector_can_hold_is_refused(engine: Engine, number: str) -> None:
-    engine.execute("CreateTable", _create(INDEX))
+    engine.execute("CreateTable", create(INDEX))
     vector = [{"N": "1"}, {"N": number}, {"N": "0"}]
     asked = {"TableName": TABLE, "IndexName": "ByLook", "SearchVector": vector, "TopK": 1}
     with pytest.raises(ValidationException, match=r"SearchVector\[1\].*32-bit"):
