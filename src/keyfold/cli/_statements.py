@@ -21,11 +21,15 @@ class StatementAnswer:
     items: list[dict[str, Any]]
     token: str | None
     units: float
+    is_write: bool = False
 
     @property
     def cost(self) -> str:
         """How many items there are, and what they cost, in words."""
-        return f"{count_of(len(self.items), 'item')}, {count_of(self.units, 'capacity unit')}"
+        # A write returns items only if it is asked to: none is no sign that nothing was done.
+        is_quiet = self.is_write and not self.items
+        found = "done" if is_quiet else count_of(len(self.items), "item")
+        return f"{found}, {count_of(self.units, 'capacity unit')}"
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON has it, but for binary values."""
@@ -43,7 +47,8 @@ def run_statement(executor: Executor, request: dict[str, Any]) -> StatementAnswe
         units += response["ConsumedCapacity"]["CapacityUnits"]
         token = response.get("NextToken")
         if token is None or "Limit" in request:
-            return StatementAnswer(items, token, units)
+            is_write = request["Statement"].lstrip()[:6].lower() != "select"
+            return StatementAnswer(items, token, units, is_write=is_write)
         asked = {**asked, "NextToken": token}
 
 

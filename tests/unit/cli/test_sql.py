@@ -72,7 +72,7 @@ def test_parameters_are_json_or_values_in_the_form_of_the_api(run: Run, file: Pa
     parameters = ['"p"', '{"S": "s"}', "1.50", '{"a": [true, 2]}', '{"NS": ["1"]}', "null"]
     given = [word for text in parameters for word in ("--param", text)]
     outcome = run("sql", statement, "--db", file, *given)
-    assert (outcome.code, outcome.err) == (0, "0 items, 1 capacity unit\n")
+    assert (outcome.code, outcome.err) == (0, "done, 1 capacity unit\n")
     read = run("sql", "SELECT * FROM orders WHERE pk = 'p'", "--db", file, "--json")
     assert json.loads(read.out)["items"] == [
         {
