@@ -25,6 +25,8 @@ from keyfold.cli import main
 main(["shell", "--table", "tests.unit.cli.shop:shop"])
 """
 PATIENCE_SECONDS = 60
+# A signal that comes just before Python waits for a key is noticed with the next.
+SIGNAL_SECONDS = 5
 PROMPT = "keyfold> "
 
 
@@ -53,6 +55,17 @@ class Terminal:
             self._unread += os.read(self._screen, 4096).decode()
         shown, _, self._unread = self._unread.partition(text)
         return shown + text
+
+    def interrupt_until(self, text: str) -> None:
+        """Press Ctrl-C, again as somebody would to whom nothing happens, until a text comes."""
+        for _ in range(PATIENCE_SECONDS // SIGNAL_SECONDS):
+            self.type("\x03")
+            while select.select([self._screen], [], [], SIGNAL_SECONDS)[0]:
+                self._unread += os.read(self._screen, 4096).decode()
+                if text in self._unread:
+                    self.read_until(text)
+                    return
+        raise AssertionError(f"{text!r} does not come after {self._unread!r}")
 
     def type(self, text: str) -> None:
         """Type a text, as keys."""
@@ -107,8 +120,7 @@ def test_ctrl_c_drops_what_is_typed_and_errors_do_not_end_it(terminal: Terminal)
     terminal.read_until("...> ")
     terminal.type("FROM")
     terminal.read_until("FROM")
-    terminal.type("\x03")
-    terminal.read_until(PROMPT)
+    terminal.interrupt_until(PROMPT)
     terminal.type("nonsense\r")
     terminal.read_until("Shop has no pattern 'nonsense'")
     terminal.read_until(PROMPT)
