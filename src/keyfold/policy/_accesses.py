@@ -39,3 +39,15 @@ class Access(NamedTuple):
     return_values: str | None = None
     # Whether a condition that fails would be answered with the item.
     returns_on_failure: bool = False
+    # The attributes that it names, where it reads whole items besides: what IAM goes by.
+    named: frozenset[str] = frozenset()
+    # "TransactWriteItems" and so on, of a member of a transaction.
+    enclosing: str | None = None
+    # What of the table it is about, such as "stream/2026-01-31T00:00:00.000"; None for the table
+    # itself, and for an index, which has its own field.
+    part: str | None = None
+    # "INDEXES", "TOTAL" or "NONE"; None where it is not asked for.
+    capacity: str | None = None
+    # Whether its partitions and attributes are not told here, as with statements of PartiQL: no
+    # condition on them can be relied on.
+    is_opaque: bool = False
