@@ -55,6 +55,7 @@ from keyfold.errors._outcomes import (
     UrlUnknown,
     VersionConflict,
 )
+from keyfold.errors._policing import AccessDenied, PrincipalInvalid
 from keyfold.errors._reaching import (
     AnswerInvalid,
     ClientClosed,
@@ -126,6 +127,7 @@ from keyfold.errors._service import (
 )
 
 __all__ = [
+    "AccessDenied",
     "AddressUnavailable",
     "AlreadyExists",
     "AnswerInvalid",
@@ -184,6 +186,7 @@ __all__ = [
     "PatternUnknown",
     "PointInTimeRecoveryUnavailableException",
     "PolicyNotFoundException",
+    "PrincipalInvalid",
     "ProvisionedThroughputExceededException",
     "QueryInvalid",
     "ReplicaAlreadyExistsException",

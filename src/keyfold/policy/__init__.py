@@ -6,6 +6,26 @@ It speaks of keys, not of entities, so the server can enforce it as well as a st
 from __future__ import annotations
 
 from keyfold.policy._accesses import Access
+from keyfold.policy._guard import Denial, Guard, Principal
+from keyfold.policy._layouts import UNIQUE_START, Area, IndexEntry, IndexLayout, Layout
 from keyfold.policy._rights import ALL, EVERYTHING, READ, WRITE, Right, Role
+from keyfold.policy._role_problems import find_role_problems
 
-__all__ = ["ALL", "EVERYTHING", "READ", "WRITE", "Access", "Right", "Role"]
+__all__ = [
+    "ALL",
+    "EVERYTHING",
+    "READ",
+    "UNIQUE_START",
+    "WRITE",
+    "Access",
+    "Area",
+    "Denial",
+    "Guard",
+    "IndexEntry",
+    "IndexLayout",
+    "Layout",
+    "Principal",
+    "Right",
+    "Role",
+    "find_role_problems",
+]

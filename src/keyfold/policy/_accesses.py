@@ -30,8 +30,8 @@ class Access(NamedTuple):
     # The top-level attributes that it names: keys, those it reads, writes, or looks at in
     # conditions and filters. None where it reads whole items.
     attributes: frozenset[str] | None = frozenset()
-    # What it sets or removes, by top-level attribute. None for a value that is removed, or that
-    # is known only when it is done.
+    # What it sets or removes, by top-level attribute; where it may make an item, the attributes of
+    # its key, too. {} for what is removed, None for a value that is known only when it is done.
     written: Mapping[str, AttributeValue | None] = {}
     # "ALL_ATTRIBUTES", "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_PROJECTED_ATTRIBUTES"; None for writes.
     select: str | None = None
