@@ -41,7 +41,7 @@ class Access(NamedTuple):
     returns_on_failure: bool = False
     # The attributes that it names, where it reads whole items besides: what IAM goes by.
     named: frozenset[str] = frozenset()
-    # "TransactWriteItems" and so on, of a member of a transaction.
+    # The operation that carries it, of the members of transactions and of statements of PartiQL.
     enclosing: str | None = None
     # What of the table it is about, such as "stream/2026-01-31T00:00:00.000"; None for the table
     # itself, and for an index, which has its own field.

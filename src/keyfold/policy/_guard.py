@@ -129,7 +129,9 @@ class Guard:
         return everything is not None and everything.rights & wanted == wanted
 
     def _check_operation(self, access: Access) -> Denial | None:
-        if access.action in self.role.operations and access.table in (None, self.layout.table):
+        # Statements are named by the operation that carries them.
+        named = access.enclosing or access.action
+        if named in self.role.operations and access.table in (None, self.layout.table):
             return None
         return _deny(access, f"{self.role.name} may not call {access.action}")
 

@@ -129,17 +129,19 @@ def _read_tables(operation: str, request: dict[str, Any]) -> list[Access]:
 
 
 def _read_statement(request: dict[str, Any]) -> list[Access]:
-    return [_statement_access(prepare(request))]
+    return [_statement_access("ExecuteStatement", prepare(request))]
 
 
 def _read_statements(request: dict[str, Any]) -> list[Access]:
     """Return the accesses of BatchExecuteStatement, whose members fail one by one."""
+    operation = "BatchExecuteStatement"
     accesses: list[Access] = []
     for member in request["Statements"]:
         try:
-            accesses.append(_statement_access(prepare(member)))
+            accesses.append(_statement_access(operation, prepare(member)))
         except ValidationException:
-            accesses.append(Access("PartiQLSelect", None, attributes=None, is_opaque=True))
+            unreadable = Access("PartiQLSelect", None, attributes=None, is_opaque=True)
+            accesses.append(unreadable._replace(enclosing=operation))
     return accesses
 
 
@@ -149,11 +151,11 @@ def _read_transaction(request: dict[str, Any]) -> list[Access]:
     accesses: list[Access] = []
     for place, (member, given) in enumerate(zip(members, parameters, strict=True)):
         try:
-            access = _statement_access(parse_with(member["Statement"], given))
+            prepared = parse_with(member["Statement"], given)
         except ValidationException as fault:
             message = f"Validation failed in TransactStatements[{place}]: {fault.message}"
             raise ValidationException(message) from None
-        accesses.append(access._replace(enclosing="ExecuteTransaction"))
+        accesses.append(_statement_access("ExecuteTransaction", prepared))
     return accesses
 
 
@@ -164,7 +166,7 @@ _STATEMENTS: dict[str, Callable[[dict[str, Any]], list[Access]]] = {
 }
 
 
-def _statement_access(prepared: Prepared) -> Access:
+def _statement_access(operation: str, prepared: Prepared) -> Access:
     """Return the access of a statement, as IAM calls it: PartiQLSelect, PartiQLInsert and so on."""
     statement = prepared.statement
     select = statement.select if isinstance(statement, Exists) else statement
@@ -174,5 +176,6 @@ def _statement_access(prepared: Prepared) -> Access:
         plain_name(table),
         index_name,
         attributes=None,
+        enclosing=operation,
         is_opaque=True,
     )

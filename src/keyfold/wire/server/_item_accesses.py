@@ -23,7 +23,18 @@ from keyfold.engine.expressions import (
     bind_search_condition,
 )
 from keyfold.engine.expressions.parser import parse_condition, parse_update
-from keyfold.engine.expressions.trees import Both, Call, Condition, Path, SetTo, Steps
+from keyfold.engine.expressions.trees import (
+    Action,
+    AddTo,
+    Both,
+    Call,
+    Condition,
+    DeleteFrom,
+    Path,
+    Remove,
+    SetTo,
+    Steps,
+)
 from keyfold.engine.requests import (
     check_expression_use,
     check_old_or_none,
@@ -296,21 +307,33 @@ def _update_access(
 def _read_written(
     plan: UpdatePlan | None, request: dict[str, Any]
 ) -> dict[str, AttributeValue | None]:
-    """Return what an update writes; None for what it removes, or what is not known yet."""
+    """Return what an update writes: {} for what it removes, None for what is not known yet."""
     if plan is None:
         return {}
     text: str | None = request.get("UpdateExpression")
     legacy: dict[str, Any] = request.get("AttributeUpdates") or {}
-    # What is added to what is there is not yet known, though the request gives a value.
     if text is not None:
-        sets = [isinstance(action, SetTo) for action in parse_update(text)]
+        kinds = [type(action) for action in parse_update(text)]
     else:
-        sets = [(update.get("Action") or "PUT") == "PUT" for update in legacy.values()]
+        kinds = [_legacy_kind(update) for update in legacy.values()]
     written: dict[str, AttributeValue | None] = {}
-    for change, is_set in zip(plan.changes, sets, strict=True):
-        is_known = is_set and len(change.steps) == 1
-        written[str(change.steps[0])] = change.given if is_known else None
+    for change, kind in zip(plan.changes, kinds, strict=True):
+        value = None
+        if len(change.steps) == 1:
+            # What is added to what is there is not known, though the request gives a value.
+            value = change.given if kind is SetTo else {} if kind is Remove else None
+        written[str(change.steps[0])] = value
     return written
+
+
+def _legacy_kind(update: dict[str, Any]) -> type[Action]:
+    match update.get("Action") or "PUT":
+        case "PUT":
+            return SetTo
+        case "ADD":
+            return AddTo
+        case _:
+            return Remove if update.get("Value") is None else DeleteFrom
 
 
 def _returns_on_failure(request: dict[str, Any]) -> bool:
@@ -422,7 +445,7 @@ def _default_select(index_name: str | None, projection: Projection | None) -> st
 
 
 def read_search_vectors(request: dict[str, Any], keys: KeyLookup) -> list[Access]:
-    """Return the access of SearchVectors, which looks at a whole index as a Scan does."""
+    """Return the access of SearchVectors, which roles are given by its name."""
     check_expression_use("SearchVectors", request)
     placeholders = read_placeholders(request)
     text, wanted = request.get("SearchConditionExpression"), request.get("ProjectionExpression")
@@ -432,4 +455,5 @@ def read_search_vectors(request: dict[str, Any], keys: KeyLookup) -> list[Access
     projection = None if wanted is None else bind_projection(wanted, placeholders)
     placeholders.check_all_used()
     target = _find_target(request["TableName"], keys)
-    return [_page_access("SearchVectors", target, request, asked, None, projection)]
+    access = _page_access("SearchVectors", target, request, asked, None, projection)
+    return [access._replace(rights=Right(0))]

@@ -154,13 +154,13 @@ def test_an_update_names_what_it_reads_and_writes() -> None:
         ReturnValuesOnConditionCheckFailure="ALL_OLD",
     )
     assert access.attributes == {"pk", "sk", *"abdefgh"}
-    # What is removed, or computed from what is there, is not known.
+    # What is computed from what is there is not known.
     assert access.written == {
         **KEY,
         "a": {"S": "x"},
         "b": None,
         "d": None,
-        "f": None,
+        "f": {},
         "g": None,
     }
     assert access.returns_on_failure
@@ -175,11 +175,12 @@ def test_a_legacy_update_names_what_it_writes() -> None:
             "a": {"Value": {"S": "x"}},
             "b": {"Action": "ADD", "Value": {"N": "1"}},
             "c": {"Action": "DELETE"},
+            "e": {"Action": "DELETE", "Value": {"SS": ["x"]}},
         },
         Expected={"d": {"Value": {"S": "y"}}},
     )
-    assert access.attributes == {"pk", "sk", *"abcd"}
-    assert access.written == {**KEY, "a": {"S": "x"}, "b": None, "c": None}
+    assert access.attributes == {"pk", "sk", *"abcde"}
+    assert access.written == {**KEY, "a": {"S": "x"}, "b": None, "c": {}, "e": None}
 
 
 def test_a_delete_writes_nothing_into_indexes() -> None:
@@ -350,7 +351,7 @@ def test_a_scan_leads_anywhere() -> None:
     assert access.attributes == {"a"}
 
 
-def test_a_vector_search_leads_anywhere() -> None:
+def test_a_vector_search_is_an_operation_of_its_own() -> None:
     access = read_one(
         "SearchVectors",
         IndexName="ByMood",
@@ -359,7 +360,7 @@ def test_a_vector_search_leads_anywhere() -> None:
         SearchConditionExpression="kind = :k",
         ExpressionAttributeValues={":k": {"S": "book"}},
     )
-    assert (access.rights, access.partition, access.attributes) == (Right.QUERY, None, None)
+    assert (access.rights, access.partition, access.attributes) == (Right(0), None, None)
     assert access.named == {"kind"}
 
 
@@ -375,16 +376,18 @@ def test_a_vector_search_leads_anywhere() -> None:
 def test_a_statement_is_one_of_four_actions(statement: str, action: str) -> None:
     member = {"Statement": statement, "Parameters": [{"S": "U#ada"}]}
     expected = Access(action, "Shop", attributes=None, is_opaque=True)
-    assert read("ExecuteStatement", **member) == [expected]
-    assert read("BatchExecuteStatement", Statements=[member]) == [expected]
-    assert read("ExecuteTransaction", TransactStatements=[member]) == [
-        expected._replace(enclosing="ExecuteTransaction")
-    ]
+    for operation, request in (
+        ("ExecuteStatement", member),
+        ("BatchExecuteStatement", {"Statements": [member]}),
+        ("ExecuteTransaction", {"TransactStatements": [member]}),
+    ):
+        assert read(operation, **request) == [expected._replace(enclosing=operation)]
 
 
 def test_a_statement_that_cannot_be_read_is_about_everything() -> None:
     accesses = read("BatchExecuteStatement", Statements=[{"Statement": "SELEC"}])
-    assert accesses == [Access("PartiQLSelect", None, attributes=None, is_opaque=True)]
+    (access,) = accesses
+    assert (access.action, access.table, access.is_opaque) == ("PartiQLSelect", None, True)
     with pytest.raises(ValidationException, match="Unsupported operation"):
         read("ExecuteStatement", Statement="SELEC")
 
