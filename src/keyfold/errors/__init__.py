@@ -55,7 +55,7 @@ from keyfold.errors._outcomes import (
     UrlUnknown,
     VersionConflict,
 )
-from keyfold.errors._policing import AccessDenied, PrincipalInvalid
+from keyfold.errors._policing import AccessDenied, PolicyInvalid, PrincipalInvalid
 from keyfold.errors._reaching import (
     AnswerInvalid,
     ClientClosed,
@@ -185,6 +185,7 @@ __all__ = [
     "PatternUnexplained",
     "PatternUnknown",
     "PointInTimeRecoveryUnavailableException",
+    "PolicyInvalid",
     "PolicyNotFoundException",
     "PrincipalInvalid",
     "ProvisionedThroughputExceededException",

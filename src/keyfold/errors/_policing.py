@@ -24,6 +24,20 @@ class AccessDenied(KeyfoldError, PermissionError):
         return f"{self.role}: {self.action}{where} is denied: {self.fact}. [{self.code}]"
 
 
+class PolicyInvalid(KeyfoldError, ValueError):
+    """An IAM policy cannot be followed here, so nothing of it is."""
+
+    code = "policy-invalid"
+
+    def __init__(self, source: str, fact: str, advice: str) -> None:
+        super().__init__(source, fact, advice)
+        self.source, self.fact, self.advice = source, fact, advice
+
+    def __str__(self) -> str:
+        advice = f" {self.advice}" if self.advice else ""
+        return f"{self.source}: {self.fact}.{advice} [{self.code}]"
+
+
 class PrincipalInvalid(KeyfoldError, ValueError):
     """There is no such role, or nobody with that id can have it."""
 
