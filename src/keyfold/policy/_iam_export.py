@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from keyfold.keys import GlobPiece, KeyTemplate, Wildcard, can_fit, find_globs, is_free_text
+from keyfold.policy._iam_decisions import partition_of
 from keyfold.policy._iam_gaps import Direction, Gap
 from keyfold.policy._iam_statements import (
     Keys,
@@ -81,8 +82,9 @@ class _Exporter:
         self._layout, self._role = layout, role
         self._rules = rules = rules_of(layout, role)
         self._grants = {grant.parts[0][0]: grant for grant, _ in rules.areas.values()}
-        self._table = f"arn:aws:dynamodb:{region}:{account}:table/{layout.table}"
-        self._global_table = f"arn:aws:dynamodb::{account}:global-table/{layout.table}"
+        service = f"arn:{partition_of(region)}:dynamodb"
+        self._table = f"{service}:{region}:{account}:table/{layout.table}"
+        self._global_table = f"{service}::{account}:global-table/{layout.table}"
         self._statements = StatementList(tag_conditions(role.tenant, rules.tenant_templates))
         self._gaps: dict[Gap, frozenset[str]] = {}
 
@@ -383,7 +385,7 @@ class _Exporter:
                     "Send one for each shard.",
                 )
         if self._rules.watched and self._setting():
-            indexes = join_names(dict.fromkeys(each.index for each in self._rules.watched))
+            indexes = join_names(dict.fromkeys(name for _, name, _ in self._rules.watched))
             self._tell(
                 "index-writes",
                 "wider",
