@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from keyfold.keys import GlobPiece, KeyTemplate, Wildcard, can_fit, find_globs, is_free_text
 from keyfold.policy._iam_decisions import partition_of
@@ -56,8 +55,7 @@ _LISTING = frozenset(
 _STATEMENTS = ("PartiQLDelete", "PartiQLInsert", "PartiQLSelect", "PartiQLUpdate")
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(NamedTuple):
     """A policy document, and where it differs from the role that it was made of."""
 
     document: dict[str, Any]
@@ -102,7 +100,7 @@ class _Exporter:
         self._tell_the_rest()
         document = self._statements.to_document()
         self._tell_of_length(document)
-        gaps = [replace(gap, actions=actions) for gap, actions in self._gaps.items()]
+        gaps = [gap._replace(actions=actions) for gap, actions in self._gaps.items()]
         return Export(document, tuple(gaps))
 
     def _all_grants(self) -> Iterable[Grant]:
@@ -129,7 +127,7 @@ class _Exporter:
 
     def _keep(self, gap: Gap) -> None:
         """Keep a gap once, with all the actions that it is about."""
-        known = replace(gap, actions=frozenset())
+        known = gap._replace(actions=frozenset())
         self._gaps[known] = self._gaps.get(known, frozenset()) | gap.actions
 
     # Items of the table

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Direction = Literal["narrower", "wider", "same"]
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """One difference between a role and the policy that was made of it, or a thing to know.
 
     `direction` says what the policy is than the role: narrower where it denies what the role

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -35,8 +34,7 @@ class VariableUnknown(Exception):
         self.name = name
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A text of a policy, in pieces."""
 
     pieces: tuple[Piece, ...]
