@@ -66,7 +66,7 @@ def sql(
         request["NextToken"] = next_token
     with open_executor(db) as executor, make_progress_console().status("running"):
         try:
-            answer = run_statement(executor, request)
+            answer = run_statement(executor, db, request)
         except ServiceError as error:
             if error.type not in _NO:
                 raise

@@ -17,10 +17,10 @@ from keyfold.cli._arguments import read_arguments, to_flags
 from keyfold.cli._calls import CallLog, count_of
 from keyfold.cli._databases import require_table
 from keyfold.cli._requests import print_request, run_request, writes
-from keyfold.cli._shell._completion import COMMANDS, table_in
+from keyfold.cli._shell._completion import COMMANDS
 from keyfold.cli._shell._entries import begins_statement
 from keyfold.cli._shell._names import Names, indexes_of, keys_of, name_in
-from keyfold.cli._statements import StatementAnswer, print_items, run_statement
+from keyfold.cli._statements import StatementAnswer, print_items, run_statement, table_in
 from keyfold.cli._tables import find_pattern
 from keyfold.cli._terminal import join_styled, make_console
 from keyfold.cli.patterns import list_patterns, print_patterns
@@ -31,6 +31,8 @@ from keyfold.store import Executor, Settings, Store
 _KEYS_SHOWN = 20
 _SECRET_BYTES = 32
 _MORE = "There are more: next"
+# What errors call the database that the session is about.
+_HERE = "this database"
 
 HELP = """\
 SELECT, INSERT, UPDATE, DELETE   a PartiQL statement; it ends with ; or with an empty line
@@ -162,11 +164,11 @@ class Session:
             request["Limit"] = self._limit
         if token is not None:
             request["NextToken"] = token
-        answer = run_statement(self._executor, request)
+        answer = run_statement(self._executor, _HERE, request)
         units = answer.units
         while not answer.items and answer.token is not None:
             # An empty page shows nothing: all that was looked at was left out.
-            answer = run_statement(self._executor, {**request, "NextToken": answer.token})
+            answer = run_statement(self._executor, _HERE, {**request, "NextToken": answer.token})
             units += answer.units
         answer = StatementAnswer(answer.items, answer.token, units)
         table = table_in(statement)
@@ -202,7 +204,7 @@ class Session:
                 self._store.create_table(table)
                 self.names.forget()
             else:
-                require_table(self._executor, table.name, "this database")
+                require_table(self._executor, table.name, _HERE)
         self._ask(pattern.name, request)
 
     def _ask(self, pattern: str, request: Request[Any]) -> None:
