@@ -59,10 +59,12 @@ def plan(
     from keyfold.deploy import plan as make_plan
 
     tables = find_tables(design, table)
-    is_new = "://" not in db and not Path(db).exists()
+    file = None if "://" in db or db == ":memory:" else Path(db)
+    is_new = file is not None and (not file.exists() or file.stat().st_size == 0)
     if is_new and not as_json:
         print(f"{db} is not there yet.", file=sys.stderr)
-    # What is not there is like an empty database, and is not made by looking.
+    # What is not there, or has nothing in it, is like a database without tables, and is not made
+    # by looking.
     with open_executor(":memory:" if is_new else db) as database:
         plans = make_plan(database, tables, allow_removal=allow_removal)
     if as_json:

@@ -23,12 +23,10 @@ def verify(
     something is wrong; nothing is changed.
     """
     from keyfold.engine import Engine
-    from keyfold.errors import FileDamaged, FileNotKeyfold, FileUnreachable
+    from keyfold.engine.storage import require_file
+    from keyfold.errors import FileDamaged
 
-    if not file.exists():
-        raise FileUnreachable(str(file), "there is no such file")
-    if file.is_file() and file.stat().st_size == 0:
-        raise FileNotKeyfold(str(file), "it is empty")
+    require_file(file)
     try:
         # Without upkeep: checking a file must not delete what has expired in it.
         with Engine.open(file, upkeep_seconds=None) as engine:
