@@ -130,11 +130,23 @@ def list_tables(database: Executor) -> list[str]:
     return list_all(Caller(database, Surroundings()))
 
 
+def leave_leases_out(database: Executor, names: list[str]) -> tuple[list[str], list[str]]:
+    """Return the tables of a database without those of followers, and those."""
+    from keyfold.transfer._calls import Caller, Surroundings
+    from keyfold.transfer._leases import find_lease_tables
+
+    leases = find_lease_tables(Caller(database, Surroundings()), names)
+    return [name for name in names if name not in leases], leases
+
+
 def find_only_table(database: Executor, url: str) -> str:
-    """Return the name of a database's only table; raises TableMissing if it has another number."""
+    """Return the name of a database's only table; raises TableMissing if it has another number.
+
+    Lease tables do not count.
+    """
     from keyfold.errors import TableMissing
 
-    names = list_tables(database)
+    names, _ = leave_leases_out(database, list_tables(database))
     if len(names) == 1:
         return names[0]
     fact = f"it has {len(names)} tables: {', '.join(names)}" if names else "it has no tables"
@@ -238,12 +250,15 @@ def show_seconds(seconds: float) -> str:
 # Summaries.
 
 
-def print_summaries(verb: str, summaries: Sequence[Summary], *, as_json: bool) -> None:
-    """Print how jobs have ended, and exit with 1 if one of them did not end well."""
+def print_summaries(verb: str, summaries: Sequence[Summary], *, as_json: bool, **more: Any) -> None:
+    """Print how jobs have ended, and exit with 1 if one of them did not end well.
+
+    `more` is told with them as JSON.
+    """
     if as_json:
         from keyfold.cli._plain import to_json_text
 
-        print(to_json_text({"tables": [each.to_json() for each in summaries]}))
+        print(to_json_text({"tables": [each.to_json() for each in summaries], **more}))
     else:
         for each in summaries:
             _print_summary(verb, each)
