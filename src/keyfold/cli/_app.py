@@ -26,6 +26,7 @@ from keyfold.cli import (
     stream,
     verify,
 )
+from keyfold.cli._errors import UsageError, asks_for_json, name_option, print_error
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -87,8 +88,16 @@ def _program(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program on `arguments`, by default those of the process, and exit."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    as_json = asks_for_json(words)
     try:
-        app(args=arguments, prog_name="keyfold")
+        # For people, typer shows bad usage with how it is meant.
+        code = app(args=words, prog_name="keyfold", standalone_mode=not as_json)
     except KeyfoldError as error:
-        print(f"keyfold: {error}", file=sys.stderr)
+        print_error(name_option(error, words), as_json=as_json)
         sys.exit(EXIT_USAGE)
+    except UsageError as error:
+        print_error(error, as_json=as_json)
+        sys.exit(EXIT_USAGE)
+    # What a command returns is nothing; an exit of its own is the code.
+    sys.exit(code or 0)

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 from rich.console import Console
 
-from keyfold.cli._calls import count_of
 from keyfold.cli._databases import require_table
+from keyfold.cli._quantities import count_of
 from keyfold.cli._terminal import print_rows
 from keyfold.errors import ResourceNotFoundException
 from keyfold.store import Executor

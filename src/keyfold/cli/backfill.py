@@ -46,7 +46,7 @@ def backfill(
     """
     from keyfold.transfer import Place, backfill_table
 
-    declared = _moving.find_declared(table)
+    declared = _moving.find_declared(table, hint="TABLE")
     assert declared is not None  # it was named
     called = name or declared.name
     with _moving.open_source(db) as database, _moving.Show(f"backfilling {called}") as show:

@@ -63,7 +63,9 @@ def dump(
     declared = _moving.find_declared(table)
     chosen = form or (Format.CSV if file.suffix == ".csv" else Format.LINES)
     if declared is None and (chosen is Format.CSV or entity is not None):
-        raise typer.BadParameter("csv and --entity need a declaration.", param_hint="--table")
+        asked = "CSV" if entity is None else "--entity"
+        fact = f"{asked} needs the table's declaration, a design or MODULE:NAME."
+        raise typer.BadParameter(fact, param_hint="--table")
     if chosen is Format.CSV and file.suffix == ".csv" and entity is None:
         fact = f"{file} is one file, of one entity; say which, or name a folder."
         raise typer.BadParameter(fact, param_hint="--entity")

@@ -54,6 +54,9 @@ def load(
     from keyfold.transfer import Place, load_table
 
     declared = _moving.find_declared(table)
+    if create and declared is None:
+        fact = "a table is made as it is declared; say where with --table."
+        raise typer.BadParameter(fact, param_hint="--create")
     # Nothing can be made without a declaration, not even the file.
     opened = _moving.open_source(db) if declared is None else _moving.open_target(db)
     with opened as written, _moving.Show(f"loading {file}") as show:

@@ -59,11 +59,16 @@ def shell(
     them failed.
     """
     from keyfold.cli._shell import History, Session, answer_lines, converse, find_history_file
-    from keyfold.cli._tables import find_project_tables, find_tables
+    from keyfold.cli._tables import find_project, find_tables
     from keyfold.connect import open_executor
 
-    is_named = design is not None or table is not None
-    tables = find_tables(design, table) if is_named else find_project_tables()
+    if design is not None or table is not None:
+        tables = find_tables(design, table)
+    else:
+        tables, faults = find_project()
+        # Statements need no declaration.
+        for fault in faults:
+            print(f"keyfold: {fault.format_message()}", file=sys.stderr)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if limit is None and is_terminal:
         limit = _PAGE

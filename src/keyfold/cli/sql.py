@@ -52,6 +52,7 @@ def sql(
     is. INSERT, UPDATE and DELETE write one item. Exits with 1 when a condition did not hold, or
     an inserted item exists already.
     """
+    from keyfold.cli._errors import print_error, to_json
     from keyfold.cli._statements import print_items, run_statement, to_json_text
     from keyfold.cli._terminal import make_console, make_progress_console
     from keyfold.connect import open_executor
@@ -70,7 +71,11 @@ def sql(
         except ServiceError as error:
             if error.type not in _NO:
                 raise
-            print(f"keyfold: {error}", file=sys.stderr)
+            # A no is an answer, and goes where answers do.
+            if as_json:
+                print(json.dumps(to_json(error), indent=2))
+            else:
+                print_error(error, as_json=False)
             raise typer.Exit(1) from None
     if as_json:
         print(to_json_text(answer.to_json()))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keyfold.cli._quantities import count_of
+
 if TYPE_CHECKING:
     # At run time these wait until a command runs, so that help loads no engine.
     from keyfold import Store, Table
@@ -88,25 +90,30 @@ def follow(
     def set_stop(number: int, frame: object) -> None:  # noqa: ARG001 - as signals are told
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, set_stop)
     with _open(found, db) as store:
-        done = store.follow(
-            found,
-            name=name,
-            worker=worker,
-            start=start,  # type: ignore[arg-type] - it is checked where it is taken
-            attempts=attempts,
-            until_caught_up=until_caught_up,
-            stop=stop,
-            setup=setup,
-        )
+        before = {
+            number: signal.signal(number, set_stop) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            done = store.follow(
+                found,
+                name=name,
+                worker=worker,
+                start=start,  # type: ignore[arg-type] - it is checked where it is taken
+                attempts=attempts,
+                until_caught_up=until_caught_up,
+                stop=stop,
+                setup=setup,
+            )
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
     if as_json:
         _print_json({"table": found.name, "follower": name, **asdict(done)})
     else:
         print(
-            f"{found.name}: {done.records} changes, {done.handled} handled, "
-            f"{done.parked} parked, {done.gaps} gaps."
+            f"{found.name}: {count_of(done.records, 'change')}, {done.handled:,} handled, "
+            f"{done.parked:,} parked, {count_of(done.gaps, 'gap')}."
         )
 
 
@@ -186,8 +193,7 @@ def retry(
     if as_json:
         _print_json({"table": found.name, "follower": name, "again": marked})
     else:
-        changes = "1 change" if marked == 1 else f"{marked} changes"
-        print(f"{found.name}: {changes} will be handed out again.")
+        print(f"{found.name}: {count_of(marked, 'change')} will be handed out again.")
 
 
 def _find(design: str | None, path: str | None) -> Table:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from keyfold.cli._quantities import count_of
+
 EXAMPLES = ("keyfold verify shop.db", "keyfold verify shop.db --json")
 
 
@@ -39,16 +41,5 @@ def verify(
     else:
         for problem in problems:
             print(problem)
-        print(f"{file}: {count_problems(problems)}")
+        print(f"{file}: {count_of(len(problems), 'problem') if problems else 'no problems'}")
     raise typer.Exit(1 if problems else 0)
-
-
-def count_problems(problems: list[str]) -> str:
-    """Say how many there are, in words that fit into a sentence."""
-    match len(problems):
-        case 0:
-            return "no problems"
-        case 1:
-            return "1 problem"
-        case number:
-            return f"{number} problems"

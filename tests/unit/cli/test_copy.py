@@ -44,7 +44,7 @@ def test_every_table_is_copied_and_verified(run: Run, source: Path, tmp_path: Pa
     outcome = run("copy", source, target)
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
-    assert lines[0].startswith("Other: copied 1 items, 4 bytes, in ")
+    assert lines[0].startswith("Other: copied 1 item, 4 bytes, in ")
     assert any(line.startswith("Shop: copied 11 items") for line in lines)
     assert lines[-1].split(maxsplit=2) == ["items", "11", "same count and checksum"]
     assert items_of(target) == items_of(source)
@@ -102,7 +102,7 @@ def test_what_is_not_taken_makes_the_answer_no(run: Run, source: Path, tmp_path:
     outcome = run("copy", source, tmp_path / "copy.db", "--table", SHOP)
     rejects = tmp_path / "copy.db.copy-Shop.rejected.jsonl"
     assert outcome.code == 1
-    assert outcome.err == f"1 items were not taken; {rejects} has them, with the reasons.\n"
+    assert outcome.err == f"1 item not taken; {rejects} has the reasons.\n"
     assert json.loads(rejects.read_text())["Item"] == strange
 
 

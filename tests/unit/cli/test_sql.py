@@ -150,6 +150,9 @@ def test_a_condition_that_does_not_hold_is_a_no(run: Run, file: Path) -> None:
     assert outcome.err == (
         "keyfold: ConditionalCheckFailedException: The conditional request failed\n"
     )
+    told = run("sql", statement, "--db", file, "--json")
+    assert (told.code, told.err) == (1, "")
+    assert json.loads(told.out)["error"]["code"] == "ConditionalCheckFailedException"
 
 
 def test_a_statement_that_cannot_be_read_is_bad_usage(run: Run, file: Path) -> None:

@@ -532,7 +532,7 @@ def test_a_folder_of_csv_has_no_files_of_others(tmp_path: Path) -> None:
 def test_csv_needs_a_declaration_and_an_entity_that_is_there(tmp_path: Path) -> None:
     given = options(tmp_path)
     with open_shop() as source:
-        with pytest.raises(OptionInvalid, match="CSV needs the table's declaration"):
+        with pytest.raises(OptionInvalid, match="x is CSV, which needs the table's declaration"):
             dump_table(place(source), tmp_path / "x", given, form="csv")
         with pytest.raises(OptionInvalid, match="Shop has Order, Product"):
             dump_table(place(source), tmp_path / "x", given, declared=shop, entity="Planet")

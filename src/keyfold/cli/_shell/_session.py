@@ -13,9 +13,11 @@ import typer
 from rich.console import Console
 
 from keyfold.cli import _statements
-from keyfold.cli._arguments import read_arguments, to_flags
-from keyfold.cli._calls import CallLog, count_of
+from keyfold.cli._arguments import make_request, read_arguments, to_flags
+from keyfold.cli._calls import CallLog
 from keyfold.cli._databases import require_table
+from keyfold.cli._errors import UsageError, to_json
+from keyfold.cli._quantities import count_of
 from keyfold.cli._requests import print_request, run_request, writes
 from keyfold.cli._shell._completion import COMMANDS
 from keyfold.cli._shell._entries import begins_statement
@@ -24,7 +26,7 @@ from keyfold.cli._statements import StatementAnswer, print_items, run_statement,
 from keyfold.cli._tables import find_pattern
 from keyfold.cli._terminal import join_styled, make_console
 from keyfold.cli.patterns import list_patterns, print_patterns
-from keyfold.errors import KeyfoldError, ServiceError
+from keyfold.errors import KeyfoldError
 from keyfold.model import Query, Request, Scan, Table
 from keyfold.store import Executor, Settings, Store
 
@@ -82,12 +84,8 @@ class Session:
         """Carry out one entry, and tell whether it succeeded; `place` begins its errors."""
         try:
             self._carry_out(entry)
-        except typer.BadParameter as error:
-            self._print_error("usage", error.format_message(), place)
-        except ServiceError as error:
-            self._print_error(error.type, str(error), place)
-        except KeyfoldError as error:
-            self._print_error(error.code, str(error), place)
+        except (KeyfoldError, UsageError) as error:
+            self._print_error(**to_json(error)["error"], place=place)
         except Exception as error:  # noqa: BLE001 - a pattern's own code may raise anything
             # It is for whoever wrote the pattern, so it is shown whole.
             traceback.print_exc()
@@ -198,7 +196,7 @@ class Session:
         named = shlex.split(name_in(entry))
         table, pattern = find_pattern(list(self.names.declared.values()), " ".join(named))
         arguments = read_arguments(pattern, to_flags(pattern, words[len(named) :]))
-        request: Request[Any] = pattern(**arguments)
+        request = make_request(pattern, arguments)
         if table.name not in self.names.stored:
             if self._makes_tables and writes(request):
                 self._store.create_table(table)
