@@ -27,6 +27,7 @@ from keyfold.cli import (
     verify,
 )
 from keyfold.cli._errors import UsageError, asks_for_json, name_option, print_error
+from keyfold.cli._options import show_examples
 from keyfold.errors import KeyfoldError
 
 EXIT_USAGE = 2
@@ -41,25 +42,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-
-def _show_examples(examples: Sequence[str]) -> str:
-    # The leading \b keeps the lines apart where the text is wrapped to the terminal.
-    return "\n".join(("\b", "Examples:", *(f"  {example}" for example in examples)))
-
-
-app.command(epilog=_show_examples(apply.EXAMPLES))(apply.apply)
-app.command(epilog=_show_examples(backfill.EXAMPLES))(backfill.backfill)
-app.command(epilog=_show_examples(copy.EXAMPLES))(copy.copy)
-app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
-app.command(epilog=_show_examples(dump.EXAMPLES))(dump.dump)
-app.command(epilog=_show_examples(load.EXAMPLES))(load.load)
-app.command(epilog=_show_examples(patterns.EXAMPLES))(patterns.patterns)
-app.command(epilog=_show_examples(plan.EXAMPLES))(plan.plan)
-app.command(epilog=_show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)
-app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)
-app.command(epilog=_show_examples(shell.EXAMPLES))(shell.shell)
-app.command(epilog=_show_examples(sql.EXAMPLES))(sql.sql)
-app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
+app.command(epilog=show_examples(apply.EXAMPLES))(apply.apply)
+app.command(epilog=show_examples(backfill.EXAMPLES))(backfill.backfill)
+app.command(epilog=show_examples(copy.EXAMPLES))(copy.copy)
+app.command(epilog=show_examples(demo.EXAMPLES))(demo.demo)
+app.command(epilog=show_examples(dump.EXAMPLES))(dump.dump)
+app.command(epilog=show_examples(load.EXAMPLES))(load.load)
+app.command(epilog=show_examples(patterns.EXAMPLES))(patterns.patterns)
+app.command(epilog=show_examples(plan.EXAMPLES))(plan.plan)
+app.command(epilog=show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)
+app.command(epilog=show_examples(serve.EXAMPLES))(serve.serve)
+app.command(epilog=show_examples(shell.EXAMPLES))(shell.shell)
+app.command(epilog=show_examples(sql.EXAMPLES))(sql.sql)
+app.command(epilog=show_examples(verify.EXAMPLES))(verify.verify)
 app.add_typer(letsgo.app, name="letsgo")
 app.add_typer(stream.app, name="stream")
 

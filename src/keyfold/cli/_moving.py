@@ -33,9 +33,6 @@ def _check_rate(rate: float | None) -> float | None:
     return rate
 
 
-DbOption = Annotated[
-    str, typer.Option(help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB")
-]
 TableOption = Annotated[
     str | None,
     typer.Option(
@@ -83,7 +80,6 @@ CreateOption = Annotated[
 NoVerifyOption = Annotated[
     bool, typer.Option("--no-verify", help="Do not compare count and checksum in the end.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def find_declared(text: str | None, hint: str = "--table") -> Table | None:

@@ -11,6 +11,7 @@ import orjson
 from rich.console import Console
 
 from keyfold.cli._databases import require_table
+from keyfold.cli._plain import attribute_to_plain
 from keyfold.cli._quantities import count_of
 from keyfold.cli._terminal import print_rows
 from keyfold.errors import ResourceNotFoundException
@@ -94,7 +95,7 @@ def to_text(value: dict[str, Any]) -> str:
         case {"S": text} | {"N": text}:
             return text
         case _:
-            return orjson.dumps(_to_json(value)).decode()
+            return orjson.dumps(attribute_to_plain(value)).decode()
 
 
 def to_json_text(value: Any, *, indent: bool = True) -> str:
@@ -105,25 +106,3 @@ def to_json_text(value: Any, *, indent: bool = True) -> str:
 
 def _encode_binary(binary: Any) -> str:
     return b64encode(binary).decode()
-
-
-def _to_json(value: dict[str, Any]) -> Any:
-    ((kind, data),) = value.items()
-    match kind:
-        case "L":
-            return [_to_json(each) for each in data]
-        case "M":
-            return {name: _to_json(each) for name, each in data.items()}
-        case "N":
-            # Digit for digit, as DynamoDB prints it.
-            return orjson.Fragment(data)
-        case "NS":
-            return [orjson.Fragment(each) for each in data]
-        case "B":
-            return b64encode(data).decode()
-        case "BS":
-            return [b64encode(each).decode() for each in data]
-        case "NULL":
-            return None
-        case _:
-            return data

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from keyfold.cli import _moving
+from keyfold.cli._options import AsJson
 
 if TYPE_CHECKING:
     from keyfold.transfer import Summary
@@ -45,7 +46,7 @@ def copy(
     no_verify: _moving.NoVerifyOption = False,
     checkpoint: _moving.CheckpointOption = None,
     rejects: _moving.RejectsOption = None,
-    as_json: _moving.JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy tables from one database to another, and verify that everything arrived.
 

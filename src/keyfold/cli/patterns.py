@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keyfold.cli._options import AsJson, OwnTable
 from keyfold.cli._quantities import count_of
 
 if TYPE_CHECKING:
@@ -34,11 +35,8 @@ def patterns(
         ),
     ] = None,
     *,
-    table: Annotated[
-        str | None,
-        typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    table: OwnTable = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the access patterns of a table, with what each takes and does.
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keyfold.cli._options import AsJson, Database, Design, OwnTable
+
 if TYPE_CHECKING:
     # At run time these wait until the command runs, so that help loads no engine.
     from keyfold.deploy import TablePlan
@@ -19,24 +21,9 @@ EXAMPLES = (
     "keyfold plan --table shop.tables:market --db http://localhost:8000 --json",
 )
 
-Design = Annotated[
-    str | None,
-    typer.Argument(
-        help="As for `keyfold patterns`; left out with --table, and for a project's tables.",
-        metavar="DESIGN",
-    ),
-]
-Database = Annotated[
-    str, typer.Option(help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB")
-]
-OwnTable = Annotated[
-    str | None,
-    typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-]
 AllowRemoval = Annotated[
     bool, typer.Option("--allow-removal", help="Also remove what is not declared.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def plan(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from keyfold.cli._options import AsJson, Database, Design, OwnTable
 from keyfold.errors import ConditionFailed, TransactionFailed
 
 if TYPE_CHECKING:
@@ -30,23 +31,11 @@ EXAMPLES = (
 
 def run(
     context: typer.Context,
-    design: Annotated[
-        str | None,
-        typer.Argument(
-            help="As for `keyfold patterns`; left out with --table, and for a project's tables.",
-            metavar="DESIGN",
-        ),
-    ] = None,
+    design: Design = None,
     pattern: Annotated[str | None, typer.Argument(help="Which pattern.", metavar="PATTERN")] = None,
     *,
-    db: Annotated[
-        str,
-        typer.Option(help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB"),
-    ],
-    table: Annotated[
-        str | None,
-        typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-    ] = None,
+    db: Database,
+    table: OwnTable = None,
     limit: Annotated[
         int | None, typer.Option(help="Show so many, and how to go on.", min=1, metavar="N")
     ] = None,
@@ -54,7 +43,7 @@ def run(
         str | None,
         typer.Option("--next", help="Go on where a page with this ended.", metavar="CURSOR"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run one access pattern, and show what it returns and what it cost.
 

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from keyfold.cli._options import Database, OwnTable
+
 EXAMPLES = (
     "keyfold shell --db shop.db",
     "keyfold shell market --db demo.db",
@@ -28,14 +30,8 @@ def shell(
         ),
     ] = None,
     *,
-    db: Annotated[
-        str,
-        typer.Option(help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB"),
-    ],
-    table: Annotated[
-        str | None,
-        typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-    ] = None,
+    db: Database,
+    table: OwnTable = None,
     limit: Annotated[
         int | None,
         typer.Option(

@@ -9,6 +9,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from keyfold.cli._options import AsJson, Database
+
 EXAMPLES = (
     """keyfold sql "SELECT * FROM orders WHERE pk = 'U#7'" --db shop.db""",
     """keyfold sql "SELECT sk FROM orders WHERE pk = ?" --param '"U#7"' --db shop.db""",
@@ -26,9 +28,7 @@ def sql(
         str, typer.Argument(help="A PartiQL statement, as DynamoDB takes it.", metavar="STATEMENT")
     ],
     *,
-    db: Annotated[
-        str, typer.Option("--db", help="The database file.", metavar="URL", envvar="KEYFOLD_DB")
-    ],
+    db: Database,
     param: Annotated[
         list[str] | None,
         typer.Option(
@@ -44,7 +44,7 @@ def sql(
         str | None,
         typer.Option("--next", help="Go on where a page with this token ended.", metavar="TOKEN"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run one PartiQL statement, and show its items and what it cost.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keyfold.cli._options import AsJson, Database, Design, OwnTable, show_examples
 from keyfold.cli._quantities import count_of
 
 if TYPE_CHECKING:
@@ -19,25 +20,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-_Design = Annotated[
-    str | None,
-    typer.Argument(help="A design, or a table of the project's.", metavar="DESIGN"),
-]
-_Table = Annotated[
-    str | None,
-    typer.Option("--table", help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-]
-_Database = Annotated[
-    str,
-    typer.Option("--db", help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB"),
-]
 _Name = Annotated[str, typer.Option("--name", help="Which follower.", metavar="NAME")]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _show_examples(*examples: str) -> str:
-    # The leading \b keeps the lines apart where the text is wrapped to the terminal.
-    return "\n".join(("\b", "Examples:", *(f"  keyfold stream {each}" for each in examples)))
+    return show_examples(f"keyfold stream {each}" for each in examples)
 
 
 @app.command(
@@ -48,10 +35,10 @@ def _show_examples(*examples: str) -> str:
     )
 )
 def follow(
-    design: _Design = None,
+    design: Design = None,
     *,
-    db: _Database,
-    table: _Table = None,
+    db: Database,
+    table: OwnTable = None,
     name: _Name = "default",
     worker: Annotated[
         str | None,
@@ -73,7 +60,7 @@ def follow(
             show_default=False,
         ),
     ] = None,
-    as_json: _AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Hand the changes of a table to its handlers, until Ctrl-C or SIGTERM.
 
@@ -124,12 +111,12 @@ def follow(
     )
 )
 def parked(
-    design: _Design = None,
+    design: Design = None,
     *,
-    db: _Database,
-    table: _Table = None,
+    db: Database,
+    table: OwnTable = None,
     name: _Name = "default",
-    as_json: _AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the changes that a handler could not take, with its error; exits with 1 if there are.
 
@@ -172,15 +159,15 @@ def parked(
     )
 )
 def retry(
-    design: _Design = None,
+    design: Design = None,
     *,
-    db: _Database,
-    table: _Table = None,
+    db: Database,
+    table: OwnTable = None,
     name: _Name = "default",
     handler: Annotated[
         str | None, typer.Option(help="Only what this handler could not take.", metavar="NAME")
     ] = None,
-    as_json: _AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let the changes that failed be handed out again.
 

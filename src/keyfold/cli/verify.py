@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from keyfold.cli._options import AsJson
 from keyfold.cli._quantities import count_of
 
 EXAMPLES = ("keyfold verify shop.db", "keyfold verify shop.db --json")
@@ -16,7 +17,7 @@ EXAMPLES = ("keyfold verify shop.db", "keyfold verify shop.db --json")
 def verify(
     file: Annotated[Path, typer.Argument(help="The database file.", metavar="FILE")],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check that a database file is sound.
 
