@@ -30,6 +30,7 @@ from keyfold.cli._errors import UsageError, asks_for_json, name_option, print_er
 from keyfold.cli._options import show_examples
 from keyfold.errors import KeyfoldError
 
+EXIT_ABORTED = 1
 EXIT_USAGE = 2
 
 app = typer.Typer(
@@ -94,5 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except UsageError as error:
         print_error(error, as_json=as_json)
         sys.exit(EXIT_USAGE)
+    except typer.Abort:
+        # Somebody has ended what the command was asking, or reading.
+        sys.exit(EXIT_ABORTED)
     # What a command returns is nothing; an exit of its own is the code.
     sys.exit(code or 0)

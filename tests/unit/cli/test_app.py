@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -138,6 +139,16 @@ def test_errors_speak_of_the_options_of_the_command(
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err
     assert not Path("absent.db").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_end_of_input_is_no_traceback(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    Engine.open(tmp_path / "made.db", upkeep_seconds=None).close()
+    monkeypatch.setattr(Engine, "verify", mock.Mock(side_effect=EOFError))
+    outcome = run("verify", tmp_path / "made.db", *options)
+    assert (outcome.code, outcome.out) == (1, "")
 
 
 def test_without_arguments_help_is_shown(run: Run) -> None:
