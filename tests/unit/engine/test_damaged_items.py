@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import orjson
 import pytest
 
 from keyfold.engine import Engine
@@ -160,3 +161,18 @@ def test_a_mistake_of_ours_is_not_put_down_to_a_sound_file(sound: Path, way: str
         pytest.raises(ZeroDivisionError, match="a mistake of ours"),
     ):
         engine.execute("GetItem", {"TableName": TABLE, "Key": KEY})
+
+
+def test_those_who_share_a_commit_with_it_are_served(sound: Path, tmp_path: Path) -> None:
+    with Engine.open(damage(sound, tmp_path, "7"), upkeep_seconds=None) as engine:
+        other = {"pk": {"S": "b"}}
+        calls = [
+            ("PutItem", {"TableName": TABLE, "Item": other}),
+            ("UpdateItem", {"TableName": TABLE, "Key": KEY, **ADD}),
+            ("UpdateItem", {"TableName": TABLE, "Key": other, **ADD}),
+        ]
+        told = engine.execute_json_together([(name, orjson.dumps(body)) for name, body in calls])
+        assert [told[0], told[2]] == [b"{}", b"{}"]
+        assert isinstance(told[1], FileDamaged)
+        found = engine.execute("GetItem", {"TableName": TABLE, "Key": other})["Item"]
+        assert found == {**other, "n": {"N": "1"}}
