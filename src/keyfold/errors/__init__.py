@@ -55,6 +55,7 @@ from keyfold.errors._outcomes import (
     UrlUnknown,
     VersionConflict,
 )
+from keyfold.errors._policing import AccessDenied, PolicyInvalid, PrincipalInvalid
 from keyfold.errors._reaching import (
     AnswerInvalid,
     ClientClosed,
@@ -126,6 +127,7 @@ from keyfold.errors._service import (
 )
 
 __all__ = [
+    "AccessDenied",
     "AddressUnavailable",
     "AlreadyExists",
     "AnswerInvalid",
@@ -183,7 +185,9 @@ __all__ = [
     "PatternUnexplained",
     "PatternUnknown",
     "PointInTimeRecoveryUnavailableException",
+    "PolicyInvalid",
     "PolicyNotFoundException",
+    "PrincipalInvalid",
     "ProvisionedThroughputExceededException",
     "QueryInvalid",
     "ReplicaAlreadyExistsException",
