@@ -96,11 +96,13 @@ from keyfold.errors._running import (
     FileNotKeyfold,
     FileUnreachable,
     InsightsOff,
+    KeysUnusable,
     OptionInvalid,
     TableUnsettled,
     WorkerFailed,
 )
 from keyfold.errors._service import (
+    AccessDeniedException,
     ConditionalCheckFailedException,
     DuplicateItemException,
     ExpiredIteratorException,
@@ -122,10 +124,12 @@ from keyfold.errors._service import (
     TransactionInProgressException,
     TrimmedDataAccessException,
     UnknownOperationException,
+    UnrecognizedClientException,
     ValidationException,
 )
 
 __all__ = [
+    "AccessDeniedException",
     "AddressUnavailable",
     "AlreadyExists",
     "AnswerInvalid",
@@ -172,6 +176,7 @@ __all__ = [
     "ItemUnfit",
     "KeyFieldChanged",
     "KeyfoldError",
+    "KeysUnusable",
     "LeasesMissing",
     "LimitExceededException",
     "MissingAuthenticationTokenException",
@@ -214,6 +219,7 @@ __all__ = [
     "UniqueTaken",
     "UnknownOperationException",
     "Unreachable",
+    "UnrecognizedClientException",
     "UpdateInvalid",
     "UrlUnknown",
     "ValidationException",
