@@ -34,8 +34,10 @@ _LOG = logging.getLogger("keyfold.server")
 
 _SECRET_MODE = 0o600
 _OTHERS = 0o077
+_READ_BYTES = 1 << 16
 
 _ACCESS_KEY = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PRINTED = re.compile(r"[!-~]+")
 _NAME = re.compile(r"[A-Za-z0-9_+=,.@-]{1,64}")
 _RIGHTS = ("role", "policy", "admin")
@@ -130,14 +132,16 @@ def _read(path: str) -> tuple[bytes, _Mark]:
     try:
         # It may be a pipe, which must not keep us waiting.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            # Of the file that is read, whatever has the path by now.
+            status = os.fstat(handle)
+            _check_access(path, status)
+            return b"".join(iter(lambda: os.read(handle, _READ_BYTES), b"")), _mark(status)
+        finally:
+            os.close(handle)
     except OSError as error:
-        fact = f"it cannot be opened: {error.strerror or error}"
+        fact = f"it cannot be read: {error.strerror or error}"
         raise KeysUnusable(path, fact, "`keyfold keys add` makes one.") from None
-    with open(handle, "rb") as file:  # noqa: PTH123 - by its number
-        # Of the file that is read, whatever has the path by now.
-        status = os.fstat(file.fileno())
-        _check_access(path, status)
-        return file.read(), _mark(status)
 
 
 def _check_access(path: str, status: os.stat_result) -> None:
@@ -145,10 +149,10 @@ def _check_access(path: str, status: os.stat_result) -> None:
         raise KeysUnusable(path, "it is no file", "Name one that `keyfold keys add` has made.")
     if status.st_uid != os.geteuid():
         fact = f"it belongs to user {status.st_uid}, and this is user {os.geteuid()}"
-        raise KeysUnusable(path, fact, f"chown {os.geteuid()} {path}")
+        raise KeysUnusable(path, fact, f"Run `chown {os.geteuid()} {path}`.")
     if status.st_mode & _OTHERS:
         fact = f"others than its owner may use it: its mode is {stat.S_IMODE(status.st_mode):04o}"
-        raise KeysUnusable(path, fact, f"chmod 600 {path}")
+        raise KeysUnusable(path, fact, f"Run `chmod 600 {path}`.")
 
 
 def _parse(path: str, content: bytes) -> dict[str, Key]:
@@ -285,14 +289,14 @@ def _replace(target: Path, content: bytes) -> None:
 def _write(keys: Mapping[str, Key]) -> str:
     blocks = [_HEADING]
     for key in keys.values():
-        lines = [f"[keys.{_quote(key.access_key)}]", f"name = {_quote(key.name)}"]
+        lines = [f"[keys.{_name(key.access_key)}]", f"name = {_quote(key.name)}"]
         if key.is_admin:
             lines.append("admin = true")
         for name, text in (("role", key.role), ("policy", key.policy)):
             if text is not None:
                 lines.append(f"{name} = {_quote(text)}")
         if key.ids:
-            pairs = (f"{_quote(name)} = {_quote(value)}" for name, value in key.ids.items())
+            pairs = (f"{_name(name)} = {_quote(value)}" for name, value in key.ids.items())
             lines.append(f"ids = {{{', '.join(pairs)}}}")
         if key.is_disabled:
             lines.append("disabled = true")
@@ -303,6 +307,10 @@ def _write(keys: Mapping[str, Key]) -> str:
             lines.append(f"token = {_quote(key.token)}")
         blocks.append("\n".join((*lines, "")))
     return "\n".join(blocks)
+
+
+def _name(text: str) -> str:
+    return text if _BARE.fullmatch(text) else _quote(text)
 
 
 def _quote(text: str) -> str:
