@@ -55,6 +55,7 @@ from keyfold.errors._outcomes import (
     UrlUnknown,
     VersionConflict,
 )
+from keyfold.errors._policing import AccessDenied, PolicyInvalid, PrincipalInvalid
 from keyfold.errors._reaching import (
     AnswerInvalid,
     ClientClosed,
@@ -129,6 +130,7 @@ from keyfold.errors._service import (
 )
 
 __all__ = [
+    "AccessDenied",
     "AccessDeniedException",
     "AddressUnavailable",
     "AlreadyExists",
@@ -188,7 +190,9 @@ __all__ = [
     "PatternUnexplained",
     "PatternUnknown",
     "PointInTimeRecoveryUnavailableException",
+    "PolicyInvalid",
     "PolicyNotFoundException",
+    "PrincipalInvalid",
     "ProvisionedThroughputExceededException",
     "QueryInvalid",
     "ReplicaAlreadyExistsException",
