@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from keyfold.errors import AccessDeniedException, ServiceError
+from keyfold.policy import (
+    EXPLICIT_DENY,
+    Access,
+    Guard,
+    PolicyDocument,
+    find_denial,
+    resource_of,
+)
+from keyfold.wire.server._accesses import read_accesses
+from keyfold.wire.server._item_accesses import KeyLookup
 
 ACCOUNT = "000000000000"
 
@@ -46,6 +57,68 @@ class AdminAuthorizer:
     ) -> ServiceError | None:
         """Return None."""
         return None
+
+
+class RoleAuthorizer:
+    """Lets be done what a role allows: by a guard for each table that has the role."""
+
+    reads_requests = True
+
+    def __init__(self, guards: Mapping[str, Guard], keys: KeyLookup, region: str) -> None:
+        self._guards, self._keys, self._region = guards, keys, region
+
+    def find_denial(
+        self, principal: Principal, operation: str, request: dict[str, Any]
+    ) -> ServiceError | None:
+        """Return the error of the first thing that the role does not allow."""
+        try:
+            accesses = read_accesses(operation, request, self._keys)
+        except ServiceError as error:
+            return error
+        for access in accesses:
+            if not self._is_allowed(access):
+                resource = resource_of(access, region=self._region)
+                return deny(principal, access.action, resource, is_explicit=False)
+        return None
+
+    def _is_allowed(self, access: Access) -> bool:
+        if access.table is None:
+            # What concerns no table is allowed by any.
+            return any(guard.check(access) is None for guard in self._guards.values())
+        guard = self._guards.get(access.table)
+        return guard is not None and guard.check(access) is None
+
+
+class PolicyAuthorizer:
+    """Lets be done what an IAM policy allows."""
+
+    reads_requests = True
+
+    def __init__(
+        self, policy: PolicyDocument, ids: Mapping[str, str], keys: KeyLookup, region: str
+    ) -> None:
+        self._policy, self._ids = policy, ids
+        self._keys, self._region = keys, region
+
+    def find_denial(
+        self, principal: Principal, operation: str, request: dict[str, Any]
+    ) -> ServiceError | None:
+        """Return the error of the first thing that the policy denies, or does not allow."""
+        try:
+            accesses = read_accesses(operation, request, self._keys)
+        except ServiceError as error:
+            return error
+        denial = find_denial(
+            self._policy, self._ids, accesses, name=principal.name, region=self._region
+        )
+        if denial is None:
+            return None
+        denied = next(
+            each for each in accesses if (each.action, each.table) == (denial.action, denial.table)
+        )
+        resource = resource_of(denied, region=self._region)
+        is_explicit = denial.fact == EXPLICIT_DENY
+        return deny(principal, denial.action, resource, is_explicit=is_explicit)
 
 
 def deny(principal: Principal, action: str, resource: str, *, is_explicit: bool) -> ServiceError:

@@ -27,7 +27,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from keyfold.errors import KeysUnusable
+from keyfold.errors import KeyfoldError, KeysUnusable
 from keyfold.wire.server._authorizers import Authorizer
 
 _LOG = logging.getLogger("keyfold.server")
@@ -329,7 +329,7 @@ class Entry(NamedTuple):
     authorizer: Authorizer
 
 
-# Makes the authorizer of a key; the path is that of its policy. Raises KeysUnusable.
+# Makes the authorizer of a key; the path is that of its policy. Raises KeyfoldError.
 Prepare = Callable[[Key, str | None], Authorizer]
 
 
@@ -369,7 +369,7 @@ class Keyring:
     def _prepare_again(self, key: Key, policy: str | None) -> Authorizer | None:
         try:
             return self._prepare(key, policy)
-        except KeysUnusable as error:
+        except KeyfoldError as error:
             before = self._entries.get(key.access_key)
             if before is None or before.key != key:
                 _LOG.error("%s Until then its requests are refused.", error)

@@ -83,7 +83,7 @@ class Signed:
         lines += [f"{name}: {value}" for name, value in self.headers]
         if not any(name.lower() == "transfer-encoding" for name, _ in self.headers):
             lines.append(f"Content-Length: {len(self.body)}")
-        return "\r\n".join((*lines, "", "")).encode("latin-1") + self.body + self.trailer
+        return "\r\n".join((*lines, "", "")).encode("latin-1", "replace") + self.body + self.trailer
 
 
 def sign_by_botocore(
