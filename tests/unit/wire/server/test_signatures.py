@@ -158,10 +158,19 @@ FORGERIES: dict[str, Signed] = {
 @pytest.mark.parametrize("sent", FORGERIES.values(), ids=FORGERIES.keys())
 def test_a_forgery_is_refused(wire: Wire, sent: Signed) -> None:
     assert_mismatch(wire, sent)
-
-
-def test_the_request_that_is_forged_would_have_been_carried_out(wire: Wire) -> None:
+    # Nor after what it was made from, of which something may be remembered.
     assert exchange(wire, signed).json == {}
+    assert_mismatch(wire, sent)
+
+
+def test_what_is_remembered_of_a_request_does_not_outlive_its_day(wire: Wire) -> None:
+    assert exchange(wire, signed).status == 200
+    assert "expired" in refusal(wire, signed.set("X-Amz-Date", moved(-301)))[1]
+    assert "not yet current" in refusal(wire, signed.set("X-Amz-Date", moved(301)))[1]
+    yesterday = signed.change("Authorization", "20261115", "20261114")
+    assert "Date in Credential scope" in refusal(wire, yesterday)[1]
+    assert "must be a 'SignedHeader'" in refusal(wire, signed.add("X-Amz-Note", "x"))[1]
+    assert refusal(wire, signed.add("X-Amz-Security-Token", ""))[0] == "InvalidSignatureException"
 
 
 @pytest.mark.parametrize(
@@ -528,8 +537,14 @@ def test_what_our_client_signs_holds(
     assert fault.message == MISMATCH
 
 
-def test_keys_of_past_days_are_forgotten() -> None:
+def test_what_is_remembered_has_an_end() -> None:
     verifier = Verifier(REGION)
+    plain = sign_by_botocore()
     for number in range(2_500):
+        sent = plain.change("Authorization", ACCESS_KEY, f"{ACCESS_KEY}{number}")
+        claim = verifier.read_claim(receive("POST", "/", sent.headers, b""), NOW)
+        assert not isinstance(claim, ServiceError)
+        assert claim.access_key == f"{ACCESS_KEY}{number}"
         verifier._key_of(f"secret {number}", "20261115")
     assert len(verifier._keys) <= 1_000
+    assert len(verifier._claims) <= 1_000
