@@ -188,11 +188,25 @@ class Verifier:
             if joined is None:
                 return InvalidSignatureException(MISMATCH)
             headers = joined
-        path, _, _ = request.url.partition(b"?")
+        if self._fits(claim, request, headers, secret):
+            return None
+        host, _, port = headers.get(b"host", b"").rpartition(b":")
+        if (
+            host
+            and port.isdigit()
+            and self._fits(claim, request, {**headers, b"host": host}, secret)
+        ):
+            # Signed for the host without its port, as aiodynamo does it.
+            return None
+        return InvalidSignatureException(MISMATCH)
+
+    def _fits(
+        self, claim: Claim, request: HttpRequest, headers: dict[bytes, bytes], secret: str
+    ) -> bool:
         canonical, _ = open_canonical_request(
             [(name, canonize_value(headers.get(name, b""))) for name in claim.signed],
             method=request.method,
-            path=canonize_path(path),
+            path=canonize_path(request.url.partition(b"?")[0]),
             query=canonize_query(claim.query),
         )
         scope = f"{claim.day}/{self._region}/{_SERVICE}/{TERMINATOR}"
@@ -200,7 +214,7 @@ class Verifier:
         # The body's own hash is what is signed. A header that names another, or none, as
         # UNSIGNED-PAYLOAD does, is not what the signature was made over.
         expected = sign(self._key_of(secret, claim.day), to_sign, canonical, request.body)
-        return None if is_same(expected, claim.signature) else InvalidSignatureException(MISMATCH)
+        return is_same(expected, claim.signature)
 
     def _key_of(self, secret: str, day: str) -> bytes:
         key = self._keys.get((secret, day))
@@ -339,9 +353,10 @@ def _find_unsigned(request: HttpRequest, signed: tuple[bytes, ...]) -> ServiceEr
     if b"host" not in signed:
         return InvalidSignatureException(_HOST_UNSIGNED)
     for name, _ in request.received:
-        # Whatever changes what is done, or how the body is read.
+        # Whatever changes what is done, or how the body is read. The token does not: it is
+        # compared with the key's own, so some clients leave it out, and the service lets them.
         has_to_be = name.startswith(b"x-amz-") or name == b"content-encoding"
-        if has_to_be and name not in signed:
+        if has_to_be and name not in signed and name != b"x-amz-security-token":
             shown = name.decode("latin-1").title()
             return InvalidSignatureException(
                 f"'{shown}' must be a 'SignedHeader' in the AWS Authorization."
