@@ -265,7 +265,8 @@ def test_keys_are_asked_for_and_their_rights_kept(run: Run, tmp_path: Path, work
         assert server.stderr.read() == ""
 
 
-def test_a_policy_holds_for_everybody(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_policy_holds_for_everybody(tmp_path: Path, workers: int) -> None:
     statement = {
         "Effect": "Allow",
         "Action": "dynamodb:GetItem",
@@ -280,7 +281,7 @@ def test_a_policy_holds_for_everybody(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "shop.db") as engine:
         engine.execute("CreateTable", CREATE)
     arguments = (tmp_path / "shop.db", "--policy", tmp_path / "policy.json", "--id", "user=ada")
-    with serving(*arguments) as (_, told):
+    with serving(*arguments, "--workers", workers) as (_, told):
         assert told["environment"]["AWS_ACCESS_KEY_ID"] == "local"
         assert exchange(told["url"], get("ada")) == {}
         with (
