@@ -11,6 +11,7 @@ from keyfold.keys._annotations import find_type
 from keyfold.model._keys import Index, Shard, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.policy import Area, IndexEntry, IndexLayout, Layout, Role, find_role_problems
+from keyfold.policy._layouts import pattern_of_parts
 
 
 class DeclaredTable(TableLike, Protocol):
@@ -19,6 +20,11 @@ class DeclaredTable(TableLike, Protocol):
     @property
     def entities(self) -> Mapping[str, EntitySchema]:
         """Its entities."""
+        ...
+
+    @property
+    def fallback(self) -> EntitySchema | None:
+        """The entity of items that are no other's."""
         ...
 
     @property
@@ -36,7 +42,9 @@ def layout_of(table: DeclaredTable) -> Layout:
         areas[shard.name] = _make_area(table, shard.name, members, templates, is_shard=True)
     for schema in table.entities.values():
         if schema.shard is None:
-            areas[schema.name] = _make_area(table, schema.name, [schema], _templates_of([schema]))
+            # A fallback is what no other is, whatever its own key looks like.
+            templates = () if schema is table.fallback else _templates_of([schema])
+            areas[schema.name] = _make_area(table, schema.name, [schema], templates)
     return Layout(
         table.name,
         table.key.names,
@@ -94,8 +102,7 @@ def _templates_of(members: list[EntitySchema]) -> tuple[KeyTemplate, ...]:
     for schema in members:
         template = _template_of(schema.partition)
         if template is not None:
-            formats = tuple(part.format.pattern for part in template.parts)
-            found.setdefault((template.text, formats), template)
+            found.setdefault((template.text, pattern_of_parts(template)), template)
     return tuple(found.values())
 
 

@@ -125,6 +125,11 @@ class Table:
     def __hash__(self) -> int:
         return id(self)
 
+    @property
+    def fallback(self) -> EntitySchema | None:
+        """The entity of items that are no other's, where there is one."""
+        return self._fallback
+
     # Declaring.
 
     def shard(self, template: str, *, name: str | None = None) -> Shard:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from keyfold.errors import PrincipalInvalid
 from keyfold.policy._accesses import Access
 from keyfold.policy._layouts import UNIQUE_START, Layout, join_names
+from keyfold.policy._operations import STATEMENTS
 from keyfold.policy._rights import Right, Role
 from keyfold.policy._rules import Grant, IndexRules, rules_of
 from keyfold.values import AttributeValue
@@ -17,6 +18,9 @@ _REFUSED_IN_IDS = "*?$"
 _WHOLE = ("ALL_OLD", "ALL_NEW")
 _PARTIAL = ("SPECIFIC_ATTRIBUTES", "COUNT")
 _PUTS = Right.CREATE | Right.UPDATE
+# As many partitions as are remembered at a time.
+_MOST_KNOWN = 1_000
+_NOTHING_WRITTEN: Mapping[str, AttributeValue | None] = {}
 
 
 class Principal(NamedTuple):
@@ -44,12 +48,13 @@ class Guard:
     a role without one. Raises PrincipalInvalid.
     """
 
-    __slots__ = ("_exact", "_indexes", "_plain", "_rules", "_tenant", "layout", "role")
+    __slots__ = ("_exact", "_indexes", "_plain", "_rules", "_tenant", "_watched", "layout", "role")
 
     def __init__(self, layout: Layout, role: Role, ids: Mapping[str, str]) -> None:
         self.layout, self.role = layout, role
         self._rules = rules = rules_of(layout, role)
         self._tenant = tenant = self._read_ids(ids)
+        self._watched = rules.watched
         self._exact = rules.exact
         self._indexes: dict[tuple[str, str], Grant] = {}
         if tenant is not None:
@@ -57,7 +62,8 @@ class Guard:
             for index in rules.indexes.values():
                 for each in index.own:
                     self._indexes[index.name, each.render(tenant)] = each.grant
-        self._plain = {text: grant.rights for text, grant in self._exact.items() if grant.is_plain}
+        # Where rights are all that there is to look at: those, by partition, as they come up.
+        self._plain: dict[str | None, int] = {}
 
     def _read_ids(self, ids: Mapping[str, str]) -> str | None:
         """Return the principal's own id; None for a role without a tenant."""
@@ -88,18 +94,34 @@ class Guard:
             raise PrincipalInvalid(name, fact, "")
         return own
 
-    def admits(self, right: int, partition: AttributeValue) -> bool:
-        """Tell at once of something that is sure to be allowed; `check` knows about the rest.
+    @property
+    def watches_keys_alone(self) -> bool:
+        """Whether nothing that an update sets could lead into an index partition of another's."""
+        return self._rules.watches_keys_alone
 
-        It is for whole items of the table, by the value of a right.
+    def admits(
+        self,
+        right: int,
+        partition: AttributeValue,
+        written: Mapping[str, AttributeValue | None] = _NOTHING_WRITTEN,
+    ) -> bool:
+        """Tell quickly of something that is sure to be allowed; `check` knows about the rest.
+
+        It is for items of the table, by the value of a right, whatever it names and returns.
         """
         text = partition.get("S")
-        return text is not None and self._plain.get(text, 0) & right == right
-
-    @property
-    def watches_writes(self) -> bool:
-        """Whether what is written has to be looked at, besides where."""
-        return bool(self._rules.watched)
+        granted = self._plain.get(text)
+        if granted is None:
+            found = self._find(partition)
+            if isinstance(found, str) or not found.is_plain:
+                return False
+            granted = found.rights
+            if len(self._plain) >= _MOST_KNOWN:
+                self._plain.clear()
+            self._plain[text] = granted
+        if granted & right != right:
+            return False
+        return not written or self._find_stray(written) is None
 
     def check(self, access: Access) -> Denial | None:
         """Return why something may not be done; None if it may."""
@@ -129,9 +151,12 @@ class Guard:
         return everything is not None and everything.rights & wanted == wanted
 
     def _check_operation(self, access: Access) -> Denial | None:
-        # Statements are named by the operation that carries them.
-        named = access.enclosing or access.action
-        if named in self.role.operations and access.table in (None, self.layout.table):
+        operations = self.role.operations
+        # A statement goes by what it does: PartiQLSelect, PartiQLInsert and so on.
+        is_given = access.action in operations or (
+            access.action.startswith("PartiQL") and not operations.isdisjoint(STATEMENTS)
+        )
+        if is_given and access.table in (None, self.layout.table):
             return None
         return _deny(access, f"{self.role.name} may not call {access.action}")
 
@@ -198,7 +223,7 @@ class Guard:
             fact = self._find_field_problem(access, grant)
             if fact is not None:
                 return _deny(access, fact)
-        if access.written and self._rules.watched:
+        if access.written:
             fact = self._find_stray(access.written)
             if fact is not None:
                 return _deny(access, fact)
@@ -232,19 +257,20 @@ class Guard:
 
     def _find_stray(self, written: Mapping[str, AttributeValue | None]) -> str | None:
         """Return what would put an item into another tenant's partition of an index."""
-        name, tenant = self.role.name, self.role.tenant
-        for watched in self._rules.watched:
-            if watched.attribute not in written:
+        for attribute, index, match in self._watched:
+            if attribute not in written:
                 continue
-            value = written[watched.attribute]
-            where = f"index {watched.index}: {watched.attribute}"
+            value = written[attribute]
             if value is None:
-                return f"{where} says whose an item is there, so {name} is to give its value"
-            text = value.get("S")
-            if text is not None and any(
-                each != self._tenant for each in watched.find_tenants(text)
-            ):
-                return f"{where} is of another {tenant}, and {name} writes for its own alone"
+                fact = "says whose an item is there, so its value is to be given"
+            else:
+                text = value.get("S")
+                found = None if text is None else match(text)
+                # Every template there has the tenant, and it is the last group to match.
+                if found is None or found[found.lastgroup or 0] == self._tenant:
+                    continue
+                fact = f"is of another {self.role.tenant}, and {self.role.name} writes for its own"
+            return f"index {index}: {attribute} {fact}"
         return None
 
 

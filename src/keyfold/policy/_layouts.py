@@ -138,6 +138,11 @@ def _show(area: Area) -> str:
     return f"shard {area.name!r}" if area.is_shard else area.name
 
 
+def pattern_of_parts(template: KeyTemplate) -> tuple[str, ...]:
+    """Return what the parts of a template match: those of the same text may read it differently."""
+    return tuple(part.format.pattern for part in template.parts)
+
+
 def join_names(names: Iterable[str]) -> str:
     """Return names as a sentence lists them.
 

@@ -12,6 +12,7 @@ BY_RIGHTS = frozenset(
         "PutItem",
         "Query",
         "Scan",
+        "SearchVectors",
         "TransactGetItems",
         "TransactWriteItems",
         "UpdateItem",
@@ -27,7 +28,6 @@ SHOWING = frozenset(
         "GetRecords",
         "GetShardIterator",
         "ListStreams",
-        "SearchVectors",
         "UpdateKinesisStreamingDestination",
     }
 )
@@ -97,5 +97,8 @@ ADMINISTRATION = frozenset(
         "UpdateTimeToLive",
     }
 )
+
+# By which a role may have statements run, whatever those do.
+STATEMENTS = frozenset({"BatchExecuteStatement", "ExecuteStatement", "ExecuteTransaction"})
 
 BY_NAME = SHOWING | MOVING | HARMLESS | ADMINISTRATION

@@ -9,8 +9,8 @@ from functools import reduce
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from keyfold.keys import KeyTemplate
-from keyfold.policy._layouts import Area, IndexLayout, Layout
+from keyfold.keys import KeyTemplate, find_collision
+from keyfold.policy._layouts import Area, IndexLayout, Layout, pattern_of_parts
 from keyfold.policy._rights import EVERYTHING, Right, Role
 
 NOTHING = Right(0)
@@ -104,17 +104,15 @@ class IndexRules:
     openings: tuple[Opening, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """An attribute by which an item can come into some tenant's partition of an index."""
+class Watched(NamedTuple):
+    """An attribute by which an item can come into some tenant's partition of an index.
+
+    A value matches one of the templates at most, and the last group to match is the tenant.
+    """
 
     attribute: str
-    index: str
-    matches: tuple[Callable[[str], re.Match[str] | None], ...]
-
-    def find_tenants(self, text: str) -> list[str]:
-        """Return whose partitions a value stands for."""
-        return [found["tenant"] for match in self.matches if (found := match(text)) is not None]
+    index_name: str
+    match: Callable[[str], re.Match[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,9 @@ class Rules:
     indexes: dict[str, IndexRules]
     local: frozenset[str]
     watched: tuple[Watched, ...]
-    # Every template that the tenant's id is to fit.
+    # Whether all of those are attributes of the table's key, which no update changes.
+    watches_keys_alone: bool
+    # Those that the tenant's id is to fit.
     tenant_templates: tuple[KeyTemplate, ...]
 
     def find(self, text: str) -> Found | None:
@@ -187,6 +187,7 @@ def _compile(layout: Layout, role: Role) -> Rules:
         for index in layout.indexes.values()
         if not index.is_local
     }
+    watched = tuple(_find_watched(layout, role))
     return Rules(
         role,
         exact,
@@ -197,7 +198,8 @@ def _compile(layout: Layout, role: Role) -> Rules:
         everything,
         index_rules,
         frozenset(index.name for index in layout.indexes.values() if index.is_local),
-        tuple(_find_watched(layout, role)),
+        watched,
+        all(each.attribute in layout.key for each in watched),
         tuple(_find_tenant_templates(layout, role)),
     )
 
@@ -274,21 +276,42 @@ def _find_watched(layout: Layout, role: Role) -> Iterable[Watched]:
         if index.is_local:
             continue
         for place, attribute in enumerate(index.partition):
-            templates = {
-                each.text: each
+            templates = [
+                each
                 for entry in index.entries
                 if (each := entry.templates[place]) is not None and role.tenant in each.fields
-            }
-            if templates:
-                matches = tuple(_match_of(each, role.tenant) for each in templates.values())
-                yield Watched(attribute, index.name, matches)
+            ]
+            for group in _group_apart(templates):
+                patterns = [
+                    _pattern_of(each, role.tenant, f"tenant{number}")
+                    for number, each in enumerate(group)
+                ]
+                match = re.compile("|".join(patterns)).fullmatch
+                yield Watched(attribute, index.name, match)
+
+
+def _group_apart(templates: Iterable[KeyTemplate]) -> list[list[KeyTemplate]]:
+    """Return templates in as few groups as will do, in none of which a text could match two."""
+    groups: list[list[KeyTemplate]] = []
+    for template in {(each.text, pattern_of_parts(each)): each for each in templates}.values():
+        for group in groups:
+            if all(find_collision([template], [other]) is None for other in group):
+                group.append(template)
+                break
+        else:
+            groups.append([template])
+    return groups
 
 
 def _find_tenant_templates(layout: Layout, role: Role) -> Iterable[KeyTemplate]:
-    for area in layout.areas.values():
-        yield from (each for each in area.templates if role.tenant in each.fields)
+    """Yield templates that have the tenant, one for each form that its id is to have there."""
+    templates = [each for area in layout.areas.values() for each in area.templates]
     for index in layout.indexes.values():
         for entry in index.entries:
-            for each in entry.templates:
-                if each is not None and role.tenant in each.fields:
-                    yield each
+            templates += (each for each in entry.templates if each is not None)
+    seen: set[str] = set()
+    for template in templates:
+        for part in template.parts:
+            if part.name == role.tenant and part.format.pattern not in seen:
+                seen.add(part.format.pattern)
+                yield template
