@@ -97,11 +97,13 @@ from keyfold.errors._running import (
     FileNotKeyfold,
     FileUnreachable,
     InsightsOff,
+    KeysUnusable,
     OptionInvalid,
     TableUnsettled,
     WorkerFailed,
 )
 from keyfold.errors._service import (
+    AccessDeniedException,
     ConditionalCheckFailedException,
     DuplicateItemException,
     ExpiredIteratorException,
@@ -123,11 +125,13 @@ from keyfold.errors._service import (
     TransactionInProgressException,
     TrimmedDataAccessException,
     UnknownOperationException,
+    UnrecognizedClientException,
     ValidationException,
 )
 
 __all__ = [
     "AccessDenied",
+    "AccessDeniedException",
     "AddressUnavailable",
     "AlreadyExists",
     "AnswerInvalid",
@@ -174,6 +178,7 @@ __all__ = [
     "ItemUnfit",
     "KeyFieldChanged",
     "KeyfoldError",
+    "KeysUnusable",
     "LeasesMissing",
     "LimitExceededException",
     "MissingAuthenticationTokenException",
@@ -218,6 +223,7 @@ __all__ = [
     "UniqueTaken",
     "UnknownOperationException",
     "Unreachable",
+    "UnrecognizedClientException",
     "UpdateInvalid",
     "UrlUnknown",
     "ValidationException",
