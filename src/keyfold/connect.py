@@ -18,7 +18,7 @@ from keyfold.errors import (
     UrlUnknown,
     ValidationException,
 )
-from keyfold.model import Table
+from keyfold.model import Table as DeclaredTable
 from keyfold.store import AsyncStore, Executor, Settings, Store
 from keyfold.store._plans import OnUnfit
 from keyfold.store._settings import Clock, Hook, real_now
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     # A database is of one kind: what the others need is not loaded.
     from keyfold.engine import Engine
 
-__all__ = ["open", "open_async"]
+__all__ = ["Table", "open", "open_async"]
 
 V = TypeVar("V")
 
@@ -41,7 +41,7 @@ _SECRET = "cursors"  # noqa: S105 - no password
 
 
 def open(  # noqa: A001 - keyfold.open is what users call
-    tables: Table | Sequence[Table],
+    tables: DeclaredTable | Sequence[DeclaredTable],
     url: str | os.PathLike[str] | None = None,
     *,
     client: Any = None,
@@ -99,7 +99,7 @@ def open(  # noqa: A001 - keyfold.open is what users call
 
 
 def open_async(
-    tables: Table | Sequence[Table],
+    tables: DeclaredTable | Sequence[DeclaredTable],
     url: str | os.PathLike[str] | None = None,
     *,
     client: Any = None,
@@ -154,6 +154,79 @@ def open_async(
     return AsyncStore(aside, settings, prepare=prepare, close=aside.close)
 
 
+class Table(DeclaredTable):
+    """One DynamoDB table: its key, its indexes, and the entities that live in it.
+
+    `ttl` names the attribute by which items expire; `type_attribute` one that holds each
+    item's entity, where keys alone do not tell. `naming` is the rule for stored names. `stream`
+    is what the records of its changes show of an item: its keys, its new image, its old one, or
+    both.
+    `billing`, `deletion_protection` and `tags` are how it is to be deployed; what is None is
+    left as it is wherever the table exists already.
+
+    This is `keyfold.model.Table`, which knows of no database, with the ways to open one.
+    """
+
+    def open(
+        self,
+        url: str | os.PathLike[str] | None = None,
+        *,
+        client: Any = None,
+        streams_client: Any = None,
+        clock: Clock = real_now,
+        cursor_key: bytes | None = None,
+        on_unfit: OnUnfit = "raise",
+        on_call: Sequence[Hook] = (),
+        **options: Any,
+    ) -> Store:
+        """Open a database for this table alone; takes what `keyfold.open` takes.
+
+        >>> from keyfold import Entity, Key
+        >>> songs = Table("Songs", key=Key("pk"))
+        >>> class Song(Entity, table=songs, key="SONG#{title}"):
+        ...     title: str
+        >>> with songs.open(":memory:") as store:
+        ...     store.run(Song(title="Sinnerman").put())
+        Song(title='Sinnerman')
+        """
+        return open(
+            self,
+            url,
+            client=client,
+            streams_client=streams_client,
+            clock=clock,
+            cursor_key=cursor_key,
+            on_unfit=on_unfit,
+            on_call=on_call,
+            **options,
+        )
+
+    def open_async(
+        self,
+        url: str | os.PathLike[str] | None = None,
+        *,
+        client: Any = None,
+        streams_client: Any = None,
+        clock: Clock = real_now,
+        cursor_key: bytes | None = None,
+        on_unfit: OnUnfit = "raise",
+        on_call: Sequence[Hook] = (),
+        **options: Any,
+    ) -> AsyncStore:
+        """Open a database for this table alone, for an event loop, as `keyfold.open_async` does."""
+        return open_async(
+            self,
+            url,
+            client=client,
+            streams_client=streams_client,
+            clock=clock,
+            cursor_key=cursor_key,
+            on_unfit=on_unfit,
+            on_call=on_call,
+            **options,
+        )
+
+
 class _Aside:
     """A client for threads on an event loop: threads call it."""
 
@@ -188,7 +261,7 @@ class _EngineAside:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, engine.execute, operation, request)
 
-    async def call(self, work: Callable[[Engine, Table], V], table: Table) -> V:
+    async def call(self, work: Callable[[Engine, DeclaredTable], V], table: DeclaredTable) -> V:
         """Do something with the engine and a table, aside."""
         assert self._engine is not None  # it was opened
         loop = asyncio.get_running_loop()
@@ -230,7 +303,7 @@ def _load_boto() -> Any:
     return import_module(f"{_CLIENT}._boto")
 
 
-def _list(tables: Table | Sequence[Table]) -> tuple[Table, ...]:
+def _list(tables: DeclaredTable | Sequence[DeclaredTable]) -> tuple[DeclaredTable, ...]:
     return tuple(tables) if isinstance(tables, Sequence) else (tables,)
 
 
@@ -263,18 +336,18 @@ def _open_engine(url: str | os.PathLike[str], clock: Clock, options: dict[str, A
     return import_module("keyfold.engine").Engine.open(url, **given)
 
 
-def _describe(engine: Engine, table: Table) -> dict[str, Any] | None:
+def _describe(engine: Engine, table: DeclaredTable) -> dict[str, Any] | None:
     try:
         return engine.execute("DescribeTable", {"TableName": table.name})["Table"]
     except ResourceNotFoundException:
         return None
 
 
-def _lacks_stream(table: Table, described: dict[str, Any]) -> bool:
+def _lacks_stream(table: DeclaredTable, described: dict[str, Any]) -> bool:
     return table.stream is not None and "StreamSpecification" not in described
 
 
-def _switch_stream_on(engine: Engine, table: Table) -> None:
+def _switch_stream_on(engine: Engine, table: DeclaredTable) -> None:
     """Begin the stream of a table that was made before it was declared to have one."""
     asked = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
     # Another process may be quicker.

@@ -56,6 +56,41 @@ def test_both_are_context_managers() -> None:
     asyncio.run(main())
 
 
+def test_a_table_opens_itself(server_url: str, tmp_path: Path) -> None:
+    songs = keyfold.Table("Songs", key=Key("pk"))
+
+    class Song(Entity, table=songs, key="SONG#{title}"):
+        title: str
+
+    song, get = Song(title="Sinnerman"), Song.get(title="Sinnerman")
+    calls: list[str] = []
+    with songs.open(tmp_path / "songs.db", on_call=[lambda call: calls.append(call.operation)]) as (
+        store
+    ):
+        store.run(song.put())
+    assert calls == ["CreateTable", "PutItem"]
+    client = make_boto_client(server_url)
+    with songs.open(client=client) as store:
+        store.create_table(songs)
+        store.run(song.put())
+
+    async def main() -> None:
+        for opened in (
+            songs.open_async(tmp_path / "songs.db"),
+            songs.open_async(server_url),
+            songs.open_async(client=client),
+        ):
+            async with opened as store:
+                assert await store.run(get) == song
+
+    asyncio.run(main())
+    client.close()
+    with pytest.raises(OptionInvalid, match="Give a URL, or a client"):
+        songs.open()
+    assert repr(songs) == "Table('Songs')"
+    assert isinstance(songs, Table)
+
+
 def test_a_file_keeps_what_is_written(kind: Kind, tmp_path: Path) -> None:
     for path in (tmp_path / "a.db", str(tmp_path / "b.db")):
         first = open_side(kind, [rates, market], path)
