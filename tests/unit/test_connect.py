@@ -27,11 +27,13 @@ from keyfold.errors import (
     UrlUnknown,
 )
 from keyfold.model import Entity, Index, Key, Table, batch
+from keyfold.store import CallRecord
 from keyfold.wire.client import Retries
 from keyfold.wire.server import Server
 from tests.roads import make_boto_client
 from tests.unit.model.shop import Rate, by_base, desk, market, rates
 from tests.unit.store.sides import START, Kind, open_side
+from tests.unit.wire.client.sides import ScriptedServer, ok
 
 RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=START)
 GET = Rate.get(base="USD", target="EUR")
@@ -330,6 +332,41 @@ def test_options_go_to_what_is_opened(server_url: str) -> None:
     closed = keyfold.open(rates, "http://127.0.0.1:9", retries=Retries(attempts=1))
     with closed as store, pytest.raises(Unreachable, match=r"cannot reach http://127\.0\.0\.1:9"):
         store.run(GET)
+
+
+def test_hooks_see_what_the_client_tries_again(kind: Kind) -> None:
+    refused = b'{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}'
+    throttled = b"HTTP/1.1 400 No\r\nContent-Length: %d\r\n\r\n%b" % (len(refused), refused)
+    records: list[CallRecord] = []
+    retries = Retries(first_pause_seconds=0)
+    options: dict[str, Any] = {"on_call": [records.append], "retries": retries}
+    with ScriptedServer([throttled, None, ok(), throttled, ok()]) as server:
+        prefixed = {"url": "dynamodb://eu-west-1/dev-", "endpoint": server.url}
+        if kind == "sync":
+            with keyfold.open(rates, server.url, **options) as store:
+                assert store.run(GET) is None
+            with keyfold.open(rates, **prefixed, **options) as store:
+                assert store.run(GET) is None
+        else:
+
+            async def main() -> None:
+                async with keyfold.open_async(rates, server.url, **options) as store:
+                    assert await store.run(GET) is None
+                async with keyfold.open_async(rates, **prefixed, **options) as store:
+                    assert await store.run(GET) is None
+
+            asyncio.run(main())
+    assert [(record.attempt, type(record.error).__name__) for record in records] == [
+        (1, "ThrottlingException"),
+        (2, "Unreachable"),
+        (3, "NoneType"),
+        (1, "ThrottlingException"),
+        (2, "NoneType"),
+    ]
+    assert {(record.operation, record.tables) for record in records} == {
+        ("GetItem", ("ExchangeRates",))
+    }
+    assert all(0 <= record.seconds < 60 for record in records)
 
 
 @pytest.mark.parametrize("opener", [keyfold.open, keyfold.open_async])

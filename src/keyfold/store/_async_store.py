@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
@@ -15,7 +14,7 @@ from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
 from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
-from keyfold.store._settings import Settings
+from keyfold.store._settings import Settings, Watch
 from keyfold.store._store import ttl_request
 
 V = TypeVar("V")
@@ -46,6 +45,10 @@ class AsyncStore:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._executor = executor
+        # As in a store for threads.
+        self._execute_telling: Callable[..., Awaitable[dict[str, Any]]] | None = getattr(
+            executor, "execute_telling", None
+        )
         self._settings = settings
         self._prepare = prepare
         self._close = close
@@ -214,13 +217,16 @@ class AsyncStore:
         return steps.send(requests)
 
     async def _call(self, call: Call) -> dict[str, Any]:
-        settings = self._settings
-        started = time.perf_counter()
+        if not self._settings.on_call:
+            return await self._executor.execute(call.operation, call.request)
+        watch = Watch(self._settings, call)
         try:
-            response = await self._executor.execute(call.operation, call.request)
+            if self._execute_telling is None:
+                response = await self._executor.execute(call.operation, call.request)
+            else:
+                response = await self._execute_telling(call.operation, call.request, watch.note)
         except KeyfoldError as error:
-            settings.tell(call, time.perf_counter() - started, None, error)
+            watch.end(None, error)
             raise
-        if settings.on_call:
-            settings.tell(call, time.perf_counter() - started, response)
+        watch.end(response)
         return response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import socket
@@ -202,5 +203,18 @@ def lost_by(error: OSError, doing: str, timeout: float, *, may_have_arrived: boo
     if isinstance(error, TimeoutError | BlockingIOError):
         detail = f"{doing} took longer than {timeout:g} seconds"
         return Lost(detail, may_have_arrived=may_have_arrived, is_timeout=True)
+    if _is_refusal(error):
+        # asyncio has words of its own for it.
+        said = f"{os.strerror(errno.ECONNREFUSED)}, as nobody listens there"
+        return Lost(f"{doing} failed: {said}", may_have_arrived=may_have_arrived, is_nowhere=True)
     said = error.strerror or str(error) or type(error).__name__
-    return Lost(f"{doing} failed: {said}", may_have_arrived=may_have_arrived)
+    is_nowhere = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
+    return Lost(f"{doing} failed: {said}", may_have_arrived=may_have_arrived, is_nowhere=is_nowhere)
+
+
+def _is_refusal(error: OSError) -> bool:
+    if error.errno is None:
+        # Of a host with several addresses, asyncio tells the errors in one text.
+        told = str(error)
+        return 0 < told.count("[Errno ") == told.count(f"[Errno {errno.ECONNREFUSED}]")
+    return error.errno == errno.ECONNREFUSED
