@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
@@ -42,7 +42,7 @@ class AsyncStore:
         *,
         prepare: Callable[[AsyncStore], Awaitable[None]] | None = None,
         close: Callable[[], Awaitable[None]] = _nothing,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         self._executor = executor
         # As in a store for threads.
@@ -52,7 +52,8 @@ class AsyncStore:
         self._settings = settings
         self._prepare = prepare
         self._close = close
-        self._sleep = sleep
+        # Not at the top: to load it takes long, and a store for threads needs none of it.
+        self._sleep: Callable[[float], Awaitable[None]] = sleep or import_module("asyncio").sleep
 
     async def run(self, request: Request[V]) -> V:
         """Run a request and return its answer."""
@@ -136,9 +137,11 @@ class AsyncStore:
         follower = Worker(self._settings, options)
         try:
             return await self._drive(follower.run())
-        except (Exception, asyncio.CancelledError, KeyboardInterrupt, SystemExit):
-            # Others need not wait for what this one has; the error that ends it comes first. Of a
-            # coroutine that is closed nothing more can be awaited: its leases lapse.
+        except GeneratorExit:
+            # Of a coroutine that is closed nothing more can be awaited: its leases lapse.
+            raise
+        except BaseException:
+            # Others need not wait for what this one has; the error that ends it comes first.
             with suppress(KeyfoldError):
                 await self._drive(follower.release())
             raise

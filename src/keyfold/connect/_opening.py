@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from keyfold.errors import (
-    EngineClosed,
     FileUnreachable,
     OptionInvalid,
     ResourceNotFoundException,
@@ -25,14 +22,9 @@ from keyfold.store._settings import Clock, Hook, real_now
 
 if TYPE_CHECKING:
     # A database is of one kind: what the others need is not loaded.
+    from keyfold.connect._aside import EngineAside
     from keyfold.engine import Engine
 
-__all__ = ["Table", "open", "open_async"]
-
-V = TypeVar("V")
-
-_QUICK = {"GetItem", "Query"}
-_THREADS = 4
 _CLIENT = "keyfold.wire.client"
 _MEMORY = ":memory:"
 _REMOTE = ("dynamodb", "http", "https")
@@ -129,12 +121,14 @@ def open_async(
         boto = _load_boto()
         if boto.is_async(client):
             return AsyncStore(boto.AsyncBotoClient(client, streams_client), settings)
-        return AsyncStore(_Aside(boto.BotoClient(client, streams_client)), settings)
+        return AsyncStore(_load_aside().Aside(boto.BotoClient(client, streams_client)), settings)
     assert url is not None  # or it would be a client
     if kind == "service":
         service = import_module(_CLIENT).AsyncClient(str(url), **options)
         return AsyncStore(service, settings, close=service.close)
-    aside = _EngineAside(str(url), lambda: _open_engine(url, clock, options))
+    aside: EngineAside = _load_aside().EngineAside(
+        str(url), lambda: _open_engine(url, clock, options), _SECRET
+    )
 
     async def prepare(store: AsyncStore) -> None:
         try:
@@ -227,56 +221,6 @@ class Table(DeclaredTable):
         )
 
 
-class _Aside:
-    """A client for threads on an event loop: threads call it."""
-
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
-
-    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        return await asyncio.to_thread(self._executor.execute, operation, request)
-
-
-class _EngineAside:
-    """An engine for an event loop: what may wait for the disk is done by threads."""
-
-    def __init__(self, path: str, make: Callable[[], Engine]) -> None:
-        self._path, self._make = path, make
-        self._engine: Engine | None = None
-        self._threads = ThreadPoolExecutor(_THREADS, "keyfold-store")
-
-    async def open(self) -> bytes:
-        """Open the engine, and return the secret that is kept in it."""
-        loop = asyncio.get_running_loop()
-        engine = await loop.run_in_executor(self._threads, self._make)
-        self._engine = engine
-        return await loop.run_in_executor(self._threads, engine.keep_secret, _SECRET)
-
-    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        engine = self._engine
-        if engine is None:
-            raise EngineClosed(self._path)
-        if operation in _QUICK:
-            return engine.execute(operation, request)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, engine.execute, operation, request)
-
-    async def call(self, work: Callable[[Engine, DeclaredTable], V], table: DeclaredTable) -> V:
-        """Do something with the engine and a table, aside."""
-        assert self._engine is not None  # it was opened
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, work, self._engine, table)
-
-    async def close(self) -> None:
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(None, self._shut_down)
-
-    def _shut_down(self) -> None:
-        self._threads.shutdown()
-        if self._engine is not None:
-            self._engine.close()
-
-
 @contextmanager
 def open_executor(
     url: str | os.PathLike[str], *, may_make: bool = False, keeps_expired: bool = False
@@ -297,6 +241,11 @@ def open_executor(
     options: dict[str, Any] = {"upkeep_seconds": None} if keeps_expired else {}
     with import_module("keyfold.engine").Engine.open(url, **options) as engine:
         yield engine
+
+
+def _load_aside() -> Any:
+    # To load asyncio takes a fifth of all that opening a store does, and threads need none of it.
+    return import_module("keyfold.connect._aside")
 
 
 def _load_boto() -> Any:
