@@ -37,6 +37,7 @@ PUBLIC_PACKAGES = (
     "keyfold.model",
     "keyfold.store",
     "keyfold.policy",
+    "keyfold.policy.iam",
     "keyfold.keys",
     "keyfold.engine",
     "keyfold.testing",
