@@ -74,12 +74,16 @@ def test_opening_makes_the_tables_that_are_missing_and_leaves_the_others(
     first.run(RATE.put())
     assert [call.operation for call in first.calls] == [
         "CreateTable",
+        "DescribeTable",
         "UpdateTimeToLive",
         "PutItem",
     ]
     first.close()
     again = open_side(kind, [rates, desk], path)
-    assert [(call.operation, call.tables) for call in again.calls] == [("CreateTable", ("Desk",))]
+    assert [(call.operation, call.tables) for call in again.calls] == [
+        ("CreateTable", ("Desk",)),
+        ("DescribeTable", ("Desk",)),
+    ]
     assert again.run(GET) == RATE
     again.close()
     with Engine.open(path) as engine:

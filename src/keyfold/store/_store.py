@@ -8,12 +8,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
 
-from keyfold.errors import KeyfoldError, OptionInvalid, ResourceInUseException
+from keyfold.errors import KeyfoldError, OptionInvalid
 from keyfold.model._changes import Reaction
 from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
+from keyfold.store._making import make_table
 from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
 from keyfold.store._settings import Settings
 
@@ -62,14 +63,11 @@ class Store:
             query = query.after(page.cursor)
 
     def create_table(self, table: Table) -> None:
-        """Make a table, with its indexes and its expiry; one that is there is left as it is."""
-        table.check()
-        try:
-            self._call(Call("CreateTable", table.to_dynamodb()))
-        except ResourceInUseException:
-            return
-        if table.ttl is not None:
-            self._call(Call("UpdateTimeToLive", ttl_request(table)))
+        """Make a table, with its indexes and its expiry; one that is there is left as it is.
+
+        It can be used then: where that takes a while, it is waited for.
+        """
+        self._drive(make_table(self._settings, table))
 
     def drop_table(self, table: Table) -> None:
         """Remove a table and everything in it."""
@@ -220,11 +218,3 @@ class Store:
             raise
         settings.tell(call, time.perf_counter() - started, response)
         return response
-
-
-def ttl_request(table: Table) -> dict[str, Any]:
-    """Return the request that lets a table's items expire."""
-    return {
-        "TableName": table.name,
-        "TimeToLiveSpecification": {"AttributeName": table.ttl, "Enabled": True},
-    }

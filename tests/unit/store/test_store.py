@@ -102,7 +102,12 @@ def test_hooks_see_every_call(store: Side) -> None:
     store.run(Rate.delete(base="USD", target="EUR"))
     store.drop_table(rates)
     store.create_table(rates)
-    seen = [(call.operation, call.tables, call.error) for call in store.calls]
+    seen = [
+        (call.operation, call.tables, call.error)
+        for call in store.calls
+        # However often it takes until the table is made.
+        if call.operation != "DescribeTable"
+    ]
     own = ("ExchangeRates",)
     assert seen == [
         ("PutItem", own, None),
