@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 
-from tests.oracle import local as dynamodb_local
-
-DYNALITE_VERSION = "4.0.0"
+from tests.clients import environments
+from tests.endpoints import dynamodb_local
+from tests.endpoints.engines import find_dynalite
 
 KEYFOLD_PROCESS = "Keyfold, process"
 KEYFOLD_DURABLE = "Keyfold, durable"
@@ -25,7 +22,6 @@ SINGLE_COMMITS = "Keyfold, durable, single commits"
 BARE = "constant bytes"
 
 _KEYFOLD = [sys.executable, "-c", "from keyfold.cli import main; main()", "serve"]
-_LOCAL_MAIN = "software.amazon.dynamodb.services.local.main.ServerRunner"
 _SINGLE = [sys.executable, "-m", "benchmarks._wire_single", "serve"]
 
 
@@ -72,17 +68,10 @@ def _keyfold(name: str, command: list[str], *arguments: str) -> Contestant:
 
 def local_servers() -> list[Contestant]:
     """Return DynamoDB Local in memory and on a file, fetched by Maven; raises Unavailable."""
-    java = shutil.which(os.environ.get("JAVA", "java"))
-    if java is None:
-        raise Unavailable("Java is missing")
     try:
-        jars = dynamodb_local.library()
+        command = dynamodb_local.make_command(dynamodb_local.library(), "{port}")
     except dynamodb_local.LocalUnavailable as error:
         raise Unavailable(str(error)) from error
-    command = [
-        *(java, f"-Djava.library.path={jars}", "-cp", f"{jars}/*", _LOCAL_MAIN),
-        *("-disableTelemetry", "-port", "{port}"),
-    ]
     return [
         Contestant(LOCAL_MEMORY, [*command, "-inMemory"], warm_seconds=5.0),
         Contestant(LOCAL_FILE, [*command, "-dbPath", "{folder}"], warm_seconds=5.0),
@@ -98,23 +87,11 @@ def moto_server() -> Contestant:
 
 def dynalite_server() -> Contestant:
     """Return dynalite in memory, fetched by npm; raises Unavailable."""
-    node, npm = shutil.which("node"), shutil.which("npm")
+    node = shutil.which("node")
     if node is None:
         raise Unavailable("Node is missing")
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
-    home = cache / "keyfold" / f"dynalite-{DYNALITE_VERSION}"
-    program = home / "node_modules" / "dynalite" / "cli.js"
-    if not program.exists():
-        if npm is None:
-            raise Unavailable("dynalite is not installed and npm, which fetches it, is missing")
-        # Its native parts are for databases on disk, and are not built.
-        command = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(
-            [*command, "--prefix", str(home), f"dynalite@{DYNALITE_VERSION}"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if not program.exists():
-            raise Unavailable(f"npm could not fetch dynalite: {done.stderr.strip()}")
+    try:
+        program = find_dynalite()
+    except environments.Unavailable as error:
+        raise Unavailable(str(error)) from error
     return Contestant(DYNALITE, [node, str(program), "--port", "{port}"], warm_seconds=3.0)

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 
 from keyfold.engine import Engine
 
+pytest_plugins = ["tests.endpoints.plugin"]
+
 # A loaded machine is no failure, so no example has a deadline.
 settings.register_profile("default", deadline=None, max_examples=50)
 settings.register_profile(

@@ -50,6 +50,17 @@ def test_every_pattern_of_every_design_runs_and_returns_what_it_must(run: Run) -
     assert max(map(len, outcome.out.splitlines())) <= 120
 
 
+def test_every_pattern_runs_on_any_database(run: Run, url: str) -> None:
+    outcome = run("demo", "--db", url, "--json")
+    assert outcome.err == ""
+    told = json.loads(outcome.out)
+    problems = [each["problems"] for each in told["designs"]]
+    for design in told["designs"]:
+        problems += [run["problem"] for row in design["patterns"] for run in row["runs"]]
+    assert [each for each in problems if each] == []
+    assert (outcome.code, told["as_expected"]) == (0, True)
+
+
 def test_json_tells_of_every_pattern(run: Run) -> None:
     outcome = run("demo", "--json")
     assert (outcome.code, outcome.err) == (0, "")
