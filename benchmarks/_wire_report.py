@@ -21,6 +21,7 @@ from benchmarks._wire_contestants import (
     KEYFOLD_PROCESS,
     LOCAL_FILE,
     LOCAL_MEMORY,
+    LOCAL_OLD,
 )
 from benchmarks._wire_load import Sample
 from benchmarks._wire_requests import OPERATIONS
@@ -37,6 +38,7 @@ from benchmarks._wire_rounds import (
 
 _TARGET_CONNECTIONS = 8
 _RATES = [
+    (KEYFOLD_PROCESS, LOCAL_OLD, {"GetItem": 15.0, "PutItem": 10.0, "Query": 12.0}),
     (KEYFOLD_PROCESS, LOCAL_MEMORY, {"GetItem": 15.0, "PutItem": 10.0, "Query": 12.0}),
     (KEYFOLD_PROCESS, DYNALITE, {"GetItem": 3.0, "PutItem": 1.5, "Query": 5.0}),
     (KEYFOLD_DURABLE, DYNALITE, {"PutItem": 1.0}),

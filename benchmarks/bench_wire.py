@@ -24,6 +24,7 @@ from benchmarks._wire_contestants import (
     DYNALITE,
     LOCAL_FILE,
     LOCAL_MEMORY,
+    LOCAL_OLD,
     MOTO,
     Contestant,
     Unavailable,
@@ -31,6 +32,7 @@ from benchmarks._wire_contestants import (
     keyfold_servers,
     local_servers,
     moto_server,
+    old_local_server,
 )
 from benchmarks._wire_report import show, to_json
 from benchmarks._wire_rounds import measure
@@ -53,7 +55,8 @@ def main() -> None:
             again = [sys.executable, "-m", "benchmarks.bench_wire", *sys.argv[1:]]
             command = [*namespace, *again, _INSIDE, json.dumps(told)]
             os.execvp(command[0], command)  # noqa: S606 - this very program
-        contestants = [each for each in contestants if each.name not in {LOCAL_MEMORY, LOCAL_FILE}]
+        needy = {LOCAL_MEMORY, LOCAL_FILE, LOCAL_OLD}
+        contestants = [each for each in contestants if each.name not in needy]
         skipped[LOCAL_MEMORY] = LACKING
     else:
         told = json.loads(options.inside)
@@ -85,6 +88,7 @@ def _gather() -> tuple[list[Contestant], dict[str, str]]:
     skipped: dict[str, str] = {}
     others: dict[str, Callable[[], list[Contestant]]] = {
         LOCAL_MEMORY: local_servers,
+        LOCAL_OLD: lambda: [old_local_server()],
         MOTO: lambda: [moto_server()],
         DYNALITE: lambda: [dynalite_server()],
     }
