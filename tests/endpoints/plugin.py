@@ -22,13 +22,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("endpoints").addoption("--engine", choices=sorted(ENGINES), help=text)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Let a test that fails, as some must, leave open what it has opened."""
-    if _find_engine(config) is not None:
-        ignored = "ignore::pytest.PytestUnraisableExceptionWarning"
-        config.addinivalue_line("filterwarnings", ignored)
-
-
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say what the tests run on."""
     engine = _find_engine(config)

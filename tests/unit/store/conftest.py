@@ -14,12 +14,20 @@ from keyfold.store import Executor
 from keyfold.testing import Clock
 from tests.roads import Database, Road, find_road, open_database, parametrize
 from tests.unit.model.shop import accounts, desk, market, rates
-from tests.unit.store.sides import START, Kind, OpenSide, Side, Sites, side_on
+from tests.unit.store.sides import START, AsyncSide, Kind, OpenSide, Side, Sites, side_on
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what opens stores on every road to a database."""
     parametrize(metafunc)
+
+
+@pytest.fixture(autouse=True)
+def closed_sides() -> Iterator[None]:
+    """Close what a test that fails, as some must on engines of others, leaves open."""
+    yield
+    for side in list(AsyncSide.living):
+        side.close()
 
 
 @pytest.fixture

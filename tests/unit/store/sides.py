@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import keyfold
 from keyfold.engine import Engine
@@ -93,6 +93,8 @@ class SyncSide:
 class AsyncSide:
     """An AsyncStore on an event loop of its own."""
 
+    living: ClassVar[set[AsyncSide]] = set()
+
     def __init__(
         self, make: Callable[[], AsyncStore], calls: list[CallRecord], pauses: list[float]
     ) -> None:
@@ -104,6 +106,7 @@ class AsyncSide:
         except BaseException:
             self._runner.close()
             raise
+        self.living.add(self)
 
     def run(self, request: Request[V]) -> V:
         return self._runner.run(self.store.run(request))
@@ -130,6 +133,7 @@ class AsyncSide:
         return self._runner.run(self.store.retry_parked(table, **options))
 
     def close(self) -> None:
+        self.living.discard(self)
         self._runner.run(self.store.close())
         self._runner.close()
 
