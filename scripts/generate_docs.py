@@ -36,6 +36,7 @@ PUBLIC_PACKAGES = (
     "keyfold",
     "keyfold.model",
     "keyfold.store",
+    "keyfold.policy",
     "keyfold.keys",
     "keyfold.engine",
     "keyfold.testing",
@@ -188,8 +189,11 @@ def write_commands() -> str:
 
 def list_commands(program: typer.Typer, *group: str) -> list[tuple[str, ...]]:
     """List the commands in the order in which help shows them, those of groups last."""
-    callbacks = (command.callback for command in program.registered_commands)
-    found = [(*group, callback.__name__) for callback in callbacks if callback is not None]
+    found = [
+        (*group, command.name or command.callback.__name__)
+        for command in program.registered_commands
+        if command.callback is not None
+    ]
     for each in program.registered_groups:
         assert each.typer_instance is not None  # that is how they are added
         assert isinstance(each.name, str)
@@ -321,9 +325,12 @@ def _members_of(owner: type) -> dict[str, Any]:
 
 @cache
 def _exported_classes() -> frozenset[type]:
-    packages = [importlib.import_module(name) for name in PUBLIC_PACKAGES]
-    exported = [getattr(package, name) for package in packages for name in package.__all__]
-    return frozenset(each for each in exported if inspect.isclass(each))
+    exported: dict[str, object] = {}
+    for package in (importlib.import_module(name) for name in PUBLIC_PACKAGES):
+        for name in package.__all__:
+            # Of those that share a name, such as both kinds of Table, the first is shown.
+            exported.setdefault(name, getattr(package, name))
+    return frozenset(each for each in exported.values() if inspect.isclass(each))
 
 
 def _signature(name: str, function: Callable[..., object]) -> str:

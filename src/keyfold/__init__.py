@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from keyfold.connect import open, open_async  # noqa: A004 - keyfold.open is what users call
+    from keyfold.connect import Table, open, open_async  # noqa: A004 - keyfold.open is what users call
     from keyfold.keys import Ulid
     from keyfold.model import (
         Batch,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         Request,
         Scan,
         Shard,
-        Table,
         Transaction,
         UnixTime,
         Update,
@@ -66,11 +65,16 @@ if TYPE_CHECKING:
         part,
         transaction,
     )
+    from keyfold.policy import ALL, EVERYTHING, READ, WRITE, Right, Role
     from keyfold.store import AsyncStore, Store
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ALL",
+    "EVERYTHING",
+    "READ",
+    "WRITE",
     "AsyncStore",
     "Batch",
     "Chain",
@@ -97,6 +101,8 @@ __all__ = [
     "RawItem",
     "Ref",
     "Request",
+    "Right",
+    "Role",
     "Scan",
     "Shard",
     "Store",
@@ -117,6 +123,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ALL": "keyfold.policy",
+    "EVERYTHING": "keyfold.policy",
+    "READ": "keyfold.policy",
+    "WRITE": "keyfold.policy",
     "AsyncStore": "keyfold.store",
     "Batch": "keyfold.model",
     "Chain": "keyfold.model",
@@ -143,10 +153,12 @@ _HOMES = {
     "RawItem": "keyfold.model",
     "Ref": "keyfold.model",
     "Request": "keyfold.model",
+    "Right": "keyfold.policy",
+    "Role": "keyfold.policy",
     "Scan": "keyfold.model",
     "Shard": "keyfold.model",
     "Store": "keyfold.store",
-    "Table": "keyfold.model",
+    "Table": "keyfold.connect",
     "Transaction": "keyfold.model",
     "Ulid": "keyfold.keys",
     "UnixTime": "keyfold.model",

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from tests.clients.conftest import ACCESS_KEY, SECRET, TOKEN
 from tests.clients.environments import FOLDER, Unavailable, make_javascript, make_python, own_python
 
 PROGRAMS = FOLDER / "programs"
@@ -142,7 +143,8 @@ def test_a_client_sees_what_the_service_would_show_it(
     assert json.loads(seen.stdout) == _expected(table, client.lacks)
 
 
-def test_clients_of_aioboto3_talk_to_an_engine_in_their_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", ["aioboto3_in_process.py", "aioboto3_store.py"])
+def test_what_works_by_clients_of_aioboto3(program: str, url: str, tmp_path: Path) -> None:
     try:
         interpreter = _aioboto3()
     except Unavailable as reason:
@@ -151,8 +153,8 @@ def test_clients_of_aioboto3_talk_to_an_engine_in_their_process(tmp_path: Path) 
     root = FOLDER.parents[1]
     options = ["-q", "-p", "no:cacheprovider", f"--rootdir={root}"]
     told = subprocess.run(
-        [interpreter, "-m", "pytest", *options, PROGRAMS / "aioboto3_in_process.py"],
-        env={**_variables("", tmp_path), "PYTHONPATH": str(root / "src")},
+        [interpreter, "-m", "pytest", *options, PROGRAMS / program],
+        env={**_variables(url, tmp_path), "PYTHONPATH": str(root / "src")},
         capture_output=True,
         text=True,
         timeout=_MOST_SECONDS,
@@ -191,8 +193,9 @@ def _variables(url: str, home: Path) -> dict[str, str]:
     return kept | {
         "HOME": str(home),
         "AWS_ENDPOINT_URL_DYNAMODB": url,
-        "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_SESSION_TOKEN": TOKEN,
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_EC2_METADATA_DISABLED": "true",

@@ -15,6 +15,8 @@ from keyfold.cli import (
     copy,
     demo,
     dump,
+    export,
+    keys,
     letsgo,
     load,
     patterns,
@@ -56,6 +58,8 @@ app.command(epilog=show_examples(serve.EXAMPLES))(serve.serve)
 app.command(epilog=show_examples(shell.EXAMPLES))(shell.shell)
 app.command(epilog=show_examples(sql.EXAMPLES))(sql.sql)
 app.command(epilog=show_examples(verify.EXAMPLES))(verify.verify)
+app.add_typer(export.app, name="export")
+app.add_typer(keys.app, name="keys")
 app.add_typer(letsgo.app, name="letsgo")
 app.add_typer(stream.app, name="stream")
 

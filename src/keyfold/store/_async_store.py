@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
@@ -16,7 +15,7 @@ from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
 from keyfold.store._making import make_table
 from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
-from keyfold.store._settings import Settings
+from keyfold.store._settings import Settings, Watch
 
 V = TypeVar("V")
 
@@ -43,13 +42,18 @@ class AsyncStore:
         *,
         prepare: Callable[[AsyncStore], Awaitable[None]] | None = None,
         close: Callable[[], Awaitable[None]] = _nothing,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         self._executor = executor
+        # As in a store for threads.
+        self._execute_telling: Callable[..., Awaitable[dict[str, Any]]] | None = getattr(
+            executor, "execute_telling", None
+        )
         self._settings = settings
         self._prepare = prepare
         self._close = close
-        self._sleep = sleep
+        # Not at the top: to load it takes long, and a store for threads needs none of it.
+        self._sleep: Callable[[float], Awaitable[None]] = sleep or import_module("asyncio").sleep
 
     async def run(self, request: Request[V]) -> V:
         """Run a request and return its answer."""
@@ -66,15 +70,31 @@ class AsyncStore:
                 return
             query = query.after(page.cursor)
 
+    def as_principal(self, role: str, /, **ids: str) -> AsyncStore:
+        """Return the store as somebody with a role may use it: it refuses what the role denies.
+
+        `ids` has the principal's own id, by the role's tenant, as in `user="ada"`. A request that
+        could reach what is not theirs raises AccessDenied before any call is made. It runs requests
+        and nothing else; closing it leaves the database open.
+
+        Raises PrincipalInvalid for a role that no table has, and for an id that cannot be one.
+        """
+        from keyfold.store._principals import PrincipalSettings  # noqa: PLC0415 - loaded with the first one
+
+        settings = PrincipalSettings(self._settings, role, ids)
+        return AsyncStore(self._executor, settings, sleep=self._sleep)
+
     async def create_table(self, table: Table) -> None:
         """Make a table, with its indexes and its expiry; one that is there is left as it is.
 
         It can be used then: where that takes a while, it is waited for.
         """
+        self._settings.check_administration("CreateTable", table)
         await self._drive(make_table(self._settings, table))
 
     async def drop_table(self, table: Table) -> None:
         """Remove a table and everything in it."""
+        self._settings.check_administration("DeleteTable", table)
         await self._call(Call("DeleteTable", {"TableName": table.name}))
 
     async def follow(
@@ -102,6 +122,7 @@ class AsyncStore:
         """
         from keyfold.store._following import Worker  # noqa: PLC0415 - loaded with the first one
 
+        self._settings.check_administration("GetRecords", table)
         options = read_options(
             self._settings,
             table,
@@ -120,9 +141,11 @@ class AsyncStore:
         follower = Worker(self._settings, options)
         try:
             return await self._drive(follower.run())
-        except (Exception, asyncio.CancelledError, KeyboardInterrupt, SystemExit):
-            # Others need not wait for what this one has; the error that ends it comes first. Of a
-            # coroutine that is closed nothing more can be awaited: its leases lapse.
+        except GeneratorExit:
+            # Of a coroutine that is closed nothing more can be awaited: its leases lapse.
+            raise
+        except BaseException:
+            # Others need not wait for what this one has; the error that ends it comes first.
             with suppress(KeyfoldError):
                 await self._drive(follower.release())
             raise
@@ -133,6 +156,7 @@ class AsyncStore:
         """Return the changes that handlers could not take, oldest first."""
         from keyfold.store._parking import list_parked, open_lot  # noqa: PLC0415 - as above
 
+        self._settings.check_administration("GetRecords", table)
         lot = open_lot(self._settings, table, name, leases)
         return await self._drive(list_parked(lot))
 
@@ -150,6 +174,7 @@ class AsyncStore:
         """
         from keyfold.store._parking import open_lot, retry_parked  # noqa: PLC0415 - as above
 
+        self._settings.check_administration("GetRecords", table)
         lot = open_lot(self._settings, table, name, leases)
         return await self._drive(retry_parked(lot, handler))
 
@@ -201,13 +226,16 @@ class AsyncStore:
         return steps.send(requests)
 
     async def _call(self, call: Call) -> dict[str, Any]:
-        settings = self._settings
-        started = time.perf_counter()
+        if not self._settings.on_call:
+            return await self._executor.execute(call.operation, call.request)
+        watch = Watch(self._settings, call)
         try:
-            response = await self._executor.execute(call.operation, call.request)
+            if self._execute_telling is None:
+                response = await self._executor.execute(call.operation, call.request)
+            else:
+                response = await self._execute_telling(call.operation, call.request, watch.note)
         except KeyfoldError as error:
-            settings.tell(call, time.perf_counter() - started, None, error)
+            watch.end(None, error)
             raise
-        if settings.on_call:
-            settings.tell(call, time.perf_counter() - started, response)
+        watch.end(response)
         return response

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
-from keyfold.errors import AlreadyExists, ItemUnfit, OutcomeUnknown, QueryInvalid, WriteRefused
+from keyfold.errors import (
+    AccessDenied,
+    AlreadyExists,
+    ItemUnfit,
+    OutcomeUnknown,
+    QueryInvalid,
+    WriteRefused,
+)
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._requests import Chain, Count, First, Get, Mapped, Query, Request, Scan
@@ -50,7 +57,22 @@ def _plan_mapped(run: Run, request: Mapped[Any]) -> Plan[Any]:
 
 
 def _plan_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
-    found = yield from _find(request.first)(run, request.first)
+    if not request.looks_up or not run.store.is_guarded:
+        found = yield from _find(request.first)(run, request.first)
+        return (yield from _follow(run, request, found))
+    # Whoever may not see what is found cannot tell it from what is not there, nor from what is
+    # there and cannot be read.
+    found = None
+    with suppress(ItemUnfit):
+        found = yield from _find(request.first)(run, request.first)
+    if not isinstance(found, RawItem):
+        with suppress(AccessDenied):
+            return (yield from _follow(run, request, found))
+    return None
+
+
+def _follow(run: Run, request: Chain[Any], found: Any) -> Plan[Any]:
+    """Run the second step of a chain, with what the first has found."""
     if found is None:
         return None
     if isinstance(found, RawItem):

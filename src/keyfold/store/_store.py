@@ -16,7 +16,7 @@ from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
 from keyfold.store._making import make_table
 from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
-from keyfold.store._settings import Settings
+from keyfold.store._settings import Settings, Watch
 
 V = TypeVar("V")
 
@@ -44,6 +44,10 @@ class Store:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._executor = executor
+        # A client that makes calls again by itself can tell of it.
+        self._execute_telling: Callable[..., dict[str, Any]] | None = getattr(
+            executor, "execute_telling", None
+        )
         self._settings = settings
         self._close = close
         self._sleep = sleep
@@ -62,15 +66,31 @@ class Store:
                 return
             query = query.after(page.cursor)
 
+    def as_principal(self, role: str, /, **ids: str) -> Store:
+        """Return the store as somebody with a role may use it: it refuses what the role denies.
+
+        `ids` has the principal's own id, by the role's tenant, as in `user="ada"`. A request that
+        could reach what is not theirs raises AccessDenied before any call is made. It runs requests
+        and nothing else; closing it leaves the database open.
+
+        Raises PrincipalInvalid for a role that no table has, and for an id that cannot be one.
+        """
+        from keyfold.store._principals import PrincipalSettings  # noqa: PLC0415 - loaded with the first one
+
+        settings = PrincipalSettings(self._settings, role, ids)
+        return Store(self._executor, settings, sleep=self._sleep)
+
     def create_table(self, table: Table) -> None:
         """Make a table, with its indexes and its expiry; one that is there is left as it is.
 
         It can be used then: where that takes a while, it is waited for.
         """
+        self._settings.check_administration("CreateTable", table)
         self._drive(make_table(self._settings, table))
 
     def drop_table(self, table: Table) -> None:
         """Remove a table and everything in it."""
+        self._settings.check_administration("DeleteTable", table)
         self._call(Call("DeleteTable", {"TableName": table.name}))
 
     def follow(
@@ -108,6 +128,7 @@ class Store:
         """
         from keyfold.store._following import Worker  # noqa: PLC0415 - loaded with the first one
 
+        self._settings.check_administration("GetRecords", table)
         options = read_options(
             self._settings,
             table,
@@ -142,6 +163,7 @@ class Store:
         """Return the changes that handlers could not take, oldest first."""
         from keyfold.store._parking import list_parked, open_lot  # noqa: PLC0415 - as above
 
+        self._settings.check_administration("GetRecords", table)
         lot = open_lot(self._settings, table, name, leases)
         return self._drive(list_parked(lot))
 
@@ -159,6 +181,7 @@ class Store:
         """
         from keyfold.store._parking import open_lot, retry_parked  # noqa: PLC0415 - as above
 
+        self._settings.check_administration("GetRecords", table)
         lot = open_lot(self._settings, table, name, leases)
         return self._drive(retry_parked(lot, handler))
 
@@ -209,12 +232,16 @@ class Store:
         return steps.send(requests)
 
     def _call(self, call: Call) -> dict[str, Any]:
-        settings = self._settings
-        started = time.perf_counter()
+        if not self._settings.on_call:
+            return self._executor.execute(call.operation, call.request)
+        watch = Watch(self._settings, call)
         try:
-            response = self._executor.execute(call.operation, call.request)
+            if self._execute_telling is None:
+                response = self._executor.execute(call.operation, call.request)
+            else:
+                response = self._execute_telling(call.operation, call.request, watch.note)
         except KeyfoldError as error:
-            settings.tell(call, time.perf_counter() - started, None, error)
+            watch.end(None, error)
             raise
-        settings.tell(call, time.perf_counter() - started, response)
+        watch.end(response)
         return response

@@ -1,4 +1,4 @@
-"""AWS's Signature Version 4, of the one kind of request that DynamoDB's API has.
+"""Signed requests, of the one kind that DynamoDB's API has.
 
 What a signature is made from changes in part with each second, day, operation and body. The parts
 that stay are kept, so that signing takes two hashes and one HMAC.
@@ -6,13 +6,18 @@ that stay are kept, so that signing takes two hashes and one HMAC.
 
 from __future__ import annotations
 
-import hmac
 import time
-from collections.abc import Iterable
-from hashlib import sha256
 from typing import NamedTuple
 
-_ALGORITHM = "AWS4-HMAC-SHA256"
+from keyfold.wire._sigv4 import (
+    ALGORITHM,
+    TERMINATOR,
+    derive_key,
+    open_canonical_request,
+    open_string_to_sign,
+    sign,
+)
+
 _CONTENT_TYPE = "application/x-amz-json-1.0"
 
 
@@ -28,35 +33,6 @@ class Credentials(NamedTuple):
         return f"<Credentials {self.access_key}>"
 
 
-def derive_key(secret_key: str, day: str, region: str, service: str) -> bytes:
-    """Return the key of one day, region and service."""
-    key = f"AWS4{secret_key}".encode()
-    for part in (day, region, service, "aws4_request"):
-        key = hmac.digest(key, part.encode(), "sha256")
-    return key
-
-
-def open_canonical_request(headers: Iterable[tuple[str, str]]) -> tuple[bytes, str]:
-    """Return a canonical request up to the hash of its body, and the names that it signs.
-
-    It is of a POST to `/`; `headers` are in lower case, and in order.
-    """
-    lines = [f"{name}:{value}\n" for name, value in headers]
-    names = ";".join(line.partition(":")[0] for line in lines)
-    return f"POST\n/\n\n{''.join(lines)}\n{names}\n".encode(), names
-
-
-def open_string_to_sign(moment: str, scope: str) -> bytes:
-    """Return what is signed, up to the hash of the canonical request."""
-    return f"{_ALGORITHM}\n{moment}\n{scope}\n".encode()
-
-
-def sign(key: bytes, to_sign: bytes, canonical: bytes, body: bytes) -> str:
-    """Return the signature of a request whose opening parts are made already."""
-    whole = canonical + sha256(body).hexdigest().encode()
-    return hmac.digest(key, to_sign + sha256(whole).hexdigest().encode(), "sha256").hex()
-
-
 class _Second(NamedTuple):
     """What all requests of one second share."""
 
@@ -66,9 +42,9 @@ class _Second(NamedTuple):
     scope: str
     to_sign: bytes
     key: bytes
-    # By target: the opening of the canonical request, the head up to the body's length, and the
-    # head from there to the signature.
-    openings: dict[str, tuple[bytes, bytes, bytes]]
+    # By target and encoding: the opening of the canonical request, the head up to the body's
+    # length, and the head from there to the signature.
+    openings: dict[tuple[str, str], tuple[bytes, bytes, bytes]]
 
 
 class Signer:
@@ -82,15 +58,20 @@ class Signer:
         self._day = ("", Credentials("", ""), b"")
         self._last: _Second | None = None
 
-    def write_head(self, target: str, body: bytes, now: float, credentials: Credentials) -> bytes:
-        """Return the head of a request, with the empty line after it."""
+    def write_head(
+        self, target: str, encoding: str, body: bytes, now: float, credentials: Credentials
+    ) -> bytes:
+        """Return the head of a request, with the empty line after it.
+
+        `encoding` is how the body is compressed; without, it is not.
+        """
         second = int(now)
         last = self._last
         if last is None or last.second != second or last.credentials is not credentials:
             last = self._last = self._begin(second, credentials)
-        opening = last.openings.get(target)
+        opening = last.openings.get((target, encoding))
         if opening is None:
-            opening = last.openings[target] = self._open(target, last)
+            opening = last.openings[target, encoding] = self._open(target, encoding, last)
         canonical, before, after = opening
         signature = sign(last.key, last.to_sign, canonical, body)
         return b"%b%d%b%b\r\n\r\n" % (before, len(body), after, signature.encode())
@@ -101,24 +82,27 @@ class Signer:
         if day != moment[:8] or signed_for is not credentials:
             key = derive_key(credentials.secret_key, moment[:8], self._region, self._service)
             self._day = (moment[:8], credentials, key)
-        scope = f"{moment[:8]}/{self._region}/{self._service}/aws4_request"
+        scope = f"{moment[:8]}/{self._region}/{self._service}/{TERMINATOR}"
         to_sign = open_string_to_sign(moment, scope)
         return _Second(second, credentials, moment, scope, to_sign, key, {})
 
-    def _open(self, target: str, last: _Second) -> tuple[bytes, bytes, bytes]:
+    def _open(self, target: str, encoding: str, last: _Second) -> tuple[bytes, bytes, bytes]:
         token = last.credentials.token
         headers = {
+            **({"content-encoding": encoding} if encoding else {}),
             "content-type": _CONTENT_TYPE,
             "host": self._authority,
             "x-amz-date": last.moment,
             **({} if token is None else {"x-amz-security-token": token}),
             "x-amz-target": target,
         }
-        canonical, names = open_canonical_request(headers.items())
+        canonical, names = open_canonical_request(
+            (name.encode(), value.encode()) for name, value in headers.items()
+        )
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         before = f"POST / HTTP/1.1\r\n{lines}{self._plain}Content-Length: "
         after = (
-            f"\r\nAuthorization: {_ALGORITHM} Credential={last.credentials.access_key}/{last.scope}"
-            f", SignedHeaders={names}, Signature="
+            f"\r\nAuthorization: {ALGORITHM} Credential={last.credentials.access_key}/{last.scope}"
+            f", SignedHeaders={names.decode()}, Signature="
         )
         return canonical, before.encode(), after.encode()

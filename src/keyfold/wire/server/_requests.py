@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import orjson
@@ -21,6 +22,7 @@ from keyfold.wire.server._answers import (
 from keyfold.wire.server._authorization import find_authorization_fault
 from keyfold.wire.server._encodings import (
     LEAST_BYTES,
+    LEAST_REQUEST_BYTES,
     BodyTooLong,
     EncodingInvalid,
     choose_encoding,
@@ -65,6 +67,8 @@ class HttpRequest(NamedTuple):
     keeps_alive: bool
     # What `read_plainly` says of it.
     operation: str | None
+    # All headers in the order in which they came, where signatures are verified over them.
+    received: Sequence[tuple[bytes, bytes]] = ()
 
 
 class Call(NamedTuple):
@@ -105,7 +109,7 @@ def read_call(request: HttpRequest, longest_body: int) -> Call | Answer:
 
 def _read_closely(request: HttpRequest, operation: str | None, longest_body: int) -> Call | Answer:
     """Find out what a request is that is not as clients send them, in the service's order."""
-    method, url, headers, body, _, _ = request
+    method, url, headers, body, *_ = request
     path, _, query = url.partition(b"?")
     if method == b"OPTIONS":
         return _answer_preflight(headers) if b"origin" in headers else NOT_FOUND
@@ -186,6 +190,13 @@ def _name_host(body: bytes, headers: Headers) -> bytes:
         for endpoint in response["Endpoints"]:
             endpoint["Address"] = headers[b"host"].decode("latin-1")
     return orjson.dumps(response)
+
+
+def offer_compression(answer: Answer, request: HttpRequest) -> Answer:
+    """Say to whoever sent a large request that the next may be compressed (RFC 7694)."""
+    if len(request.body) < LEAST_REQUEST_BYTES or b"content-encoding" in request.headers:
+        return answer
+    return answer._replace(headers=answer.headers + b"Accept-Encoding: gzip, deflate\r\n")
 
 
 def finish_answer(answer: Answer, headers: Headers) -> Answer:

@@ -9,9 +9,11 @@ import pytest
 from keyfold.engine import Engine
 from keyfold.wire.server import Limits
 from tests.unit.wire.server.http import (
+    TABLE,
     FakeTransport,
     Response,
     Wire,
+    ask,
     get,
     head,
     make_table,
@@ -143,6 +145,14 @@ def test_a_body_may_come_in_chunks(wire: Wire) -> None:
     assert response.status == 200
 
 
+def test_what_follows_a_body_in_chunks_is_no_header_of_the_next_request(wire: Wire) -> None:
+    headers = head("ListTables", Transfer_Encoding="chunked")
+    trailer = b"X-Amz-Target: DynamoDB_20120810.DescribeLimits\r\n\r\n"
+    sent = write_request(headers, chunked(b"{}").removesuffix(b"\r\n") + trailer)
+    first, second = wire.exchange(sent + ask("ListTables", {}))
+    assert first.json == second.json == {"TableNames": [TABLE]}
+
+
 def test_a_client_may_ask_before_it_sends_its_body(wire: Wire) -> None:
     connection, transport = wire.connect()
     sent = get("a", Expect="100-continue")
@@ -248,6 +258,9 @@ def test_only_so_many_requests_wait(strict: Wire) -> None:
     responses = [read_responses(transport.written)[0] for _, transport in clients]
     assert [response.status for response in responses] == [200, 200, 503]
     assert responses[2].json["__type"].endswith("#ServiceUnavailable")
+    # What clients of ours know by that: nothing of it was done.
+    undone = [response.headers.get("x-keyfold-undone") for response in responses]
+    assert undone == [None, None, "true"]
     # The one that had to be turned away may try again.
     connection, transport = clients[2]
     transport.written = b""
