@@ -188,8 +188,11 @@ def write_commands() -> str:
 
 def list_commands(program: typer.Typer, *group: str) -> list[tuple[str, ...]]:
     """List the commands in the order in which help shows them, those of groups last."""
-    callbacks = (command.callback for command in program.registered_commands)
-    found = [(*group, callback.__name__) for callback in callbacks if callback is not None]
+    found = [
+        (*group, command.name or command.callback.__name__)
+        for command in program.registered_commands
+        if command.callback is not None
+    ]
     for each in program.registered_groups:
         assert each.typer_instance is not None  # that is how they are added
         assert isinstance(each.name, str)

@@ -66,11 +66,16 @@ if TYPE_CHECKING:
         part,
         transaction,
     )
+    from keyfold.policy import ALL, EVERYTHING, READ, WRITE, Right, Role
     from keyfold.store import AsyncStore, Store
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ALL",
+    "EVERYTHING",
+    "READ",
+    "WRITE",
     "AsyncStore",
     "Batch",
     "Chain",
@@ -97,6 +102,8 @@ __all__ = [
     "RawItem",
     "Ref",
     "Request",
+    "Right",
+    "Role",
     "Scan",
     "Shard",
     "Store",
@@ -117,6 +124,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ALL": "keyfold.policy",
+    "EVERYTHING": "keyfold.policy",
+    "READ": "keyfold.policy",
+    "WRITE": "keyfold.policy",
     "AsyncStore": "keyfold.store",
     "Batch": "keyfold.model",
     "Chain": "keyfold.model",
@@ -143,6 +154,8 @@ _HOMES = {
     "RawItem": "keyfold.model",
     "Ref": "keyfold.model",
     "Request": "keyfold.model",
+    "Right": "keyfold.policy",
+    "Role": "keyfold.policy",
     "Scan": "keyfold.model",
     "Shard": "keyfold.model",
     "Store": "keyfold.store",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    # At run time these wait until the command runs, so that help loads no model.
+    from keyfold.model import Table
 
 EXAMPLES = (
     "keyfold serve shop.db",
@@ -14,6 +18,8 @@ EXAMPLES = (
     "keyfold serve shop.db --workers 2 --metrics",
     "keyfold serve shop.db --buckets exports",
     "keyfold serve shop.db --tls-cert cert.pem --tls-key key.pem",
+    "keyfold serve shop.db --auth keys.toml --table shop.tables:market",
+    "keyfold serve shop.db --policy policy.json --id user=ada",
 )
 
 
@@ -54,6 +60,37 @@ def serve(
     access_log: Annotated[
         bool, typer.Option("--access-log", help="Print a line of JSON for each request.")
     ] = False,
+    auth: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of access keys (see `keyfold keys`): only their holders are served, each "
+            "with the rights of its key.",
+            metavar="FILE",
+        ),
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A table whose roles the keys may have; by default those of the project. May be "
+            "given again.",
+            metavar="MODULE:NAME",
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            help="An IAM policy (JSON) that everybody is held to, whatever their access key.",
+            metavar="FILE",
+        ),
+    ] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--id",
+            help="What the policy has as aws:PrincipalTag/NAME. May be given again.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the line that says it is ready as JSON.")
     ] = False,
@@ -61,9 +98,10 @@ def serve(
     """Serve a database file to any DynamoDB client.
 
     Prints one line when it is ready: the URL, and the environment variables by which the AWS
-    SDKs and tools find it. Any access key will do. SIGTERM and Ctrl-C finish what was accepted
-    and exit with 0.
+    SDKs and tools find it. Without --auth, any access key will do. SIGTERM and Ctrl-C finish what
+    was accepted and exit with 0.
     """
+    from keyfold.cli._ids import read_ids
     from keyfold.wire.server._process import Settings, run_server
     from keyfold.wire.server._server import bind
 
@@ -74,6 +112,7 @@ def serve(
             "several processes cannot share memory. Name a file, or leave --workers out.",
             param_hint="--workers",
         )
+    _check_rules(auth, table, policy, ids)
     settings = Settings(
         path=":memory:" if file is None else str(file),
         durability=durability,
@@ -83,7 +122,11 @@ def serve(
         tls_key=None if tls_key is None else str(tls_key),
         has_metrics=metrics,
         has_access_log=access_log,
+        auth=None if auth is None else str(auth),
+        policy=None if policy is None else str(policy),
+        ids=read_ids(ids or ()),
     )
+    tables = [] if auth is None else _find_tables(table or [])
     with bind(host, port) as listener:
         scheme = "http" if tls_cert is None else "https"
         bound_host, bound_port = listener.getsockname()[:2]
@@ -91,23 +134,46 @@ def serve(
         url = f"{scheme}://{shown_host}:{bound_port}"
 
         def announce() -> None:
-            _announce(settings.path, url, region, as_json=as_json)
+            _announce(settings.path, url, region, has_keys=auth is not None, as_json=as_json)
 
         if workers == 1:
             from keyfold.wire.server._metrics import Metrics
 
-            run_server(settings, listener, on_ready=announce, metrics=Metrics())
+            run_server(settings, listener, on_ready=announce, tables=tables, metrics=Metrics())
         else:
             from keyfold.wire.server._workers import run_workers
 
-            run_workers(settings, listener, workers, on_ready=announce)
+            run_workers(settings, listener, workers, on_ready=announce, tables=tables)
 
 
-def _announce(path: str, url: str, region: str, *, as_json: bool) -> None:
+def _check_rules(
+    auth: Path | None, tables: list[str] | None, policy: Path | None, ids: list[str] | None
+) -> None:
+    if auth is not None and policy is not None:
+        fact = "the keys of --auth have policies of their own. Leave one of them out."
+        raise typer.BadParameter(fact, param_hint="--policy")
+    if tables and auth is None:
+        fact = "its roles are those of keys. Give --auth, too."
+        raise typer.BadParameter(fact, param_hint="--table")
+    if ids and policy is None:
+        fact = "it is for a policy. Give --policy, or give ids to keys: keyfold keys add."
+        raise typer.BadParameter(fact, param_hint="--id")
+
+
+def _find_tables(paths: list[str]) -> list[Table]:
+    """Return the tables whose roles keys may have."""
+    from keyfold.cli._tables import find_project_tables, find_tables
+
+    if not paths:
+        return find_project_tables()
+    return [table for path in paths for table in find_tables(None, path)]
+
+
+def _announce(path: str, url: str, region: str, *, has_keys: bool, as_json: bool) -> None:
     variables = {
         "AWS_ENDPOINT_URL_DYNAMODB": url,
-        "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
+        # Where keys are asked for, whoever starts the client has one.
+        **({} if has_keys else {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}),
         "AWS_REGION": region,
         "AWS_DEFAULT_REGION": region,
     }

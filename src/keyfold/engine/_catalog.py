@@ -92,17 +92,18 @@ class Catalog:
         for name, record in records:
             # One that is damaged is met by whoever uses that table; the others go on.
             with suppress(Unreadable):
-                bodies.append(_parse_body(name, record))
+                bodies.append(parse_body(name, record))
         return bodies
 
 
 def read_body(reader: Reader, name: str) -> TableBody | None:
     """Return a table's body as it is in the file."""
     record = reader.get_record(TABLE_RECORD, name)
-    return None if record is None else _parse_body(name, record)
+    return None if record is None else parse_body(name, record)
 
 
-def _parse_body(name: str, record: bytes) -> TableBody:
+def parse_body(name: str, record: bytes) -> TableBody:
+    """Return a table's body from its record; raises Unreadable."""
     try:
         body = orjson.loads(record)
         if not body.keys() >= REQUIRED_FIELDS:

@@ -18,6 +18,7 @@ from keyfold.engine._catalog import Catalog
 from keyfold.engine._census import Census
 from keyfold.engine._hot_keys import HotKey
 from keyfold.engine._jobs import Jobs
+from keyfold.engine._key_names import KeyNameReader, KeyNames
 from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
 from keyfold.engine._services import Services
 from keyfold.engine._shards import SHARD_RECORDS
@@ -85,6 +86,7 @@ class Engine:
         self._storage = storage
         self._services = services
         self._upkeep = upkeep
+        self._key_names = KeyNameReader(storage)
 
     @classmethod
     def open(
@@ -354,6 +356,16 @@ class Engine:
         if watch is None or not watch.counts_keys(index or ""):
             raise InsightsOff(table, index)
         return watch.hottest(index or "", by, throttled=throttled, limit=limit)
+
+    def find_key_names(self, table: str) -> KeyNames | None:
+        """Return the names of the key attributes of a table as it is now; None if it is not there.
+
+        For those who decide on a request before it runs.
+        """
+        try:
+            return self._key_names.find(table)
+        except Unreadable as error:
+            raise FileDamaged(self.path, f"{error} cannot be read") from error
 
     def keep_secret(self, name: str) -> bytes:
         """Return a secret that is kept in the file under a name; made at the first use."""

@@ -55,6 +55,7 @@ from keyfold.errors._outcomes import (
     UrlUnknown,
     VersionConflict,
 )
+from keyfold.errors._policing import AccessDenied, PolicyInvalid, PrincipalInvalid
 from keyfold.errors._reaching import (
     AnswerInvalid,
     ClientClosed,
@@ -96,11 +97,13 @@ from keyfold.errors._running import (
     FileNotKeyfold,
     FileUnreachable,
     InsightsOff,
+    KeysUnusable,
     OptionInvalid,
     TableUnsettled,
     WorkerFailed,
 )
 from keyfold.errors._service import (
+    AccessDeniedException,
     ConditionalCheckFailedException,
     DuplicateItemException,
     ExpiredIteratorException,
@@ -122,10 +125,13 @@ from keyfold.errors._service import (
     TransactionInProgressException,
     TrimmedDataAccessException,
     UnknownOperationException,
+    UnrecognizedClientException,
     ValidationException,
 )
 
 __all__ = [
+    "AccessDenied",
+    "AccessDeniedException",
     "AddressUnavailable",
     "AlreadyExists",
     "AnswerInvalid",
@@ -172,6 +178,7 @@ __all__ = [
     "ItemUnfit",
     "KeyFieldChanged",
     "KeyfoldError",
+    "KeysUnusable",
     "LeasesMissing",
     "LimitExceededException",
     "MissingAuthenticationTokenException",
@@ -183,7 +190,9 @@ __all__ = [
     "PatternUnexplained",
     "PatternUnknown",
     "PointInTimeRecoveryUnavailableException",
+    "PolicyInvalid",
     "PolicyNotFoundException",
+    "PrincipalInvalid",
     "ProvisionedThroughputExceededException",
     "QueryInvalid",
     "ReplicaAlreadyExistsException",
@@ -214,6 +223,7 @@ __all__ = [
     "UniqueTaken",
     "UnknownOperationException",
     "Unreachable",
+    "UnrecognizedClientException",
     "UpdateInvalid",
     "UrlUnknown",
     "ValidationException",

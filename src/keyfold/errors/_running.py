@@ -51,6 +51,19 @@ class AddressUnavailable(KeyfoldError, OSError):
         )
 
 
+class KeysUnusable(KeyfoldError, ValueError):
+    """A file of access keys is not as it has to be; what it holds is never shown."""
+
+    code = "keys-unusable"
+
+    def __init__(self, path: str, fact: str, advice: str) -> None:
+        super().__init__(path, fact, advice)
+        self.path, self.fact, self.advice = path, fact, advice
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.fact}. {self.advice} [{self.code}]"
+
+
 class WorkerFailed(KeyfoldError, RuntimeError):
     """One of a server's processes ended as soon as it was started."""
 

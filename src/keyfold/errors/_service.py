@@ -72,9 +72,22 @@ class IncompleteSignatureException(ServiceError):
 
 
 class InvalidSignatureException(ServiceError):
-    """The request's Authorization contradicts itself."""
+    """The request's signature is not one of this request, of now, or of this service."""
 
     namespace = "com.amazon.coral.service"
+
+
+class UnrecognizedClientException(ServiceError):
+    """Nobody has the access key, or not with this session token."""
+
+    namespace = "com.amazon.coral.service"
+
+
+class AccessDeniedException(ServiceError):
+    """Whoever signed the request may not do what it asks for."""
+
+    namespace = "com.amazon.coral.service"
+    message_name = "Message"
 
 
 class ResourceNotFoundException(ServiceError):
@@ -142,7 +155,7 @@ class InternalServerError(ServiceError):
 
 
 class OtherServiceError(ServiceError):
-    """An error of the service that has no class here, such as AccessDeniedException.
+    """An error of the service that has no class here, such as KMSAccessDeniedException.
 
     `type` and `status` are what it answered.
     """

@@ -12,7 +12,7 @@ from keyfold.keys import KeyTemplate, read_fields
 from keyfold.model._codecs import Codec, ModelCodec, Rules, codec_for
 from keyfold.model._codecs import read_fields as read_model_fields
 from keyfold.model._fields import Counts
-from keyfold.model._keys import Index, TableLike
+from keyfold.model._keys import Index, Shard, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.model._unions import find_ambiguities
 
@@ -27,6 +27,7 @@ class Declaration:
     index_templates: Mapping[Index, tuple[str, ...]]
     kind: str | None
     unique: tuple[str, ...]
+    shard: Shard | None = None
 
 
 def build_schema(
@@ -108,6 +109,7 @@ def build_schema(
         own_attributes=frozenset(
             own | computed_names | ({type_attribute} if type_attribute else set())
         ),
+        shard=None if declaration.shard is None else declaration.shard.name,
     )
 
 

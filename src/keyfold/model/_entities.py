@@ -71,6 +71,7 @@ class EntityMeta(ModelMetaclass):
             },
             kind=kind,
             unique=(unique,) if isinstance(unique, str) else tuple(unique),
+            shard=_read_shard(name, key),
         )
         schema = table.declare(entity, declaration, is_fallback=fallback)
         type.__setattr__(entity, "_keyfold_table", table)
@@ -111,6 +112,15 @@ class EntityMeta(ModelMetaclass):
 def _read_key(key: KeyDeclaration) -> tuple[str, ...]:
     parts = (key,) if isinstance(key, str | Shard) else tuple(key)
     return tuple(each.template if isinstance(each, Shard) else each for each in parts)
+
+
+def _read_shard(name: str, key: KeyDeclaration) -> Shard | None:
+    partition, *rest = (key,) if isinstance(key, str | Shard) else tuple(key)
+    if any(isinstance(each, Shard) for each in rest):
+        raise DeclarationInvalid(
+            (f"{name}: a shard is of partitions, so it comes first in a key.",)
+        )
+    return partition if isinstance(partition, Shard) else None
 
 
 def _check_names(name: str, fields: Iterable[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -267,6 +267,25 @@ class Taken:
 
 
 Action = SetTo | Removed | Added | Taken
+
+
+def names_in_update(actions: Iterable[Action]) -> set[str]:
+    """Return the stored names of the attributes that an update changes or looks at."""
+    operands: list[Operand] = []
+    for action in actions:
+        operands.append(action.place)
+        if isinstance(action, SetTo):
+            operands.append(action.value)
+    found: set[str] = set()
+    while operands:
+        match operands.pop():
+            case Place(steps) | Size(Place(steps)):
+                found.add(str(steps[0]))
+            case Computed(_, left, right):
+                operands += (left, right)
+            case _:
+                pass
+    return found
 
 
 @dataclass(slots=True)

@@ -153,9 +153,15 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
         check_only(self.shape.schema, model)
         return replace(self, shape=replace(self.shape, only=model))  # type: ignore[return-value]
 
-    def then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
-        """Make the next request from what is found; None where nothing is."""
-        return Chain(self, make)
+    def then(
+        self, make: Callable[[V_co], Request[W]], *, looks_up: bool = False
+    ) -> Chain[W | None]:
+        """Make the next request from what is found; None where nothing is.
+
+        Where it only looks up where something is, `looks_up` lets principals have it looked up who
+        may not do so themselves: if they may not make the next request either, there is nothing.
+        """
+        return Chain(self, make, looks_up)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the GetItem request."""
@@ -464,9 +470,15 @@ class First(Request[V_co | None], Generic[V_co]):
     def tables(self) -> tuple[TableLike, ...]:
         return self.query.tables
 
-    def then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
-        """Make the next request from what is found; None where nothing is."""
-        return Chain(self, make)
+    def then(
+        self, make: Callable[[V_co], Request[W]], *, looks_up: bool = False
+    ) -> Chain[W | None]:
+        """Make the next request from what is found; None where nothing is.
+
+        Where it only looks up where something is, `looks_up` lets principals have it looked up who
+        may not do so themselves: if they may not make the next request either, there is nothing.
+        """
+        return Chain(self, make, looks_up)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the request for the first item that is read."""
@@ -482,6 +494,8 @@ class Chain(Request[V_co]):
 
     first: Request[Any]
     make: Callable[[Any], Request[Any]]
+    # Whether the first runs under the table's own role, whoever asks.
+    looks_up: bool = False
 
     @property
     def tables(self) -> tuple[TableLike, ...]:

@@ -134,6 +134,8 @@ class EntitySchema:
     # Fields that only keys carry, and the attributes that the schema itself writes.
     parts: tuple[str, ...]
     own_attributes: frozenset[str]
+    # The shard that its partitions belong to; None if they are in none.
+    shard: str | None
     # The parts of the primary key, and the fields that decide them.
     keys: tuple[KeyPart, ...] = field(init=False)
     key_fields: frozenset[str] = field(init=False)

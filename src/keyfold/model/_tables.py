@@ -17,12 +17,14 @@ from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry,
 from keyfold.model._codecs import as_written
 from keyfold.model._declarations import Declaration, build_schema
 from keyfold.model._keys import Index, Key, Shard, key_schema
+from keyfold.model._layouts import find_policy_problems, layout_of
 from keyfold.model._patterns import Pattern, PatternRegistry
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._queries import make_query
 from keyfold.model._requests import Get, Query, Request, Scan, Shape
 from keyfold.model._schemas import EntitySchema, Unfit
 from keyfold.model._table_problems import find_problems
+from keyfold.policy import Layout, Role
 from keyfold.values import AttributeValue
 
 E = TypeVar("E")
@@ -96,6 +98,8 @@ class Table:
         self.tags = tags
         self.entities = {}
         self.shards: dict[str, Shard] = {}
+        self.roles: dict[str, Role] = {}
+        self._layout: Layout | None = None
         self.patterns = PatternRegistry(self.name)
         self.handlers = HandlerRegistry(self.name)
         self._waiting: list[tuple[type[BaseModel], Declaration, bool]] = []
@@ -121,13 +125,43 @@ class Table:
     def __hash__(self) -> int:
         return id(self)
 
+    @property
+    def fallback(self) -> EntitySchema | None:
+        """The entity of items that are no other's, where there is one."""
+        return self._fallback
+
     # Declaring.
 
     def shard(self, template: str, *, name: str | None = None) -> Shard:
         """Declare partitions that belong together, by the template of their key."""
         shard = Shard(template, name or template)
-        self.shards[shard.name] = shard
+        other = self.shards.setdefault(shard.name, shard)
+        if other != shard:
+            problem = f"{self.name}: shard {shard.name!r} is {other.template!r} already."
+            raise DeclarationInvalid((problem,))
+        self._is_checked = False
         return shard
+
+    def add_role(self, role: Role) -> Role:
+        """Declare what a kind of principal may do in the table; raises DeclarationInvalid.
+
+        Whether it fits the table's shards and entities is known when all are declared.
+        """
+        if not isinstance(role, Role):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+            raise DeclarationInvalid((f"{self.name}: {role!r:.80} is no Role.",))
+        if self.roles.get(role.name, role) != role:
+            problem = f"{self.name}: role {role.name!r} is declared twice, with different rights."
+            raise DeclarationInvalid((problem,))
+        self._is_checked = False
+        return self.roles.setdefault(role.name, role)
+
+    @property
+    def layout(self) -> Layout:
+        """How its partitions are shared out, for policies; raises DeclarationInvalid."""
+        self.check()
+        if self._layout is None:
+            self._layout = layout_of(self)
+        return self._layout
 
     def pattern(
         self, name: str, *, example: Mapping[str, Any] | None = None
@@ -190,6 +224,11 @@ class Table:
         *,
         is_fallback: bool,
     ) -> EntitySchema | None:
+        shard = declaration.shard
+        if shard is not None and self.shards.get(shard.name) != shard:
+            name = entity.__name__
+            problems.append(f"{name}: {self.name} has no shard {shard.name!r} like that.")
+            return None
         schema = build_schema(
             entity,
             declaration,
@@ -237,8 +276,10 @@ class Table:
         problems += self._find_type_conflicts()
         for handler in self.handlers.values():
             problems += handler.find_problems(self.name, self.stream)
+        problems += find_policy_problems(self, self.roles.values())
         if problems:
             raise DeclarationInvalid(tuple(problems))
+        self._layout = None
         self._is_checked = True
 
     def _complete(

@@ -30,8 +30,8 @@ class Access(NamedTuple):
     # The top-level attributes that it names: keys, those it reads, writes, or looks at in
     # conditions and filters. None where it reads whole items.
     attributes: frozenset[str] | None = frozenset()
-    # What it sets or removes, by top-level attribute. None for a value that is removed, or that
-    # is known only when it is done.
+    # What it sets or removes, by top-level attribute; where it may make an item, the attributes of
+    # its key, too. {} for what is removed, None for a value that is known only when it is done.
     written: Mapping[str, AttributeValue | None] = {}
     # "ALL_ATTRIBUTES", "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_PROJECTED_ATTRIBUTES"; None for writes.
     select: str | None = None
@@ -39,3 +39,15 @@ class Access(NamedTuple):
     return_values: str | None = None
     # Whether a condition that fails would be answered with the item.
     returns_on_failure: bool = False
+    # The attributes that it names, where it reads whole items besides: what IAM goes by.
+    named: frozenset[str] = frozenset()
+    # The operation that carries it, of the members of transactions and of statements of PartiQL.
+    enclosing: str | None = None
+    # What of the table it is about, such as "stream/2026-01-31T00:00:00.000"; None for the table
+    # itself, and for an index, which has its own field.
+    part: str | None = None
+    # "INDEXES", "TOTAL" or "NONE"; None where it is not asked for.
+    capacity: str | None = None
+    # Whether its partitions and attributes are not told here, as with statements of PartiQL: no
+    # condition on them can be relied on.
+    is_opaque: bool = False

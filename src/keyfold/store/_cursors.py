@@ -24,6 +24,10 @@ class CursorBox:
         self._key = key
         self._principal = principal
 
+    def of(self, principal: str) -> CursorBox:
+        """Return what seals cursors with the same key for another principal."""
+        return CursorBox(self._key, principal)
+
     def seal(self, position: Item, binding: str) -> str:
         """Return the cursor of a position, good for the query of that binding alone."""
         nonce = os.urandom(_NONCE_BYTES)

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
-from keyfold.errors import AlreadyExists, ItemUnfit, OutcomeUnknown, QueryInvalid, WriteRefused
+from keyfold.errors import (
+    AccessDenied,
+    AlreadyExists,
+    ItemUnfit,
+    OutcomeUnknown,
+    QueryInvalid,
+    WriteRefused,
+)
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._requests import Chain, Count, First, Get, Mapped, Query, Request, Scan
@@ -50,6 +57,15 @@ def _plan_mapped(run: Run, request: Mapped[Any]) -> Plan[Any]:
 
 
 def _plan_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
+    if request.looks_up and run.store.is_guarded:
+        # Whoever may not see what is found cannot tell it from what is not there.
+        with suppress(AccessDenied, ItemUnfit):
+            return (yield from _follow_chain(run, request))
+        return None
+    return (yield from _follow_chain(run, request))
+
+
+def _follow_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
     found = yield from _find(request.first)(run, request.first)
     if found is None:
         return None

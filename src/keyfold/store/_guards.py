@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from keyfold.model._keys import TableLike
 from keyfold.model._schemas import EntitySchema
+from keyfold.policy import UNIQUE_START
 from keyfold.values import AttributeValue, Item, normalise_number
 
-_START = "keyfold#unique#"
 _SORT = "keyfold#unique"
 _LONGEST = 200
 
@@ -21,7 +21,7 @@ def guard_key(schema: EntitySchema, field: str, value: AttributeValue) -> Item:
     if len(text) > _LONGEST:
         text = hashlib.sha256(text.encode()).hexdigest()
     key = schema.table.key
-    item: Item = {key.partition[0]: {"S": f"{_START}{schema.name}#{field}#{kind}#{text}"}}
+    item: Item = {key.partition[0]: {"S": f"{UNIQUE_START}{schema.name}#{field}#{kind}#{text}"}}
     if key.sort:
         item[key.sort[0]] = {"S": _SORT}
     return item
@@ -35,4 +35,4 @@ def guard_item(schema: EntitySchema, field: str, value: AttributeValue) -> Item:
 def is_guard(table: TableLike, item: Mapping[str, AttributeValue]) -> bool:
     """Tell whether an item is a guard."""
     text = item.get(table.key.partition[0], {}).get("S")
-    return text is not None and text.startswith(_START)
+    return text is not None and text.startswith(UNIQUE_START)

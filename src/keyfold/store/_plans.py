@@ -80,9 +80,11 @@ class Environment(Protocol):
     on_unfit: OnUnfit
     reports_capacity: bool
     draw: Callable[[], float]
+    # Whether it is a principal's, who may not do everything.
+    is_guarded: bool
 
     def check(self, request: Request[Any]) -> None:
-        """Raise TableForeign for a request of another table."""
+        """Raise TableForeign for a request of another table, AccessDenied for one that is denied."""
         ...
 
     def seal(self, position: Item, binding: str) -> str:

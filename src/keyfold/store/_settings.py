@@ -66,6 +66,8 @@ def real_now() -> datetime:
 class Settings:
     """How a store runs requests."""
 
+    is_guarded = False
+
     def __init__(
         self,
         tables: Sequence[Table],
@@ -122,6 +124,9 @@ class Settings:
             # Not by way of check_table: every request comes past here.
             if self.tables.get(table.name) is not table:
                 raise TableForeign(table.name, tuple(self.tables))
+
+    def check_administration(self, operation: str, table: TableLike) -> None:
+        """Raise AccessDenied for whoever may run requests alone; here, nobody."""
 
     def check_table(self, table: TableLike) -> None:
         """Raise TableForeign for a table that the store was not opened for."""

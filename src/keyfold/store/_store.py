@@ -61,8 +61,23 @@ class Store:
                 return
             query = query.after(page.cursor)
 
+    def as_principal(self, role: str, /, **ids: str) -> Store:
+        """Return the store as somebody with a role may use it: it refuses what the role denies.
+
+        `ids` has the principal's own id, by the role's tenant, as in `user="ada"`. A request that
+        could reach what is not theirs raises AccessDenied before any call is made. It runs requests
+        and nothing else; closing it leaves the database open.
+
+        Raises PrincipalInvalid for a role that no table has, and for an id that cannot be one.
+        """
+        from keyfold.store._principals import PrincipalSettings  # noqa: PLC0415 - loaded with the first one
+
+        settings = PrincipalSettings(self._settings, role, ids)
+        return Store(self._executor, settings, sleep=self._sleep)
+
     def create_table(self, table: Table) -> None:
         """Make a table, with its indexes and its expiry; one that is there is left as it is."""
+        self._settings.check_administration("CreateTable", table)
         table.check()
         try:
             self._call(Call("CreateTable", table.to_dynamodb()))
@@ -73,6 +88,7 @@ class Store:
 
     def drop_table(self, table: Table) -> None:
         """Remove a table and everything in it."""
+        self._settings.check_administration("DeleteTable", table)
         self._call(Call("DeleteTable", {"TableName": table.name}))
 
     def follow(
@@ -110,6 +126,7 @@ class Store:
         """
         from keyfold.store._following import Worker  # noqa: PLC0415 - loaded with the first one
 
+        self._settings.check_administration("GetRecords", table)
         options = read_options(
             self._settings,
             table,
@@ -144,6 +161,7 @@ class Store:
         """Return the changes that handlers could not take, oldest first."""
         from keyfold.store._parking import list_parked, open_lot  # noqa: PLC0415 - as above
 
+        self._settings.check_administration("GetRecords", table)
         lot = open_lot(self._settings, table, name, leases)
         return self._drive(list_parked(lot))
 
@@ -161,6 +179,7 @@ class Store:
         """
         from keyfold.store._parking import open_lot, retry_parked  # noqa: PLC0415 - as above
 
+        self._settings.check_administration("GetRecords", table)
         lot = open_lot(self._settings, table, name, leases)
         return self._drive(retry_parked(lot, handler))
 

@@ -1,4 +1,4 @@
-"""DynamoDB's protocol: the server that puts an engine behind it."""
+"""DynamoDB's protocol: a server that puts an engine behind it, and a client for it."""
 
 from __future__ import annotations
 

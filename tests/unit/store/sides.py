@@ -44,6 +44,8 @@ class Side(Protocol):
 
     def iterate(self, query: Query[V] | Scan[V]) -> list[V]: ...
 
+    def as_principal(self, role: str, /, **ids: str) -> Side: ...
+
     def create_table(self, table: Table) -> None: ...
 
     def drop_table(self, table: Table) -> None: ...
@@ -72,6 +74,9 @@ class SyncSide:
     def iterate(self, query: Query[V] | Scan[V]) -> list[V]:
         return list(self.store.iterate(query))
 
+    def as_principal(self, role: str, /, **ids: str) -> Side:
+        return SyncSide(self.store.as_principal(role, **ids), self.calls, self.pauses)
+
     def create_table(self, table: Table) -> None:
         self.store.create_table(table)
 
@@ -95,15 +100,21 @@ class AsyncSide:
     """An AsyncStore on an event loop of its own."""
 
     def __init__(
-        self, make: Callable[[], AsyncStore], calls: list[CallRecord], pauses: list[float]
+        self,
+        make: Callable[[], AsyncStore],
+        calls: list[CallRecord],
+        pauses: list[float],
+        *,
+        runner: asyncio.Runner | None = None,
     ) -> None:
         self.calls, self.pauses = calls, pauses
-        self._runner = asyncio.Runner()
+        self._owns_runner = runner is None
+        self._runner = runner or asyncio.Runner()
         try:
             self.store = make()
             self._runner.run(self.store.__aenter__())
         except BaseException:
-            self._runner.close()
+            self._close_runner()
             raise
 
     def run(self, request: Request[V]) -> V:
@@ -114,6 +125,14 @@ class AsyncSide:
             return [each async for each in self.store.iterate(query)]
 
         return self._runner.run(walk())
+
+    def as_principal(self, role: str, /, **ids: str) -> Side:
+        return AsyncSide(
+            lambda: self.store.as_principal(role, **ids),
+            self.calls,
+            self.pauses,
+            runner=self._runner,
+        )
 
     def create_table(self, table: Table) -> None:
         self._runner.run(self.store.create_table(table))
@@ -132,7 +151,11 @@ class AsyncSide:
 
     def close(self) -> None:
         self._runner.run(self.store.close())
-        self._runner.close()
+        self._close_runner()
+
+    def _close_runner(self) -> None:
+        if self._owns_runner:
+            self._runner.close()
 
 
 class _Awaited:

@@ -1,4 +1,4 @@
-"""AWS's Signature Version 4, of the one kind of request that DynamoDB's API has.
+"""Signed requests, of the one kind that DynamoDB's API has.
 
 What a signature is made from changes in part with each second, day, operation and body. The parts
 that stay are kept, so that signing takes two hashes and one HMAC.
@@ -6,13 +6,18 @@ that stay are kept, so that signing takes two hashes and one HMAC.
 
 from __future__ import annotations
 
-import hmac
 import time
-from collections.abc import Iterable
-from hashlib import sha256
 from typing import NamedTuple
 
-_ALGORITHM = "AWS4-HMAC-SHA256"
+from keyfold.wire._sigv4 import (
+    ALGORITHM,
+    TERMINATOR,
+    derive_key,
+    open_canonical_request,
+    open_string_to_sign,
+    sign,
+)
+
 _CONTENT_TYPE = "application/x-amz-json-1.0"
 
 
@@ -26,35 +31,6 @@ class Credentials(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<Credentials {self.access_key}>"
-
-
-def derive_key(secret_key: str, day: str, region: str, service: str) -> bytes:
-    """Return the key of one day, region and service."""
-    key = f"AWS4{secret_key}".encode()
-    for part in (day, region, service, "aws4_request"):
-        key = hmac.digest(key, part.encode(), "sha256")
-    return key
-
-
-def open_canonical_request(headers: Iterable[tuple[str, str]]) -> tuple[bytes, str]:
-    """Return a canonical request up to the hash of its body, and the names that it signs.
-
-    It is of a POST to `/`; `headers` are in lower case, and in order.
-    """
-    lines = [f"{name}:{value}\n" for name, value in headers]
-    names = ";".join(line.partition(":")[0] for line in lines)
-    return f"POST\n/\n\n{''.join(lines)}\n{names}\n".encode(), names
-
-
-def open_string_to_sign(moment: str, scope: str) -> bytes:
-    """Return what is signed, up to the hash of the canonical request."""
-    return f"{_ALGORITHM}\n{moment}\n{scope}\n".encode()
-
-
-def sign(key: bytes, to_sign: bytes, canonical: bytes, body: bytes) -> str:
-    """Return the signature of a request whose opening parts are made already."""
-    whole = canonical + sha256(body).hexdigest().encode()
-    return hmac.digest(key, to_sign + sha256(whole).hexdigest().encode(), "sha256").hex()
 
 
 class _Second(NamedTuple):
@@ -101,7 +77,7 @@ class Signer:
         if day != moment[:8] or signed_for is not credentials:
             key = derive_key(credentials.secret_key, moment[:8], self._region, self._service)
             self._day = (moment[:8], credentials, key)
-        scope = f"{moment[:8]}/{self._region}/{self._service}/aws4_request"
+        scope = f"{moment[:8]}/{self._region}/{self._service}/{TERMINATOR}"
         to_sign = open_string_to_sign(moment, scope)
         return _Second(second, credentials, moment, scope, to_sign, key, {})
 
@@ -114,11 +90,13 @@ class Signer:
             **({} if token is None else {"x-amz-security-token": token}),
             "x-amz-target": target,
         }
-        canonical, names = open_canonical_request(headers.items())
+        canonical, names = open_canonical_request(
+            (name.encode(), value.encode()) for name, value in headers.items()
+        )
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         before = f"POST / HTTP/1.1\r\n{lines}{self._plain}Content-Length: "
         after = (
-            f"\r\nAuthorization: {_ALGORITHM} Credential={last.credentials.access_key}/{last.scope}"
-            f", SignedHeaders={names}, Signature="
+            f"\r\nAuthorization: {ALGORITHM} Credential={last.credentials.access_key}/{last.scope}"
+            f", SignedHeaders={names.decode()}, Signature="
         )
         return canonical, before.encode(), after.encode()

@@ -1,6 +1,7 @@
 """The Authorization of a request: whether it is there, and whole.
 
-Signatures are not verified: any access key will do, as with other local DynamoDBs.
+Whose it is, `_signatures` verifies, where a server asks for that; elsewhere any access key will
+do, as with other local DynamoDBs.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _find_query_fault(asked: dict[str, str]) -> ServiceError | None:
 
 def _find_header_fault(authorization: str, headers: dict[bytes, bytes]) -> ServiceError | None:
     _, _, listed = authorization.partition(" ")
-    given = {name for name, equals, value in _split(listed) if equals and value}
+    given = {name for name, equals, value in split_parameters(listed) if equals and value}
     sentences = [
         f"Authorization header requires '{name}' parameter."
         for name in _PARAMETERS
@@ -68,5 +69,6 @@ def _find_header_fault(authorization: str, headers: dict[bytes, bytes]) -> Servi
     return IncompleteSignatureException(" ".join((*sentences, f"Authorization={authorization}")))
 
 
-def _split(listed: str) -> list[tuple[str, str, str]]:
+def split_parameters(listed: str) -> list[tuple[str, str, str]]:
+    """Return the parameters of an Authorization, each as its name, "=" if it is there, its value."""
     return [part.partition("=") for part in re.split(r"[ ,]+", listed)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
+from collections.abc import Sequence
 from typing import cast
 
 import httptools
@@ -66,6 +67,7 @@ class Connection(asyncio.Protocol):
         "_body_bytes",
         "_call",
         "_discarded",
+        "_gathered",
         "_head_bytes",
         "_headers",
         "_hub",
@@ -76,6 +78,7 @@ class Connection(asyncio.Protocol):
         "_is_stalled",
         "_parser",
         "_raw_headers",
+        "_received",
         "_refusal",
         "_request",
         "_started",
@@ -95,6 +98,12 @@ class Connection(asyncio.Protocol):
         # The parser calls this for each header. A method of ours would cost as much again.
         self._raw_headers: Headers = {}
         self.on_header = self._raw_headers.setdefault
+        # Where signatures are verified, all of them are kept, in their order.
+        self._gathered: list[tuple[bytes, bytes]] | None = None
+        self._received: Sequence[tuple[bytes, bytes]] = ()
+        if hub.gate is not None:
+            self._gathered = []
+            self.on_header = self._gather_header
         self._parser = httptools.HttpRequestParser(self)
         self._transport = cast(asyncio.Transport, None)
         self._backlog: deque[HttpRequest] = deque()
@@ -184,6 +193,12 @@ class Connection(asyncio.Protocol):
     def on_url(self, url: bytes) -> None:
         self._url += url
 
+    def _gather_header(self, name: bytes, value: bytes) -> bytes:
+        assert self._gathered is not None  # there is a gate
+        name = name.lower()
+        self._gathered.append((name, value))
+        return self._raw_headers.setdefault(name, value)
+
     def on_headers_complete(self) -> None:
         raw, limits = self._raw_headers, self._hub.limits
         if self._head_bytes > limits.head_bytes:
@@ -193,6 +208,8 @@ class Connection(asyncio.Protocol):
                 raise _Refusal(answer_plain(400, _HEAD_TOO_LONG))
         self._headers = headers = {name.lower(): value for name, value in raw.items()}
         raw.clear()
+        if self._gathered is not None:
+            self._received, self._gathered = self._gathered, []
         if b"upgrade" in headers:
             raise _Refusal(answer_plain(400, "Only HTTP/1.1 is spoken here"))
         # What follows is body.
@@ -225,15 +242,21 @@ class Connection(asyncio.Protocol):
         self._url = b""
         self._head_bytes = 0
         self.is_receiving = False
+        if self._raw_headers:
+            # What came after the body is no header of the next request.
+            self._raw_headers.clear()
+            self._gathered = None if self._gathered is None else []
         operation = read_plainly(method, url, headers)
         is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
-        if operation in QUICK_READS and keeps_alive and not is_busy and not self._hub.is_watched:
+        if operation in QUICK_READS and keeps_alive and not is_busy and self._hub.is_quick:
             # The quick road: a read that needs nothing besides.
             outcome = self._hub.scheduler.read_now(operation, body)
             if outcome is not None and b"origin" not in headers:
                 self._write_response(outcome, headers)
                 return
-        self._backlog.append(HttpRequest(method, url, headers, body, keeps_alive, operation))
+        self._backlog.append(
+            HttpRequest(method, url, headers, body, keeps_alive, operation, self._received)
+        )
         self._pump()
 
     # Answering.
@@ -269,9 +292,14 @@ class Connection(asyncio.Protocol):
             self._call = None
             self._answer(hub.answer_elsewhere(request) or call)
             return
-        if hub.metrics is not None:
-            call = ask_for_capacity(call)
         self._call = call
+        if hub.gate is not None:
+            refusal = hub.find_refusal(hub.gate, request, call)
+            if refusal is not None:
+                self._answer(refusal)
+                return
+        if hub.metrics is not None:
+            call = self._call = ask_for_capacity(call)
         if not hub.scheduler.run(call.operation, call.body, self._finish):
             self._answer(answer_unavailable("Too many requests are waiting"))
 

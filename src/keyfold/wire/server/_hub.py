@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Protocol
 
 from keyfold.wire.server._access_log import AccessLog
-from keyfold.wire.server._answers import Answer, Writer
+from keyfold.wire.server._answers import Answer, Writer, answer_error, answer_failure
+from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
-from keyfold.wire.server._requests import HttpRequest
-from keyfold.wire.server._scheduler import Scheduler
+from keyfold.wire.server._requests import Call, HttpRequest
+from keyfold.wire.server._scheduler import Scheduler, report_failure
 
 
 class Client(Protocol):
@@ -40,6 +41,7 @@ class Hub:
         *,
         metrics: Metrics | None,
         access_log: AccessLog | None,
+        gate: Gate | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.scheduler = scheduler
@@ -50,6 +52,9 @@ class Hub:
         self.buffered_bytes = 0
         self.is_stopping = False
         self.is_watched = metrics is not None or access_log is not None
+        self.gate = gate
+        # Whether a read may be answered without a second look.
+        self.is_quick = not self.is_watched and gate is None
         self.clients: set[Client] = set()
         self.metrics = metrics
         self._access_log = access_log
@@ -88,6 +93,15 @@ class Hub:
         if self.metrics is None or request.url != b"/metrics" or request.method != b"GET":
             return None
         return self.metrics.answer()
+
+    def find_refusal(self, gate: Gate, request: HttpRequest, call: Call) -> Answer | None:
+        """Return the answer to a call that a gate refuses."""
+        try:
+            refusal = gate.find_refusal(request, call)
+        except Exception as error:  # noqa: BLE001 - the server lives on, and lets nobody in
+            report_failure(call.operation, error)
+            return answer_failure()
+        return None if refusal is None else answer_error(refusal, call.content_type)
 
     def note(
         self, peer: str, operation: str, request: HttpRequest, answer: Answer, seconds: float

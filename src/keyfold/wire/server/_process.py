@@ -8,12 +8,15 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from keyfold.engine import Engine
 from keyfold.errors import OptionInvalid
+from keyfold.policy import Layout, Role
+from keyfold.wire.server._gate import Gate, RuledTable, make_key_gate, make_policy_gate
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._server import Server, new_event_loop
 
@@ -30,6 +33,17 @@ class Settings:
     tls_key: str | None = None
     has_metrics: bool = False
     has_access_log: bool = False
+    # A file of access keys; or a policy that holds for everybody, and whose ids it speaks of.
+    auth: str | None = None
+    policy: str | None = None
+    ids: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class TableRules(NamedTuple):
+    """What a server knows of a declared table, as one process tells it to another."""
+
+    layout: Layout
+    roles: Mapping[str, Role]
 
 
 def run_server(
@@ -37,6 +51,7 @@ def run_server(
     listener: socket.socket,
     *,
     on_ready: Callable[[], None],
+    tables: Sequence[RuledTable] = (),
     metrics: Metrics | None = None,
     while_running: Callable[[asyncio.Event], None] | None = None,
 ) -> None:
@@ -46,12 +61,7 @@ def run_server(
     event loop; the event that it is given ends the server.
     """
     tls = load_tls(settings)
-    engine = Engine.open(
-        settings.path,
-        durability=settings.durability,  # pyright: ignore[reportArgumentType] - checked there
-        region=settings.region,
-        buckets=settings.buckets,
-    )
+    engine = open_engine(settings)
     with engine:
         server = Server(
             engine,
@@ -59,6 +69,7 @@ def run_server(
             tls=tls,
             metrics=metrics if settings.has_metrics else None,
             access_log=sys.stdout if settings.has_access_log else None,
+            gate=make_gate(settings, engine, tables),
         )
 
         async def serve() -> None:
@@ -77,6 +88,27 @@ def run_server(
 
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(serve())
+
+
+def open_engine(settings: Settings, **options: Any) -> Engine:
+    """Return the engine that a server's settings ask for."""
+    return Engine.open(
+        settings.path,
+        durability=settings.durability,  # pyright: ignore[reportArgumentType] - checked there
+        region=settings.region,
+        buckets=settings.buckets,
+        **options,
+    )
+
+
+def make_gate(settings: Settings, engine: Engine, tables: Sequence[RuledTable]) -> Gate | None:
+    """Return what decides on requests; None where any access key will do."""
+    region = settings.region
+    if settings.auth is not None:
+        return make_key_gate(settings.auth, engine, tables=tables, region=region)
+    if settings.policy is not None:
+        return make_policy_gate(settings.policy, engine, ids=settings.ids, region=region)
+    return None
 
 
 def load_tls(settings: Settings) -> ssl.SSLContext | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import orjson
@@ -65,6 +66,8 @@ class HttpRequest(NamedTuple):
     keeps_alive: bool
     # What `read_plainly` says of it.
     operation: str | None
+    # All headers in the order in which they came, where signatures are verified over them.
+    received: Sequence[tuple[bytes, bytes]] = ()
 
 
 class Call(NamedTuple):
@@ -105,7 +108,7 @@ def read_call(request: HttpRequest, longest_body: int) -> Call | Answer:
 
 def _read_closely(request: HttpRequest, operation: str | None, longest_body: int) -> Call | Answer:
     """Find out what a request is that is not as clients send them, in the service's order."""
-    method, url, headers, body, _, _ = request
+    method, url, headers, body, *_ = request
     path, _, query = url.partition(b"?")
     if method == b"OPTIONS":
         return _answer_preflight(headers) if b"origin" in headers else NOT_FOUND

@@ -147,7 +147,7 @@ class Scheduler:
         except KeyfoldError as error:
             return error
         except Exception as error:  # noqa: BLE001 - the server lives on, and says what it was
-            _report(operation, error)
+            report_failure(operation, error)
             return error
 
     def _note_read(self, engine: Engine) -> None:
@@ -238,7 +238,7 @@ class Scheduler:
             self._is_flushing = False
 
 
-def _report(operation: str, error: Exception) -> None:
+def report_failure(operation: str, error: Exception) -> None:
     """Show what a failure was, to whoever runs the server."""
     sys.stderr.write(f"keyfold: {operation} failed unexpectedly\n")
     traceback.print_exception(error)

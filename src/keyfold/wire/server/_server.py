@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from keyfold.errors import AddressUnavailable
 from keyfold.wire.server._access_log import AccessLog
 from keyfold.wire.server._connection import Connection
+from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._hub import Hub
 from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
@@ -33,7 +34,8 @@ class Server:
     True
 
     Port 0 takes a free one; `url` names it once the server runs. `listener` is a socket that
-    is bound already, in place of a host and port. The service stays open when the server stops.
+    is bound already, in place of a host and port. A `gate` decides which requests are carried
+    out; without one, all are. The service stays open when the server stops.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Server:
         tls: ssl.SSLContext | None = None,
         metrics: Metrics | None = None,
         access_log: TextIO | None = None,
+        gate: Gate | None = None,
     ) -> None:
         self._service = service
         self._host, self._port = host, port
@@ -55,6 +58,7 @@ class Server:
         self._tls = tls
         self._metrics = metrics
         self._access_log = None if access_log is None else AccessLog(access_log)
+        self._gate = gate
         self._server: asyncio.Server | None = None
         self._hub: Hub | None = None
         self._sweeping: asyncio.TimerHandle | None = None
@@ -73,7 +77,11 @@ class Server:
         self._host, self._port = listener.getsockname()[:2]
         scheduler = Scheduler(self._service, loop, waiting=self._limits.waiting)
         hub = self._hub = Hub(
-            scheduler, self._limits, metrics=self._metrics, access_log=self._access_log
+            scheduler,
+            self._limits,
+            metrics=self._metrics,
+            access_log=self._access_log,
+            gate=self._gate,
         )
         self._server = await loop.create_server(
             lambda: Connection(hub), sock=listener, ssl=self._tls, backlog=_BACKLOG

@@ -5,24 +5,33 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pickle
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from keyfold.engine import Engine
 from keyfold.errors import KeyfoldError, WorkerFailed
+from keyfold.wire.server._gate import RuledTable
 from keyfold.wire.server._metrics import Metrics
-from keyfold.wire.server._process import Settings, load_tls, run_server
+from keyfold.wire.server._process import (
+    Settings,
+    TableRules,
+    load_tls,
+    make_gate,
+    open_engine,
+    run_server,
+)
 
 _SHARE_SECONDS = 0.5
+_RULES = "rules.pickle"
 
 
 class _Stop(Exception):
@@ -30,13 +39,21 @@ class _Stop(Exception):
 
 
 def run_workers(
-    settings: Settings, listener: socket.socket, count: int, *, on_ready: Callable[[], None]
+    settings: Settings,
+    listener: socket.socket,
+    count: int,
+    *,
+    on_ready: Callable[[], None],
+    tables: Sequence[RuledTable] = (),
 ) -> None:
     """Serve with `count` processes until SIGTERM or SIGINT comes; replace those that die."""
     # What is wrong with the settings is said once, and here.
     load_tls(settings)
-    Engine.open(settings.path, upkeep_seconds=None, buckets=settings.buckets).close()
+    with open_engine(settings, upkeep_seconds=None) as engine:
+        make_gate(settings, engine, tables)
     with tempfile.TemporaryDirectory(prefix="keyfold-") as folder:
+        rules = [TableRules(each.layout, dict(each.roles)) for each in tables]
+        (Path(folder) / _RULES).write_bytes(pickle.dumps(rules))
         minder = _Minder(settings, listener, Path(folder))
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _stop)
@@ -131,6 +148,8 @@ def run_worker(told: str) -> None:
         settings,
         listener,
         on_ready=tell_ready,
+        # From a folder that only our own processes can write to.
+        tables=pickle.loads((folder / _RULES).read_bytes()),  # noqa: S301
         metrics=metrics,
         while_running=while_running,
     )

@@ -112,8 +112,8 @@ def test_a_refusal_is_raised_with_all_that_it_says() -> None:
             answer({"__type": "com.amazon.coral.validate#ValidationException"}, 400),
         )
     with pytest.raises(OtherServiceError) as other:
-        world.conduct.settle(world.begin("GetItem"), refusal("AccessDeniedException"))
-    assert (other.value.type, other.value.status) == ("AccessDeniedException", 400)
+        world.conduct.settle(world.begin("GetItem"), refusal("KMSAccessDeniedException"))
+    assert (other.value.type, other.value.status) == ("KMSAccessDeniedException", 400)
 
 
 def test_what_is_no_dynamodb_is_named() -> None:

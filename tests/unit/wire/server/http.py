@@ -10,6 +10,7 @@ from typing import Any
 from keyfold.engine import Engine
 from keyfold.wire.server import Limits
 from keyfold.wire.server._connection import Connection
+from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._hub import Hub
 from keyfold.wire.server._scheduler import Scheduler, Service
 from tests.oracle.local import target_of
@@ -130,12 +131,19 @@ class Clock:
 class Wire:
     """A hub with connections that have no network, on an event loop that does not run."""
 
-    def __init__(self, service: Service, limits: Limits | None = None) -> None:
+    def __init__(
+        self, service: Service, limits: Limits | None = None, gate: Gate | None = None
+    ) -> None:
         self.clock = Clock()
         self.loop = asyncio.new_event_loop()
         self.scheduler = Scheduler(service, self.loop, waiting=(limits or Limits()).waiting)
         self.hub = Hub(
-            self.scheduler, limits or Limits(), metrics=None, access_log=None, clock=self.clock
+            self.scheduler,
+            limits or Limits(),
+            metrics=None,
+            access_log=None,
+            gate=gate,
+            clock=self.clock,
         )
 
     def connect(self) -> tuple[Connection, FakeTransport]:

@@ -1,0 +1,288 @@
+"""The guard: whether a principal may do what a call would do, by its role alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from keyfold.errors import PrincipalInvalid
+from keyfold.policy._accesses import Access
+from keyfold.policy._layouts import UNIQUE_START, Layout, join_names
+from keyfold.policy._operations import STATEMENTS
+from keyfold.policy._rights import Right, Role
+from keyfold.policy._rules import Grant, IndexRules, rules_of
+from keyfold.values import AttributeValue
+
+# What would mean something else in a pattern or a variable of an IAM policy.
+_REFUSED_IN_IDS = "*?$"
+_WHOLE = ("ALL_OLD", "ALL_NEW")
+_PARTIAL = ("SPECIFIC_ATTRIBUTES", "COUNT")
+_PUTS = Right.CREATE | Right.UPDATE
+# As many partitions as are remembered at a time.
+_MOST_KNOWN = 1_000
+_NOTHING_WRITTEN: Mapping[str, AttributeValue | None] = {}
+
+
+class Principal(NamedTuple):
+    """Somebody who has a role, and the ids by which tenants are told apart."""
+
+    role: str
+    ids: Mapping[str, str]
+
+
+class Denial(NamedTuple):
+    """That something may not be done: what was attempted, and which rule is missing.
+
+    It is found from the request alone, so it tells nothing of what is stored.
+    """
+
+    action: str
+    table: str | None
+    fact: str
+
+
+class Guard:
+    """Decides for one principal, in one table.
+
+    `ids` has the principal's own id, by the role's tenant, as it stands in keys; it is empty for
+    a role without one. Raises PrincipalInvalid.
+    """
+
+    __slots__ = ("_exact", "_indexes", "_plain", "_rules", "_tenant", "_watched", "layout", "role")
+
+    def __init__(self, layout: Layout, role: Role, ids: Mapping[str, str]) -> None:
+        self.layout, self.role = layout, role
+        self._rules = rules = rules_of(layout, role)
+        self._tenant = tenant = self._read_ids(ids)
+        self._watched = rules.watched
+        self._exact = rules.exact
+        self._indexes: dict[tuple[str, str], Grant] = {}
+        if tenant is not None:
+            self._exact = {**rules.exact, **{each.render(tenant): each.grant for each in rules.own}}
+            for index in rules.indexes.values():
+                for each in index.own:
+                    self._indexes[index.name, each.render(tenant)] = each.grant
+        # Where rights are all that there is to look at: those, by partition, as they come up.
+        self._plain: dict[str | None, int] = {}
+
+    def _read_ids(self, ids: Mapping[str, str]) -> str | None:
+        """Return the principal's own id; None for a role without a tenant."""
+        tenant, name = self.role.tenant, self.role.name
+        unknown = [each for each in ids if each != tenant]
+        if unknown:
+            takes = "it takes no id" if tenant is None else f"it takes {tenant}"
+            raise PrincipalInvalid(name, f"got an id for {unknown[0]!r}, and {takes}", "")
+        if tenant is None:
+            return None
+        own = ids.get(tenant)
+        if not isinstance(own, str) or not own:
+            advice = f"Give the text that stands for it in keys, as in {tenant}=…."
+            raise PrincipalInvalid(
+                name, f"it needs an id for {tenant!r}, and got {own!r:.80}", advice
+            )
+        refused = [each for each in _REFUSED_IN_IDS if each in own]
+        if refused:
+            fact = f"the id {own!r:.80} has {refused[0]!r} in it"
+            raise PrincipalInvalid(name, fact, "It would stand for others in an IAM policy.")
+        for template in self._rules.tenant_templates:
+            part = next(each for each in template.parts if each.name == tenant)
+            if part.format.parse(own) is None:
+                fact = f"the id {own!r:.80} cannot stand in {template.text!r}"
+                raise PrincipalInvalid(name, fact, "It may have no delimiter of the key in it.")
+        if any(each.render(own).startswith(UNIQUE_START) for each in self._rules.own):
+            fact = f"the id {own!r:.80} makes a partition that is kept for unique values"
+            raise PrincipalInvalid(name, fact, "")
+        return own
+
+    @property
+    def watches_keys_alone(self) -> bool:
+        """Whether nothing that an update sets could lead into an index partition of another's."""
+        return self._rules.watches_keys_alone
+
+    def admits(
+        self,
+        right: int,
+        partition: AttributeValue,
+        written: Mapping[str, AttributeValue | None] = _NOTHING_WRITTEN,
+    ) -> bool:
+        """Tell quickly of something that is sure to be allowed; `check` knows about the rest.
+
+        It is for items of the table, by the value of a right, whatever it names and returns.
+        """
+        text = partition.get("S")
+        granted = self._plain.get(text)
+        if granted is None:
+            found = self._find(partition)
+            if isinstance(found, str) or not found.is_plain:
+                return False
+            granted = found.rights
+            if len(self._plain) >= _MOST_KNOWN:
+                self._plain.clear()
+            self._plain[text] = granted
+        if granted & right != right:
+            return False
+        return not written or self._find_stray(written) is None
+
+    def check(self, access: Access) -> Denial | None:
+        """Return why something may not be done; None if it may."""
+        if not access.rights:
+            return self._check_operation(access)
+        if access.table != self.layout.table:
+            return _deny(access, f"{self.role.name} is a role of {self.layout.table}")
+        index = access.index_name
+        if access.partition is None:
+            return self._check_scan(access)
+        if index is not None and index not in self._rules.local:
+            return self._check_index(access, index, access.partition)
+        found = self._find(access.partition[0])
+        if isinstance(found, str):
+            return _deny(access, found)
+        return self._check_grant(access, found)
+
+    def check_unique(self, access: Access, entity: str) -> Denial | None:
+        """Return why a write may not take or give up unique values of an entity; None if it may."""
+        if entity in self.role.unique or self._may_do_anything():
+            return None
+        return _deny(access, f"{self.role.name} may not take or give up unique values of {entity}")
+
+    def _may_do_anything(self) -> bool:
+        everything = self._rules.everything
+        wanted = (Right.GET | Right.CREATE | Right.UPDATE | Right.DELETE).value
+        return everything is not None and everything.rights & wanted == wanted
+
+    def _check_operation(self, access: Access) -> Denial | None:
+        # Statements are named by the operation that carries them.
+        named = access.enclosing or access.action
+        if named in self.role.operations and access.table in (None, self.layout.table):
+            return None
+        return _deny(access, f"{self.role.name} may not call {access.action}")
+
+    def _check_scan(self, access: Access) -> Denial | None:
+        everything = self._rules.everything
+        if everything is None:
+            return _deny(access, f"{self.role.name} lacks query of EVERYTHING, which a scan takes")
+        return self._check_grant(access, everything)
+
+    def _check_index(
+        self, access: Access, name: str, partition: tuple[AttributeValue, ...]
+    ) -> Denial | None:
+        index = self._rules.indexes.get(name)
+        if index is None:
+            return _deny(access, f"{self.layout.table} declares no index {name}")
+        if self._tenant is None:
+            return self._check_grant(access, index.grant)
+        found = self._open_index(index, partition)
+        if found is None:
+            fact = (
+                f"index {name}: {self.role.name} may query partitions of its own "
+                f"{self.role.tenant} alone"
+            )
+            return _deny(access, fact)
+        return self._check_grant(access, found)
+
+    def _open_index(self, index: IndexRules, partition: tuple[AttributeValue, ...]) -> Grant | None:
+        texts = [value.get("S") for value in partition]
+        if len(texts) == 1 and texts[0] is not None:
+            found = self._indexes.get((index.name, texts[0]))
+            if found is not None:
+                return found
+        for opening in index.openings:
+            if len(texts) == len(opening.matches) and opening.find_tenant(texts) == self._tenant:
+                return opening.grant
+        return None
+
+    def _find(self, partition: AttributeValue) -> Grant | str:
+        """Return what may be done in a partition, or why nothing may."""
+        rules, text, name = self._rules, partition.get("S"), self.role.name
+        if text is not None:
+            grant = self._exact.get(text)
+            if grant is not None:
+                return grant
+            if text.startswith(UNIQUE_START):
+                if rules.everything is None:
+                    return f"{name} lacks EVERYTHING, which unique values' own items take"
+                return rules.everything
+            found = rules.find(text)
+            if found is not None:
+                if found.tenant is not None and found.tenant != self._tenant:
+                    area = found.grant.parts[0][0]
+                    return f"{area}: {name} has the partitions of its own {self.role.tenant} alone"
+                return found.grant
+        if rules.otherwise is None:
+            return f"{name} may do nothing in partitions of that form"
+        return rules.otherwise
+
+    def _check_grant(self, access: Access, grant: Grant) -> Denial | None:
+        missing = access.rights.value & ~grant.rights
+        if missing:
+            return _deny(access, _word_lack(self.role.name, access.rights, grant))
+        if grant.hidden or grant.fixed:
+            fact = self._find_field_problem(access, grant)
+            if fact is not None:
+                return _deny(access, fact)
+        if access.written:
+            fact = self._find_stray(access.written)
+            if fact is not None:
+                return _deny(access, fact)
+        return None
+
+    def _find_field_problem(self, access: Access, grant: Grant) -> str | None:
+        """Return what a call would see or change of fields that are hidden or fixed."""
+        where = join_names([name for name, _ in grant.parts])
+        name, attributes = self.role.name, access.attributes
+        if grant.hidden:
+            hidden = join_names(sorted(grant.hidden))
+            may_not_see = f"{where}: {name} may not see {hidden}"
+            if attributes is None or (access.select is not None and access.select not in _PARTIAL):
+                return f"{may_not_see}, so it is to name the attributes that it reads"
+            if access.return_values in _WHOLE or access.returns_on_failure:
+                return f"{may_not_see}, so no write of it is answered with the item"
+            named = sorted(attributes & grant.hidden)
+            if named:
+                return f"{where}: {name} may not see {join_names(named)}"
+            unknown = sorted(attributes - grant.declared)
+            if unknown:
+                return f"{may_not_see}, so it names declared attributes alone, and {unknown[0]} is none"
+        if grant.fixed and access.rights & _PUTS:
+            if access.action in ("PutItem", "BatchWriteItem"):
+                fixed = join_names(sorted(grant.fixed))
+                return f"{where}: {name} may not change {fixed}, so it may not put whole items"
+            changed = sorted(grant.fixed & access.written.keys())
+            if changed:
+                return f"{where}: {name} may not change {join_names(changed)}"
+        return None
+
+    def _find_stray(self, written: Mapping[str, AttributeValue | None]) -> str | None:
+        """Return what would put an item into another tenant's partition of an index."""
+        for attribute, index, match in self._watched:
+            if attribute not in written:
+                continue
+            value = written[attribute]
+            if value is None:
+                fact = "says whose an item is there, so its value is to be given"
+            else:
+                text = value.get("S")
+                found = None if text is None else match(text)
+                # Every template there has the tenant, and it is the last group to match.
+                if found is None or found[found.lastgroup or 0] == self._tenant:
+                    continue
+                fact = f"is of another {self.role.tenant}, and {self.role.name} writes for its own"
+            return f"index {index}: {attribute} {fact}"
+        return None
+
+
+def _word_lack(role: str, rights: Right, grant: Grant) -> str:
+    """Return which right is missing, in the first area that lacks one."""
+    for area, granted in grant.parts:
+        lacking = [
+            each.name.lower()
+            for each in Right
+            if each in rights and not granted & each.value and each.name
+        ]
+        if lacking:
+            return f"{area}: {role} lacks {join_names(lacking)}"
+    return f"{role} lacks a right"
+
+
+def _deny(access: Access, fact: str) -> Denial:
+    return Denial(access.action, access.table, fact)

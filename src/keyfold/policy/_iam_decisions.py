@@ -1,0 +1,199 @@
+"""What an IAM policy decides: an explicit denial wins, and what is not allowed is denied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from keyfold.policy._accesses import Access
+from keyfold.policy._guard import Denial
+from keyfold.policy._iam_documents import Condition, PolicyDocument, Statement
+from keyfold.policy._iam_patterns import TAG, Pattern
+from keyfold.values import AttributeValue
+
+REGION, ACCOUNT = "us-east-1", "000000000000"
+
+EXPLICIT_DENY = "an explicit deny in an identity-based policy"
+"""The fact of a denial that a Deny made; of others, the service's words begin with "because"."""
+
+# These ask once for all their members on a table; a transaction asks for each of its own.
+_BATCHES = ("BatchGetItem", "BatchWriteItem")
+_TRANSACTIONS = ("ExecuteTransaction", "TransactGetItems", "TransactWriteItems")
+# What cannot be told of an access that is opaque.
+_UNTOLD = frozenset(
+    {
+        "dynamodb:attributes",
+        "dynamodb:fulltablescan",
+        "dynamodb:leadingkeys",
+        "dynamodb:returnvalues",
+        "dynamodb:select",
+    }
+)
+
+
+class _Request(NamedTuple):
+    """What a policy is asked about: one action on one resource."""
+
+    action: str
+    resource: str
+    # By condition key, in small letters; keys without a value are not there.
+    context: Mapping[str, tuple[str, ...]]
+    untold: frozenset[str]
+    # What variables stand for.
+    known: Mapping[str, str]
+
+
+def find_denial(
+    policy: PolicyDocument,
+    ids: Mapping[str, str],
+    accesses: Iterable[Access],
+    *,
+    name: str | None = None,
+    region: str = REGION,
+    account: str = ACCOUNT,
+) -> Denial | None:
+    """Return what a policy denies of all that a call would do; None if it allows everything.
+
+    `ids` are the tags of the principal, `name` is its user name.
+
+    >>> from keyfold.policy import parse_policy
+    >>> policy = parse_policy('''{
+    ...     "Statement": {"Effect": "Allow", "Action": "dynamodb:Get*", "Resource": "*"}
+    ... }''')
+    >>> find_denial(policy, {}, [Access("GetItem", "Music")])
+    >>> find_denial(policy, {}, [Access("Scan", "Music")]).fact
+    'no identity-based policy allows the dynamodb:Scan action'
+    """
+    known = {f"{TAG}{tag.lower()}": value for tag, value in ids.items()}
+    if name is not None:
+        known["aws:username"] = name
+    for group in _group(accesses):
+        request = _read_request(group, known, region, account)
+        applying = [each for each in policy.statements if _applies(each, request)]
+        action = group[0].action
+        if not all(statement.is_allow for statement in applying):
+            return Denial(action, group[0].table, EXPLICIT_DENY)
+        if not applying:
+            fact = f"no identity-based policy allows the dynamodb:{action} action"
+            return Denial(action, group[0].table, fact)
+    return None
+
+
+def resource_of(access: Access, *, region: str = REGION, account: str = ACCOUNT) -> str:
+    """Return the ARN of what an access is about.
+
+    >>> resource_of(Access("Query", "Music", "ByYear"))
+    'arn:aws:dynamodb:us-east-1:000000000000:table/Music/index/ByYear'
+    """
+    # What concerns no table is asked of all.
+    arn = f"arn:aws:dynamodb:{region}:{account}:table/{access.table or '*'}"
+    if access.index_name is not None:
+        return f"{arn}/index/{access.index_name}"
+    return arn if access.part is None else f"{arn}/{access.part}"
+
+
+def _group(accesses: Iterable[Access]) -> list[list[Access]]:
+    """Put together what is decided on at once."""
+    groups: dict[object, list[Access]] = {}
+    for place, access in enumerate(accesses):
+        if access.action in _BATCHES:
+            key = (access.action, access.table, access.select, access.is_opaque)
+            groups.setdefault(key, []).append(access)
+        else:
+            groups[place] = [access]
+    return list(groups.values())
+
+
+def _read_request(
+    group: list[Access], known: Mapping[str, str], region: str, account: str
+) -> _Request:
+    first = group[0]
+    is_within = first.enclosing in _TRANSACTIONS
+    context = {
+        "dynamodb:attributes": sorted({name for each in group for name in _attributes_of(each)}),
+        "dynamodb:enclosingoperation": [first.enclosing] if is_within else [],
+        "dynamodb:leadingkeys": sorted({text for each in group for text in _leading(each)}),
+        "dynamodb:returnconsumedcapacity": [first.capacity],
+        "dynamodb:returnvalues": [first.return_values],
+        "dynamodb:select": [first.select],
+    }
+    told = {
+        key: tuple(value for value in values if value is not None)
+        for key, values in context.items()
+    }
+    told |= {key: (value,) for key, value in known.items()}
+    untold = _UNTOLD if first.is_opaque else frozenset[str]()
+    if any(each.partition is not None and len(each.partition) > 1 for each in group):
+        # What IAM is told of a key of several attributes is written nowhere.
+        untold |= {"dynamodb:leadingkeys"}
+    return _Request(
+        f"dynamodb:{first.action}".lower(),
+        resource_of(first, region=region, account=account),
+        {key: values for key, values in told.items() if values},
+        untold,
+        known,
+    )
+
+
+def _attributes_of(access: Access) -> frozenset[str]:
+    return access.named | (access.attributes or frozenset[str]())
+
+
+def _leading(access: Access) -> Iterable[str]:
+    return [] if access.partition is None else [_text_of(access.partition[0])]
+
+
+def _text_of(value: AttributeValue) -> str:
+    (text,) = value.values()
+    return str(text)
+
+
+def _applies(statement: Statement, request: _Request) -> bool:
+    return (
+        _matches(statement.actions, request.action, {}) != statement.excludes_actions
+        and _matches(statement.resources, request.resource, request.known)
+        != statement.excludes_resources
+        and all(
+            _holds(condition, request, is_allow=statement.is_allow)
+            for condition in statement.conditions
+        )
+    )
+
+
+def _matches(patterns: tuple[Pattern, ...], value: str, known: Mapping[str, str]) -> bool:
+    return any(pattern.is_like(value, known) for pattern in patterns)
+
+
+def _holds(condition: Condition, request: _Request, *, is_allow: bool) -> bool:
+    if condition.key in request.untold:
+        # On the safe side: it never helps to allow, and always to deny.
+        return not is_allow
+    values = request.context.get(condition.key)
+    operator = condition.operator
+    if operator.comparison == "null":
+        return any(
+            pattern.equals("true", {}) is (values is None) for pattern in _lowered(condition)
+        )
+    if values is None:
+        if condition.if_exists or condition.quantifier == "ForAllValues":
+            return True
+        return condition.quantifier is None and operator.is_negated
+    tests = [_passes(condition, value, request.known) for value in values]
+    return any(tests) if condition.quantifier == "ForAnyValue" else all(tests)
+
+
+def _lowered(condition: Condition) -> list[Pattern]:
+    return [pattern.lowered() for pattern in condition.values]
+
+
+def _passes(condition: Condition, value: str, known: Mapping[str, str]) -> bool:
+    """Test one value; of several in the policy one must fit, or none if that is negated."""
+    match condition.operator.comparison:
+        case "like":
+            fits = any(pattern.is_like(value, known) for pattern in condition.values)
+        case "equals":
+            fits = any(pattern.equals(value, known) for pattern in condition.values)
+        case _:
+            lowered = {key: each.lower() for key, each in known.items()}
+            fits = any(pattern.equals(value.lower(), lowered) for pattern in _lowered(condition))
+    return fits is not condition.operator.is_negated

@@ -1,0 +1,137 @@
+"""What can be wrong with a role, given the table that it is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keyfold.policy._layouts import Layout
+from keyfold.policy._operations import BY_NAME, BY_RIGHTS, HARMLESS, MOVING, SHOWING
+from keyfold.policy._rights import ALL, EVERYTHING, READ, Right, Role
+
+_match_name = re.compile(r"[A-Za-z0-9_.-]{1,64}").fullmatch
+
+
+def find_role_problems(layout: Layout, role: Role) -> list[str]:
+    """Return everything that is wrong with a role of a table."""
+    subject = f"{layout.table}: role {role.name!r}"
+    return [
+        *_check_name(subject, role),
+        *_check_can(subject, layout, role),
+        *_check_tenant(subject, layout, role),
+        *_check_attributes(subject, layout, "hides", role.hidden),
+        *_check_attributes(subject, layout, "fixes", role.fixed),
+        *_check_unique(subject, layout, role),
+        *_check_operations(subject, role),
+    ]
+
+
+def _check_name(subject: str, role: Role) -> Iterator[str]:
+    if not isinstance(role.name, str) or _match_name(role.name) is None:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+        yield f"{subject} is named by 1 to 64 letters, digits, '_', '-' and '.'."
+
+
+def _check_can(subject: str, layout: Layout, role: Role) -> Iterator[str]:
+    for name, right in role.can.items():
+        yield from _check_area(subject, layout, name)
+        if not isinstance(right, Right):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+            yield (
+                f"{subject} has {right!r:.80} for {name!r}: that is a Right, or several joined "
+                "with |, such as READ and WRITE."
+            )
+
+
+def _check_area(subject: str, layout: Layout, name: str) -> Iterator[str]:
+    if name == EVERYTHING or name in layout.areas:
+        return
+    for area in layout.areas.values():
+        if name in area.entities:
+            yield (
+                f"{subject} names {name}, which is in the shard {area.name!r}. Rights are for whole "
+                f"partitions: name the shard."
+            )
+            return
+    known = ", ".join(layout.areas) or "none"
+    yield (
+        f"{subject} names {name!r}, which is no shard, and no entity outside every shard; those "
+        f"are {known}."
+    )
+
+
+def _check_tenant(subject: str, layout: Layout, role: Role) -> Iterator[str]:
+    if role.tenant is None:
+        return
+    if EVERYTHING in role.can:
+        yield (
+            f"{subject} has the tenant {role.tenant!r} and is given EVERYTHING, which no tenant "
+            "can have. Name the shards, or leave out the tenant."
+        )
+    parts = layout.find_parts()
+    if role.tenant not in parts:
+        known = ", ".join(sorted(parts)) or "none"
+        yield (
+            f"{subject} has the tenant {role.tenant!r}, which is no part of a partition's template; "
+            f"those are {known}."
+        )
+
+
+def _check_attributes(
+    subject: str, layout: Layout, verb: str, rules: Mapping[str, frozenset[str]]
+) -> Iterator[str]:
+    for name, attributes in rules.items():
+        yield from _check_area(subject, layout, name)
+        if name == EVERYTHING:
+            known = frozenset[str]().union(*(area.attributes for area in layout.areas.values()))
+        elif name in layout.areas:
+            known = layout.areas[name].attributes
+        else:
+            continue
+        for attribute in sorted(attributes, key=str):
+            if attribute in layout.key:
+                yield f"{subject} {verb} {attribute!r}, which is part of the key of every item."
+            elif attribute not in known:
+                listed = ", ".join(sorted(known - set(layout.key))) or "none"
+                yield (
+                    f"{subject} {verb} {attribute!r}, and no entity of {name!r} stores anything "
+                    f"under that name; they store {listed}."
+                )
+
+
+def _check_unique(subject: str, layout: Layout, role: Role) -> Iterator[str]:
+    entities = {name for area in layout.areas.values() for name in area.entities}
+    for name in sorted(role.unique):
+        if name not in entities:
+            yield f"{subject} may take unique values of {name!r}, which is no entity of the table."
+        elif name not in layout.unique:
+            yield f"{subject} may take unique values of {name}, which has no unique fields."
+
+
+def _check_operations(subject: str, role: Role) -> Iterator[str]:
+    for name in sorted(role.operations, key=str):
+        if name in BY_RIGHTS:
+            yield f"{subject} names the operation {name}: what it may do with items, `can` says."
+        elif name not in BY_NAME:
+            yield f"{subject} names {name!r}, which is no operation of the API."
+        elif role.tenant is not None and name not in HARMLESS:
+            yield (
+                f"{subject} has a tenant, and names the operation {name}, which concerns all of "
+                f"them. It may name {', '.join(sorted(HARMLESS))}."
+            )
+        elif name in SHOWING and not _has_all(role, READ):
+            yield (
+                f"{subject} names the operation {name}, which shows items of every partition: it "
+                "needs READ of EVERYTHING, with nothing hidden."
+            )
+        elif name in MOVING and not _has_all(role, ALL):
+            yield (
+                f"{subject} names the operation {name}, which may read and write any item: it "
+                "needs ALL of EVERYTHING, with nothing hidden or fixed."
+            )
+
+
+def _has_all(role: Role, rights: Right) -> bool:
+    granted: Any = role.can.get(EVERYTHING)
+    if not isinstance(granted, Right) or rights not in granted or any(role.hidden.values()):
+        return False
+    return rights is not ALL or not any(role.fixed.values())

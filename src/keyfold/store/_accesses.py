@@ -1,0 +1,202 @@
+"""What requests would do, in the words that rules are written in.
+
+It is told from the request alone, before any call is made. The accesses are those of the calls
+that the request becomes; the guards of unique fields, some of which have to be looked up, are no
+business of the caller's, and are left out.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, cast
+
+from keyfold.model._batches import Batch
+from keyfold.model._collections import CollectionGet
+from keyfold.model._expressions import (
+    Condition,
+    Given,
+    Removed,
+    SetTo,
+    names_in,
+    names_in_update,
+)
+from keyfold.model._requests import Chain, Count, First, Get, Mapped, Query, Request, Scan
+from keyfold.model._transactions import Transaction
+from keyfold.model._updates import Update
+from keyfold.model._writes import Check, CreateOrGet, Delete, Presence, Put, Write
+from keyfold.policy import Access, Right
+from keyfold.values import AttributeValue, Item
+
+_CREATE = Right.CREATE.value
+_UPDATE = Right.UPDATE.value
+
+
+def read_accesses(request: Request[Any], now: datetime) -> list[Access]:
+    """Return what a request would do at a moment; of a chain, its first step.
+
+    What a chain looks up under the table's own role is none of the caller's accesses.
+    """
+    match request:
+        case Get() | Write():
+            return [read_access(request, now)]
+        case Query() | Scan():
+            return [_read_page(cast(Query[Any] | Scan[Any], request))]
+        case First(query=query) | CollectionGet(query=query):
+            return [_read_page(query)]
+        case Count(query=query):
+            return [_read_page(query, is_whole=True)]
+        case CreateOrGet(put=put):
+            return [read_access(put, now)]
+        case Mapped(request=inner):
+            return read_accesses(inner, now)
+        case Chain(first=first, looks_up=looks_up):
+            return [] if looks_up else read_accesses(first, now)
+        case Transaction(requests=members):
+            # A transaction takes no return values.
+            return [read_access(each, now)._replace(return_values=None) for each in members]
+        case Batch(requests=members):
+            return [read_member(each, now) for each in members]
+        case _:
+            raise TypeError(f"{request!r:.80} is no request")
+
+
+def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
+    """Return what a request for one item would do."""
+    if isinstance(request, Get):
+        return _read_get(request)
+    condition = request.condition()
+    match request:
+        case Put():
+            item = request.resolve_item(now)
+            return Access(
+                "PutItem",
+                request.table.name,
+                rights=Right(put_rights(request)),
+                partition=_partition(request, item),
+                attributes=frozenset(item) | _names(condition),
+                written=item,
+                return_values="NONE",
+                returns_on_failure=condition is not None,
+            )
+        case Update():
+            return Access(
+                "UpdateItem",
+                request.table.name,
+                rights=Right.UPDATE,
+                partition=_partition(request, request.key),
+                attributes=(
+                    frozenset(request.key)
+                    | names_in_update(request.all_actions(now))
+                    | _names(condition)
+                ),
+                written=written_by(request, now),
+                return_values="ALL_NEW",
+                returns_on_failure=True,
+            )
+        case Delete():
+            return Access(
+                "DeleteItem",
+                request.table.name,
+                rights=Right.DELETE,
+                partition=_partition(request, request.key),
+                attributes=frozenset(request.key) | _names(condition),
+                return_values="ALL_OLD",
+                returns_on_failure=condition is not None,
+            )
+        case Check():
+            return Access(
+                "ConditionCheckItem",
+                request.table.name,
+                rights=Right.GET,
+                partition=_partition(request, request.key),
+                attributes=frozenset(request.key) | _names(condition),
+                returns_on_failure=True,
+            )
+        case _:
+            raise TypeError(f"{request!r:.80} is no request for one item")
+
+
+def read_member(request: Get[Any] | Put[Any] | Delete[Any], now: datetime) -> Access:
+    """Return what a member of a batch would do."""
+    access = read_access(request, now)
+    if isinstance(request, Get):
+        return access._replace(action="BatchGetItem")
+    return access._replace(action="BatchWriteItem", return_values=None)
+
+
+def put_rights(request: Put[Any]) -> int:
+    """Return what a put takes: to create, to replace, or both, where it may do either.
+
+    What has expired counts as absent, though it may be stored still. It is the value of a right:
+    every put comes past here.
+    """
+    if request.presence is Presence.NOTHING:
+        return _CREATE
+    if request.presence is Presence.SOMETHING:
+        return _UPDATE
+    version = request.schema.version_field
+    # The first version replaces nothing.
+    is_first = version is not None and getattr(request.entity, version.name) == 1
+    return _CREATE if is_first else _CREATE | _UPDATE
+
+
+def written_by(request: Update[Any], now: datetime) -> dict[str, AttributeValue | None]:
+    """Return what an update writes, by attribute: {} for what it removes, None for what is open."""
+    written: dict[str, AttributeValue | None] = {**request.key}
+    for action in request.all_actions(now):
+        name = str(action.place.steps[0])
+        match action:
+            case SetTo(value=Given() as given) if len(action.place.steps) == 1:
+                written[name] = given.resolve(now)
+            case Removed() if len(action.place.steps) == 1:
+                written[name] = {}
+            case _:
+                written[name] = None
+    return written
+
+
+def _read_get(request: Get[Any]) -> Access:
+    names = request.shape.projection(request.table, None)
+    return Access(
+        "GetItem",
+        request.table.name,
+        rights=Right.GET,
+        partition=_partition(request, request.key),
+        attributes=None if names is None else frozenset(request.key).union(names),
+        select="ALL_ATTRIBUTES" if names is None else "SPECIFIC_ATTRIBUTES",
+    )
+
+
+def _read_page(request: Query[Any] | Scan[Any], *, is_whole: bool = False) -> Access:
+    """Return what a query or a scan would do; `is_whole` where all of its items are read."""
+    index = request.index
+    names = None if is_whole else request.shape.projection(request.table, index)
+    attributes, partition = None, None
+    if names is not None:
+        attributes = frozenset(names) | _names(request.filter)
+    if isinstance(request, Query):
+        key, keys = request.table.key if index is None else index.key, request.keys
+        partition = tuple(value for _, value in keys.equals[: len(key.partition)])
+        if attributes is not None:
+            attributes = attributes.union(name for name, _ in keys.equals)
+            if keys.range is not None:
+                # What it is limited to is the attribute after those that are given.
+                attributes |= {key.names[len(keys.equals)]}
+    whole = "ALL_ATTRIBUTES" if index is None else "ALL_PROJECTED_ATTRIBUTES"
+    return Access(
+        request.operation,
+        request.table.name,
+        None if index is None else index.name,
+        Right.QUERY,
+        partition,
+        attributes,
+        select=whole if names is None else "SPECIFIC_ATTRIBUTES",
+    )
+
+
+def _partition(request: Get[Any] | Write[Any], item: Item) -> tuple[AttributeValue, ...]:
+    return (item[request.table.key.partition[0]],)
+
+
+def _names(condition: Condition | None) -> frozenset[str]:
+    return frozenset() if condition is None else frozenset(names_in(condition))

@@ -1,0 +1,181 @@
+"""Accesses of requests: what a call would do, told from the call alone, before anything is read.
+
+A request is looked at in the order of the service's own gates. One whose JSON types or constraints
+are wrong, or whose expressions cannot be read, is answered with the engine's own error, whoever
+sends it: such an error says nothing that the sender did not write. What depends on tables, such as
+a key of the wrong attributes, is decided on here without a look at them: where it cannot be told
+which partition a request leads to, it leads to all of them. So whatever the engine might do is
+asked for, and a request that it would refuse is either refused as it would, or denied, or allowed
+to somebody who may do as much and then refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from keyfold.engine.partiql import Exists, Prepared, parse_with, prepare, read_parameters
+from keyfold.engine.shapes import check, check_types, plain_name
+from keyfold.errors import ServiceError, ValidationException
+from keyfold.policy import Access
+from keyfold.wire.server._item_accesses import (
+    KeyLookup,
+    read_batch_get_item,
+    read_batch_write_item,
+    read_delete_item,
+    read_get_item,
+    read_put_item,
+    read_query_access,
+    read_scan_access,
+    read_search_vectors,
+    read_transact_get_items,
+    read_transact_write_items,
+    read_update_item,
+)
+
+Read = Callable[[dict[str, Any], KeyLookup], list[Access]]
+
+_READERS: dict[str, Read] = {
+    "BatchGetItem": read_batch_get_item,
+    "BatchWriteItem": read_batch_write_item,
+    "DeleteItem": read_delete_item,
+    "GetItem": read_get_item,
+    "PutItem": read_put_item,
+    "Query": read_query_access,
+    "Scan": read_scan_access,
+    "SearchVectors": read_search_vectors,
+    "TransactGetItems": read_transact_get_items,
+    "TransactWriteItems": read_transact_write_items,
+    "UpdateItem": read_update_item,
+}
+
+# The parameters that name tables, or what belongs to one. No operation has another, and one that
+# has none of them concerns no table.
+_NAMES = (
+    "TableName",
+    "TableArn",
+    "ResourceArn",
+    "StreamArn",
+    "BackupArn",
+    "ExportArn",
+    "ImportArn",
+    "BulkOperationArn",
+    "GlobalTableName",
+    "GlobalTableSourceArn",
+    "SourceTableName",
+    "SourceTableArn",
+    "TargetTableName",
+)
+# Those whose StreamArn is that of a Kinesis stream.
+_KINESIS = frozenset(
+    {
+        "DisableKinesisStreamingDestination",
+        "EnableKinesisStreamingDestination",
+        "UpdateKinesisStreamingDestination",
+    }
+)
+_ARN = re.compile(r"arn:[^:]*:dynamodb:[^:]*:[^:]*:table/([^/]+)(?:/(.+))?", re.DOTALL)
+
+
+def read_accesses(operation: str, request: dict[str, Any], keys: KeyLookup) -> list[Access]:
+    """Return what a request would do: one access for each table, item or partition it is about.
+
+    `keys` gives the names of a table's key attributes; it is asked for tables by their names.
+
+    >>> from keyfold.engine import KeyNames
+    >>> request = {"TableName": "Music", "Key": {"artist": {"S": "Fela"}}}
+    >>> names = KeyNames("artist", None, {})
+    >>> [access] = read_accesses("GetItem", request, lambda table: names)
+    >>> access.action, access.table, access.partition
+    ('GetItem', 'Music', ({'S': 'Fela'},))
+
+    Raises ServiceError, in the engine's words, for a request that is wrong by itself.
+    """
+    check(operation, request)
+    try:
+        reader = _READERS.get(operation)
+        if reader is not None:
+            return reader(request, keys)
+        if operation in _STATEMENTS:
+            return _STATEMENTS[operation](request)
+        return _read_tables(operation, request)
+    except ServiceError:
+        # As in the engine: wrong JSON types inside attribute values come before other faults.
+        check_types(operation, request)
+        raise
+
+
+def _read_tables(operation: str, request: dict[str, Any]) -> list[Access]:
+    """Return the accesses of an operation on tables as such, by whatever names them."""
+    named: list[str] = [
+        request[name]
+        for name in _NAMES
+        if request.get(name) is not None and not (name == "StreamArn" and operation in _KINESIS)
+    ]
+    if operation == "ImportTable":
+        named.append(request["TableCreationParameters"]["TableName"])
+    if operation == "GetRecords":
+        # An iterator begins with the ARN of its stream.
+        named.append(request["ShardIterator"].rsplit("|", 2)[0])
+    index_name = request.get("IndexName")
+    accesses: list[Access] = []
+    for text in dict.fromkeys(named):
+        found = _ARN.fullmatch(text)
+        # What is no ARN of ours is nobody's: the engine refuses it.
+        table, part = (text, None) if found is None else (found[1], found[2])
+        accesses.append(Access(operation, table, index_name, part=part))
+    return accesses or [Access(operation, None)]
+
+
+def _read_statement(request: dict[str, Any]) -> list[Access]:
+    return [_statement_access("ExecuteStatement", prepare(request))]
+
+
+def _read_statements(request: dict[str, Any]) -> list[Access]:
+    """Return the accesses of BatchExecuteStatement, whose members fail one by one."""
+    operation = "BatchExecuteStatement"
+    accesses: list[Access] = []
+    for member in request["Statements"]:
+        try:
+            accesses.append(_statement_access(operation, prepare(member)))
+        except ValidationException:
+            unreadable = Access("PartiQLSelect", None, attributes=None, is_opaque=True)
+            accesses.append(unreadable._replace(enclosing=operation))
+    return accesses
+
+
+def _read_transaction(request: dict[str, Any]) -> list[Access]:
+    members = request["TransactStatements"]
+    parameters = [read_parameters(member.get("Parameters")) for member in members]
+    accesses: list[Access] = []
+    for place, (member, given) in enumerate(zip(members, parameters, strict=True)):
+        try:
+            prepared = parse_with(member["Statement"], given)
+        except ValidationException as fault:
+            message = f"Validation failed in TransactStatements[{place}]: {fault.message}"
+            raise ValidationException(message) from None
+        accesses.append(_statement_access("ExecuteTransaction", prepared))
+    return accesses
+
+
+_STATEMENTS: dict[str, Callable[[dict[str, Any]], list[Access]]] = {
+    "BatchExecuteStatement": _read_statements,
+    "ExecuteStatement": _read_statement,
+    "ExecuteTransaction": _read_transaction,
+}
+
+
+def _statement_access(operation: str, prepared: Prepared) -> Access:
+    """Return the access of a statement, as IAM calls it: PartiQLSelect, PartiQLInsert and so on."""
+    statement = prepared.statement
+    select = statement.select if isinstance(statement, Exists) else statement
+    table, index_name = select.source
+    return Access(
+        f"PartiQL{type(select).__name__}",
+        plain_name(table),
+        index_name,
+        attributes=None,
+        enclosing=operation,
+        is_opaque=True,
+    )

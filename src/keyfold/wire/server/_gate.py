@@ -1,0 +1,194 @@
+"""The gate: whose a request is, and whether they may do what it asks for.
+
+A request is decided upon by itself, before anything of it is carried out, so that an answer tells
+nothing about what the tables hold.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import orjson
+
+from keyfold.engine import KeyNames
+from keyfold.errors import (
+    KeysUnusable,
+    PolicyInvalid,
+    PrincipalInvalid,
+    SerializationException,
+    ServiceError,
+    UnrecognizedClientException,
+)
+from keyfold.policy import Guard, Layout, Role, parse_policy
+from keyfold.wire.server._authorizers import (
+    AdminAuthorizer,
+    Authorizer,
+    PolicyAuthorizer,
+    Principal,
+    RoleAuthorizer,
+)
+from keyfold.wire.server._item_accesses import KeyLookup
+from keyfold.wire.server._keyring import Key, Keyring
+from keyfold.wire.server._requests import Call, HttpRequest
+from keyfold.wire.server._signatures import UNRECOGNIZED, Verifier
+
+_REGION = "us-east-1"
+
+
+class RuledTable(Protocol):
+    """A table as it is declared: how it is laid out, and which roles it has."""
+
+    @property
+    def layout(self) -> Layout:
+        """How its partitions are shared out."""
+        ...
+
+    @property
+    def roles(self) -> Mapping[str, Role]:
+        """Its roles, by their names."""
+        ...
+
+
+class Keyed(Protocol):
+    """What knows the keys of tables, as an engine does."""
+
+    def find_key_names(self, table: str) -> KeyNames | None:
+        """Return the names of the key attributes of a table; None if it is not there."""
+        ...
+
+
+class Gate(Protocol):
+    """Decides which requests a server carries out."""
+
+    def find_refusal(self, request: HttpRequest, call: Call) -> ServiceError | None:
+        """Return what is answered in place of carrying out a call; None if it may be."""
+        ...
+
+
+class KeyGate:
+    """Lets those in who sign with a key of a file, for what the key is good for."""
+
+    def __init__(
+        self, keyring: Keyring, region: str, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._keyring = keyring
+        self._verifier = Verifier(region)
+        self._clock = clock
+
+    def find_refusal(self, request: HttpRequest, call: Call) -> ServiceError | None:
+        """Return what is wrong with the signature of a request, or with what it asks for."""
+        claim = self._verifier.read_claim(request, self._clock())
+        if isinstance(claim, ServiceError):
+            return claim
+        entry = self._keyring.find(claim.access_key)
+        if entry is None:
+            return UnrecognizedClientException(UNRECOGNIZED)
+        key = entry.key
+        fault = self._verifier.find_fault(claim, request, key.secret, key.token)
+        if fault is not None:
+            return fault
+        return find_denial(entry.authorizer, Principal(key.name), call)
+
+
+class OpenGate:
+    """Lets everybody in, for what one authorizer says: signatures are not looked at."""
+
+    def __init__(self, authorizer: Authorizer, name: str) -> None:
+        self._authorizer, self._principal = authorizer, Principal(name)
+
+    def find_refusal(self, request: HttpRequest, call: Call) -> ServiceError | None:  # noqa: ARG002 - as gates are asked
+        """Return the error of a call that is denied."""
+        return find_denial(self._authorizer, self._principal, call)
+
+
+def find_denial(authorizer: Authorizer, principal: Principal, call: Call) -> ServiceError | None:
+    """Ask an authorizer about a call. What is no JSON object is refused as the engine does it."""
+    request: dict[str, Any] = {}
+    if authorizer.reads_requests:
+        try:
+            # As the engine reads it: whatever stands there twice means the same to both.
+            read: Any = orjson.loads(call.body)
+        except orjson.JSONDecodeError:
+            return SerializationException()
+        if not isinstance(read, dict):
+            return SerializationException()
+        request = cast(dict[str, Any], read)
+    return authorizer.find_denial(principal, call.operation, request)
+
+
+def make_key_gate(
+    path: str,
+    engine: Keyed,
+    *,
+    tables: Iterable[RuledTable] = (),
+    region: str = _REGION,
+    clock: Callable[[], float] = time.time,
+) -> Gate:
+    """Return a gate for those who sign with a key of a file; raises KeysUnusable.
+
+    `tables` are those whose roles the keys may have. The file is followed: a change of it applies
+    to the next request.
+    """
+    ruled = tuple(tables)
+    keys: KeyLookup = engine.find_key_names
+
+    def prepare(key: Key, policy: str | None) -> Authorizer:
+        if key.is_admin:
+            return AdminAuthorizer()
+        if policy is not None:
+            return _make_policy_authorizer(policy, key.ids, keys, region)
+        return RoleAuthorizer(_make_guards(path, key, ruled), keys, region)
+
+    return KeyGate(Keyring(path, prepare), region, clock=clock)
+
+
+def make_policy_gate(
+    path: str,
+    engine: Keyed,
+    *,
+    ids: Mapping[str, str] | None = None,
+    name: str = "local",
+    region: str = _REGION,
+) -> Gate:
+    """Return a gate that holds everybody to an IAM policy; raises PolicyInvalid.
+
+    They all are the user `name`, with `ids` as the tags of the principal.
+    """
+    keys: KeyLookup = engine.find_key_names
+    return OpenGate(_make_policy_authorizer(path, ids or {}, keys, region), name)
+
+
+def _make_policy_authorizer(
+    path: str, ids: Mapping[str, str], keys: KeyLookup, region: str
+) -> PolicyAuthorizer:
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise PolicyInvalid(path, f"it cannot be read: {error.strerror or error}", "") from None
+    return PolicyAuthorizer(parse_policy(text, source=path), ids, keys, region)
+
+
+def _make_guards(path: str, key: Key, tables: Iterable[RuledTable]) -> dict[str, Guard]:
+    """Return the guards of a key, by table; raises KeysUnusable."""
+    subject, name = f"[keys.{key.access_key}]", key.role or ""
+    having = [(each.layout, each.roles[name]) for each in tables if name in each.roles]
+    if not having:
+        known = sorted({role for each in tables for role in each.roles})
+        fact = f"{subject} has role {name!r}, and the roles that are served are {known or 'none'}"
+        raise KeysUnusable(path, fact, "Name the table that declares it, as --table does.")
+    taken = {role.tenant for _, role in having}
+    idle = [each for each in key.ids if each not in taken]
+    if idle:
+        fact = f"{subject} has an id {idle[0]!r}, which role {name!r} does not take"
+        raise KeysUnusable(path, fact, "Take it out.")
+    guards: dict[str, Guard] = {}
+    for layout, role in having:
+        own = {each: key.ids[each] for each in key.ids if each == role.tenant}
+        try:
+            guards[layout.table] = Guard(layout, role, own)
+        except PrincipalInvalid as error:
+            raise KeysUnusable(path, f"{subject} role {name}: {error.fact}", error.advice) from None
+    return guards

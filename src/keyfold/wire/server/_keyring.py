@@ -1,0 +1,402 @@
+"""The file of access keys: who may sign requests, and as whom they act.
+
+    [keys.AKIA5EXAMPLE]
+    secret = "…"
+    name = "ada"
+    role = "customer"
+    ids = {user = "ada"}
+
+A key has one of `role`, `policy` (the path of an IAM document) and `admin = true`. A signature can
+only be verified with the secret itself, so the file belongs to whoever runs the server, and
+nobody else may read it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import stat
+import tomllib
+from base64 import b32encode
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from keyfold.errors import KeyfoldError, KeysUnusable
+from keyfold.wire.server._authorizers import Authorizer
+
+_LOG = logging.getLogger("keyfold.server")
+
+_SECRET_MODE = 0o600
+_OTHERS = 0o077
+_READ_BYTES = 1 << 16
+
+_ACCESS_KEY = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_PRINTED = re.compile(r"[!-~]+")
+_NAME = re.compile(r"[A-Za-z0-9_+=,.@-]{1,64}")
+_RIGHTS = ("role", "policy", "admin")
+_FIELDS = frozenset((*_RIGHTS, "secret", "name", "ids", "token", "disabled", "created"))
+
+_HEADING = (
+    "# Access keys, written by `keyfold keys`, which keeps no comments. Keep this file secret.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An access key, and as whom those act who sign with it."""
+
+    access_key: str
+    secret: str = field(repr=False)
+    name: str
+    role: str | None = None
+    policy: str | None = None
+    is_admin: bool = False
+    ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    token: str | None = field(default=None, repr=False)
+    is_disabled: bool = False
+    created: datetime | None = None
+
+    @property
+    def rights(self) -> str:
+        """What it may do, in a few words."""
+        ids = "".join(f" {name}={value}" for name, value in self.ids.items())
+        if self.is_admin:
+            return "admin"
+        return f"role {self.role}{ids}" if self.role is not None else f"policy {self.policy}{ids}"
+
+
+def make_key(name: str, *, has_token: bool = False, now: datetime, **rights: Any) -> Key:
+    """Return a new key, with a secret that nobody knows yet."""
+    # As AWS begins them: one with a session token, and one without.
+    kind = "ASIA" if has_token else "AKIA"
+    return Key(
+        kind + b32encode(os.urandom(10)).decode(),
+        secrets.token_urlsafe(30),
+        name,
+        token=secrets.token_urlsafe(60) if has_token else None,
+        created=now.replace(microsecond=0),
+        **rights,
+    )
+
+
+def renew_key(key: Key, *, now: datetime) -> Key:
+    """Return another key for whoever has this one."""
+    made = make_key(key.name, has_token=key.token is not None, now=now)
+    return replace(
+        key,
+        access_key=made.access_key,
+        secret=made.secret,
+        token=made.token,
+        created=made.created,
+    )
+
+
+class _Mark(NamedTuple):
+    """What tells one state of a file from another, without reading it."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+    mode: int
+    owner: int
+
+
+def _mark(status: os.stat_result) -> _Mark:
+    return _Mark(
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_mode,
+        status.st_uid,
+    )
+
+
+def read_keys(path: str) -> dict[str, Key]:
+    """Return the keys of a file, by access key; raises KeysUnusable."""
+    return _parse(path, _read(path)[0])
+
+
+def _read(path: str) -> tuple[bytes, _Mark]:
+    """Return what is in a file of secrets, if nobody else can read it."""
+    try:
+        # It may be a pipe, which must not keep us waiting.
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            # Of the file that is read, whatever has the path by now.
+            status = os.fstat(handle)
+            _check_access(path, status)
+            return b"".join(iter(lambda: os.read(handle, _READ_BYTES), b"")), _mark(status)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        fact = f"it cannot be read: {error.strerror or error}"
+        raise KeysUnusable(path, fact, "`keyfold keys add` makes one.") from None
+
+
+def _check_access(path: str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise KeysUnusable(path, "it is no file", "Name one that `keyfold keys add` has made.")
+    if status.st_uid != os.geteuid():
+        fact = f"it belongs to user {status.st_uid}, and this is user {os.geteuid()}"
+        raise KeysUnusable(path, fact, f"Run `chown {os.geteuid()} {path}`.")
+    if status.st_mode & _OTHERS:
+        fact = f"others than its owner may use it: its mode is {stat.S_IMODE(status.st_mode):04o}"
+        raise KeysUnusable(path, fact, f"Run `chmod 600 {path}`.")
+
+
+def _parse(path: str, content: bytes) -> dict[str, Key]:
+    try:
+        read: dict[str, Any] = tomllib.loads(content.decode())
+    except UnicodeDecodeError:
+        raise KeysUnusable(path, "it is not UTF-8", "Write it as TOML.") from None
+    except tomllib.TOMLDecodeError as error:
+        # Its text says what is wrong and where; the error itself keeps what it read.
+        raise KeysUnusable(path, f"it is no TOML: {error}", "Mend it.") from None
+    entries = read.pop("keys", {})
+    if read or not isinstance(entries, dict):
+        fact = f"it has {', '.join(map(repr, read)) or 'keys'} beside its [keys.…] tables"
+        raise KeysUnusable(path, fact, "Take it out.")
+    return {
+        access_key: _parse_key(path, access_key, entry)
+        for access_key, entry in cast(dict[str, Any], entries).items()
+    }
+
+
+def _parse_key(path: str, access_key: str, entry: Any) -> Key:
+    """Return the key that an entry describes. No error shows what the entry holds."""
+
+    def refuse(fact: str, advice: str) -> KeysUnusable:
+        return KeysUnusable(path, f"[keys.{access_key}] {fact}", advice)
+
+    if _ACCESS_KEY.fullmatch(access_key) is None:
+        raise KeysUnusable(
+            path,
+            f"{access_key!r:.80} is no access key",
+            "One has up to 128 letters, digits, and _ . -",
+        )
+    if not isinstance(entry, dict):
+        raise refuse("is no table", "Give it a secret, a name and rights.")
+    given = cast(dict[str, Any], entry)
+    unknown = sorted(given.keys() - _FIELDS)
+    if unknown:
+        raise refuse(f"has {', '.join(unknown)}", f"It may have {', '.join(sorted(_FIELDS))}.")
+    for name, kind, words in (
+        ("secret", str, "text"),
+        ("name", str, "text"),
+        ("role", str, "text"),
+        ("policy", str, "the path of a file"),
+        ("token", str, "text"),
+        ("admin", bool, "true or false"),
+        ("disabled", bool, "true or false"),
+        ("ids", dict, "a table of texts"),
+        ("created", datetime, "a date with a time"),
+    ):
+        if name in given and not isinstance(given[name], kind):
+            raise refuse(f"has a {name} that is not {words}", "Mend it.")
+    for name in ("secret", "token"):
+        if name in given and _PRINTED.fullmatch(given[name]) is None:
+            raise refuse(f"has a {name} with characters that none has", "Mend it.")
+    for name in ("secret", "name"):
+        if name not in given:
+            raise refuse(f"has no {name}", "Write one.")
+    if _NAME.fullmatch(given["name"]) is None:
+        fact = "has a name that no IAM user has"
+        raise refuse(fact, "It has up to 64 letters, digits, and _ + = , . @ -")
+    rights = [name for name in _RIGHTS if given.get(name)]
+    if len(rights) != 1:
+        got = " and ".join(rights) or "none"
+        raise refuse(f"has {got} of role, policy and admin", "Give it one of them.")
+    ids = cast(dict[str, Any], given.get("ids", {}))
+    if not all(isinstance(value, str) and value for value in ids.values()):
+        raise refuse("has ids that are not texts", 'Write them as ids = {user = "ada"}.')
+    if ids and rights == ["admin"]:
+        raise refuse("has ids, which mean nothing to an admin", "Take them out.")
+    return Key(
+        access_key,
+        given["secret"],
+        given["name"],
+        role=given.get("role"),
+        policy=given.get("policy"),
+        is_admin=given.get("admin", False),
+        ids=ids,
+        token=given.get("token"),
+        is_disabled=given.get("disabled", False),
+        created=given.get("created"),
+    )
+
+
+@contextmanager
+def changing_keys(path: str) -> Generator[dict[str, Key]]:
+    """Give the keys of a file to be changed, and write them back, whole or not at all.
+
+    Nobody else changes them meanwhile. A file that is not there is made; raises KeysUnusable.
+    """
+    # Only here, where files are changed: some systems have none.
+    import fcntl  # noqa: PLC0415
+
+    # A link stays one.
+    target = Path(path).resolve()
+    try:
+        folder = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        fact = f"its folder cannot be opened: {error.strerror or error}"
+        raise KeysUnusable(path, fact, "Make the folder first.") from None
+    try:
+        # The folder stays when the file is replaced by another.
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        keys = read_keys(path) if os.path.lexists(target) else {}
+        yield keys
+        content = _write(keys).encode(errors="replace")
+        # What could not be read again is not written.
+        assert _parse(path, content).keys() == keys.keys()
+        try:
+            _replace(target, content)
+            os.fsync(folder)
+        except OSError as error:
+            fact = f"it cannot be written: {error.strerror or error}"
+            raise KeysUnusable(path, fact, "Nothing was changed.") from None
+    finally:
+        os.close(folder)
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """Put a file in the place of another, in one step that a crash cannot halve."""
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _SECRET_MODE)
+    try:
+        with open(handle, "wb") as file:  # noqa: PTH123 - by its number
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def _write(keys: Mapping[str, Key]) -> str:
+    blocks = [_HEADING]
+    for key in keys.values():
+        lines = [f"[keys.{_name(key.access_key)}]", f"name = {_quote(key.name)}"]
+        if key.is_admin:
+            lines.append("admin = true")
+        for name, text in (("role", key.role), ("policy", key.policy)):
+            if text is not None:
+                lines.append(f"{name} = {_quote(text)}")
+        if key.ids:
+            pairs = (f"{_name(name)} = {_quote(value)}" for name, value in key.ids.items())
+            lines.append(f"ids = {{{', '.join(pairs)}}}")
+        if key.is_disabled:
+            lines.append("disabled = true")
+        if key.created is not None:
+            lines.append(f"created = {key.created.isoformat()}")
+        lines.append(f"secret = {_quote(key.secret)}")
+        if key.token is not None:
+            lines.append(f"token = {_quote(key.token)}")
+        blocks.append("\n".join((*lines, "")))
+    return "\n".join(blocks)
+
+
+def _name(text: str) -> str:
+    return text if _BARE.fullmatch(text) else _quote(text)
+
+
+def _quote(text: str) -> str:
+    """Return a text as TOML has it, whatever is in it."""
+    shown = (
+        f"\\{each}" if each in '"\\' else each if each.isprintable() else f"\\U{ord(each):08X}"
+        for each in text
+    )
+    return f'"{"".join(shown)}"'
+
+
+class Entry(NamedTuple):
+    """A key that may be used, and who says what it may be used for."""
+
+    key: Key
+    authorizer: Authorizer
+
+
+# Makes the authorizer of a key; the path is that of its policy. Raises KeyfoldError.
+Prepare = Callable[[Key, str | None], Authorizer]
+
+
+class Keyring:
+    """The keys of a file, as it is at the moment.
+
+    A file that is changed into one that will not do is reported to the log, and the keys from
+    before stay. The same holds for the policy of a key; the other keys are as their file says.
+    """
+
+    def __init__(self, path: str, prepare: Prepare) -> None:
+        self._path = path
+        self._prepare = prepare
+        self._entries: dict[str, Entry] = {}
+        self._marks: dict[str, _Mark | None] = {}
+        self._load(prepare)
+
+    def find(self, access_key: str) -> Entry | None:
+        """Return what belongs to an access key; None if nobody has it, or not any more.
+
+        Each call looks whether the files have changed, so that a key that was revoked is refused
+        from then on, by every process.
+        """
+        marks = {path: _look(path) for path in self._marks}
+        if marks != self._marks:
+            self._reload(marks)
+        return self._entries.get(access_key)
+
+    def _reload(self, marks: dict[str, _Mark | None]) -> None:
+        try:
+            self._load(self._prepare_again)
+        except KeysUnusable as error:
+            _LOG.error("%s The keys from before stay.", error)
+            # Until it changes again, there is no use in another look.
+            self._marks = marks
+
+    def _prepare_again(self, key: Key, policy: str | None) -> Authorizer | None:
+        try:
+            return self._prepare(key, policy)
+        except KeyfoldError as error:
+            before = self._entries.get(key.access_key)
+            if before is None or before.key != key:
+                _LOG.error("%s Until then its requests are refused.", error)
+                return None
+            _LOG.error("%s What it said before stays.", error)
+            return before.authorizer
+
+    def _load(self, prepare: Callable[[Key, str | None], Authorizer | None]) -> None:
+        content, mark = _read(self._path)
+        marks: dict[str, _Mark | None] = {self._path: mark}
+        entries: dict[str, Entry] = {}
+        for access_key, key in _parse(self._path, content).items():
+            if key.is_disabled:
+                continue
+            policy = None
+            if key.policy is not None:
+                policy = str(Path(self._path).parent / key.policy)
+                # Looked at before it is read: what changes meanwhile is read once more.
+                marks.setdefault(policy, _look(policy))
+            authorizer = prepare(key, policy)
+            if authorizer is not None:
+                entries[access_key] = Entry(key, authorizer)
+        self._entries, self._marks = entries, marks
+
+
+def _look(path: str) -> _Mark | None:
+    try:
+        return _mark(os.stat(path))  # noqa: PTH116 - it is done for each request
+    except OSError:
+        return None

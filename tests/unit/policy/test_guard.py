@@ -1,0 +1,456 @@
+"""What the guard makes of an access, rule by rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from keyfold.errors import PrincipalInvalid
+from keyfold.model import Entity, Index, Key, Table, part
+from keyfold.policy import ALL, EVERYTHING, READ, WRITE, Access, Denial, Guard, Right, Role
+from tests.unit.policy.ward import auditor, keeper, nurse, patient, scribe, ward
+
+LAYOUT = ward.layout
+ADA = Guard(LAYOUT, patient, {"user": "ada"})
+SCRIBE = Guard(LAYOUT, scribe, {"user": "ada"})
+NURSE = Guard(LAYOUT, nurse, {})
+AUDITOR = Guard(LAYOUT, auditor, {})
+KEEPER = Guard(LAYOUT, keeper, {})
+
+GET, QUERY, CREATE, UPDATE, DELETE = (
+    Right.GET,
+    Right.QUERY,
+    Right.CREATE,
+    Right.UPDATE,
+    Right.DELETE,
+)
+
+
+def access(rights: Right, *partition: str, action: str = "GetItem", **facts: Any) -> Access:
+    """What concerns whole items of one partition."""
+    values = tuple({"S": text} for text in partition)
+    facts.setdefault("attributes", None if rights in READ else frozenset())
+    return Access(action, "Ward", rights=rights, partition=values or None, **facts)
+
+
+def query(index: str, *partition: str) -> Access:
+    return access(QUERY, *partition, action="Query", index_name=index)
+
+
+def put(partition: str, **written: Any) -> Access:
+    return access(CREATE | UPDATE, partition, action="PutItem", written=written)
+
+
+def fact_of(denial: Denial | None) -> str | None:
+    return None if denial is None else denial.fact
+
+
+# Areas.
+
+
+@pytest.mark.parametrize("right", [GET, QUERY, CREATE, UPDATE, DELETE, READ | WRITE])
+def test_a_tenant_has_its_own_partitions(right: Right) -> None:
+    assert ADA.check(access(right, "U#ada")) is None
+
+
+@pytest.mark.parametrize("right", [GET, QUERY, CREATE, UPDATE, DELETE])
+@pytest.mark.parametrize("partition", ["U#bob", "U#Ada", "U#ad", "U#adaa", "U#ada\n"])
+def test_a_tenant_has_no_partition_of_another(right: Right, partition: str) -> None:
+    denial = ADA.check(access(right, partition))
+    assert denial == Denial(
+        "GetItem", "Ward", "notes: patient has the partitions of its own user alone"
+    )
+
+
+def test_a_right_that_is_not_granted_is_missing() -> None:
+    denial = ADA.check(access(CREATE | UPDATE, "U#ada#F#x", action="PutItem"))
+    assert denial == Denial("PutItem", "Ward", "files: patient lacks create and update")
+    assert fact_of(NURSE.check(access(DELETE, "U#ada"))) == "notes: nurse lacks delete"
+
+
+def test_a_template_may_have_other_parts_beside_the_tenant() -> None:
+    assert ADA.check(access(GET, "U#ada#F#left")) is None
+    assert ADA.check(access(QUERY, "U#ada#F#right")) is None
+    assert fact_of(ADA.check(access(GET, "U#bob#F#left"))) == (
+        "files: patient has the partitions of its own user alone"
+    )
+
+
+def test_a_template_without_the_tenant_is_shared_as_it_is_declared() -> None:
+    assert ADA.check(access(QUERY, "C#flu")) is None
+    assert fact_of(ADA.check(access(CREATE, "C#flu"))) == "catalog: patient lacks create"
+
+
+@pytest.mark.parametrize(
+    "partition", ["U#", "U##", "U#ada#F#", "U#ada#F#x#y", "U#ada#G#x", "X", "", "u#ada"]
+)
+def test_a_partition_of_no_area_is_denied(partition: str) -> None:
+    denial = ADA.check(access(GET, partition))
+    assert fact_of(denial) == "patient may do nothing in partitions of that form"
+
+
+def test_a_partition_that_is_no_text_is_denied() -> None:
+    number = Access("GetItem", "Ward", rights=GET, partition=({"N": "1"},), attributes=None)
+    assert ADA.check(number) is not None
+    assert not ADA.admits(GET.value, {"N": "1"})
+    assert KEEPER.check(number) is None
+
+
+def test_an_entity_outside_every_shard_is_for_roles_that_say_so() -> None:
+    assert fact_of(ADA.check(access(GET, "SETTINGS"))) == "Setting: patient lacks get"
+    assert NURSE.check(access(GET, "SETTINGS")) is None
+    assert NURSE.check(access(CREATE, "SETTINGS")) is None
+    assert fact_of(NURSE.check(access(QUERY, "SETTINGS"))) == "Setting: nurse lacks query"
+
+
+def test_a_role_without_a_tenant_has_everybodys_partitions() -> None:
+    for name in ("ada", "bob"):
+        assert NURSE.check(access(GET, f"U#{name}")) is None
+        assert NURSE.check(access(WRITE, f"U#{name}#F#x")) is None
+    assert NURSE.check(access(CREATE, "U#ada")) is not None
+
+
+def test_everything_is_all_partitions_those_of_no_area_included() -> None:
+    for partition in ("U#ada", "SETTINGS", "whatever", "keyfold#unique#Member#email#S#a"):
+        assert KEEPER.check(access(ALL, partition)) is None
+
+
+def test_rights_of_an_area_add_up_with_those_of_everything() -> None:
+    both = Guard(LAYOUT, Role("both", can={EVERYTHING: READ, "files": DELETE}), {})
+    assert both.check(access(READ | DELETE, "U#ada#F#x")) is None
+    assert fact_of(both.check(access(DELETE, "U#ada"))) == "notes: both lacks delete"
+
+
+def test_guards_of_unique_values_are_for_whoever_has_everything() -> None:
+    partition = "keyfold#unique#Member#email#S#ada@example.com"
+    for guard, name in ((ADA, "patient"), (NURSE, "nurse")):
+        assert fact_of(guard.check(access(GET, partition))) == (
+            f"{name} lacks EVERYTHING, which unique values' own items take"
+        )
+
+
+def test_another_table_is_denied() -> None:
+    elsewhere = Access("GetItem", "Other", rights=GET, partition=({"S": "U#ada"},))
+    assert fact_of(ADA.check(elsewhere)) == "patient is a role of Ward"
+
+
+# Scans and operations.
+
+
+def test_a_scan_takes_everything() -> None:
+    for guard, name in ((ADA, "patient"), (NURSE, "nurse")):
+        for index in (None, "ByOwner", "ByText"):
+            scan = access(QUERY, action="Scan", index_name=index)
+            fact = f"{name} lacks query of EVERYTHING, which a scan takes"
+            assert fact_of(guard.check(scan)) == fact
+    assert KEEPER.check(access(QUERY, action="Scan")) is None
+
+
+def test_other_operations_are_granted_one_by_one() -> None:
+    assert ADA.check(Access("DescribeTable", "Ward")) is None
+    assert fact_of(ADA.check(Access("DescribeTable", "Other"))) is not None
+    assert fact_of(ADA.check(Access("DeleteTable", "Ward"))) == "patient may not call DeleteTable"
+    assert fact_of(KEEPER.check(Access("DeleteTable", "Ward"))) == "keeper may not call DeleteTable"
+    assert KEEPER.check(Access("ListTables", None)) is None
+
+
+def test_statements_go_by_what_they_do() -> None:
+    assert KEEPER.check(Access("PartiQLSelect", "Ward")) is None
+    assert AUDITOR.check(Access("PartiQLSelect", "Ward")) is not None
+
+
+# Fields.
+
+
+def test_what_is_hidden_may_not_be_seen_as_part_of_a_whole_item() -> None:
+    asked = "notes: scribe may not see secret, so it is to name the attributes that it reads"
+    assert fact_of(SCRIBE.check(access(GET, "U#ada"))) == asked
+    assert fact_of(SCRIBE.check(access(QUERY, "U#ada", select="ALL_ATTRIBUTES"))) == asked
+    some = frozenset({"pk", "sk", "text"})
+    partial = access(GET, "U#ada", attributes=some, select="SPECIFIC_ATTRIBUTES")
+    assert SCRIBE.check(partial) is None
+    counted = access(QUERY, "U#ada", attributes=frozenset({"pk"}), select="COUNT")
+    assert SCRIBE.check(counted) is None
+    assert fact_of(SCRIBE.check(partial._replace(select="ALL_PROJECTED_ATTRIBUTES"))) == asked
+
+
+def test_what_is_hidden_may_not_be_named() -> None:
+    for rights, action in (
+        (GET, "ConditionCheckItem"),
+        (UPDATE, "UpdateItem"),
+        (DELETE, "DeleteItem"),
+    ):
+        named = access(rights, "U#ada", action=action, attributes=frozenset({"pk", "secret"}))
+        assert fact_of(SCRIBE.check(named)) == "notes: scribe may not see secret"
+        assert ADA.check(named) is None
+
+
+def test_where_something_is_hidden_only_declared_attributes_may_be_named() -> None:
+    named = access(GET, "U#ada", attributes=frozenset({"pk", "novel"}))
+    assert fact_of(SCRIBE.check(named)) == (
+        "notes: scribe may not see secret, so it names declared attributes alone, and novel is none"
+    )
+    assert ADA.check(named) is None
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"return_values": "ALL_OLD"}, {"return_values": "ALL_NEW"}, {"returns_on_failure": True}],
+)
+def test_a_write_is_not_answered_with_what_is_hidden(facts: dict[str, Any]) -> None:
+    denial = SCRIBE.check(access(UPDATE, "U#ada", action="UpdateItem", **facts))
+    assert fact_of(denial) == (
+        "notes: scribe may not see secret, so no write of it is answered with the item"
+    )
+
+
+@pytest.mark.parametrize("returned", ["NONE", "UPDATED_OLD", "UPDATED_NEW"])
+def test_a_write_may_be_answered_with_what_it_named(returned: str) -> None:
+    update = access(UPDATE, "U#ada", action="UpdateItem", return_values=returned)
+    assert SCRIBE.check(update) is None
+
+
+def test_what_is_fixed_may_not_be_changed() -> None:
+    written = {"state": {"S": "x"}}
+    update = access(UPDATE, "U#ada", action="UpdateItem", written=written)
+    assert fact_of(SCRIBE.check(update)) == "notes: scribe may not change state"
+    assert SCRIBE.check(update._replace(written={"text": {"S": "x"}})) is None
+
+
+@pytest.mark.parametrize("action", ["PutItem", "BatchWriteItem"])
+def test_where_something_is_fixed_nobody_puts_whole_items(action: str) -> None:
+    for rights in (CREATE, UPDATE, CREATE | UPDATE):
+        denial = SCRIBE.check(access(rights, "U#ada", action=action))
+        assert fact_of(denial) == (
+            "notes: scribe may not change state, so it may not put whole items"
+        )
+    assert SCRIBE.check(access(DELETE, "U#ada", action=action)) is None
+
+
+def test_what_is_hidden_in_one_area_is_hidden_in_a_scan() -> None:
+    whole = access(QUERY, action="Scan", select="ALL_ATTRIBUTES")
+    assert AUDITOR.check(whole) is not None
+    named = frozenset({"pk", "sk", "text", "title", "v"})
+    some = access(QUERY, action="Scan", attributes=named, select="SPECIFIC_ATTRIBUTES")
+    assert AUDITOR.check(some) is None
+    assert AUDITOR.check(some._replace(attributes=named | {"secret"})) is not None
+
+
+def test_what_is_hidden_in_one_area_may_be_seen_in_another() -> None:
+    assert AUDITOR.check(access(READ, "U#ada#F#x")) is None
+    assert AUDITOR.check(access(READ, "U#ada")) is not None
+
+
+# Indexes.
+
+
+def test_an_index_is_open_where_its_partition_has_the_tenant() -> None:
+    assert ADA.check(query("ByOwner", "O#ada")) is None
+    assert fact_of(ADA.check(query("ByOwner", "O#bob"))) == (
+        "index ByOwner: patient may query partitions of its own user alone"
+    )
+    assert ADA.check(query("ByOwner", "U#ada")) is not None
+
+
+def test_an_index_by_a_plain_attribute_is_closed_to_tenants() -> None:
+    assert ADA.check(query("ByState", "new")) is not None
+    assert ADA.check(query("ByState", "ada")) is not None
+
+
+def test_an_index_partition_in_which_others_may_lie_is_closed() -> None:
+    # A topic may be called M#ada.
+    assert ADA.check(query("ByMix", "M#ada")) is not None
+
+
+def test_an_index_of_several_attributes_is_open_by_one_of_them() -> None:
+    assert ADA.check(query("ByPair", "P#ada", "flu")) is None
+    assert ADA.check(query("ByPair", "P#bob", "flu")) is not None
+    assert ADA.check(query("ByPair", "P#ada")) is not None
+
+
+def test_a_local_index_has_the_tables_partitions() -> None:
+    assert ADA.check(query("ByText", "U#ada")) is None
+    assert ADA.check(query("ByText", "U#bob")) is not None
+
+
+def test_a_reverse_index_is_open_where_the_sort_key_has_the_tenant() -> None:
+    assert ADA.check(query("ByKey", "MEMBER#ada")) is None
+    assert ADA.check(query("ByKey", "MEMBER#bob")) is not None
+    assert ADA.check(query("ByKey", "N#1")) is not None
+
+
+def test_an_index_that_is_not_declared_is_denied() -> None:
+    assert fact_of(ADA.check(query("Other", "O#ada"))) == "Ward declares no index Other"
+
+
+def test_an_index_is_open_to_whoever_may_query_all_that_can_be_in_it() -> None:
+    assert NURSE.check(query("ByOwner", "O#ada")) is None
+    assert fact_of(NURSE.check(query("ByMix", "M#ada"))) == "catalog: nurse lacks query"
+    assert KEEPER.check(query("ByMix", "M#ada")) is None
+
+
+def test_a_tenant_without_query_may_not_query_an_index_either() -> None:
+    writer = Guard(LAYOUT, Role("writer", tenant="user", can={"notes": WRITE}), {"user": "ada"})
+    assert fact_of(writer.check(query("ByOwner", "O#ada"))) == "notes: writer lacks query"
+
+
+def test_what_is_hidden_is_hidden_in_an_index() -> None:
+    assert SCRIBE.check(query("ByOwner", "O#ada")) is not None
+    some = frozenset({"owner_pk", "text"})
+    partial = query("ByOwner", "O#ada")._replace(attributes=some, select="SPECIFIC_ATTRIBUTES")
+    assert SCRIBE.check(partial) is None
+    assert AUDITOR.check(query("ByState", "new")) is not None
+
+
+# Writes into indexes.
+
+
+def test_nothing_is_written_into_an_index_partition_of_another() -> None:
+    assert ADA.check(put("U#ada", owner_pk={"S": "O#ada"})) is None
+    for attribute, index, text in (
+        ("owner_pk", "ByOwner", "O#bob"),
+        ("mix", "ByMix", "M#bob"),
+        ("pair_user", "ByPair", "P#bob"),
+        ("sk", "ByKey", "MEMBER#bob"),
+    ):
+        assert fact_of(ADA.check(put("U#ada", **{attribute: {"S": text}}))) == (
+            f"index {index}: {attribute} is of another user, and patient writes for its own"
+        )
+        assert not ADA.admits(4, {"S": "U#ada"}, {attribute: {"S": text}})
+
+
+def test_an_index_partition_that_is_no_tenants_may_be_written_into() -> None:
+    assert ADA.check(put("U#ada", owner_pk={"S": "elsewhere"}, mix={"N": "1"})) is None
+
+
+def test_a_value_that_is_not_known_may_not_say_whose_an_item_is() -> None:
+    assert fact_of(ADA.check(put("U#ada", owner_pk=None))) == (
+        "index ByOwner: owner_pk says whose an item is there, so its value is to be given"
+    )
+    assert ADA.check(put("U#ada", owner_pk={})) is None
+    assert ADA.check(put("U#ada", text=None)) is None
+
+
+def test_a_role_without_a_tenant_writes_for_everybody() -> None:
+    assert KEEPER.check(put("U#ada", owner_pk={"S": "O#bob"}, mix=None)) is None
+
+
+# What is sure.
+
+
+def test_what_is_admitted_at_once_would_be_admitted_after_a_look() -> None:
+    partitions = ["U#ada", "U#bob", "U#ada#F#x", "C#flu", "SETTINGS", "X", "keyfold#unique#a"]
+    admitted = 0
+    for guard in (ADA, SCRIBE, NURSE, AUDITOR, KEEPER):
+        for _ in range(2):  # what was asked before is remembered
+            for partition in partitions:
+                for right in Right:
+                    if guard.admits(right.value, {"S": partition}):
+                        admitted += 1
+                        assert guard.check(access(right, partition)) is None
+    assert admitted > 20
+    assert not SCRIBE.admits(GET.value, {"S": "U#ada"})
+
+
+def test_only_so_many_partitions_are_remembered() -> None:
+    guard = Guard(LAYOUT, nurse, {})
+    for number in range(2_500):
+        assert guard.admits(GET.value, {"S": f"U#{number}"})
+    assert not guard.admits(DELETE.value, {"S": "U#1"})
+
+
+# Principals.
+
+
+@pytest.mark.parametrize(
+    ("ids", "fact"),
+    [
+        ({}, "it needs an id for 'user', and got None"),
+        ({"user": ""}, "it needs an id for 'user', and got ''"),
+        ({"user": 7}, "it needs an id for 'user', and got 7"),
+        ({"user": "a#F"}, "the id 'a#F' cannot stand in 'U#{user}'"),
+        ({"user": "a*"}, "the id 'a*' has '*' in it"),
+        ({"user": "a?"}, "the id 'a?' has '?' in it"),
+        ({"user": "${aws:x}"}, "the id '${aws:x}' has '$' in it"),
+        ({"user": "ada", "topic": "x"}, "got an id for 'topic', and it takes user"),
+    ],
+)
+def test_an_id_that_could_be_several_is_none(ids: dict[str, Any], fact: str) -> None:
+    with pytest.raises(PrincipalInvalid) as caught:
+        Guard(LAYOUT, patient, ids)
+    assert caught.value.fact == fact
+    assert str(caught.value).startswith("role patient: ")
+
+
+def test_a_role_without_a_tenant_takes_no_id() -> None:
+    with pytest.raises(PrincipalInvalid, match="and it takes no id"):
+        Guard(LAYOUT, nurse, {"user": "ada"})
+
+
+def test_no_id_leads_to_the_guards_of_unique_values() -> None:
+    table = Table("Open", key=Key("pk"))
+
+    class Person(Entity, table=table, key="{name}", unique="email"):
+        name: str = part()
+        email: str
+
+    role = table.add_role(Role("person", tenant="name", can={Person: READ}))
+    with pytest.raises(PrincipalInvalid, match="is kept for unique values"):
+        Guard(table.layout, role, {"name": "keyfold#unique#Person#email#S#ada"})
+    ada = Guard(table.layout, role, {"name": "ada"})
+    lookup = Access("GetItem", "Open", rights=GET, partition=({"S": "ada"},), attributes=None)
+    assert ada.check(lookup) is None
+    assert ada.check(lookup._replace(partition=({"S": "bob"},))) is not None
+
+
+def test_an_id_is_of_the_type_that_keys_have() -> None:
+    table = Table("Numbers", key=Key("pk"), indexes=[Index("ByNumber", key=Key("n"))])
+
+    class Ticket(
+        Entity, table=table, key="T#{number:04}", indexes={table.indexes[0]: "#{number:04}"}
+    ):
+        number: int = part()
+
+    role = table.add_role(Role("holder", tenant="number", can={Ticket: READ}))
+    holder = Guard(table.layout, role, {"number": "0042"})
+    lookup = Access("GetItem", "Numbers", rights=GET, partition=({"S": "T#0042"},), attributes=None)
+    assert holder.check(lookup) is None
+    assert holder.check(lookup._replace(partition=({"S": "T#0043"},))) is not None
+    with pytest.raises(PrincipalInvalid, match="cannot stand in 'T#"):
+        Guard(table.layout, role, {"number": "42"})
+
+
+def test_unique_values_are_for_roles_that_say_so() -> None:
+    write = put("U#ada")
+    assert ADA.check_unique(write, "Member") is None
+    assert KEEPER.check_unique(write, "Member") is None
+    for guard, name in ((NURSE, "nurse"), (AUDITOR, "auditor")):
+        assert fact_of(guard.check_unique(write, "Member")) == (
+            f"{name} may not take or give up unique values of Member"
+        )
+
+
+# Areas without templates.
+
+
+def test_a_free_form_entity_has_whatever_partitions_no_other_area_has() -> None:
+    table = Table("Mixed", key=Key("pk", "sk"))
+    own = table.shard("U#{user}", name="own")
+
+    class Thing(Entity, table=table, key=(own, "{id}")):
+        user: str = part()
+        id: str = part()
+
+    class Loose(Entity, table=table, key=("{pk}", "{sk}"), fallback=True):
+        pk: str
+        sk: str
+
+    assert Thing
+    role = table.add_role(Role("user", tenant="user", can={"own": READ, Loose: READ}))
+    ada = Guard(table.layout, role, {"user": "ada"})
+    lookup = Access("GetItem", "Mixed", rights=GET, attributes=None)
+    for partition, is_allowed in (("anything", True), ("U#ada", True), ("U#bob", False)):
+        denial = ada.check(lookup._replace(partition=({"S": partition},)))
+        assert (denial is None) is is_allowed
+    assert ada.check(lookup._replace(partition=({"S": "keyfold#unique#x"},))) is not None

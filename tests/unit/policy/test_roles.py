@@ -1,0 +1,361 @@
+"""What is wrong with roles is said when their table is declared, and all of it at once."""
+
+# Declaring them is all that these classes are for.
+# pyright: reportUnusedClass=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+
+import keyfold
+from keyfold.engine.operations import OPERATIONS
+from keyfold.errors import DeclarationInvalid, PrincipalInvalid
+from keyfold.model import Entity, Index, Key, Table, part
+from keyfold.model._layouts import layout_of
+from keyfold.policy import ALL, EVERYTHING, READ, Guard, Right, Role, find_role_problems
+from keyfold.policy._operations import ADMINISTRATION, BY_NAME, BY_RIGHTS, HARMLESS, MOVING, SHOWING
+from tests.unit.policy.ward import Member, Note, Setting, ward
+
+
+def problems_of(role: Role) -> list[str]:
+    start = f"Ward: role {role.name!r} "
+    found = find_role_problems(ward.layout, role)
+    assert all(each.startswith(start) for each in found)
+    return [each.removeprefix(start) for each in found]
+
+
+def refused(declare: Callable[[], Any]) -> list[str]:
+    with pytest.raises(DeclarationInvalid) as caught:
+        declare()
+    return list(caught.value.problems)
+
+
+def test_a_role_names_areas_by_what_they_are_or_are_called() -> None:
+    assert Role("r", can={Setting: READ, ward.shards["notes"]: ALL}) == Role(
+        "r", can={"Setting": READ, "notes": ALL}
+    )
+    assert problems_of(Role("r", can={Setting: READ, ward.shards["notes"]: ALL})) == []
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 65, 7])
+def test_a_role_has_a_plain_name(name: Any) -> None:
+    assert problems_of(Role(name, can={})) == [
+        "is named by 1 to 64 letters, digits, '_', '-' and '.'."
+    ]
+
+
+def test_an_area_that_is_not_there_is_said() -> None:
+    known = "those are notes, files, catalog, Setting."
+    stranger = f"names 'nots', which is no shard, and no entity outside every shard; {known}"
+    assert problems_of(Role("r", can={"nots": READ})) == [stranger]
+    assert problems_of(Role("r", can={}, hidden={"nots": ["x"]}, fixed={"nots": []})) == [
+        stranger,
+        stranger,
+    ]
+
+
+def test_an_entity_of_a_shard_is_no_area() -> None:
+    assert problems_of(Role("r", can={Note: READ})) == [
+        "names Note, which is in the shard 'notes'. Rights are for whole partitions: name the shard."
+    ]
+
+
+def test_a_right_is_a_right() -> None:
+    role = Role("r", can={"notes": "read"})  # type: ignore[dict-item]
+    assert problems_of(role) == [
+        "has 'read' for 'notes': that is a Right, or several joined with |, such as READ and WRITE."
+    ]
+
+
+def test_no_tenant_has_everything() -> None:
+    assert problems_of(Role("r", tenant="user", can={EVERYTHING: READ})) == [
+        (
+            "has the tenant 'user' and is given EVERYTHING, which no tenant can have. Name the shards, "
+            "or leave out the tenant."
+        )
+    ]
+
+
+def test_a_tenant_is_a_part_of_some_partition() -> None:
+    # It is a part of a sort key alone.
+    assert problems_of(Role("r", tenant="id", can={"notes": READ})) == [
+        "has the tenant 'id', which is no part of a partition's template; those are box, topic, user."
+    ]
+
+
+def test_fields_are_those_that_are_stored() -> None:
+    role = Role("r", can={}, hidden={"catalog": ["titel", "pk"]}, fixed={EVERYTHING: ["x", "v"]})
+    assert problems_of(role) == [
+        "hides 'pk', which is part of the key of every item.",
+        (
+            "hides 'titel', and no entity of 'catalog' stores anything under that name; they store "
+            "mix, title."
+        ),
+        (
+            "fixes 'x', and no entity of '*' stores anything under that name; they store age, email, "
+            "mix, owner_pk, owner_sk, pair_topic, pair_user, rank, secret, size, state, text, "
+            "title, topic, v."
+        ),
+    ]
+
+
+def test_unique_values_are_those_of_an_entity_that_has_some() -> None:
+    assert problems_of(Role("r", can={}, unique=[Member])) == []
+    assert problems_of(Role("r", can={}, unique=["Membr", Note])) == [
+        "may take unique values of 'Membr', which is no entity of the table.",
+        "may take unique values of Note, which has no unique fields.",
+    ]
+
+
+def test_every_operation_is_of_one_kind() -> None:
+    kinds = [BY_RIGHTS, SHOWING, MOVING, HARMLESS, ADMINISTRATION]
+    assert sum(map(len, kinds)) == len(frozenset[str]().union(*kinds))
+    assert BY_RIGHTS | BY_NAME == OPERATIONS
+
+
+@pytest.mark.parametrize(
+    ("operation", "fact"),
+    [
+        ("GetItem", "names the operation GetItem: what it may do with items, `can` says."),
+        ("GetItems", "names 'GetItems', which is no operation of the API."),
+        (
+            "ExecuteStatement",
+            (
+                "names the operation ExecuteStatement, which may read and write any item: it needs ALL "
+                "of EVERYTHING, with nothing hidden or fixed."
+            ),
+        ),
+        (
+            "GetRecords",
+            (
+                "names the operation GetRecords, which shows items of every partition: it needs READ "
+                "of EVERYTHING, with nothing hidden."
+            ),
+        ),
+    ],
+)
+def test_an_operation_that_rights_decide_about_is_refused(operation: str, fact: str) -> None:
+    assert problems_of(Role("r", can={"notes": ALL}, operations=[operation])) == [fact]
+
+
+@pytest.mark.parametrize("operation", sorted(BY_NAME))
+def test_a_tenant_is_given_harmless_operations_alone(operation: str) -> None:
+    role = Role("r", tenant="user", can={"notes": ALL}, operations=[operation])
+    assert (problems_of(role) == []) is (operation in HARMLESS)
+
+
+@pytest.mark.parametrize(
+    ("rights", "hidden", "fixed", "may_show", "may_move"),
+    [
+        (ALL, {}, {}, True, True),
+        (READ, {}, {}, True, False),
+        (Right.GET, {}, {}, False, False),
+        (ALL, {"notes": ["secret"]}, {}, False, False),
+        (ALL, {}, {"notes": ["secret"]}, True, False),
+    ],
+)
+def test_what_concerns_every_item_is_for_whoever_may_as_much(
+    rights: Right, hidden: Any, fixed: Any, may_show: bool, may_move: bool
+) -> None:
+    for operation, is_allowed in (("GetRecords", may_show), ("CreateBackup", may_move)):
+        role = Role(
+            "r", can={EVERYTHING: rights}, hidden=hidden, fixed=fixed, operations=[operation]
+        )
+        assert (problems_of(role) == []) is is_allowed
+
+
+# Tables.
+
+
+def make_table() -> Table:
+    table = Table("Small", key=Key("pk", "sk"))
+    own = table.shard("U#{user}", name="own")
+
+    class Thing(Entity, table=table, key=(own, "T#{id}")):
+        user: str = part()
+        id: str = part()
+
+    return table
+
+
+def test_a_table_has_the_roles_that_were_added() -> None:
+    table = make_table()
+    role = Role("user", tenant="user", can={"own": READ})
+    assert table.add_role(role) is role
+    assert table.roles == {"user": role}
+    # The same module may be loaded again.
+    assert table.add_role(Role("user", tenant="user", can={"own": READ})) is role
+    table.check()
+
+
+def test_two_roles_of_one_name_are_refused() -> None:
+    table = make_table()
+    table.add_role(Role("user", tenant="user", can={"own": READ}))
+    assert refused(lambda: table.add_role(Role("user", tenant="user", can={"own": ALL}))) == [
+        "Small: role 'user' is declared twice, with different rights."
+    ]
+    assert refused(lambda: table.add_role("user")) == ["Small: 'user' is no Role."]  # type: ignore[arg-type]
+
+
+def test_all_that_is_wrong_with_roles_is_said_when_the_table_is_opened() -> None:
+    table = make_table()
+    table.add_role(Role("one", can={"orders": READ}))
+    table.add_role(Role("two", tenant="usr", can={"own": READ}))
+    assert len(refused(lambda: keyfold.open(table, ":memory:"))) == 2
+
+
+def test_a_role_may_come_before_what_it_names() -> None:
+    table = Table("Small", key=Key("pk"))
+    table.add_role(Role("reader", can={"Later": READ}))
+    assert refused(table.check)
+
+    class Later(Entity, table=table, key="L#{id}"):
+        id: str = part()
+
+    table.check()
+
+
+def test_a_shard_is_one_thing() -> None:
+    table = make_table()
+    assert table.shard("U#{user}", name="own") is not None
+    assert refused(lambda: table.shard("V#{user}", name="own")) == [
+        "Small: shard 'own' is 'U#{user}' already."
+    ]
+
+
+def test_an_entity_is_in_a_shard_of_its_own_table() -> None:
+    table, other = make_table(), make_table()
+    theirs = other.shard("X#{user}", name="theirs")
+
+    def declare() -> None:
+        class Stray(Entity, table=table, key=(theirs, "{id}")):
+            user: str = part()
+            id: str = part()
+
+    assert refused(declare) == ["Stray: Small has no shard 'theirs' like that."]
+
+
+def test_a_shard_is_no_sort_key() -> None:
+    table = make_table()
+
+    def declare() -> None:
+        class Backward(Entity, table=table, key=("{id}", table.shards["own"])):
+            user: str = part()
+            id: str = part()
+
+    assert refused(declare) == ["Backward: a shard is of partitions, so it comes first in a key."]
+
+
+def test_areas_of_a_table_with_roles_lie_apart() -> None:
+    table = make_table()
+    table.shard("{kind}#x", name="loose")
+
+    class Beside(Entity, table=table, key=("U#{user}", "B#{id}")):
+        user: str = part()
+        id: str = part()
+
+    table.add_role(Role("user", tenant="user", can={"own": READ}))
+    advice = "Change a template, or put both into one shard."
+    told = "so a role's rights would not tell them apart."
+    assert refused(table.check) == [
+        f"Small: shard 'own' and shard 'loose' can both have the partition 'U#x', {told} {advice}",
+        f"Small: shard 'own' and Beside can both have the partition 'U#a', {told} {advice}",
+        f"Small: shard 'loose' and Beside can both have the partition 'U#x', {told} {advice}",
+    ]
+
+
+def test_a_table_without_roles_has_shards_as_it_likes() -> None:
+    table = make_table()
+    table.shard("{kind}#x", name="loose")
+    table.shard("{broken", name="broken")
+    table.check()
+
+
+def test_a_shard_that_no_entity_is_in_is_checked_where_there_are_roles() -> None:
+    table = make_table()
+    table.shard("{broken", name="broken")
+    table.add_role(Role("user", can={"own": READ}))
+    [problem] = refused(table.check)
+    assert problem.startswith("Small.broken: key template '{broken' has a brace")
+
+
+def test_a_shard_and_an_entity_outside_every_shard_have_different_names() -> None:
+    table = make_table()
+
+    class own(Entity, table=table, key=("OWN", "{id}")):  # noqa: N801 - what it is about
+        id: str = part()
+
+    table.add_role(Role("user", can={"own": READ}))
+    assert "Small: 'own' is a shard, and an entity outside every shard. Rename one." in refused(
+        table.check
+    )
+
+
+# Layouts.
+
+
+def test_a_layout_tells_areas_and_what_they_declare() -> None:
+    layout = layout_of(ward)
+    assert (layout.table, layout.key, layout.unique) == ("Ward", ("pk", "sk"), {"Member"})
+    assert {
+        area.name: ([each.text for each in area.templates], area.entities, area.is_shard)
+        for area in layout.areas.values()
+    } == {
+        "notes": (["U#{user}"], ("Note", "Member"), True),
+        "files": (["U#{user}#F#{box}"], ("File",), True),
+        "catalog": (["C#{topic}"], ("Topic",), True),
+        "Setting": (["SETTINGS"], ("Setting",), False),
+    }
+    assert layout.areas["Setting"].attributes == {"pk", "sk", "v"}
+    assert layout.areas["catalog"].attributes == {"pk", "sk", "title", "mix"}
+
+
+def test_a_layout_tells_who_can_be_in_which_index() -> None:
+    indexes = layout_of(ward).indexes
+    assert [(each.entity, each.texts) for each in indexes["ByMix"].entries] == [
+        ("Note", ("M#{user}",)),
+        ("Topic", ("{topic}",)),
+    ]
+    assert indexes["ByPair"].entries[0].texts == ("P#{user}", "{topic}")
+    assert indexes["ByState"].entries[0].texts == ("{state}",)
+    assert indexes["ByKey"].areas == ("notes", "files", "catalog", "Setting")
+    assert indexes["ByText"].is_local
+    assert [len(each.find_own("user")) for each in indexes.values()] == [1, 0, 0, 1, 1, 1]
+
+
+def test_an_entity_that_may_hold_anything_may_be_in_any_index() -> None:
+    by_owner = Index("ByOwner", key=Key("gsi1pk"))
+    table = Table("Loose", key=Key("pk", "sk"), indexes=[by_owner])
+
+    class Thing(Entity, table=table, key=("U#{user}", "T"), indexes={by_owner: "O#{user}"}):
+        user: str = part()
+
+    assert len(layout_of(table).indexes["ByOwner"].find_own("user")) == 1
+
+    class Anything(Entity, table=table, key=("A#{user}", "A"), extra="allow"):
+        user: str = part()
+
+    index = layout_of(table).indexes["ByOwner"]
+    assert [(each.entity, each.texts) for each in index.entries] == [
+        ("Thing", ("O#{user}",)),
+        ("Anything", (None,)),
+    ]
+    assert index.find_own("user") == []
+
+
+def test_entities_of_a_shard_may_read_its_parts_differently() -> None:
+    table = make_table()
+
+    class Personal(Entity, table=table, key=(table.shards["own"], "#{id}#")):
+        user: Literal["ada", "bob"] = part()
+        id: str = part()
+
+    role = table.add_role(Role("user", tenant="user", can={"own": READ}))
+    assert [each.owner for each in layout_of(table).areas["own"].templates] == ["Thing", "Personal"]
+    ada = Guard(table.layout, role, {"user": "ada"})
+    assert ada.admits(Right.GET.value, {"S": "U#ada"})
+    with pytest.raises(PrincipalInvalid, match="cannot stand in"):
+        Guard(table.layout, role, {"user": "eve"})

@@ -1,0 +1,218 @@
+"""What each kind of request would do, told before it is run."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from keyfold.model import (
+    Collection,
+    Entity,
+    Expiry,
+    Key,
+    Request,
+    Table,
+    Version,
+    batch,
+    now,
+    part,
+    transaction,
+)
+from keyfold.policy import Access, Right
+from keyfold.store._accesses import read_accesses
+from tests.unit.policy.ward import Note, by_owner, by_pair, by_text, ward
+from tests.unit.store.sides import START
+
+NOTE = Note(user="ada", id="1", text="x", rank="7")
+KEY = {"pk": {"S": "U#ada"}, "sk": {"S": "N#1"}}
+HERE = ({"S": "U#ada"},)
+PARTS = {"user": "ada", "id": "1"}
+
+shelves = Table("Shelves", key=Key("pk"), ttl="ttl")
+
+
+class Shelf(Entity, table=shelves, key="S#{id}"):
+    id: str = part()
+    books: int = 0
+    version: Version = 0
+    ttl: Expiry | None = None
+
+
+class Summary(BaseModel):
+    text: str
+
+
+class Notes(Collection):
+    notes: list[Note]
+
+
+def only(request: Request[Any]) -> Access:
+    [access] = read_accesses(request, START)
+    return access
+
+
+def names(*more: str) -> frozenset[str]:
+    return frozenset({"pk", "sk", *more})
+
+
+def test_a_get_reads_a_whole_item_or_names_what_it_reads() -> None:
+    whole = Access("GetItem", "Ward", None, Right.GET, HERE, None, select="ALL_ATTRIBUTES")
+    assert only(Note.get(**PARTS)) == whole
+    assert only(ward.get(pk="U#ada", sk="N#1")) == whole
+    assert only(Note.get(**PARTS).map(lambda found, _: found)) == whole
+    assert only(Note.get(**PARTS).then(lambda _: Note.get(**PARTS))) == whole
+    assert only(Note.get(**PARTS).only(Summary)) == whole._replace(
+        attributes=names("text"), select="SPECIFIC_ATTRIBUTES"
+    )
+
+
+def test_a_query_is_of_one_partition() -> None:
+    whole = Access("Query", "Ward", None, Right.QUERY, HERE, None, select="ALL_ATTRIBUTES")
+    query = Note.query(user="ada")
+    for same in (
+        query,
+        query.first(),
+        query.count(),
+        ward.query(pk="U#ada"),
+        Notes.get(user="ada"),
+    ):
+        assert only(same) == whole
+    assert only(query.where(Note.f.secret.eq("x")).limit(3)) == whole
+    partial = only(query.only(Summary).where(Note.f.secret.eq("x")))
+    assert partial == whole._replace(
+        attributes=names("text", "secret"), select="SPECIFIC_ATTRIBUTES"
+    )
+    # What is counted is read whole.
+    assert only(query.only(Summary).count()) == whole
+
+
+def test_a_query_of_an_index_has_that_indexs_partition() -> None:
+    owned = only(Note.query(by_owner, user="ada").only(Summary))
+    assert (owned.index_name, owned.partition) == ("ByOwner", ({"S": "O#ada"},))
+    assert owned.attributes == names("owner_pk", "owner_sk", "text")
+    pair = only(Note.query(by_pair, user="ada", topic="flu"))
+    assert pair.partition == ({"S": "P#ada"}, {"S": "flu"})
+    assert pair.select == "ALL_PROJECTED_ATTRIBUTES"
+    assert only(Note.query(by_text, user="ada").since("m")).partition == HERE
+    ranged = only(Note.query(by_text, user="ada").since("m").only(Summary))
+    assert ranged.attributes == names("text")
+
+
+def test_a_scan_is_of_no_partition() -> None:
+    whole = Access("Scan", "Ward", None, Right.QUERY, None, None, select="ALL_ATTRIBUTES")
+    for same in (ward.scan_whole_table(), Note.scan_whole_table().first()):
+        assert only(same) == whole
+    assert only(ward.scan_whole_table(by_owner)).index_name == "ByOwner"
+
+
+@pytest.mark.parametrize(
+    ("request_", "rights"),
+    [
+        (NOTE.put(), Right.CREATE | Right.UPDATE),
+        (NOTE.create(), Right.CREATE),
+        (NOTE.create().or_get(), Right.CREATE),
+        (NOTE.replace(), Right.UPDATE),
+        (NOTE.put().where(Note.f.text.eq("x")), Right.CREATE | Right.UPDATE),
+        (Shelf(id="1").put(), Right.CREATE),
+        (Shelf(id="1", version=3).put(), Right.CREATE | Right.UPDATE),
+        (Shelf(id="1", version=3).replace(), Right.UPDATE),
+        (Shelf(id="1").create(), Right.CREATE),
+    ],
+)
+def test_a_put_creates_or_replaces(request_: Request[Any], rights: Right) -> None:
+    assert only(request_).rights == rights
+
+
+def test_a_put_writes_all_of_its_item() -> None:
+    access = only(NOTE.put().where(Note.f.secret.eq("x")))
+    item = NOTE.put().item
+    assert access == Access(
+        "PutItem",
+        "Ward",
+        rights=Right.CREATE | Right.UPDATE,
+        partition=HERE,
+        attributes=frozenset({*item, "secret"}),
+        written=item,
+        return_values="NONE",
+        returns_on_failure=True,
+    )
+    assert not only(NOTE.put()).returns_on_failure
+    expiring = only(Shelf(id="1").create().expiring_in(timedelta(hours=1)))
+    assert expiring.written["ttl"] == {"N": str(int(START.timestamp()) + 3600)}
+
+
+def test_an_update_writes_its_key_and_what_follows_from_its_changes() -> None:
+    update = Note.update(**PARTS).set(Note.f.rank, "9").remove(Note.f.state)
+    access = only(update.where(Note.f.secret.eq("x")))
+    assert access == Access(
+        "UpdateItem",
+        "Ward",
+        rights=Right.UPDATE,
+        partition=HERE,
+        attributes=names("rank", "owner_sk", "state", "secret"),
+        written={**KEY, "rank": {"S": "9"}, "owner_sk": {"S": "9"}, "state": {}},
+        return_values="ALL_NEW",
+        returns_on_failure=True,
+    )
+
+
+def test_a_value_that_an_update_leaves_open_is_not_known() -> None:
+    access = only(Shelf.update(id="1").increment(Shelf.f.books))
+    assert access.written == {"pk": {"S": "S#1"}, "books": None, "version": None}
+    copied = only(Note.update(**PARTS).set(Note.f.text, Note.f.secret))
+    assert copied.written["text"] is None
+    assert copied.attributes == names("text", "secret")
+    expiring = only(Shelf.update(id="1").set(Shelf.f.ttl, now))
+    assert expiring.written["ttl"] == {"N": str(int(START.timestamp()))}
+
+
+def test_a_delete_names_its_key_and_condition() -> None:
+    plain = Access(
+        "DeleteItem",
+        "Ward",
+        rights=Right.DELETE,
+        partition=HERE,
+        attributes=names(),
+        return_values="ALL_OLD",
+    )
+    assert only(Note.delete(**PARTS)) == plain
+    assert only(Note.delete(**PARTS).where(Note.f.text.eq("x"))) == plain._replace(
+        attributes=names("text"), returns_on_failure=True
+    )
+
+
+def test_members_of_a_transaction_are_told_one_by_one() -> None:
+    check = Note.check(Note.f.text.eq("x"), user="bob", id="1")
+    accesses = read_accesses(
+        transaction(NOTE.create(), Note.delete(user="ada", id="2"), check), START
+    )
+    assert [each.action for each in accesses] == ["PutItem", "DeleteItem", "ConditionCheckItem"]
+    assert [each.return_values for each in accesses] == [None, None, None]
+    assert accesses[2] == Access(
+        "ConditionCheckItem",
+        "Ward",
+        rights=Right.GET,
+        partition=({"S": "U#bob"},),
+        attributes=names("text"),
+        returns_on_failure=True,
+    )
+    reads = read_accesses(transaction(Note.get(**PARTS)), START)
+    assert [each.action for each in reads] == ["GetItem"]
+
+
+def test_members_of_a_batch_are_told_one_by_one() -> None:
+    accesses = read_accesses(batch([NOTE.put(), Note.delete(**PARTS), Note.get(**PARTS)]), START)
+    assert [(each.action, each.rights) for each in accesses] == [
+        ("BatchWriteItem", Right.CREATE | Right.UPDATE),
+        ("BatchWriteItem", Right.DELETE),
+        ("BatchGetItem", Right.GET),
+    ]
+    assert accesses[1].return_values is None
+
+
+def test_what_is_looked_up_is_none_of_the_callers_accesses() -> None:
+    chain = Note.get(**PARTS).then(lambda _: Note.get(**PARTS), looks_up=True)
+    assert read_accesses(chain, START) == []

@@ -1,0 +1,560 @@
+"""A principal's store refuses what its role denies, before any call is made."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from keyfold.engine import Engine
+from keyfold.errors import (
+    AccessDenied,
+    AlreadyExists,
+    CursorInvalid,
+    ItemUnfit,
+    PrincipalInvalid,
+    TableForeign,
+    UniqueTaken,
+    WriteRefused,
+)
+from keyfold.model import (
+    Chain,
+    Collection,
+    Entity,
+    Expiry,
+    Get,
+    Key,
+    Request,
+    Table,
+    batch,
+    part,
+    transaction,
+)
+from keyfold.policy import READ, WRITE, Right, Role
+from tests.unit.policy.ward import (
+    File,
+    Member,
+    Note,
+    Setting,
+    Topic,
+    by_key,
+    by_mix,
+    by_owner,
+    by_pair,
+    by_state,
+    by_text,
+    ward,
+)
+from tests.unit.store.sides import START, OpenSide, Side
+
+other = Table("Other", key=Key("pk"))
+
+
+class Elsewhere(Entity, table=other, key="E#{id}"):
+    id: str = part()
+
+
+class Summary(BaseModel):
+    text: str
+
+
+class Everything(Collection):
+    member: Member
+    notes: list[Note]
+
+
+@pytest.fixture
+def store(open_store: OpenSide) -> Side:
+    """A store with something of ada's and of bob's in it."""
+    store = open_store([ward, other])
+    for user in ("ada", "bob"):
+        for number in ("1", "2", "3"):
+            store.run(note(user, number).put())
+        store.run(Member(user=user, email=f"{user}@example.com").create())
+        store.run(File(user=user, box="left", name="scan").put())
+    store.run(Topic(topic="flu", title="Flu").put())
+    store.run(Setting(name="hours", value="9 to 5").put())
+    store.calls.clear()
+    return store
+
+
+@pytest.fixture
+def ada(store: Side) -> Side:
+    return store.as_principal("patient", user="ada")
+
+
+def note(user: str, number: str) -> Note:
+    return Note(
+        user=user, id=number, text=f"{user} {number}", rank=number, state="new", topic="flu"
+    )
+
+
+def deny(side: Side, request: Request[Any]) -> AccessDenied:
+    """See a request be denied, and nothing be asked of the database."""
+    before = len(side.calls)
+    with pytest.raises(AccessDenied) as caught:
+        side.run(request)
+    assert len(side.calls) == before
+    return caught.value
+
+
+def by_note_number(number: str) -> Chain[Note | None]:
+    """A note, by what an index of all users' knows of it."""
+    found = ward.query(by_key, sk=f"N#{number}").limit(1).newest_first().first()
+    return found.then(lambda each: Note.get(user=each.user, id=number), looks_up=True)
+
+
+# What is allowed.
+
+
+def test_a_principal_does_with_its_own_what_its_role_says(ada: Side) -> None:
+    assert ada.run(Note.get(user="ada", id="1")) == note("ada", "1")
+    assert ada.run(Note.query(user="ada")) == [note("ada", number) for number in "123"]
+    assert [each.id for each in ada.iterate(Note.query(user="ada").limit(1))] == ["1", "2", "3"]
+    assert ada.run(Note.query(user="ada").count()) == 3
+    assert ada.run(Note.query(user="ada").first()) == note("ada", "1")
+    assert ada.run(ward.get(pk="U#ada", sk="N#2")) == note("ada", "2")
+    assert len(ada.run(ward.query(pk="U#ada"))) == 4
+    assert ada.run(Everything.get(user="ada")) is not None
+    assert (
+        ada.run(Note.get(user="ada", id="1").map(lambda found, _: found and found.text)) == "ada 1"
+    )
+    changed = ada.run(Note.update(user="ada", id="1").set(Note.f.text, "x"))
+    assert changed.text == "x"
+    assert ada.run(note("ada", "4").create()) == note("ada", "4")
+    assert ada.run(note("ada", "4").create().or_get()) == note("ada", "4")
+    assert ada.run(note("ada", "4").replace()) == note("ada", "4")
+    assert ada.run(note("ada", "4").put()) == note("ada", "4")
+    assert ada.run(Note.delete(user="ada", id="4")) == note("ada", "4")
+    check = Note.check(Note.f.text.eq("x"), user="ada", id="1")
+    ada.run(transaction(note("ada", "5").put(), check, Note.delete(user="ada", id="2")))
+    found = ada.run(
+        transaction(Note.get(user="ada", id="5"), File.get(user="ada", box="left", name="scan"))
+    )
+    assert found == [note("ada", "5"), File(user="ada", box="left", name="scan")]
+    assert ada.run(batch([note("ada", "6").put(), Note.delete(user="ada", id="5")])) == [
+        note("ada", "6"),
+        None,
+    ]
+
+
+def test_what_is_shared_is_shared(ada: Side) -> None:
+    assert ada.run(Topic.get(topic="flu")) == Topic(topic="flu", title="Flu")
+    assert deny(ada, Topic(topic="flu").put()).fact == "catalog: patient lacks create and update"
+
+
+def test_open_indexes_are_queried(ada: Side) -> None:
+    assert [each.id for each in ada.run(Note.query(by_owner, user="ada"))] == ["1", "2", "3"]
+    assert len(ada.run(Note.query(by_pair, user="ada", topic="flu"))) == 3
+    assert len(ada.run(Note.query(by_text, user="ada"))) == 3
+    assert ada.run(Member.query(by_key, user="ada").first()) is not None
+
+
+# What is denied.
+
+BOB = {"user": "bob", "id": "1"}
+
+FOREIGN: list[Callable[[], Request[Any]]] = [
+    lambda: Note.get(**BOB),
+    lambda: Note.get(**BOB).only(Summary),
+    lambda: Note.get(**BOB).map(lambda found, _: found),
+    lambda: Note.get(**BOB).then(lambda found: Note.get(user="ada", id=found.id)),
+    lambda: ward.get(pk="U#bob", sk="N#1"),
+    lambda: Note.query(user="bob"),
+    lambda: Note.query(user="bob").first(),
+    lambda: Note.query(user="bob").count(),
+    lambda: Note.query(user="bob").then(lambda page: Note.get(user="ada", id=str(len(page)))),
+    lambda: ward.query(pk="U#bob"),
+    lambda: Everything.get(user="bob"),
+    lambda: note("bob", "1").put(),
+    lambda: note("bob", "1").create(),
+    lambda: note("bob", "1").create().or_get(),
+    lambda: note("bob", "1").replace(),
+    lambda: Note.update(**BOB).set(Note.f.text, "x"),
+    lambda: Note.update(**BOB).set(Note.f.text, "x").where(Note.f.text.eq("y")),
+    lambda: Note.delete(**BOB),
+    lambda: Member(user="bob", email="new@example.com").create(),
+    lambda: Member.update(user="bob").set(Member.f.email, "new@example.com"),
+    lambda: Member.delete(user="bob"),
+    lambda: File.get(user="bob", box="left", name="scan"),
+    lambda: Note.query(by_owner, user="bob"),
+    lambda: Note.query(by_owner, user="bob").count(),
+    lambda: Note.query(by_text, user="bob"),
+    lambda: Note.query(by_pair, user="bob", topic="flu"),
+    lambda: Member.query(by_key, user="bob"),
+    lambda: Note.query(by_mix, user="ada"),
+    lambda: Note.query(by_state, state="new"),
+    ward.scan_whole_table,
+    lambda: ward.scan_whole_table(by_owner),
+    lambda: Note.scan_whole_table().first(),
+    lambda: Note.scan_whole_table().count(),
+    lambda: Setting.get(name="hours"),
+    lambda: ward.get(pk="keyfold#unique#Member#email#S#bob@example.com", sk="keyfold#unique"),
+    lambda: ward.get(pk="X", sk="Y"),
+]
+
+
+@pytest.mark.parametrize("place", range(len(FOREIGN)))
+def test_what_is_not_the_principals_is_denied(ada: Side, place: int) -> None:
+    denied = deny(ada, FOREIGN[place]())
+    assert (denied.role, denied.table) == ("patient", "Ward")
+    assert "bob" not in str(denied)
+
+
+MEMBERS: list[Any] = [
+    Note.get(**BOB),
+    note("bob", "1").put(),
+    Note.delete(**BOB),
+    Setting(name="x", value="y").put(),
+    Setting.get(name="hours"),
+    note("bob", "1").create(),
+    Note.update(**BOB).set(Note.f.text, "x"),
+    Note.check(Note.f.text.eq("bob 1"), **BOB),
+]
+
+
+@pytest.mark.parametrize("place", range(len(MEMBERS)))
+def test_a_member_that_is_denied_denies_its_transaction(ada: Side, place: int) -> None:
+    member = MEMBERS[place]
+    is_read = member.operation == "GetItem"
+    own = Note.get(user="ada", id="1") if is_read else note("ada", "9").put()
+    deny(ada, transaction(own, member))
+    deny(ada, transaction(own, member).map(lambda found, _: found))
+    assert ada.run(Note.get(user="ada", id="9")) is None
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_member_that_is_denied_denies_its_batch(ada: Side, place: int) -> None:
+    deny(ada, batch([note("ada", "9").put(), Note.get(user="ada", id="1"), MEMBERS[place]]))
+    assert ada.run(Note.get(user="ada", id="9")) is None
+
+
+def test_members_of_large_batches_are_all_looked_at_before_the_first_call(ada: Side) -> None:
+    puts = [note("ada", f"new{number}").put() for number in range(60)]
+    gets = [Note.get(user="ada", id=f"{number}") for number in range(250)]
+    assert deny(ada, batch([*puts, note("bob", "x").put()])).action == "BatchWriteItem"
+    assert deny(ada, batch([*gets, Note.get(**BOB)])).action == "BatchGetItem"
+    deletions = [Note.delete(user="ada", id=f"{number}") for number in range(60)]
+    assert deny(ada, batch([*deletions, Note.delete(**BOB)])).action == "BatchWriteItem"
+    assert ada.run(Note.query(user="ada").count()) == 3
+
+
+def test_a_condition_check_alone_is_no_write(ada: Side) -> None:
+    deny(ada, Note.check(Note.f.text.eq("bob 1"), **BOB))
+    with pytest.raises(WriteRefused):
+        ada.run(Note.check(Note.f.text.eq("x"), user="ada", id="1"))
+
+
+def test_a_denial_is_the_same_for_what_is_there_and_what_is_not(ada: Side) -> None:
+    makers: list[Callable[[str], Request[Any]]] = [
+        lambda number: Note.get(user="bob", id=number),
+        lambda number: note("bob", number).create(),
+        lambda number: Note.update(user="bob", id=number).set(Note.f.text, "x"),
+        lambda number: Note.delete(user="bob", id=number),
+        lambda number: transaction(Note.check(Note.f.text.eq("bob 1"), user="bob", id=number)),
+        lambda number: Note.query(user=f"bob{number}"),
+    ]
+    for make in makers:
+        assert deny(ada, make("1")).args == deny(ada, make("absent")).args
+
+
+def test_a_denial_says_what_was_attempted_and_which_rule_is_missing(ada: Side) -> None:
+    denied = deny(ada, File(user="ada", box="left", name="x").create())
+    assert denied.args == ("patient", "PutItem", "Ward", "files: patient lacks create")
+    assert str(denied) == (
+        "patient: PutItem on Ward is denied: files: patient lacks create. [access-denied]"
+    )
+    assert isinstance(denied, PermissionError)
+    again = pickle.loads(pickle.dumps(denied))
+    assert (again.args, str(again)) == (denied.args, str(denied))
+
+
+def test_nothing_is_moved_into_an_index_partition_of_another(ada: Side) -> None:
+    own = note("ada", "1").put()
+    for attribute, text in (("owner_pk", "O#bob"), ("mix", "M#bob"), ("pair_user", "P#bob")):
+        moved = replace(own, item={**own.item, attribute: {"S": text}})
+        assert "is of another user" in deny(ada, moved).fact
+        deny(ada, transaction(moved))
+        deny(ada, batch([moved]))
+
+
+def test_an_update_may_leave_and_enter_its_own_index_partitions(ada: Side) -> None:
+    gone = ada.run(Note.update(user="ada", id="1").remove(Note.f.rank))
+    assert gone.rank is None
+    assert [each.id for each in ada.run(Note.query(by_owner, user="ada"))] == ["2", "3"]
+    ada.run(Note.update(user="ada", id="1").set(Note.f.rank, "9"))
+    assert [each.id for each in ada.run(Note.query(by_owner, user="ada"))] == ["2", "3", "1"]
+
+
+# Fields.
+
+
+def test_what_is_hidden_is_read_by_naming_the_rest(store: Side) -> None:
+    scribe = store.as_principal("scribe", user="ada")
+    assert "so it is to name the attributes" in deny(scribe, Note.get(user="ada", id="1")).fact
+    deny(scribe, Note.query(user="ada"))
+    deny(scribe, Note.query(by_owner, user="ada"))
+    deny(scribe, Everything.get(user="ada"))
+    assert scribe.run(Note.get(user="ada", id="1").only(Summary)) == Summary(text="ada 1")
+    found = scribe.run(Note.query(user="ada").only(Summary))
+    assert [each.text for each in found] == ["ada 1", "ada 2", "ada 3"]
+    ranked = scribe.run(Note.query(by_owner, user="ada").only(Summary))
+    assert len(ranked) == 3
+
+
+def test_what_is_hidden_is_not_asked_about(store: Side) -> None:
+    scribe = store.as_principal("scribe", user="ada")
+    asking = Note.query(user="ada").only(Summary).where(Note.f.secret.eq("x"))
+    assert deny(scribe, asking).fact == "notes: scribe may not see secret"
+
+
+def test_what_is_fixed_is_changed_by_nobody(store: Side) -> None:
+    scribe = store.as_principal("scribe", user="ada")
+    assert "so it may not put whole items" in deny(scribe, note("ada", "1").put()).fact
+    deny(scribe, batch([note("ada", "1").put()]))
+
+
+# Unique values.
+
+
+def test_unique_values_are_taken_by_roles_that_may(store: Side, ada: Side) -> None:
+    changed = ada.run(Member.update(user="ada").set(Member.f.email, "new@example.com"))
+    assert changed.email == "new@example.com"
+    with pytest.raises(UniqueTaken):
+        ada.run(Member.update(user="ada").set(Member.f.email, "bob@example.com"))
+    assert ada.run(Member.delete(user="ada")) is not None
+    with pytest.raises(UniqueTaken):
+        ada.run(Member(user="ada", email="bob@example.com").create())
+    ada.run(Member(user="ada", email="ada@example.com").create())
+    with pytest.raises(AlreadyExists):
+        store.run(Member(user="ada", email="other@example.com").create())
+
+
+def test_a_role_that_may_not_take_unique_values_may_change_the_rest(open_store: OpenSide) -> None:
+    table = Table("Clubs", key=Key("pk"))
+
+    class Club(Entity, table=table, key="C#{id}", unique="name"):
+        id: str = part()
+        name: str
+        seats: int = 0
+
+    table.add_role(Role("steward", can={Club: READ | WRITE}))
+    store = open_store(table)
+    store.run(Club(id="1", name="Jazz").create())
+    steward = store.as_principal("steward")
+    fact = "steward may not take or give up unique values of Club"
+    for request in (
+        Club(id="2", name="Blues").create(),
+        Club(id="2", name="Blues").create().or_get(),
+        Club(id="2", name="Blues").create().map(lambda made, _: made),
+        Club.update(id="1").set(Club.f.name, "Blues"),
+        Club.delete(id="1"),
+        transaction(Club.delete(id="1")),
+    ):
+        assert deny(steward, request).fact == fact
+    assert steward.run(Club.update(id="1").set(Club.f.seats, 7)).seats == 7
+
+
+# Cursors.
+
+
+def test_a_cursor_is_good_for_the_principal_that_got_it(store: Side, ada: Side) -> None:
+    notes = Note.query(user="ada").limit(1)
+    cursor = ada.run(notes).cursor
+    assert cursor is not None
+    assert ada.run(notes.after(cursor)) == [note("ada", "2")]
+    again = store.as_principal("patient", user="ada")
+    assert again.run(notes.after(cursor)) == [note("ada", "2")]
+    for stranger in (store, store.as_principal("nurse")):
+        with pytest.raises(CursorInvalid):
+            stranger.run(notes.after(cursor))
+    with pytest.raises(CursorInvalid):
+        ada.run(notes.after(store.run(notes).cursor))
+
+
+def test_a_cursor_of_what_is_shared_is_good_for_one_principal(open_store: OpenSide) -> None:
+    table = Table("Board", key=Key("pk", "sk"))
+    board, own = table.shard("BOARD", name="board"), table.shard("U#{user}", name="own")
+
+    class Post(Entity, table=table, key=(board, "P#{id}")):
+        id: str = part()
+
+    class Draft(Entity, table=table, key=(own, "D#{id}")):
+        user: str = part()
+        id: str = part()
+
+    assert Draft
+    table.add_role(Role("member", tenant="user", can={"board": READ, "own": READ}))
+    store = open_store(table)
+    for number in "123":
+        store.run(Post(id=number).put())
+    ada, bob = (store.as_principal("member", user=name) for name in ("ada", "bob"))
+    cursor = ada.run(Post.query().limit(1)).cursor
+    with pytest.raises(CursorInvalid):
+        bob.run(Post.query().limit(1).after(cursor))
+    assert ada.run(Post.query().limit(1).after(cursor)) == [Post(id="2")]
+
+
+# Chains.
+
+
+def test_a_chain_looks_up_what_its_caller_may_not(store: Side, ada: Side) -> None:
+    store.run(note("ada", "mine").put())
+    store.run(note("bob", "his").put())
+    assert ada.run(by_note_number("mine")) == note("ada", "mine")
+    assert store.run(by_note_number("his")) == note("bob", "his")
+    assert ada.run(by_note_number("his")) is None
+    assert ada.run(by_note_number("absent")) is None
+    assert ada.run(by_note_number("his").map(lambda found, _: found)) is None
+
+
+def test_a_chain_makes_the_same_calls_for_what_is_anothers_and_what_is_not_there(
+    store: Side, ada: Side
+) -> None:
+    store.run(note("bob", "his").put())
+    made: list[list[str]] = []
+    for number in ("his", "absent"):
+        ada.calls.clear()
+        assert ada.run(by_note_number(number)) is None
+        made.append([each.operation for each in ada.calls])
+    assert made == [["Query"], ["Query"]]
+
+
+def test_a_chain_that_looks_nothing_up_is_denied_at_its_first_step(ada: Side) -> None:
+    found = ward.query(by_key, sk="N#1").first()
+    deny(ada, found.then(lambda each: Note.get(user=each.user, id="1")))
+
+
+def test_the_second_step_of_a_chain_is_the_callers(ada: Side) -> None:
+    mine = Note.get(user="ada", id="1")
+    with pytest.raises(AccessDenied):
+        ada.run(mine.then(lambda _: Note.get(**BOB)))
+    assert ada.run(mine.then(lambda _: Note.get(**BOB), looks_up=True)) is None
+    # However far down the denial comes.
+    deeper = mine.then(
+        lambda _: Note.get(user="ada", id="2").then(lambda _: Note.get(**BOB)), looks_up=True
+    )
+    assert ada.run(deeper) is None
+
+
+def test_what_is_looked_up_and_unfit_is_as_good_as_absent_to_a_principal(
+    store: Side, ada: Side
+) -> None:
+    broken = note("bob", "broken").put()
+    store.run(replace(broken, item={**broken.item, "secret": {"N": "1"}}))
+    with pytest.raises(ItemUnfit):
+        store.run(by_note_number("broken"))
+    assert ada.run(by_note_number("broken")) is None
+
+
+# Stores and principals.
+
+
+def test_a_principals_store_runs_requests_and_nothing_else(ada: Side) -> None:
+    doings: list[Callable[[], Any]] = [
+        lambda: ada.create_table(ward),
+        lambda: ada.drop_table(ward),
+        lambda: ada.follow(ward),
+        lambda: ada.parked(ward),
+        lambda: ada.retry_parked(ward),
+        lambda: ada.as_principal("keeper"),
+    ]
+    for do in doings:
+        with pytest.raises(AccessDenied):
+            do()
+    assert ada.calls == []
+
+
+def test_closing_a_principals_store_leaves_the_database_open(store: Side, ada: Side) -> None:
+    ada.close()
+    assert store.run(Note.get(user="ada", id="1")) is not None
+
+
+def test_a_principal_is_somebody_with_a_role_that_there_is(store: Side) -> None:
+    with pytest.raises(
+        PrincipalInvalid, match=r"no table has such a role. There are auditor, keep"
+    ):
+        store.as_principal("doctor")
+    with pytest.raises(PrincipalInvalid, match="cannot stand in"):
+        store.as_principal("patient", user="ada#F")
+    with pytest.raises(PrincipalInvalid, match="it needs an id for 'user'"):
+        store.as_principal("patient")
+    with pytest.raises(PrincipalInvalid, match="got an id for 'box'"):
+        store.as_principal("patient", user="ada", box="left")
+
+
+def test_a_table_without_the_role_is_denied(ada: Side) -> None:
+    for request in (Elsewhere.get(id="1"), Elsewhere(id="1").put(), Elsewhere.delete(id="1")):
+        assert deny(ada, request).fact == "there is no role patient in Other"
+    deny(ada, Elsewhere.scan_whole_table())
+    deny(ada, batch([Note.get(user="ada", id="1"), Elsewhere.get(id="1")]))
+
+
+def test_a_table_that_the_store_lacks_is_said_first(open_store: OpenSide) -> None:
+    ada = open_store(ward).as_principal("patient", user="ada")
+    for request in (Elsewhere.get(id="1"), Elsewhere(id="1").put(), Elsewhere.scan_whole_table()):
+        with pytest.raises(TableForeign):
+            ada.run(request)
+
+
+def test_a_principal_may_have_a_role_in_several_tables(open_store: OpenSide) -> None:
+    tables: list[Table] = []
+    entities: list[Any] = []
+    for name, tenant in (("Homes", "user"), ("Firms", "firm"), ("Parks", None)):
+        table = Table(name, key=Key("pk"))
+        if tenant is None:
+
+            class Park(Entity, table=table, key="PARK"):
+                benches: int = 0
+
+            entities.append(Park)
+            table.add_role(Role("clerk", can={Park: READ}))
+        elif tenant == "user":
+
+            class Home(Entity, table=table, key="H#{user}"):
+                user: str = part()
+
+            entities.append(Home)
+            table.add_role(Role("clerk", tenant="user", can={Home: READ}))
+        else:
+
+            class Firm(Entity, table=table, key="F#{firm}"):
+                firm: str = part()
+
+            entities.append(Firm)
+            table.add_role(Role("clerk", tenant="firm", can={Firm: READ}))
+        tables.append(table)
+    home, firm, park = entities
+    store = open_store(tables)
+    clerk = store.as_principal("clerk", user="ada", firm="acme")
+    members: list[Get[Any]] = [home.get(user="ada"), firm.get(firm="acme"), park.get()]
+    assert clerk.run(batch(members)) == [None] * 3
+    deny(clerk, home.get(user="acme"))
+    deny(clerk, firm.get(firm="ada"))
+    with pytest.raises(PrincipalInvalid, match="got an id for 'park'"):
+        store.as_principal("clerk", user="ada", firm="acme", park="x")
+    with pytest.raises(PrincipalInvalid, match="it needs an id for 'firm'"):
+        store.as_principal("clerk", user="ada")
+
+
+def test_expired_leftovers_count_as_absent_to_whoever_may_create(make_store: OpenSide) -> None:
+    table = Table("Slots", key=Key("pk"), ttl="ttl")
+
+    class Slot(Entity, table=table, key="S#{id}"):
+        id: str = part()
+        ttl: Expiry | None = None
+
+    table.add_role(Role("booker", can={Slot: Right.CREATE}))
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        store = make_store(engine, [table])
+        store.create_table(table)
+        booker = store.as_principal("booker")
+        store.run(Slot(id="1", ttl=START - timedelta(days=1)).put())
+        assert booker.run(Slot(id="1").create()) == Slot(id="1")
+        assert deny(booker, Slot(id="1").put()).fact == "Slot: booker lacks update"
+        assert deny(booker, Slot(id="1").replace()).fact == "Slot: booker lacks update"

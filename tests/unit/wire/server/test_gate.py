@@ -1,0 +1,397 @@
+"""The gate: signed requests get as far as the rights of their keys go."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from keyfold import ALL, EVERYTHING, READ, WRITE, Entity, Key, Role, Table, part
+from keyfold.engine import Engine
+from keyfold.errors import AccessDeniedException, KeysUnusable, PolicyInvalid
+from keyfold.wire.client import Client, Credentials
+from keyfold.wire.server import Server, make_key_gate, make_policy_gate
+from keyfold.wire.server._keyring import changing_keys
+from tests.unit.wire.server.http import Response, Wire, ask, write_request
+from tests.unit.wire.server.signing import (
+    NOW,
+    SECRET,
+    block,
+    sign_by_botocore,
+    write_keys,
+)
+
+market = Table("Market", key=Key("pk", "sk"))
+orders = market.shard("U#{user}#O", name="orders")
+profiles = market.shard("U#{user}#P", name="profile")
+
+
+class Order(Entity, table=market, key=(orders, "{order}")):
+    user: str = part()
+    order: str = part()
+
+
+class Profile(Entity, table=market, key=(profiles, "{version}")):
+    user: str = part()
+    version: str = part()
+
+
+market.add_role(
+    Role(
+        "customer",
+        tenant="user",
+        can={"profile": READ | WRITE, "orders": READ},
+        operations=["DescribeTable"],
+    )
+)
+market.add_role(Role("fulfilment", can={"orders": ALL}))
+market.add_role(Role("owner", can={EVERYTHING: ALL}))
+
+POLICY = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Allow",
+            "Action": ["dynamodb:GetItem", "dynamodb:PutItem"],
+            "Resource": "arn:aws:dynamodb:us-east-1:000000000000:table/Market",
+            "Condition": {
+                "ForAllValues:StringEquals": {
+                    "dynamodb:LeadingKeys": ["U#${aws:PrincipalTag/user}#P"]
+                },
+                "Null": {"dynamodb:LeadingKeys": "false"},
+            },
+        },
+        {"Effect": "Allow", "Action": "dynamodb:Describe*", "Resource": "*"},
+        {"Effect": "Deny", "Action": "dynamodb:DescribeLimits", "Resource": "*"},
+    ],
+}
+ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/Market"
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        engine.execute(
+            "CreateTable",
+            {
+                "TableName": "Market",
+                "AttributeDefinitions": [
+                    {"AttributeName": "pk", "AttributeType": "S"},
+                    {"AttributeName": "sk", "AttributeType": "S"},
+                ],
+                "KeySchema": [
+                    {"AttributeName": "pk", "KeyType": "HASH"},
+                    {"AttributeName": "sk", "KeyType": "RANGE"},
+                ],
+                "BillingMode": "PAY_PER_REQUEST",
+            },
+        )
+        for user in ("ada", "bob"):
+            for kind in "OP":
+                item = {"pk": {"S": f"U#{user}#{kind}"}, "sk": {"S": "1"}, "v": {"S": user}}
+                engine.execute("PutItem", {"TableName": "Market", "Item": item})
+        yield engine
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    path = tmp_path / "keys.toml"
+    (tmp_path / "policy.json").write_text(json.dumps(POLICY))
+    write_keys(
+        path,
+        block("ADMIN"),
+        block("ADA", more='role = "customer"\nids = {user = "ada"}'),
+        block("FULFIL", more='role = "fulfilment"'),
+        block("OWNER", more='role = "owner"'),
+        block("POLICY", more='policy = "policy.json"\nids = {user = "ada"}'),
+    )
+    return path
+
+
+@pytest.fixture
+def wire(engine: Engine, keys: Path) -> Iterator[Wire]:
+    gate = make_key_gate(str(keys), engine, tables=[market], clock=lambda: NOW)
+    wire = Wire(engine, gate=gate)
+    yield wire
+    wire.close()
+
+
+def call(wire: Wire, access_key: str, operation: str, request: dict[str, Any]) -> Response:
+    (response,) = wire.exchange(sign_by_botocore(operation, request, access_key=access_key).write())
+    return response
+
+
+def denied(response: Response) -> str:
+    assert response.status == 400
+    assert response.json["__type"] == "com.amazon.coral.service#AccessDeniedException"
+    return response.json["Message"]
+
+
+def get(partition: str, sort: str = "1") -> dict[str, Any]:
+    return {"TableName": "Market", "Key": {"pk": {"S": partition}, "sk": {"S": sort}}}
+
+
+def put(partition: str, sort: str = "1") -> dict[str, Any]:
+    return {"TableName": "Market", "Item": {"pk": {"S": partition}, "sk": {"S": sort}}}
+
+
+def test_a_role_reaches_its_own_partitions(wire: Wire) -> None:
+    assert call(wire, "ADA", "GetItem", get("U#ada#O")).json["Item"]["v"] == {"S": "ada"}
+    assert call(wire, "ADA", "PutItem", put("U#ada#P", "2")).status == 200
+    assert call(wire, "FULFIL", "PutItem", put("U#bob#O", "2")).status == 200
+    assert call(wire, "OWNER", "Scan", {"TableName": "Market"}).json["Count"] == 6
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_", "action"),
+    [
+        # Whether or not there is such an item.
+        ("GetItem", get("U#bob#O"), "GetItem"),
+        ("GetItem", get("U#bob#O", "absent"), "GetItem"),
+        ("GetItem", get("U#nobody#O"), "GetItem"),
+        ("GetItem", get("elsewhere"), "GetItem"),
+        ("PutItem", put("U#ada#O"), "PutItem"),
+        ("DeleteItem", get("U#bob#P"), "DeleteItem"),
+        ("Scan", {"TableName": "Market"}, "Scan"),
+        (
+            "Query",
+            {
+                "TableName": "Market",
+                "KeyConditionExpression": "pk = :p",
+                "ExpressionAttributeValues": {":p": {"S": "U#bob#P"}},
+            },
+            "Query",
+        ),
+        (
+            "TransactWriteItems",
+            {
+                "TransactItems": [
+                    {"Put": put("U#ada#P")},
+                    {
+                        "ConditionCheck": {
+                            **get("U#bob#P"),
+                            "ConditionExpression": "attribute_exists(v)",
+                        }
+                    },
+                ]
+            },
+            "ConditionCheckItem",
+        ),
+        (
+            "BatchGetItem",
+            {"RequestItems": {"Market": {"Keys": [get("U#ada#P")["Key"], get("U#bob#P")["Key"]]}}},
+            "BatchGetItem",
+        ),
+        ("DeleteTable", {"TableName": "Market"}, "DeleteTable"),
+        ("ExecuteStatement", {"Statement": 'SELECT * FROM "Market"'}, "PartiQLSelect"),
+    ],
+)
+def test_a_role_reaches_nothing_else(
+    wire: Wire, engine: Engine, operation: str, request_: dict[str, Any], action: str
+) -> None:
+    message = denied(call(wire, "ADA", operation, request_))
+    assert message == (
+        f"User: arn:aws:iam::000000000000:user/ada is not authorized to perform: "
+        f"dynamodb:{action} on resource: {ARN} because no identity-based policy allows the "
+        f"dynamodb:{action} action"
+    )
+    assert engine.execute("Scan", {"TableName": "Market"})["Count"] == 4, "nothing was written"
+
+
+def test_tables_by_their_arn_are_the_same_tables(wire: Wire) -> None:
+    assert call(wire, "ADA", "GetItem", {**get("U#ada#P"), "TableName": ARN}).status == 200
+    denied(call(wire, "ADA", "GetItem", {**get("U#bob#P"), "TableName": ARN}))
+
+
+def test_what_is_no_table_of_the_role_is_denied(wire: Wire, engine: Engine) -> None:
+    assert call(wire, "ADA", "DescribeTable", {"TableName": "Market"}).status == 200
+    for name in ("Other", "absent"):
+        assert "table/" + name in denied(call(wire, "ADA", "DescribeTable", {"TableName": name}))
+        assert denied(call(wire, "OWNER", "GetItem", {**get("a"), "TableName": name}))
+    assert "on resource: arn:aws:dynamodb:us-east-1:000000000000:table/* " in denied(
+        call(wire, "ADA", "ListTables", {})
+    )
+
+
+def test_an_admin_may_do_everything(wire: Wire) -> None:
+    assert call(wire, "ADMIN", "ListTables", {}).json == {"TableNames": ["Market"]}
+    assert call(wire, "ADMIN", "DeleteTable", {"TableName": "Market"}).status == 200
+
+
+def test_a_request_that_is_wrong_is_told_so_as_before(wire: Wire) -> None:
+    for access_key in ("ADMIN", "ADA", "POLICY"):
+        for body in (b"[]", b"null", b"{", b""):
+            sent = sign_by_botocore("GetItem", body, access_key=access_key)
+            (response,) = wire.exchange(sent.write())
+            assert (response.status, response.json["__type"].partition("#")[2]) == (
+                400,
+                "SerializationException",
+            )
+        response = call(wire, access_key, "GetItem", {"TableName": "Market"})
+        assert response.json["__type"].endswith("#ValidationException"), access_key
+
+
+def test_what_is_written_twice_means_the_same_to_gate_and_engine(wire: Wire) -> None:
+    own, foreign = (json.dumps(get(f"U#{user}#P"))[1:-1] for user in ("ada", "bob"))
+    for body, is_allowed in ((f"{{{foreign}, {own}}}", True), (f"{{{own}, {foreign}}}", False)):
+        sent = sign_by_botocore("GetItem", body.encode(), access_key="ADA")
+        (response,) = wire.exchange(sent.write())
+        if is_allowed:
+            assert response.json["Item"]["v"] == {"S": "ada"}
+        else:
+            denied(response)
+
+
+def test_a_policy_is_followed(wire: Wire) -> None:
+    assert call(wire, "POLICY", "GetItem", get("U#ada#P")).json["Item"]["v"] == {"S": "ada"}
+    assert "no identity-based policy allows" in denied(
+        call(wire, "POLICY", "GetItem", get("U#bob#P"))
+    )
+    assert call(wire, "POLICY", "DescribeTable", {"TableName": "Market"}).status == 200
+    assert denied(call(wire, "POLICY", "DescribeLimits", {})) == (
+        "User: arn:aws:iam::000000000000:user/ada is not authorized to perform: "
+        "dynamodb:DescribeLimits on resource: "
+        "arn:aws:dynamodb:us-east-1:000000000000:table/* with an explicit deny in an "
+        "identity-based policy"
+    )
+
+
+def test_a_policy_that_is_changed_applies_at_once(wire: Wire, keys: Path) -> None:
+    denied(call(wire, "POLICY", "ListTables", {}))
+    statement = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
+    (keys.parent / "policy.json").write_text(json.dumps({"Statement": statement}))
+    assert call(wire, "POLICY", "ListTables", {}).status == 200
+
+
+def test_a_key_is_revoked_and_given_other_rights_while_the_server_runs(
+    wire: Wire, keys: Path
+) -> None:
+    with changing_keys(str(keys)) as held:
+        del held["ADMIN"]
+    response = call(wire, "ADMIN", "ListTables", {})
+    assert response.json["__type"].endswith("#UnrecognizedClientException")
+    keys.write_text(keys.read_text().replace('role = "customer"', 'role = "fulfilment"'))
+    # An id that the role does not take: the key is refused until that is mended.
+    response = call(wire, "ADA", "GetItem", get("U#bob#O"))
+    assert response.json["__type"].endswith("#UnrecognizedClientException")
+    keys.write_text(keys.read_text().replace('ids = {user = "ada"}\n', ""))
+    assert call(wire, "ADA", "GetItem", get("U#bob#O")).status == 200
+    denied(call(wire, "ADA", "GetItem", get("U#ada#P")))
+
+
+@pytest.mark.parametrize(
+    ("more", "fact"),
+    [
+        ('role = "nobody"', "[keys.A] has role 'nobody', and the roles that are served are"),
+        ('role = "customer"', "it needs an id for 'user'"),
+        ('role = "customer"\nids = {user = "a#b"}', "the id 'a#b' cannot stand in"),
+        ('role = "customer"\nids = {user = "*"}', "the id '*' has '*' in it"),
+        ('role = "fulfilment"\nids = {user = "a"}', "which role 'fulfilment' does not take"),
+    ],
+)
+def test_a_key_needs_a_role_that_is_served(
+    engine: Engine, tmp_path: Path, more: str, fact: str
+) -> None:
+    path = write_keys(tmp_path / "keys.toml", block("A", more=more))
+    with pytest.raises(KeysUnusable) as refused:
+        make_key_gate(path, engine, tables=[market])
+    assert fact in str(refused.value)
+
+
+def test_a_key_needs_a_policy_that_can_be_read(engine: Engine, tmp_path: Path) -> None:
+    path = write_keys(tmp_path / "keys.toml", block("A", more='policy = "policy.json"'))
+    with pytest.raises(PolicyInvalid, match="it cannot be read: No such file"):
+        make_key_gate(path, engine)
+    (tmp_path / "policy.json").write_text("{}")
+    with pytest.raises(PolicyInvalid, match="it has no Statement"):
+        make_key_gate(path, engine)
+
+
+# Without keys.
+
+
+def test_a_policy_may_hold_for_everybody(engine: Engine, keys: Path) -> None:
+    gate = make_policy_gate(str(keys.parent / "policy.json"), engine, ids={"user": "bob"})
+    wire = Wire(engine, gate=gate)
+    (response,) = wire.exchange(ask("GetItem", get("U#bob#P")))
+    assert response.json["Item"]["v"] == {"S": "bob"}
+    (response,) = wire.exchange(ask("GetItem", get("U#ada#P")))
+    assert "user/local is not authorized" in denied(response)
+    wire.close()
+
+
+# What stays open.
+
+
+def test_the_gate_is_for_the_api_alone(wire: Wire) -> None:
+    (healthy,) = wire.exchange(write_request({"Host": "x"}, b"", method="GET"))
+    assert (healthy.status, healthy.body) == (200, b"healthy: x ")
+    preflight = {"Host": "x", "Origin": "http://y", "Access-Control-Request-Method": "POST"}
+    (answer,) = wire.exchange(write_request(preflight, b"", method="OPTIONS"))
+    assert answer.status == 200
+
+
+def test_a_gate_that_fails_lets_nobody_in(
+    engine: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Broken:
+        def find_refusal(self, request: object, call: object) -> None:
+            raise ZeroDivisionError
+
+    wire = Wire(engine, gate=Broken())
+    (response,) = wire.exchange(ask("ListTables", {}))
+    assert (response.status, response.json["message"]) == (500, "Internal server error")
+    assert "ListTables failed unexpectedly" in capsys.readouterr().err
+    wire.close()
+
+
+# Real clients.
+
+
+@pytest.fixture
+def url(engine: Engine, keys: Path) -> Iterator[str]:
+    gate = make_key_gate(str(keys), engine, tables=[market])
+    with Server(engine, gate=gate).running() as url:
+        yield url
+
+
+def connect(url: str, access_key: str, secret: str = SECRET) -> Any:
+    return cast(Any, boto3).client(
+        "dynamodb",
+        endpoint_url=url,
+        region_name="us-east-1",
+        aws_access_key_id=access_key,
+        aws_secret_access_key=secret,
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+
+
+def code_of(error: Any) -> str:
+    return error.response["Error"]["Code"]
+
+
+def test_boto3_is_let_in(url: str) -> None:
+    client = connect(url, "ADA")
+    assert client.get_item(**get("U#ada#P"))["Item"]["v"] == {"S": "ada"}
+    client.put_item(**put("U#ada#P", "3"))
+    with pytest.raises(ClientError) as refused:
+        client.get_item(**get("U#bob#P"))
+    assert code_of(refused.value) == "AccessDeniedException"
+    assert "not authorized to perform: dynamodb:GetItem" in str(refused.value)
+    with pytest.raises(ClientError) as forged:
+        connect(url, "ADA", "another").get_item(**get("U#ada#P"))
+    assert code_of(forged.value) == "InvalidSignatureException"
+    client.close()
+
+
+def test_our_client_is_let_in(url: str) -> None:
+    with Client(url, region="us-east-1", credentials=Credentials("ADA", SECRET)) as client:
+        assert client.execute("GetItem", get("U#ada#P"))["Item"]["v"] == {"S": "ada"}
+        with pytest.raises(AccessDeniedException, match="not authorized to perform"):
+            client.execute("GetItem", get("U#bob#P"))

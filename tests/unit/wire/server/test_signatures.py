@@ -1,0 +1,535 @@
+"""Signatures of requests: those of botocore and of our client hold, and no change to one does.
+
+Wordings and their order are those that users of DynamoDB have published with its answers, and that
+Alternator's tests of authorization expect.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from unittest import mock
+from urllib.parse import quote
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials as BotocoreCredentials
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyfold.engine import Engine
+from keyfold.errors import ServiceError
+from keyfold.wire.client import Credentials
+from keyfold.wire.client._signing import Signer
+from keyfold.wire.server._requests import HttpRequest
+from keyfold.wire.server._signatures import MISMATCH, UNRECOGNIZED, Verifier
+from tests.unit.wire.server.http import TABLE, Response, Wire, get, make_table
+from tests.unit.wire.server.signing import (
+    ACCESS_KEY,
+    MOMENT,
+    NOW,
+    REGION,
+    SECRET,
+    Signed,
+    block,
+    make_gate,
+    sign_by_botocore,
+    write_keys,
+)
+
+TOKEN = "session/token=="
+WITH_TOKEN = "ASIDEXAMPLE"
+
+
+@pytest.fixture
+def wire(tmp_path: Path) -> Iterator[Wire]:
+    """Connections to an engine behind a gate that knows two keys, one of them with a token."""
+    path = write_keys(
+        tmp_path / "keys.toml",
+        block(),
+        block(WITH_TOKEN, more=f'admin = true\ntoken = "{TOKEN}"'),
+        block("AKIDDISABLED", more="admin = true\ndisabled = true"),
+    )
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        make_table(engine)
+        wire = Wire(engine, gate=make_gate(path))
+        yield wire
+        wire.close()
+
+
+def exchange(wire: Wire, sent: Signed) -> Response:
+    (response,) = wire.exchange(sent.write())
+    return response
+
+
+def refusal(wire: Wire, sent: Signed) -> tuple[str, str]:
+    response = exchange(wire, sent)
+    assert response.status == 400, response
+    assert response.json["__type"].startswith("com.amazon.coral.service#")
+    return response.json["__type"].partition("#")[2], response.json["message"]
+
+
+def assert_mismatch(wire: Wire, sent: Signed) -> None:
+    assert refusal(wire, sent) == ("InvalidSignatureException", MISMATCH)
+
+
+def test_a_signed_request_is_carried_out(wire: Wire) -> None:
+    assert exchange(wire, sign_by_botocore()).json == {"TableNames": [TABLE]}
+
+
+def test_quick_reads_and_writes_pass_the_gate_too(wire: Wire) -> None:
+    key = {"pk": {"S": "a"}}
+    written = exchange(wire, sign_by_botocore("PutItem", {"TableName": TABLE, "Item": key}))
+    assert (written.status, written.json) == (200, {})
+    read = exchange(wire, sign_by_botocore("GetItem", {"TableName": TABLE, "Key": key}))
+    assert read.json == {"Item": key}
+    assert wire.exchange(get("a"))[0].status == 400, "signed with nobody's key"
+
+
+def test_a_session_token_belongs_to_its_key(wire: Wire) -> None:
+    signed = sign_by_botocore(access_key=WITH_TOKEN, token=TOKEN)
+    assert exchange(wire, signed).status == 200
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        sign_by_botocore(access_key="AKIDNOBODY"),
+        sign_by_botocore(access_key="AKIDDISABLED"),
+        sign_by_botocore(access_key=ACCESS_KEY.lower()),
+        # A token where there is none, none where there is one, another, one cut short.
+        sign_by_botocore(token=TOKEN),
+        sign_by_botocore(access_key=WITH_TOKEN),
+        sign_by_botocore(access_key=WITH_TOKEN, token="another"),
+        sign_by_botocore(access_key=WITH_TOKEN, token=TOKEN[:-1]),
+        sign_by_botocore(access_key=WITH_TOKEN, token=TOKEN).change(
+            "X-Amz-Security-Token", TOKEN, TOKEN.upper()
+        ),
+    ],
+)
+def test_a_key_that_nobody_has_is_not_recognized(wire: Wire, sent: Signed) -> None:
+    assert refusal(wire, sent) == ("UnrecognizedClientException", UNRECOGNIZED)
+
+
+signed = sign_by_botocore("GetItem", {"TableName": TABLE, "Key": {"pk": {"S": "a"}}})
+SIGNATURE = signed.get("Authorization").rpartition("=")[2]
+
+FORGERIES: dict[str, Signed] = {
+    "another secret": sign_by_botocore(secret=SECRET[:-1] + "y"),
+    "no secret": sign_by_botocore(secret=""),
+    "another body": replace(signed, body=signed.body.replace(b'"a"', b'"b"')),
+    "a body with a space more": replace(signed, body=signed.body + b" "),
+    "no body": replace(signed, body=b""),
+    "another target": signed.change("X-Amz-Target", "GetItem", "DeleteItem"),
+    "another date within the window": signed.set("X-Amz-Date", "20261115T120001Z"),
+    "another host": signed.set("Host", "localhost:8001"),
+    "no host": signed.set("Host", None),
+    "another type": signed.set("Content-Type", "application/json"),
+    "a query": replace(signed, url="/?a=b"),
+    "an empty signature of the right length": signed.change("Authorization", SIGNATURE, "0" * 64),
+    "a truncated signature": signed.change("Authorization", SIGNATURE, SIGNATURE[:-1]),
+    "one character of it": signed.change("Authorization", SIGNATURE, SIGNATURE[0]),
+    "a longer signature": signed.change("Authorization", SIGNATURE, SIGNATURE + "0"),
+    "a signature in capitals": signed.change("Authorization", SIGNATURE, SIGNATURE.upper()),
+    "one signed header less": signed.change("Authorization", "content-type;", ""),
+    "one signed header more": signed.change(
+        "Authorization", "content-type;", "accept;content-type;"
+    ),
+    "another order of a query": replace(
+        signed, url="/?" + "&".join(reversed(("X-Amz-Date=1", "b=2")))
+    ),
+    # Of two, either the first or the last might be believed.
+    "a second target": signed.add("X-Amz-Target", "DynamoDB_20120810.DeleteItem"),
+    "a target before": signed.add("X-Amz-Target", "DynamoDB_20120810.DeleteItem", first=True),
+    "a target in other letters": signed.add("x-amz-target", "DynamoDB_20120810.DeleteItem"),
+    "the same target twice": signed.add("X-Amz-Target", "DynamoDB_20120810.GetItem"),
+    "a second host": signed.add("host", "localhost:8000"),
+    "a second date": signed.add("X-AMZ-DATE", MOMENT),
+    "a second authorization": signed.add("Authorization", signed.get("Authorization")),
+    "a second type": signed.add("content-type", "application/x-amz-json-1.0"),
+}
+
+
+@pytest.mark.parametrize("sent", FORGERIES.values(), ids=FORGERIES.keys())
+def test_a_forgery_is_refused(wire: Wire, sent: Signed) -> None:
+    assert_mismatch(wire, sent)
+
+
+def test_the_request_that_is_forged_would_have_been_carried_out(wire: Wire) -> None:
+    assert exchange(wire, signed).json == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("X-Amz-Security-Token", TOKEN, "X-Amz-Security-Token"),
+        ("x-amz-content-sha256", "UNSIGNED-PAYLOAD", "X-Amz-Content-Sha256"),
+        ("X-Amz-Meta-Note", "", "X-Amz-Meta-Note"),
+        ("Content-Encoding", "identity", "Content-Encoding"),
+    ],
+)
+def test_what_changes_a_request_has_to_be_signed(
+    wire: Wire, name: str, value: str, shown: str
+) -> None:
+    kind, message = refusal(wire, signed.add(name, value))
+    assert kind == "InvalidSignatureException"
+    assert message == f"'{shown}' must be a 'SignedHeader' in the AWS Authorization."
+
+
+def test_the_target_has_to_be_signed(wire: Wire) -> None:
+    unsigned = replace(signed, headers=[(n, v) for n, v in signed.headers])
+    sent = unsigned.change("Authorization", ";x-amz-target", "")
+    assert refusal(wire, sent)[1] == (
+        "'X-Amz-Target' must be a 'SignedHeader' in the AWS Authorization."
+    )
+
+
+def test_the_host_has_to_be_signed(wire: Wire) -> None:
+    assert refusal(wire, signed.change("Authorization", "host;", "")) == (
+        "InvalidSignatureException",
+        "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.",
+    )
+
+
+def test_other_headers_need_not_be_signed(wire: Wire) -> None:
+    sent = signed.add("User-Agent", "x").add("X-Amzn-Trace-Id", "y").add("Accept", "*/*")
+    assert exchange(wire, sent).status == 200
+
+
+def test_headers_mean_the_same_in_other_spellings(wire: Wire) -> None:
+    sent = replace(
+        sign_by_botocore(Meerkat="Hello world"),
+        headers=[
+            (name.swapcase(), value.replace(" world", "    world  "))
+            for name, value in reversed(sign_by_botocore(Meerkat="Hello world").headers)
+        ],
+    )
+    assert exchange(wire, sent).status == 200
+    plain = sign_by_botocore()
+    algorithm, _, parts = plain.get("Authorization").partition(" ")
+    for parts_ in (parts.replace(", ", ","), parts.replace(", ", " ")):
+        assert exchange(wire, plain.set("Authorization", f"{algorithm} {parts_}")).status == 200
+
+
+def test_a_header_may_have_several_values(wire: Wire) -> None:
+    one = sign_by_botocore(Note="a,b")
+    sent = one.set("Note", None).add("Note", "a").add("note", " b ")
+    assert exchange(wire, sent).status == 200
+    assert_mismatch(wire, one.set("Note", None).add("Note", "b").add("Note", "a"))
+
+
+def test_what_comes_after_the_body_is_no_header(wire: Wire) -> None:
+    body = b'{"TableName": "Things", "Key": {"pk": {"S": "a"}}}'
+    chunked = sign_by_botocore("GetItem", body)
+    trailed = replace(
+        chunked.add("Transfer-Encoding", "chunked"),
+        body=b"%x\r\n%b\r\n0\r\n" % (len(body), body),
+        trailer=b"X-Amz-Target: DynamoDB_20120810.DeleteTable\r\n\r\n",
+    )
+    # Neither of this request nor of the next one on the same connection.
+    sent = trailed.write() + signed.set("X-Amz-Target", None).write() + signed.write()
+    answers = wire.exchange(sent)
+    assert [answer.status for answer in answers] == [200, 400, 200]
+    assert answers[1].json["__type"].endswith("#UnknownOperationException")
+
+
+def test_a_compressed_body_is_signed_as_it_is_sent(wire: Wire) -> None:
+    packed = gzip.compress(b"{}")
+    sent = sign_by_botocore("ListTables", packed, Content_Encoding="gzip")
+    assert exchange(wire, sent).json == {"TableNames": [TABLE]}
+    assert_mismatch(wire, replace(sent, body=gzip.compress(b'{"Limit": 1}')))
+
+
+@pytest.mark.parametrize("claimed", ["UNSIGNED-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"])
+def test_a_body_has_to_be_signed(wire: Wire, claimed: str) -> None:
+    with mock.patch.object(SigV4Auth, "payload", return_value=claimed):
+        sent = sign_by_botocore(X_Amz_Content_SHA256=claimed)
+    assert_mismatch(wire, sent)
+
+
+def moved(seconds: int) -> str:
+    return datetime.fromtimestamp(NOW + seconds, UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+@pytest.mark.parametrize("seconds", [-300, -1, 0, 1, 300])
+def test_a_signature_holds_for_five_minutes(wire: Wire, seconds: int) -> None:
+    assert exchange(wire, sign_by_botocore(moment=moved(seconds))).status == 200
+
+
+def test_a_replay_after_the_window_is_refused(wire: Wire) -> None:
+    assert refusal(wire, sign_by_botocore(moment=moved(-301))) == (
+        "InvalidSignatureException",
+        "Signature expired: 20261115T115459Z is now earlier than 20261115T115500Z (20261115T120000Z - 5 min.)",
+    )
+
+
+def test_a_signature_of_the_future_is_refused(wire: Wire) -> None:
+    assert refusal(wire, sign_by_botocore(moment=moved(301))) == (
+        "InvalidSignatureException",
+        "Signature not yet current: 20261115T120501Z is still later than 20261115T120500Z (20261115T120000Z + 5 min.)",
+    )
+
+
+def test_the_date_comes_before_all_else(wire: Wire) -> None:
+    """As Alternator's test of an expired signature has it."""
+    nonsense = "AWS4-HMAC-SHA256 Credential=x/2/3/4/aws4_request SignedHeaders=x-amz-date;host"
+    sent = signed.set("Authorization", f"{nonsense} Signature=123")
+    assert "Signature expired" in refusal(wire, sent.set("X-Amz-Date", "20170101T010101Z"))[1]
+    assert "not yet current" in refusal(wire, sent.set("X-Amz-Date", "30200101T010101Z"))[1]
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "201",
+        "yesterday",
+        "Sun, 15 Nov 2026 12:00:00 GMT",
+        "2026-11-15T12:00:00Z",
+        "20261115T120000",
+        "20261315T120000Z",
+        "20261115T250000Z",
+        "\N{SUPERSCRIPT TWO}0261115T120000Z",
+    ],
+)
+def test_a_date_is_written_in_one_way(wire: Wire, date: str) -> None:
+    assert refusal(wire, signed.set("X-Amz-Date", date)) == (
+        "IncompleteSignatureException",
+        f"Date must be in ISO-8601 'basic format'. Got '{date}'. See http://en.wikipedia.org/wiki/ISO_8601",
+    )
+
+
+def test_the_date_header_serves_where_there_is_no_other(wire: Wire) -> None:
+    sent = signed.set("X-Amz-Date", None).set("Date", MOMENT)
+    # The other name is signed, so this is as wrong as it would be with another date.
+    assert_mismatch(wire, sent)
+    assert "ISO-8601" in refusal(wire, sent.set("Date", "Sun, 15 Nov 2026 12:00:00 GMT"))[1]
+
+
+def test_a_credential_is_of_this_day_region_and_service(wire: Wire) -> None:
+    def say(sent: Signed) -> str:
+        kind, message = refusal(wire, sent)
+        assert kind == "InvalidSignatureException"
+        return message
+
+    assert say(sign_by_botocore(region="eu-east-2")) == (
+        "Credential should be scoped to a valid region, not 'eu-east-2'. "
+    )
+    assert say(sign_by_botocore(service="execute-api")) == (
+        "Credential should be scoped to correct service: 'dynamodb'. "
+    )
+    assert say(signed.change("Authorization", "aws4_request", "aws4_reques")) == (
+        "Credential should be scoped with a valid terminator: 'aws4_request', not 'aws4_reques'. "
+    )
+    assert say(signed.change("Authorization", "/20261115/", "/20261114/")) == (
+        "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from "
+        "HTTP: '20261114' != '20261115', from '20261115T120000Z'."
+    )
+    every = signed.change("Authorization", "20261115/us-east-1/dynamodb/aws4_request", "b/c/d/e")
+    assert say(every) == (
+        "Credential should be scoped to a valid region, not 'c'. "
+        "Credential should be scoped to correct service: 'dynamodb'. "
+        "Credential should be scoped with a valid terminator: 'aws4_request', not 'e'. "
+        "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from "
+        "HTTP: 'b' != '20261115', from '20261115T120000Z'."
+    )
+    assert "valid region, not 'US-EAST-1'" in say(
+        signed.change("Authorization", "us-east-1", "US-EAST-1")
+    )
+
+
+def test_an_authorization_that_is_not_whole_says_what_is_missing(wire: Wire) -> None:
+    def say(sent: Signed) -> str:
+        kind, message = refusal(wire, sent)
+        assert kind == "IncompleteSignatureException"
+        return message
+
+    whole = signed.get("Authorization")
+    assert say(signed.change("Authorization", f"Signature={SIGNATURE}", "Signature=")) == (
+        "Authorization header requires 'Signature' parameter. "
+        f"Authorization={whole.replace(SIGNATURE, '')}"
+    )
+    odd = signed.change("Authorization", "Credential=", "Credential=x, ")
+    assert say(odd) == (
+        f"'{ACCESS_KEY}/20261115/us-east-1/dynamodb/aws4_request' not a valid key=value pair "
+        f"(missing equal-sign) in Authorization header: '{odd.get('Authorization')}'."
+    )
+    assert say(signed.change("Authorization", f"{ACCESS_KEY}/", f"{ACCESS_KEY}/x/")) == (
+        "Credential must have exactly 5 slash-delimited elements, e.g. "
+        f"keyid/date/region/service/term, got '{ACCESS_KEY}/x/20261115/us-east-1/dynamodb/"
+        "aws4_request'"
+    )
+    assert say(signed.change("Authorization", "AWS4-HMAC-SHA256", "AWS4-HMAC-SHA25")) == (
+        "Unsupported AWS 'algorithm': 'AWS4-HMAC-SHA25' (only AWS4-HMAC-SHA256 for now). "
+    )
+    assert "existence of either a 'X-Amz-Date'" in say(signed.set("X-Amz-Date", None))
+
+
+def test_a_request_without_an_authorization_is_refused(wire: Wire) -> None:
+    assert refusal(wire, signed.set("Authorization", None)) == (
+        "MissingAuthenticationTokenException",
+        "Request is missing Authentication Token",
+    )
+
+
+# In the query.
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+def test_a_signature_may_stand_in_the_query(wire: Wire, token: str | None) -> None:
+    access_key = ACCESS_KEY if token is None else WITH_TOKEN
+    sent = sign_by_botocore(in_query=True, access_key=access_key, token=token)
+    assert exchange(wire, sent).json == {"TableNames": [TABLE]}
+
+
+presigned = sign_by_botocore("ListTables", in_query=True)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        replace(presigned, body=b'{"Limit": 1}'),
+        replace(presigned, url=presigned.url + "&a=b"),
+        replace(presigned, url=presigned.url.replace("X-Amz-Expires=3600", "X-Amz-Expires=3601")),
+        replace(presigned, url=presigned.url[:-1]),
+        presigned.change("X-Amz-Target", "ListTables", "DescribeLimits"),
+        presigned.set("Host", "localhost"),
+    ],
+)
+def test_a_query_that_was_changed_is_refused(wire: Wire, sent: Signed) -> None:
+    assert_mismatch(wire, sent)
+
+
+def test_a_query_holds_no_longer_than_a_header(wire: Wire) -> None:
+    assert "X-Amz-Expires=3600" in presigned.url
+    sent = sign_by_botocore(in_query=True, moment=moved(-301))
+    assert "Signature expired" in refusal(wire, sent)[1]
+    shorter = replace(presigned, url=presigned.url.replace("=3600", "=90"))
+    assert_mismatch(wire, shorter)
+    late = sign_by_botocore(in_query=True, moment=moved(-91))
+    late = replace(late, url=late.url.replace("=3600", "=90"))
+    assert refusal(wire, late)[1].endswith("20261115T115830Z (20261115T120000Z - 90 sec.)")
+    for nonsense in ("", "x", "-1", "1e3", "٣"):
+        odd = replace(presigned, url=presigned.url.replace("=3600", "=" + quote(nonsense)))
+        assert refusal(wire, odd) == (
+            "IncompleteSignatureException",
+            "X-Amz-Expires should be a number",
+        )
+
+
+# Other signers.
+
+texts = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=30)
+access_keys = st.text("abcXYZ019_.-", min_size=1, max_size=20)
+
+
+def receive(method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> HttpRequest:
+    """Return a request as a connection hands it on."""
+    received = [(name.lower().encode(), value.encode()) for name, value in headers]
+    return HttpRequest(
+        method.encode(), url.encode(), dict(reversed(received)), body, True, None, received
+    )
+
+
+def verify(request: HttpRequest, now: float, keys: Credentials) -> ServiceError | None:
+    verifier = Verifier(REGION)
+    claim = verifier.read_claim(request, now)
+    if isinstance(claim, ServiceError):
+        return claim
+    assert claim.access_key == keys.access_key
+    return verifier.find_fault(claim, request, keys.secret_key, keys.token)
+
+
+segments = st.text(st.characters(max_codepoint=0x24F, categories=("L", "N", "P", "Z")), max_size=6)
+
+
+@given(
+    method=st.sampled_from(("GET", "POST", "PUT", "DELETE")),
+    path=st.lists(segments | st.sampled_from((".", "..", "")), max_size=4),
+    query=st.lists(st.tuples(segments, segments), max_size=4),
+    more=st.dictionaries(
+        st.text("abcxyz-", min_size=1, max_size=8).filter(lambda name: name.strip("-") == name),
+        st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20),
+        max_size=4,
+    ),
+    body=st.binary(max_size=200),
+    keys=st.builds(Credentials, access_keys, texts, st.none() | texts),
+    now=st.integers(0, 4_000_000_000),
+    spoil=st.sampled_from(("", "body", "method", "header", "query", "path", "secret")),
+)
+def test_what_botocore_signs_holds_and_nothing_else(
+    method: str,
+    path: list[str],
+    query: list[tuple[str, str]],
+    more: dict[str, str],
+    body: bytes,
+    keys: Credentials,
+    now: int,
+    spoil: str,
+) -> None:
+    sent_path = "/" + "/".join(quote(each, safe="") for each in path)
+    sent_query = "&".join(f"{quote(n, safe='')}={quote(v, safe='')}" for n, v in query)
+    headers = {"Host": "example.com", "X-Amz-Target": "x", **more}
+    url = f"https://example.com{sent_path}" + (f"?{sent_query}" if sent_query else "")
+    made: Any = AWSRequest(method, url, headers, body)
+    signer: Any = SigV4Auth(
+        BotocoreCredentials(keys.access_key, keys.secret_key, keys.token), "dynamodb", REGION
+    )
+    at = datetime.fromtimestamp(now, UTC)
+    with mock.patch("botocore.auth.get_current_datetime", return_value=at):
+        signer.add_auth(made)
+    sent = [(name, str(value)) for name, value in made.headers.items()]
+    target = made.url.removeprefix("https://example.com")
+    spoilt: Callable[[], HttpRequest] = {
+        "": lambda: receive(method, target, sent, body),
+        "secret": lambda: receive(method, target, sent, body),
+        "body": lambda: receive(method, target, sent, body + b"x"),
+        "method": lambda: receive(method + "X", target, sent, body),
+        "header": lambda: receive(
+            method, target, [(n, v + "y" if n == "X-Amz-Target" else v) for n, v in sent], body
+        ),
+        "query": lambda: receive(
+            method, target + ("&" if "?" in target else "?") + "spoilt=1", sent, body
+        ),
+        "path": lambda: receive(
+            method, target.replace(sent_path, f"{sent_path}/spoilt", 1), sent, body
+        ),
+    }[spoil]
+    if spoil == "secret":
+        keys = keys._replace(secret_key=keys.secret_key + "x")
+    fault = verify(spoilt(), now + 0.5, keys)
+    if spoil:
+        assert fault is not None
+        assert fault.message == MISMATCH
+    else:
+        assert fault is None
+
+
+@given(
+    st.sampled_from(("GetItem", "PutItem")),
+    st.binary(max_size=200),
+    st.builds(Credentials, access_keys, texts, st.none() | texts),
+    st.integers(0, 4_000_000_000),
+)
+def test_what_our_client_signs_holds(
+    operation: str, body: bytes, keys: Credentials, now: int
+) -> None:
+    signer = Signer("localhost:8000", REGION, agent="keyfold", accepts="gzip")
+    head = signer.write_head(f"DynamoDB_20120810.{operation}", body, now, keys)
+    _, *lines = head.decode().removesuffix("\r\n\r\n").split("\r\n")
+    headers = [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
+    assert verify(receive("POST", "/", headers, body), now, keys) is None
+    fault = verify(receive("POST", "/", headers, body + b" "), now, keys)
+    assert fault is not None
+    assert fault.message == MISMATCH
+
+
+def test_keys_of_past_days_are_forgotten() -> None:
+    verifier = Verifier(REGION)
+    for number in range(2_500):
+        verifier._key_of(f"secret {number}", "20261115")
+    assert len(verifier._keys) <= 1_000
