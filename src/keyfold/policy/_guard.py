@@ -8,7 +8,6 @@ from typing import NamedTuple
 from keyfold.errors import PrincipalInvalid
 from keyfold.policy._accesses import Access
 from keyfold.policy._layouts import UNIQUE_START, Layout, join_names
-from keyfold.policy._operations import STATEMENTS
 from keyfold.policy._rights import Right, Role
 from keyfold.policy._rules import Grant, IndexRules, rules_of
 from keyfold.values import AttributeValue
