@@ -47,7 +47,7 @@ market.add_role(
         "customer",
         tenant="user",
         can={"profile": READ | WRITE, "orders": READ},
-        operations=["DescribeTable"],
+        operations=["DescribeTimeToLive"],
     )
 )
 market.add_role(Role("fulfilment", can={"orders": ALL}))
@@ -210,9 +210,11 @@ def test_tables_by_their_arn_are_the_same_tables(wire: Wire) -> None:
 
 
 def test_what_is_no_table_of_the_role_is_denied(wire: Wire, engine: Engine) -> None:
-    assert call(wire, "ADA", "DescribeTable", {"TableName": "Market"}).status == 200
+    assert call(wire, "ADA", "DescribeTimeToLive", {"TableName": "Market"}).status == 200
     for name in ("Other", "absent"):
-        assert "table/" + name in denied(call(wire, "ADA", "DescribeTable", {"TableName": name}))
+        assert "table/" + name in denied(
+            call(wire, "ADA", "DescribeTimeToLive", {"TableName": name})
+        )
         assert denied(call(wire, "OWNER", "GetItem", {**get("a"), "TableName": name}))
     assert "on resource: arn:aws:dynamodb:us-east-1:000000000000:table/* " in denied(
         call(wire, "ADA", "ListTables", {})
