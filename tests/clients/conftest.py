@@ -1,4 +1,4 @@
-"""The server that all clients talk to."""
+"""The server that all clients talk to. It verifies how they sign their requests."""
 
 from __future__ import annotations
 
@@ -9,12 +9,27 @@ from collections.abc import Iterator
 
 import pytest
 
+# The key that they all have.
+ACCESS_KEY, SECRET, TOKEN = "AKIDCLIENTS", "a/secret+of=40", "a/session+token=="
+
+_KEYS = f"""
+[keys.{ACCESS_KEY}]
+secret = "{SECRET}"
+token = "{TOKEN}"
+name = "clients"
+admin = true
+"""
+
 
 @pytest.fixture(scope="session")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where a server listens, in a process of its own; it must end well, and without a word."""
-    errors = tmp_path_factory.mktemp("server") / "errors"
+    folder = tmp_path_factory.mktemp("server")
+    errors, keys = folder / "errors", folder / "keys.toml"
+    keys.touch(0o600)
+    keys.write_text(_KEYS, "utf-8")
     command = [sys.executable, "-m", "keyfold", "serve", "--memory", "--port", "0", "--json"]
+    command += ["--auth", str(keys)]
     with (
         errors.open("w") as stderr,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from tests.clients.conftest import ACCESS_KEY, SECRET, TOKEN
 from tests.clients.environments import FOLDER, Unavailable, make_javascript, make_python, own_python
 
 PROGRAMS = FOLDER / "programs"
@@ -191,8 +192,9 @@ def _variables(url: str, home: Path) -> dict[str, str]:
     return kept | {
         "HOME": str(home),
         "AWS_ENDPOINT_URL_DYNAMODB": url,
-        "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_SESSION_TOKEN": TOKEN,
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_EC2_METADATA_DISABLED": "true",

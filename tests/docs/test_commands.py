@@ -13,7 +13,7 @@ from keyfold.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 # The guides whose commands build on each other, and how many there are.
-GUIDES = {"move-data.md": 6, "run-access-patterns.md": 10}
+GUIDES = {"move-data.md": 6, "run-access-patterns.md": 10, "take-roles-to-aws.md": 2}
 
 BLOCK = re.compile(r"^```(console|csv|python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A shown line may leave out what differs each time.

@@ -35,7 +35,7 @@ def test_every_command_is_documented() -> None:
         (f"{group.name} ", group.typer_instance) for group in app.registered_groups
     ]
     names = [
-        f"{group}{command.callback.__name__}"
+        f"{group}{command.name or command.callback.__name__}"
         for group, program in programs
         if program is not None
         for command in program.registered_commands

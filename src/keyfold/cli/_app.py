@@ -15,6 +15,7 @@ from keyfold.cli import (
     copy,
     demo,
     dump,
+    export,
     keys,
     letsgo,
     load,
@@ -60,6 +61,7 @@ app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)
 app.command(epilog=_show_examples(shell.EXAMPLES))(shell.shell)
 app.command(epilog=_show_examples(sql.EXAMPLES))(sql.sql)
 app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
+app.add_typer(export.app, name="export")
 app.add_typer(keys.app, name="keys")
 app.add_typer(letsgo.app, name="letsgo")
 app.add_typer(stream.app, name="stream")

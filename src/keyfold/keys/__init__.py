@@ -18,7 +18,7 @@ KeySpan(low='O#01JWMCKG000000000000000000#', high='O#7ZZZZZZZZZZZZZZZZZZZZZZZZZ$
 from __future__ import annotations
 
 from keyfold.keys._annotations import format_for
-from keyfold.keys._collisions import find_collision
+from keyfold.keys._collisions import can_fit, find_collision
 from keyfold.keys._errors import (
     IdInvalid,
     KeyPartInvalid,
@@ -27,6 +27,7 @@ from keyfold.keys._errors import (
     MissingKeyPart,
 )
 from keyfold.keys._formats import PartFormat, PartRefused
+from keyfold.keys._globs import Glob, GlobPiece, NamedPart, Wildcard, find_globs, is_free_text
 from keyfold.keys._templates import (
     KeyPart,
     KeyPrefix,
@@ -38,6 +39,8 @@ from keyfold.keys._templates import (
 from keyfold.keys._ulid import Ulid, UlidSource
 
 __all__ = [
+    "Glob",
+    "GlobPiece",
     "IdInvalid",
     "KeyPart",
     "KeyPartInvalid",
@@ -47,12 +50,17 @@ __all__ = [
     "KeyTemplate",
     "KeyTemplateInvalid",
     "MissingKeyPart",
+    "NamedPart",
     "PartFormat",
     "PartRefused",
     "TemplateField",
     "Ulid",
     "UlidSource",
+    "Wildcard",
+    "can_fit",
     "find_collision",
+    "find_globs",
     "format_for",
+    "is_free_text",
     "read_fields",
 ]

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import assert_never
 
-from keyfold.keys._shapes import Alphabet, Fixed, OneOf, Open, Shape, spell
+from keyfold.keys._globs import Pieces, Wildcard
+from keyfold.keys._shapes import ANYTHING, Alphabet, Fixed, OneOf, Open, Shape, spell
 from keyfold.keys._templates import KeyTemplate
 
 # The ways on from each place of a template: a character of the alphabet leads to the place.
@@ -35,6 +36,30 @@ def find_collision(
             return None
         found.append(text)
     return tuple(found)
+
+
+def can_fit(template: KeyTemplate, pieces: Pieces) -> bool:
+    """Tell whether some key of a template fits a pattern; a part to be put in may be anything.
+
+    >>> user = KeyTemplate.from_types("USER#{name}", {"name": str}, owner="User")
+    >>> can_fit(user, ("USER#", Wildcard.ANY)), can_fit(user, ("USER#", Wildcard.ANY, "#"))
+    (True, False)
+    """
+    mine = template.parts[0].before if template.parts else template.tail
+    theirs = pieces[0] if pieces and isinstance(pieces[0], str) else ""
+    if not mine.startswith(theirs) and not theirs.startswith(mine):
+        # What most look like that have nothing in common.
+        return False
+    ways: _Ways = [[]]
+    for piece in pieces:
+        match piece:
+            case str():
+                _add(ways, spell(piece))
+            case Wildcard.ONE:
+                _add(ways, Fixed((ANYTHING,)))
+            case _:
+                ways[-1].append((ANYTHING, len(ways) - 1))
+    return _find_common_text(_lay_out(template), ways) is not None
 
 
 def _find_common_text(mine: _Ways, theirs: _Ways) -> str | None:

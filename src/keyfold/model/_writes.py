@@ -48,6 +48,8 @@ class Write(SingleRequest[E_co], Generic[E_co]):
     __slots__ = ()
 
     schema: EntitySchema
+    # Whether it asks for nothing of what is stored.
+    is_blind: bool
 
     @property
     @abstractmethod
@@ -75,6 +77,7 @@ class Put(Write[E_co], Generic[E_co]):
     presence: Presence = Presence.ANYTHING
     where_condition: Condition | None = None
     expiry: Moment | None = None
+    is_blind: bool = False
 
     operation = "PutItem"
 
@@ -92,16 +95,22 @@ class Put(Write[E_co], Generic[E_co]):
         """Let it expire so long after the request has run."""
         return replace(self, expiry=expiry_in(self.schema, delay))
 
+    def blind(self) -> Self:
+        """Ask for nothing of what is stored: not what is there where it is refused.
+
+        So it is for roles that may write an entity, and not see all of it.
+        """
+        return replace(self, is_blind=True)
+
     def or_get(self) -> CreateOrGet[E_co]:
         """Return the request that gets what is there already, in place of failing.
 
         It makes a creation that may be run twice: what is there the second time counts as made.
         """
-        if self.presence is not Presence.NOTHING:
+        if self.presence is not Presence.NOTHING or self.is_blind:
+            what = "what is blind" if self.is_blind else f"a {self.presence.value}"
             raise UpdateInvalid(
-                self.schema.name,
-                f"a {self.presence.value} finds nothing in its way",
-                "Use create().or_get().",
+                self.schema.name, f"{what} finds nothing in its way", "Use create().or_get()."
             )
         return CreateOrGet(self)
 
@@ -145,7 +154,8 @@ class Put(Write[E_co], Generic[E_co]):
         if condition is not None:
             writer = ExpressionWriter(moment)
             request["ConditionExpression"] = writer.write_condition(condition)
-            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+            if not self.is_blind:
+                request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
             writer.add_to(request)
         return request
 
@@ -181,6 +191,7 @@ class Delete(Write[E_co | None], Generic[E_co]):
     key: Item
     values: Mapping[str, Any]
     where_condition: Condition | None = None
+    is_blind: bool = False
 
     operation = "DeleteItem"
 
@@ -194,22 +205,28 @@ class Delete(Write[E_co | None], Generic[E_co]):
         whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
+    def blind(self) -> Delete[None]:
+        """Ask for nothing of what is stored: neither what it was, nor why it is refused.
+
+        So it is for roles that may write an entity, and not see all of it.
+        """
+        return replace(self, is_blind=True)  # type: ignore[return-value]
+
     def condition(self) -> Condition | None:
         """Return the whole condition."""
         return as_if_deleted(self.table, self.where_condition)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the DeleteItem request."""
-        request: dict[str, Any] = {
-            "TableName": self.table.name,
-            "Key": self.key,
-            "ReturnValues": "ALL_OLD",
-        }
+        request: dict[str, Any] = {"TableName": self.table.name, "Key": self.key}
+        if not self.is_blind:
+            request["ReturnValues"] = "ALL_OLD"
         condition = self.condition()
         if condition is not None:
             writer = ExpressionWriter(moment_of(now))
             request["ConditionExpression"] = writer.write_condition(condition)
-            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+            if not self.is_blind:
+                request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
             writer.add_to(request)
         return request
 
@@ -225,6 +242,7 @@ class Check(Write[None]):
     schema: EntitySchema
     key: Item
     where_condition: Condition
+    is_blind: bool = False
 
     operation = "ConditionCheck"
 
@@ -232,6 +250,13 @@ class Check(Write[None]):
     def item_key(self) -> Item:
         """The primary key of the item."""
         return self.key
+
+    def blind(self) -> Self:
+        """Ask for nothing of what is stored: not what is there where it fails.
+
+        So it is for roles that may write an entity, and not see all of it.
+        """
+        return replace(self, is_blind=True)
 
     def condition(self) -> Condition | None:
         """Return the whole condition."""
@@ -246,8 +271,9 @@ class Check(Write[None]):
             "TableName": self.table.name,
             "Key": self.key,
             "ConditionExpression": writer.write_condition(condition),
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
+        if not self.is_blind:
+            request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         writer.add_to(request)
         return request
 

@@ -120,7 +120,7 @@ class Guard:
             self._plain[text] = granted
         if granted & right != right:
             return False
-        return not written or self._find_stray(written) is None
+        return not written or not self._watched or self._find_stray(written) is None
 
     def check(self, access: Access) -> Denial | None:
         """Return why something may not be done; None if it may."""
@@ -262,8 +262,8 @@ class Guard:
             else:
                 text = value.get("S")
                 found = None if text is None else match(text)
-                # Every template there has the tenant, and it is the last group to match.
-                if found is None or found[found.lastgroup or 0] == self._tenant:
+                # Every template there has the tenant, and it is the only group.
+                if found is None or found[found.lastindex or 0] == self._tenant:
                     continue
                 fact = f"is of another {self.role.tenant}, and {self.role.name} writes for its own"
             return f"index {index}: {attribute} {fact}"

@@ -86,10 +86,17 @@ def resource_of(access: Access, *, region: str = REGION, account: str = ACCOUNT)
     'arn:aws:dynamodb:us-east-1:000000000000:table/Music/index/ByYear'
     """
     # What concerns no table is asked of all.
-    arn = f"arn:aws:dynamodb:{region}:{account}:table/{access.table or '*'}"
+    arn = f"arn:{partition_of(region)}:dynamodb:{region}:{account}:table/{access.table or '*'}"
     if access.index_name is not None:
         return f"{arn}/index/{access.index_name}"
     return arn if access.part is None else f"{arn}/{access.part}"
+
+
+def partition_of(region: str) -> str:
+    """Return which part of AWS a region is in, as ARNs call it."""
+    if region.startswith("cn-"):
+        return "aws-cn"
+    return "aws-us-gov" if region.startswith("us-gov-") else "aws"
 
 
 def _group(accesses: Iterable[Access]) -> list[list[Access]]:

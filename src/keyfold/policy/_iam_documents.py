@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
 from keyfold.errors import PolicyInvalid
@@ -63,8 +62,7 @@ _is_action = re.compile(r"\*|[A-Za-z0-9-]+:[A-Za-z0-9*?]+").fullmatch
 _is_resource = re.compile(r"\*|arn:[^:]*:[^:]*:.*", re.DOTALL).fullmatch
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """One test of one key; all of a statement must hold."""
 
     quantifier: Quantifier | None
@@ -74,8 +72,7 @@ class Condition:
     values: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """Some actions on some resources, allowed or denied under conditions."""
 
     is_allow: bool
@@ -86,8 +83,7 @@ class Statement:
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyDocument:
+class PolicyDocument(NamedTuple):
     """An IAM policy, ready to decide by."""
 
     statements: tuple[Statement, ...]

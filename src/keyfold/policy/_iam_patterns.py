@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-
-class Wildcard(Enum):
-    """What stands for other characters, where wildcards count."""
-
-    ANY = "*"
-    ONE = "?"
+from keyfold.keys import Wildcard
 
 
 class Variable(NamedTuple):
@@ -41,8 +34,7 @@ class VariableUnknown(Exception):
         self.name = name
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A text of a policy, in pieces."""
 
     pieces: tuple[Piece, ...]

@@ -107,7 +107,7 @@ class IndexRules:
 class Watched(NamedTuple):
     """An attribute by which an item can come into some tenant's partition of an index.
 
-    A value matches one of the templates at most, and the last group to match is the tenant.
+    A value matches one of the templates at most, and the one group that matches is the tenant.
     """
 
     attribute: str

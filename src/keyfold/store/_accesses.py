@@ -76,7 +76,7 @@ def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
                 attributes=frozenset(item) | _names(condition),
                 written=item,
                 return_values="NONE",
-                returns_on_failure=condition is not None,
+                returns_on_failure=condition is not None and not request.is_blind,
             )
         case Update():
             return Access(
@@ -90,8 +90,8 @@ def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
                     | _names(condition)
                 ),
                 written=written_by(request, now),
-                return_values="ALL_NEW",
-                returns_on_failure=True,
+                return_values="NONE" if request.is_blind else "ALL_NEW",
+                returns_on_failure=not request.is_blind,
             )
         case Delete():
             return Access(
@@ -100,8 +100,8 @@ def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
                 rights=Right.DELETE,
                 partition=_partition(request, request.key),
                 attributes=frozenset(request.key) | _names(condition),
-                return_values="ALL_OLD",
-                returns_on_failure=condition is not None,
+                return_values="NONE" if request.is_blind else "ALL_OLD",
+                returns_on_failure=condition is not None and not request.is_blind,
             )
         case Check():
             return Access(
@@ -110,7 +110,7 @@ def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
                 rights=Right.GET,
                 partition=_partition(request, request.key),
                 attributes=frozenset(request.key) | _names(condition),
-                returns_on_failure=True,
+                returns_on_failure=not request.is_blind,
             )
         case _:
             raise TypeError(f"{request!r:.80} is no request for one item")

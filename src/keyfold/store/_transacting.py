@@ -89,6 +89,8 @@ def plan_guarded(run: Run, request: Write[Any]) -> Plan[Any]:
         raise reason or failure from None
     if isinstance(request, Put):
         return written(run, request)
+    if request.is_blind:
+        return None
     if isinstance(request, Update):
         # A transaction does not say what it has made of an item.
         shape: Shape[Any] = Shape(request.schema)
@@ -213,7 +215,8 @@ def _expand(run: Run, request: Write[Any], owner: int) -> Plan[list[Action]]:
         asked = {"TableName": schema.table.name, "Key": request.item_key, "ConsistentRead": True}
         response = yield from attempt(run, request, "GetItem", asked)
         before = LookedUp(response.get("Item"), _held_in(schema, response.get("Item")))
-        unchanged = request.where(_unchanged(schema, before.held))
+        # What is there tells a race from a refusal, and is told nobody who is blind.
+        unchanged = replace(request.where(_unchanged(schema, before.held)), is_blind=False)
         own = Action(owner, to_member(unchanged, run.now), before=before)
         if before.held is None:
             return [own]

@@ -86,9 +86,11 @@ def decode_for(run: Run, request: Get[Any], item: Mapping[str, AttributeValue]) 
 
 
 def explain_failure(run: Run, request: Write[Any], item: Item | None) -> ConditionFailed:
-    """Return why a condition did not hold, by what is there instead."""
+    """Return why a condition did not hold, by what is there instead; a blind write is not told."""
     schema = request.schema
     key = show_item(request.item_key)
+    if request.is_blind:
+        return ConditionFailed(schema.name, key, "the condition does not hold")
     ttl = schema.table.ttl
     if item is not None and ttl is not None and is_expired(item, ttl, whole_seconds(run.now)):
         item = None

@@ -56,6 +56,8 @@ def canonize_path(path: bytes) -> bytes:
     >>> canonize_path(b"/a/./b/../c%20d//")
     b'/a/c%2520d/'
     """
+    if path == b"/":
+        return path
     steps: list[bytes] = []
     for step in path.split(b"/"):
         if step == b"..":
@@ -74,6 +76,8 @@ def canonize_query(query: bytes) -> bytes:
     >>> canonize_query(b"b=2&a=%7e&a=!&c")
     b'a=%21&a=~&b=2&c='
     """
+    if not query:
+        return query
     pairs = [part.partition(b"=") for part in query.split(b"&") if part]
     encoded = sorted((_encode(name), _encode(value)) for name, _, value in pairs)
     return b"&".join(b"%b=%b" % pair for pair in encoded)

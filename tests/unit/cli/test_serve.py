@@ -17,12 +17,20 @@ from typing import Any
 import pytest
 
 from keyfold.engine import Engine
+from keyfold.errors import (
+    AccessDeniedException,
+    InvalidSignatureException,
+    UnrecognizedClientException,
+)
+from keyfold.wire.client import Client, Credentials
 from tests.unit.cli.program import Run
 from tests.unit.wire.server.http import CREATE, TABLE, ask, get, put, read_responses
 
 
 @contextmanager
-def serving(*arguments: object) -> Generator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+def serving(
+    *arguments: object, folder: Path | None = None
+) -> Generator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     """Start a server on a free port; give its process and what it says when it is ready."""
     command = [sys.executable, "-m", "keyfold", "serve", "--port", "0", "--json"]
     server = subprocess.Popen(
@@ -30,6 +38,7 @@ def serving(*arguments: object) -> Generator[tuple[subprocess.Popen[str], dict[s
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        cwd=folder,
     )
     try:
         assert server.stdout is not None
@@ -173,3 +182,150 @@ def test_buckets_have_to_be_there(run: Run, tmp_path: Path) -> None:
     result = run("serve", "--memory", "--port", "0", "--buckets", str(tmp_path / "absent"))
     assert result.code == 2
     assert "buckets" in result.err
+
+
+SHOP = """
+from __future__ import annotations
+
+from keyfold import READ, Entity, Key, Role, Table, Ulid, part
+
+shop = Table("Things", key=Key("pk"))
+shelves = shop.shard("U#{user}#{shelf}", name="shelves")
+
+
+class ShelfId(Ulid, prefix="S"): ...
+
+
+class Thing(Entity, table=shop, key=shelves):
+    user: str = part()
+    shelf: ShelfId = part()
+
+
+shop.add_role(Role("reader", tenant="user", can={"shelves": READ}))
+"""
+SHELF = "S#01JZ0000000000000000000000"
+
+
+def add_key(run: Run, file: Path, *more: str) -> Credentials:
+    told = json.loads(run("keys", "add", file, "--json", *more).out)
+    return Credentials(told["access_key"], told["secret"], told.get("token"))
+
+
+def connect(url: str, credentials: Credentials, region: str = "us-east-1") -> Client:
+    return Client(url, region=region, credentials=credentials)
+
+
+def key_of(user: str) -> dict[str, Any]:
+    return {"TableName": TABLE, "Key": {"pk": {"S": f"U#{user}#{SHELF}"}}}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_keys_are_asked_for_and_their_rights_kept(run: Run, tmp_path: Path, workers: int) -> None:
+    (tmp_path / "shop.py").write_text(SHOP)
+    file = tmp_path / "keys.toml"
+    admin = add_key(run, file, "--name", "ops", "--admin", "--token")
+    ada = add_key(run, file, "--name", "ada", "--role", "reader", "--id", "user=ada")
+    arguments = ("shop.db", "--auth", "keys.toml", "--table", "shop:shop", "--workers", workers)
+    with serving(*arguments, folder=tmp_path) as (server, told):
+        url = told["url"]
+        assert told["environment"] == {
+            "AWS_ENDPOINT_URL_DYNAMODB": url,
+            "AWS_REGION": "us-east-1",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+        with connect(url, admin) as client:
+            client.execute("CreateTable", CREATE)
+            client.execute("PutItem", {"TableName": TABLE, "Item": key_of("ada")["Key"]})
+        for _ in range(8):
+            # On as many connections, so that both workers have their turn.
+            with connect(url, ada) as client:
+                assert client.execute("GetItem", key_of("ada"))["Item"]
+                with pytest.raises(AccessDeniedException, match="user/ada is not authorized"):
+                    client.execute("GetItem", key_of("bob"))
+        with (
+            connect(url, ada._replace(secret_key="another")) as client,
+            pytest.raises(InvalidSignatureException, match="does not match"),
+        ):
+            client.execute("GetItem", key_of("ada"))
+        with (
+            connect(url, ada, "eu-west-1") as client,
+            pytest.raises(InvalidSignatureException, match="valid region, not 'eu-west-1'"),
+        ):
+            client.execute("GetItem", key_of("ada"))
+        bob = add_key(run, file, "--name", "bob", "--role", "reader", "--id", "user=bob")
+        assert run("keys", "revoke", file, ada.access_key).code == 0
+        for _ in range(8):
+            with connect(url, bob) as client:
+                assert client.execute("GetItem", key_of("bob")) == {}
+            with connect(url, ada) as client, pytest.raises(UnrecognizedClientException):
+                client.execute("GetItem", key_of("ada"))
+        server.terminate()
+        assert server.wait() == 0
+        assert server.stderr is not None
+        assert server.stderr.read() == ""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_policy_holds_for_everybody(tmp_path: Path, workers: int) -> None:
+    statement = {
+        "Effect": "Allow",
+        "Action": "dynamodb:GetItem",
+        "Resource": "*",
+        "Condition": {
+            "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "${aws:PrincipalTag/user}"},
+            "Null": {"dynamodb:LeadingKeys": "false"},
+        },
+    }
+    policy = {"Version": "2012-10-17", "Statement": [statement]}
+    (tmp_path / "policy.json").write_text(json.dumps(policy))
+    with Engine.open(tmp_path / "shop.db") as engine:
+        engine.execute("CreateTable", CREATE)
+    arguments = (tmp_path / "shop.db", "--policy", tmp_path / "policy.json", "--id", "user=ada")
+    with serving(*arguments, "--workers", workers) as (_, told):
+        assert told["environment"]["AWS_ACCESS_KEY_ID"] == "local"
+        assert exchange(told["url"], get("ada")) == {}
+        with (
+            connect(told["url"], Credentials("any", "key")) as client,
+            pytest.raises(AccessDeniedException, match="user/local is not authorized"),
+        ):
+            client.execute("GetItem", {"TableName": TABLE, "Key": {"pk": {"S": "bob"}}})
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_keys_that_cannot_be_used_are_refused_at_the_start(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.py").write_text(SHOP)
+    common = ("serve", "shop.db", "--port", 0, "--workers", workers, "--auth", "keys.toml")
+    assert "keys.toml: it cannot be read: No such file" in run(*common).err
+    add_key(run, tmp_path / "keys.toml", "--name", "x", "--role", "absent")
+    outcome = run(*common)
+    assert outcome.code == 2
+    assert "has role 'absent', and the roles that are served are none" in outcome.err
+    # Each test has a module of its own by this name.
+    monkeypatch.delitem(sys.modules, "shop", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert "that are served are ['reader']" in run(*common, "--table", "shop:shop").err
+    monkeypatch.delitem(sys.modules, "shop", raising=False)
+    (tmp_path / "keys.toml").chmod(0o644)
+    assert "Run `chmod 600 keys.toml`." in run(*common).err
+    assert not (tmp_path / "shop.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--auth", "a.toml", "--policy", "b.json"], "the keys of --auth have policies of"),
+        (["--table", "shop:shop"], "its roles are those of keys. Give --auth, too."),
+        (["--id", "user=ada"], "it is for a policy. Give --policy,"),
+        (["--policy", "b.json", "--id", "user"], "'user' is not NAME=VALUE."),
+        (["--policy", "b.json"], "b.json: it cannot be read: No such file"),
+    ],
+)
+def test_rules_that_contradict_each_other_are_refused(
+    run: Run, arguments: list[str], message: str
+) -> None:
+    outcome = run("serve", "--memory", "--port", 0, *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err

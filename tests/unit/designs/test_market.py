@@ -27,6 +27,7 @@ from keyfold.designs.market import (
     OrderWithLines,
     Payment,
     PaymentId,
+    PaymentSummary,
     Product,
     ProductId,
     Reward,
@@ -303,6 +304,27 @@ def test_grant_a_reward(shop: Database) -> None:
     with pytest.raises(AlreadyExists):
         shop.run(market.grant_reward(reward))
     assert ("U#rabinovich#R", "R#01JZ10H7X367VB2NF4YQ973DHY") in keys_of(shop)
+
+
+def test_list_payments_of_user(shop: Database) -> None:
+    made = [
+        Payment(
+            user=RABINOVICH,
+            payment=PaymentId.at(START + number * DAY),
+            bill=BillId.at(START),
+            amount=Decimal(number),
+            card="…4242",
+            holder="Rabinovich",
+        )
+        for number in (1, 2)
+    ]
+    for each in made:
+        shop.run(each.create())
+    summaries = [PaymentSummary(**each.model_dump(exclude={"card"})) for each in reversed(made)]
+    check(shop, market.payments(RABINOVICH), summaries)
+    check(shop, market.payments(ANOTHER), [])
+    _, request = shop.calls[-1]
+    assert set(request["ExpressionAttributeNames"].values()).isdisjoint({"card", "holder"})
 
 
 # The table.

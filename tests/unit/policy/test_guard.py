@@ -155,9 +155,11 @@ def test_other_operations_are_granted_one_by_one() -> None:
     assert KEEPER.check(Access("ListTables", None)) is None
 
 
-def test_statements_go_by_what_they_do() -> None:
-    assert KEEPER.check(Access("PartiQLSelect", "Ward")) is None
-    assert AUDITOR.check(Access("PartiQLSelect", "Ward")) is not None
+def test_statements_go_by_what_carries_them() -> None:
+    select = Access("PartiQLSelect", "Ward", enclosing="ExecuteStatement")
+    assert KEEPER.check(select) is None
+    assert KEEPER.check(select._replace(enclosing="ExecuteTransaction")) is not None
+    assert AUDITOR.check(select) is not None
 
 
 # Fields.

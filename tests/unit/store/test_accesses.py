@@ -184,6 +184,23 @@ def test_a_delete_names_its_key_and_condition() -> None:
     )
 
 
+def test_what_is_blind_is_answered_with_nothing() -> None:
+    check = Note.check(Note.f.text.eq("x"), **PARTS).blind()
+    for request in (
+        NOTE.create().blind(),
+        Note.update(**PARTS).set(Note.f.text, "x").blind(),
+        Note.delete(**PARTS).where(Note.f.text.eq("x")).blind(),
+        transaction(check),
+    ):
+        access = only(request)
+        assert access.return_values in (None, "NONE")
+        assert not access.returns_on_failure
+        body = request.to_dynamodb(now=START)
+        for member in body.get("TransactItems", [{"": body}]):
+            [told] = member.values()
+            assert not {"ReturnValues", "ReturnValuesOnConditionCheckFailure"} & told.keys()
+
+
 def test_members_of_a_transaction_are_told_one_by_one() -> None:
     check = Note.check(Note.f.text.eq("x"), user="bob", id="1")
     accesses = read_accesses(

@@ -15,10 +15,12 @@ from keyfold.engine import Engine
 from keyfold.errors import (
     AccessDenied,
     AlreadyExists,
+    ConditionFailed,
     CursorInvalid,
     ItemUnfit,
     PrincipalInvalid,
     TableForeign,
+    TransactionFailed,
     UniqueTaken,
     WriteRefused,
 )
@@ -313,8 +315,31 @@ def test_what_is_hidden_is_not_asked_about(store: Side) -> None:
     assert deny(scribe, asking).fact == "notes: scribe may not see secret"
 
 
+def test_whoever_may_not_see_all_of_an_entity_writes_it_blindly(store: Side) -> None:
+    scribe = store.as_principal("scribe", user="ada")
+    update = Note.update(user="ada", id="1").set(Note.f.text, "x")
+    check = Note.check(Note.f.text.eq("y"), user="ada", id="2")
+    for request in (update, Note.delete(user="ada", id="1"), transaction(update, check.blind())):
+        assert "no write of it is answered with the item" in deny(scribe, request).fact
+    assert scribe.run(update.blind()) is None
+    assert scribe.run(Note.get(user="ada", id="1").only(Summary)) == Summary(text="x")
+    with pytest.raises(ConditionFailed) as caught:
+        scribe.run(update.where(Note.f.text.eq("y")).blind())
+    assert (type(caught.value), caught.value.found) == (ConditionFailed, None)
+    with pytest.raises(TransactionFailed) as failed:
+        scribe.run(transaction(update.blind(), check.blind()))
+    assert [reason and type(reason) for reason in failed.value.reasons] == [None, ConditionFailed]
+    assert scribe.run(Note.delete(user="ada", id="1").blind()) is None
+    assert store.run(Note.get(user="ada", id="1")) is None
+    assert deny(scribe, update.set(Note.f.secret, "x").blind()).fact == (
+        "notes: scribe may not see secret"
+    )
+
+
 def test_what_is_fixed_is_changed_by_nobody(store: Side) -> None:
     scribe = store.as_principal("scribe", user="ada")
+    changed = Note.update(user="ada", id="1").set(Note.f.state, "old").blind()
+    assert deny(scribe, changed).fact == "notes: scribe may not change state"
     assert "so it may not put whole items" in deny(scribe, note("ada", "1").put()).fact
     deny(scribe, batch([note("ada", "1").put()]))
 

@@ -16,6 +16,7 @@ from keyfold.errors import (
     TransactionFailed,
     TransactionInvalid,
     UniqueTaken,
+    UpdateInvalid,
     VersionConflict,
 )
 from keyfold.model import Entity, Index, Key, Table, Version, attr, transaction
@@ -141,6 +142,20 @@ def test_what_is_not_there_is_not_changed(users: Side, racing: Racing) -> None:
             users.run(request)
     assert racing.guards() == []
     assert users.pauses == []
+
+
+def test_blind_writes_move_guards_and_are_told_nothing(users: Side, racing: Racing) -> None:
+    users.run(ADA.create().blind())
+    assert users.run(User.update(name="ada").set(User.f.email, "a@x.org").blind()) is None
+    assert "User#email#S#a@x.org" in racing.guards()
+    users.pauses.clear()
+    with pytest.raises(ConditionFailed) as caught:
+        users.run(User.delete(name="ada").where(User.f.email.eq("b@x.org")).blind())
+    assert (type(caught.value), caught.value.found, users.pauses) == (ConditionFailed, None, [])
+    assert users.run(User.delete(name="ada").blind()) is None
+    assert racing.guards() == []
+    with pytest.raises(UpdateInvalid, match="what is blind finds nothing in its way"):
+        ADA.create().blind().or_get()
 
 
 def test_conditions_hold_besides(users: Side, racing: Racing) -> None:

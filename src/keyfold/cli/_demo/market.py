@@ -24,6 +24,7 @@ from keyfold.designs.market import (
     OrderWithLines,
     Payment,
     PaymentId,
+    PaymentSummary,
     Product,
     ProductId,
     Reward,
@@ -106,7 +107,9 @@ def _make_order(draws: Draws, user: str, number: str, products: list[Product]) -
     yield Bill(user=user, bill=bill, id=f"B-{number}", order=order, amount=total)
     if draws.happens(0.9):
         payment = draws.ulid(PaymentId, placed + _DAY)
-        yield Payment(user=user, payment=payment, bill=bill, amount=total)
+        # The last digits of a card, so that there is something to hide from support.
+        card = f"…{payment.time.microsecond % 10_000:04}"
+        yield Payment(user=user, payment=payment, bill=bill, amount=total, card=card, holder=user)
 
 
 def _order_of(
@@ -158,6 +161,12 @@ def _expect_reads(world: World) -> None:
     world.expect(market.find_by_key, None, key=expired.cart)
     bill = next(each for each in world.find(Bill) if each.order == order.order)
     world.expect(market.find_by_id, bill, id=bill.id, tp="bill")
+    paid = [
+        PaymentSummary(payment=each.payment, bill=each.bill, amount=each.amount)
+        for each in world.find(Payment)
+        if each.user == _USER
+    ]
+    world.expect(market.payments, paid[::-1], user=_USER)
     since, until = world.now - 200 * _DAY, world.now - 60 * _DAY
     between = [each for each in orders if since <= each.order.time <= until]
     world.expect(market.orders_between, between, user=_USER, since=since, until=until)

@@ -49,6 +49,7 @@ from keyfold.designs.market._items import (
 from keyfold.designs.market._reacting import REWARD_SHARE, bill_order, id_for, reward_order
 from keyfold.designs.market._reading import (
     OrderWithLines,
+    PaymentSummary,
     UserProfile,
     bonuses,
     find_by_id,
@@ -56,8 +57,10 @@ from keyfold.designs.market._reading import (
     last_orders,
     order_by_id,
     orders_between,
+    payments,
     user_profile,
 )
+from keyfold.designs.market._roles import customer, fulfilment, seller, support, visitor
 from keyfold.designs.market._writing import (
     grant_reward,
     place_order,
@@ -83,6 +86,7 @@ __all__ = [
     "OrderWithLines",
     "Payment",
     "PaymentId",
+    "PaymentSummary",
     "Product",
     "ProductId",
     "Reward",
@@ -94,14 +98,17 @@ __all__ = [
     "bonuses",
     "by_id",
     "by_key",
+    "customer",
     "find_by_id",
     "find_by_key",
+    "fulfilment",
     "grant_reward",
     "id_for",
     "last_orders",
     "order_by_id",
     "orders",
     "orders_between",
+    "payments",
     "place_order",
     "products",
     "profiles",
@@ -109,7 +116,10 @@ __all__ = [
     "release_order_number",
     "reward_order",
     "rewards",
+    "seller",
+    "support",
     "table",
     "take_from_cart",
     "user_profile",
+    "visitor",
 ]

@@ -176,13 +176,15 @@ class Bill(_Known, table=table, key=(billing, "{bill}")):
 
 
 class Payment(_Known, table=table, key=(billing, "{payment}")):
-    """What a user has paid."""
+    """What a user has paid, and by which card; its number is kept by whoever charges it."""
 
     user: str = part()
     payment: PaymentId = part()
     tp: Literal["payment"] | None = "payment"
     bill: BillId
     amount: Decimal
+    card: str | None = None
+    holder: str | None = None
 
 
 class Account(_Known, table=table, key=("{account}", "{account}")):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from keyfold import Chain, Collection, CollectionGet, First, Query
 from keyfold.designs.market._items import (
     Address,
+    BillId,
     Cart,
     Order,
     OrderId,
     OrderLine,
+    Payment,
+    PaymentId,
     Reward,
     User,
     by_id,
@@ -61,9 +67,14 @@ class OrderWithLines(Collection):
 
 @table.pattern("Get a single order with all its items by id")
 def order_by_id(id: str) -> Chain[OrderWithLines | None]:  # noqa: A002 - the document's word
-    """The order that has a business id, with its lines; None if there is none."""
+    """The order that has a business id, with its lines; None if there is none.
+
+    Whoever may not look into the index has it looked up, and gets the order if they may read that.
+    """
     found = Order.query(by_id, id=id, tp="order").first()
-    return found.then(lambda order: OrderWithLines.get(user=order.user, order=order.order))
+    return found.then(
+        lambda order: OrderWithLines.get(user=order.user, order=order.order), looks_up=True
+    )
 
 
 # What else the document's indexes and keys are for.
@@ -73,16 +84,33 @@ def order_by_id(id: str) -> Chain[OrderWithLines | None]:  # noqa: A002 - the do
 def find_by_key(key: str) -> Chain[Any]:
     """The item that has a system key, of whatever type it is; None if there is none.
 
-    The index knows in which partition it lies, and nothing more.
+    The index knows in which partition it lies, and nothing more. It is looked up for everybody; the
+    item is for whoever may read it.
     """
     found = table.query(by_key, sk=key).refs().first()
-    return found.then(lambda ref: table.get(pk=ref.key["pk"]["S"], sk=key))
+    return found.then(lambda ref: table.get(pk=ref.key["pk"]["S"], sk=key), looks_up=True)
 
 
 @table.pattern("Lookup by business id")
 def find_by_id(id: str, tp: str) -> First[Any]:  # noqa: A002 - the document's word
     """The item of a type that has a business id; None if there is none."""
     return table.query(by_id, id=id, tp=tp).first()
+
+
+class PaymentSummary(BaseModel):
+    """What is to be seen of a payment by whoever may not see how it was made."""
+
+    model_config = ConfigDict(frozen=True)
+
+    payment: PaymentId
+    bill: BillId
+    amount: Decimal
+
+
+@table.pattern("List payments of user")
+def payments(user: str) -> Query[PaymentSummary]:
+    """The payments of a user without cards and their holders, newest first."""
+    return Payment.query(user=user).newest_first().only(PaymentSummary)
 
 
 @table.pattern(

@@ -36,7 +36,7 @@ class AccessLog:
             "time": datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds"),
             "client": peer,
             "method": request.method.decode("latin-1"),
-            "url": request.url[:_LONGEST_URL].decode("latin-1"),
+            "url": _show_url(request.url),
             "operation": operation,
             "status": answer.status,
             "error": answer.error,
@@ -48,3 +48,10 @@ class AccessLog:
         shown = {name: value for name, value in entry.items() if value != ""}
         self._stream.write(orjson.dumps(shown).decode() + "\n")
         self._stream.flush()
+
+
+def _show_url(url: bytes) -> str:
+    # A query may be signed, and a signature is as good as a key for a while.
+    path, mark, query = url.partition(b"?")
+    shown = url if b"X-Amz-" not in query else path + mark + b"..."
+    return shown[:_LONGEST_URL].decode("latin-1")

@@ -13,7 +13,6 @@ from typing import Any, Protocol, cast
 
 import orjson
 
-from keyfold.engine import KeyNames
 from keyfold.errors import (
     KeysUnusable,
     PolicyInvalid,
@@ -49,14 +48,6 @@ class RuledTable(Protocol):
     @property
     def roles(self) -> Mapping[str, Role]:
         """Its roles, by their names."""
-        ...
-
-
-class Keyed(Protocol):
-    """What knows the keys of tables, as an engine does."""
-
-    def find_key_names(self, table: str) -> KeyNames | None:
-        """Return the names of the key attributes of a table; None if it is not there."""
         ...
 
 
@@ -121,7 +112,7 @@ def find_denial(authorizer: Authorizer, principal: Principal, call: Call) -> Ser
 
 def make_key_gate(
     path: str,
-    engine: Keyed,
+    keys: KeyLookup,
     *,
     tables: Iterable[RuledTable] = (),
     region: str = _REGION,
@@ -129,11 +120,11 @@ def make_key_gate(
 ) -> Gate:
     """Return a gate for those who sign with a key of a file; raises KeysUnusable.
 
-    `tables` are those whose roles the keys may have. The file is followed: a change of it applies
-    to the next request.
+    `keys` knows the key attributes of tables, as `engine.find_key_names` does; `tables` are those
+    whose roles the access keys may have. The file is followed: a change of it applies to the next
+    request.
     """
     ruled = tuple(tables)
-    keys: KeyLookup = engine.find_key_names
 
     def prepare(key: Key, policy: str | None) -> Authorizer:
         if key.is_admin:
@@ -147,7 +138,7 @@ def make_key_gate(
 
 def make_policy_gate(
     path: str,
-    engine: Keyed,
+    keys: KeyLookup,
     *,
     ids: Mapping[str, str] | None = None,
     name: str = "local",
@@ -155,9 +146,9 @@ def make_policy_gate(
 ) -> Gate:
     """Return a gate that holds everybody to an IAM policy; raises PolicyInvalid.
 
-    They all are the user `name`, with `ids` as the tags of the principal.
+    They all are the user `name`, with `ids` as the tags of the principal. `keys` knows the key
+    attributes of tables, as `engine.find_key_names` does.
     """
-    keys: KeyLookup = engine.find_key_names
     return OpenGate(_make_policy_authorizer(path, ids or {}, keys, region), name)
 
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keyfold.engine import Engine
+from keyfold.engine import Engine, KeyNames
 from keyfold.errors import OptionInvalid
 from keyfold.policy import Layout, Role
 from keyfold.wire.server._gate import Gate, RuledTable, make_key_gate, make_policy_gate
+from keyfold.wire.server._item_accesses import KeyLookup
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._server import Server, new_event_loop
 
@@ -61,6 +62,12 @@ def run_server(
     event loop; the event that it is given ends the server.
     """
     tls = load_tls(settings)
+
+    def find_key_names(table: str) -> KeyNames | None:
+        return engine.find_key_names(table)
+
+    # What is wrong with keys is said before a file is made.
+    gate = make_gate(settings, find_key_names, tables)
     engine = open_engine(settings)
     with engine:
         server = Server(
@@ -69,7 +76,7 @@ def run_server(
             tls=tls,
             metrics=metrics if settings.has_metrics else None,
             access_log=sys.stdout if settings.has_access_log else None,
-            gate=make_gate(settings, engine, tables),
+            gate=gate,
         )
 
         async def serve() -> None:
@@ -101,13 +108,13 @@ def open_engine(settings: Settings, **options: Any) -> Engine:
     )
 
 
-def make_gate(settings: Settings, engine: Engine, tables: Sequence[RuledTable]) -> Gate | None:
+def make_gate(settings: Settings, keys: KeyLookup, tables: Sequence[RuledTable]) -> Gate | None:
     """Return what decides on requests; None where any access key will do."""
     region = settings.region
     if settings.auth is not None:
-        return make_key_gate(settings.auth, engine, tables=tables, region=region)
+        return make_key_gate(settings.auth, keys, tables=tables, region=region)
     if settings.policy is not None:
-        return make_policy_gate(settings.policy, engine, ids=settings.ids, region=region)
+        return make_policy_gate(settings.policy, keys, ids=settings.ids, region=region)
     return None
 
 

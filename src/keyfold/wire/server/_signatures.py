@@ -10,6 +10,7 @@ import hmac
 import re
 import time
 from calendar import timegm
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl
@@ -37,9 +38,10 @@ from keyfold.wire.server._requests import HttpRequest
 _SERVICE = "dynamodb"
 _WINDOW_SECONDS = 300
 _MINUTE = 60
-_MOST_KEYS = 1_000
+_MOST_KEPT = 1_000
 
 _MOMENT = re.compile(r"[0-9]{8}T[0-9]{6}Z")
+_is_hex = re.compile(rb"[0-9a-f]{64}").fullmatch
 _FORMAT = "%Y%m%dT%H%M%SZ"
 
 UNRECOGNIZED = "The security token included in the request is invalid."
@@ -96,21 +98,50 @@ class Verifier:
     def __init__(self, region: str) -> None:
         self._region = region
         self._keys: dict[tuple[str, str], bytes] = {}
+        # Claims by all of an Authorization but its signature, which clients repeat all day.
+        self._claims: dict[bytes, Claim] = {}
 
     def read_claim(self, request: HttpRequest, now: float) -> Claim | ServiceError:
         """Return what a request says about its signature, or what is wrong with that.
 
         Nothing of it is verified yet, save that it is meant for this service, and for now.
         """
+        claim = self._recall(request, int(now))
+        return self._read_closely(request, int(now)) if claim is None else claim
+
+    def _recall(self, request: HttpRequest, now: int) -> Claim | None:
+        """Return the claim of a request like one before; None if it takes a closer look."""
+        headers = request.headers
+        opening, _, signature = headers.get(b"authorization", b"").rpartition(b"Signature=")
+        known = self._claims.get(opening)
+        if known is None or request.url != b"/" or not _is_hex(signature):
+            return None
+        moment = headers.get(b"x-amz-date", b"").decode("latin-1")
+        seconds = _read_moment(moment)
+        if (
+            seconds is None
+            or abs(now - seconds) > _WINDOW_SECONDS
+            or moment[:8] != known.day
+            or _find_unsigned(request, known.signed) is not None
+        ):
+            return None
+        token = headers.get(b"x-amz-security-token")
+        return known._replace(
+            moment=moment,
+            signature=signature.decode(),
+            token=None if token is None else token.decode("latin-1").strip(),
+        )
+
+    def _read_closely(self, request: HttpRequest, now: int) -> Claim | ServiceError:
         query = request.url.partition(b"?")[2]
         fault = find_authorization_fault(request.headers, query)
         if fault is not None:
             return fault
-        is_in_query = b"authorization" not in request.headers
-        stated = _read_query(query) if is_in_query else _read_header(request)
+        authorization = request.headers.get(b"authorization")
+        stated = _read_query(query) if authorization is None else _read_header(request)
         if isinstance(stated, ServiceError):
             return stated
-        fault = _find_date_fault(stated, int(now))
+        fault = _find_date_fault(stated, now)
         if fault is not None:
             return fault
         signed = tuple(sorted({name.encode() for name in stated.signed.lower().split(";")}))
@@ -129,10 +160,21 @@ class Verifier:
         fault = self._find_scope_fault(scope, stated.moment)
         if fault is not None:
             return fault
-        if is_in_query:
+        if authorization is None:
             query = _leave_out_signature(query)
         moment, token = stated.moment, stated.token
-        return Claim(scope[0], moment, moment[:8], signed, stated.signature, token, query)
+        claim = Claim(scope[0], moment, moment[:8], signed, stated.signature, token, query)
+        if authorization is not None:
+            self._keep(authorization, claim)
+        return claim
+
+    def _keep(self, authorization: bytes, claim: Claim) -> None:
+        opening, mark, signature = authorization.rpartition(b"Signature=")
+        is_last = mark and opening[-1:] in (b" ", b",") and signature == claim.signature.encode()
+        if is_last and b"Signature=" not in opening:
+            if len(self._claims) >= _MOST_KEPT:
+                self._claims.clear()
+            self._claims[opening] = claim._replace(query=b"", token=None)
 
     def find_fault(
         self, claim: Claim, request: HttpRequest, secret: str, token: str | None
@@ -140,37 +182,44 @@ class Verifier:
         """Return what is wrong with a request that claims to be signed with a secret."""
         if not is_same(claim.token or "", token or ""):
             return UnrecognizedClientException(UNRECOGNIZED)
-        values: dict[bytes, bytes] = dict.fromkeys(claim.signed, b"")
-        seen: set[bytes] = set()
-        for name, value in request.received:
-            if name in seen:
-                if name in _SINGLE:
-                    return InvalidSignatureException(MISMATCH)
-                joint = b"%b,%b"
-            else:
-                seen.add(name)
-                joint = b"%b%b"
-            if name in values:
-                values[name] = joint % (values[name], canonize_value(value))
+        headers, received = request.headers, request.received
+        if len(headers) != len(received):
+            joined = _join(received)
+            if joined is None:
+                return InvalidSignatureException(MISMATCH)
+            headers = joined
+        if self._fits(claim, request, headers, secret):
+            return None
+        host, _, port = headers.get(b"host", b"").rpartition(b":")
+        if (
+            host
+            and port.isdigit()
+            and self._fits(claim, request, {**headers, b"host": host}, secret)
+        ):
+            # Signed for the host without its port, as aiodynamo does it.
+            return None
+        return InvalidSignatureException(MISMATCH)
+
+    def _fits(
+        self, claim: Claim, request: HttpRequest, headers: dict[bytes, bytes], secret: str
+    ) -> bool:
         canonical, _ = open_canonical_request(
-            values.items(),
+            [(name, canonize_value(headers.get(name, b""))) for name in claim.signed],
             method=request.method,
             path=canonize_path(request.url.partition(b"?")[0]),
             query=canonize_query(claim.query),
         )
         scope = f"{claim.day}/{self._region}/{_SERVICE}/{TERMINATOR}"
         to_sign = open_string_to_sign(claim.moment, scope)
-        expected = sign(self._key_of(secret, claim.day), to_sign, canonical, request.body)
         # The body's own hash is what is signed. A header that names another, or none, as
         # UNSIGNED-PAYLOAD does, is not what the signature was made over.
-        if not is_same(expected, claim.signature):
-            return InvalidSignatureException(MISMATCH)
-        return None
+        expected = sign(self._key_of(secret, claim.day), to_sign, canonical, request.body)
+        return is_same(expected, claim.signature)
 
     def _key_of(self, secret: str, day: str) -> bytes:
         key = self._keys.get((secret, day))
         if key is None:
-            if len(self._keys) >= _MOST_KEYS:
+            if len(self._keys) >= _MOST_KEPT:
                 self._keys.clear()
             key = derive_key(secret, day, self._region, _SERVICE)
             self._keys[secret, day] = key
@@ -194,6 +243,18 @@ class Verifier:
                 f"from HTTP: '{day}' != '{moment[:8]}', from '{moment}'."
             )
         return InvalidSignatureException("".join(sentences)) if sentences else None
+
+
+def _join(received: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
+    """Return headers by name, several values as one; None if one comes twice that may not."""
+    joined: dict[bytes, bytes] = {}
+    for name, value in received:
+        before = joined.get(name)
+        if before is not None and name in _SINGLE:
+            return None
+        plain = canonize_value(value)
+        joined[name] = plain if before is None else b"%b,%b" % (before, plain)
+    return joined
 
 
 def is_same(expected: str, received: str) -> bool:
@@ -292,9 +353,10 @@ def _find_unsigned(request: HttpRequest, signed: tuple[bytes, ...]) -> ServiceEr
     if b"host" not in signed:
         return InvalidSignatureException(_HOST_UNSIGNED)
     for name, _ in request.received:
-        # Whatever changes what is done, or how the body is read.
+        # Whatever changes what is done, or how the body is read. The token does not: it is
+        # compared with the key's own, so some clients leave it out, and the service lets them.
         has_to_be = name.startswith(b"x-amz-") or name == b"content-encoding"
-        if has_to_be and name not in signed:
+        if has_to_be and name not in signed and name != b"x-amz-security-token":
             shown = name.decode("latin-1").title()
             return InvalidSignatureException(
                 f"'{shown}' must be a 'SignedHeader' in the AWS Authorization."

@@ -49,8 +49,8 @@ def run_workers(
     """Serve with `count` processes until SIGTERM or SIGINT comes; replace those that die."""
     # What is wrong with the settings is said once, and here.
     load_tls(settings)
-    with open_engine(settings, upkeep_seconds=None) as engine:
-        make_gate(settings, engine, tables)
+    make_gate(settings, lambda _: None, tables)
+    open_engine(settings, upkeep_seconds=None).close()
     with tempfile.TemporaryDirectory(prefix="keyfold-") as folder:
         rules = [TableRules(each.layout, dict(each.roles)) for each in tables]
         (Path(folder) / _RULES).write_bytes(pickle.dumps(rules))
@@ -90,6 +90,8 @@ class _Minder:
             "tell_ready": tell_ready,
             "place": place,
             "folder": str(self._folder),
+            # What the rules are made of may be the user's own, such as typed ids.
+            "modules": sys.path,
         }
         worker = self._workers[place] = subprocess.Popen(  # noqa: S603 - this very Python
             [sys.executable, "-m", "keyfold.wire.server._workers", json.dumps(told)],
@@ -124,6 +126,7 @@ class _Minder:
 def run_worker(told: str) -> None:
     """Be a worker: what `_Minder.start` starts."""
     options = json.loads(told)
+    sys.path[:] = options["modules"]
     settings = Settings(**options["settings"])
     listener = socket.socket(fileno=options["handle"])
     metrics = Metrics()

@@ -9,9 +9,11 @@ import pytest
 from keyfold.engine import Engine
 from keyfold.wire.server import Limits
 from tests.unit.wire.server.http import (
+    TABLE,
     FakeTransport,
     Response,
     Wire,
+    ask,
     get,
     head,
     make_table,
@@ -141,6 +143,14 @@ def test_a_body_may_come_in_chunks(wire: Wire) -> None:
     headers = head("ListTables", Transfer_Encoding="chunked")
     (response,) = wire.exchange(write_request(headers, chunked(b"{", b'"Limit":', b"1}")))
     assert response.status == 200
+
+
+def test_what_follows_a_body_in_chunks_is_no_header_of_the_next_request(wire: Wire) -> None:
+    headers = head("ListTables", Transfer_Encoding="chunked")
+    trailer = b"X-Amz-Target: DynamoDB_20120810.DescribeLimits\r\n\r\n"
+    sent = write_request(headers, chunked(b"{}").removesuffix(b"\r\n") + trailer)
+    first, second = wire.exchange(sent + ask("ListTables", {}))
+    assert first.json == second.json == {"TableNames": [TABLE]}
 
 
 def test_a_client_may_ask_before_it_sends_its_body(wire: Wire) -> None:

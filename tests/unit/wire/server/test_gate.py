@@ -116,7 +116,7 @@ def keys(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def wire(engine: Engine, keys: Path) -> Iterator[Wire]:
-    gate = make_key_gate(str(keys), engine, tables=[market], clock=lambda: NOW)
+    gate = make_key_gate(str(keys), engine.find_key_names, tables=[market], clock=lambda: NOW)
     wire = Wire(engine, gate=gate)
     yield wire
     wire.close()
@@ -302,24 +302,26 @@ def test_a_key_needs_a_role_that_is_served(
 ) -> None:
     path = write_keys(tmp_path / "keys.toml", block("A", more=more))
     with pytest.raises(KeysUnusable) as refused:
-        make_key_gate(path, engine, tables=[market])
+        make_key_gate(path, engine.find_key_names, tables=[market])
     assert fact in str(refused.value)
 
 
 def test_a_key_needs_a_policy_that_can_be_read(engine: Engine, tmp_path: Path) -> None:
     path = write_keys(tmp_path / "keys.toml", block("A", more='policy = "policy.json"'))
     with pytest.raises(PolicyInvalid, match="it cannot be read: No such file"):
-        make_key_gate(path, engine)
+        make_key_gate(path, engine.find_key_names)
     (tmp_path / "policy.json").write_text("{}")
     with pytest.raises(PolicyInvalid, match="it has no Statement"):
-        make_key_gate(path, engine)
+        make_key_gate(path, engine.find_key_names)
 
 
 # Without keys.
 
 
 def test_a_policy_may_hold_for_everybody(engine: Engine, keys: Path) -> None:
-    gate = make_policy_gate(str(keys.parent / "policy.json"), engine, ids={"user": "bob"})
+    gate = make_policy_gate(
+        str(keys.parent / "policy.json"), engine.find_key_names, ids={"user": "bob"}
+    )
     wire = Wire(engine, gate=gate)
     (response,) = wire.exchange(ask("GetItem", get("U#bob#P")))
     assert response.json["Item"]["v"] == {"S": "bob"}
@@ -358,7 +360,7 @@ def test_a_gate_that_fails_lets_nobody_in(
 
 @pytest.fixture
 def url(engine: Engine, keys: Path) -> Iterator[str]:
-    gate = make_key_gate(str(keys), engine, tables=[market])
+    gate = make_key_gate(str(keys), engine.find_key_names, tables=[market])
     with Server(engine, gate=gate).running() as url:
         yield url
 

@@ -158,16 +158,25 @@ FORGERIES: dict[str, Signed] = {
 @pytest.mark.parametrize("sent", FORGERIES.values(), ids=FORGERIES.keys())
 def test_a_forgery_is_refused(wire: Wire, sent: Signed) -> None:
     assert_mismatch(wire, sent)
-
-
-def test_the_request_that_is_forged_would_have_been_carried_out(wire: Wire) -> None:
+    # Nor after what it was made from, of which something may be remembered.
     assert exchange(wire, signed).json == {}
+    assert_mismatch(wire, sent)
+
+
+def test_what_is_remembered_of_a_request_does_not_outlive_its_day(wire: Wire) -> None:
+    assert exchange(wire, signed).status == 200
+    assert "expired" in refusal(wire, signed.set("X-Amz-Date", moved(-301)))[1]
+    assert "not yet current" in refusal(wire, signed.set("X-Amz-Date", moved(301)))[1]
+    yesterday = signed.change("Authorization", "20261115", "20261114")
+    assert "Date in Credential scope" in refusal(wire, yesterday)[1]
+    assert "must be a 'SignedHeader'" in refusal(wire, signed.add("X-Amz-Note", "x"))[1]
+    token = signed.add("X-Amz-Security-Token", "x")
+    assert refusal(wire, token)[0] == "UnrecognizedClientException"
 
 
 @pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
-        ("X-Amz-Security-Token", TOKEN, "X-Amz-Security-Token"),
         ("x-amz-content-sha256", "UNSIGNED-PAYLOAD", "X-Amz-Content-Sha256"),
         ("X-Amz-Meta-Note", "", "X-Amz-Meta-Note"),
         ("Content-Encoding", "identity", "Content-Encoding"),
@@ -179,6 +188,24 @@ def test_what_changes_a_request_has_to_be_signed(
     kind, message = refusal(wire, signed.add(name, value))
     assert kind == "InvalidSignatureException"
     assert message == f"'{shown}' must be a 'SignedHeader' in the AWS Authorization."
+
+
+def test_the_token_need_not_be_signed_since_it_is_compared(wire: Wire) -> None:
+    """As aiodynamo leaves it out, which talks to the service."""
+    plain = sign_by_botocore(access_key=WITH_TOKEN)
+    assert exchange(wire, plain.add("X-Amz-Security-Token", TOKEN)).status == 200
+    for sent in (plain, plain.add("X-Amz-Security-Token", "another")):
+        assert refusal(wire, sent)[0] == "UnrecognizedClientException"
+    signed_too = sign_by_botocore(access_key=WITH_TOKEN, token=TOKEN)
+    assert_mismatch(wire, signed_too.add("X-Amz-Security-Token", TOKEN))
+
+
+def test_the_host_may_be_signed_without_its_port(wire: Wire) -> None:
+    """As aiodynamo does it; a port is no part of what a key is for."""
+    bare = sign_by_botocore(Host="localhost")
+    assert exchange(wire, bare.set("Host", "localhost:8000")).status == 200
+    for host in ("otherhost:8000", "localhost:port", ":8000", "localhost.:8000"):
+        assert_mismatch(wire, bare.set("Host", host))
 
 
 def test_the_target_has_to_be_signed(wire: Wire) -> None:
@@ -528,8 +555,14 @@ def test_what_our_client_signs_holds(
     assert fault.message == MISMATCH
 
 
-def test_keys_of_past_days_are_forgotten() -> None:
+def test_what_is_remembered_has_an_end() -> None:
     verifier = Verifier(REGION)
+    plain = sign_by_botocore()
     for number in range(2_500):
+        sent = plain.change("Authorization", ACCESS_KEY, f"{ACCESS_KEY}{number}")
+        claim = verifier.read_claim(receive("POST", "/", sent.headers, b""), NOW)
+        assert not isinstance(claim, ServiceError)
+        assert claim.access_key == f"{ACCESS_KEY}{number}"
         verifier._key_of(f"secret {number}", "20261115")
     assert len(verifier._keys) <= 1_000
+    assert len(verifier._claims) <= 1_000

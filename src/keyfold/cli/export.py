@@ -1,0 +1,169 @@
+"""`keyfold export`: write what others need to know of a declaration."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    # At run time these wait until a command runs, so that help loads no model.
+    from keyfold.model import Table
+    from keyfold.policy import Export, Gap
+
+app = typer.Typer(
+    name="export",
+    help="Write what others need to know of a declaration.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+_is_region = re.compile(r"\*|[a-z]{2,}(-[a-z0-9]+)+").fullmatch
+_is_account = re.compile(r"\*|[0-9]{12}").fullmatch
+
+
+@app.callback()
+def _export() -> None:
+    """Keep `iam` a command of its own, whatever else there is."""
+
+
+def _show_examples(*examples: str) -> str:
+    # The leading \b keeps the lines apart where the text is wrapped to the terminal.
+    return "\n".join(("\b", "Examples:", *(f"  keyfold export {each}" for each in examples)))
+
+
+@app.command(
+    epilog=_show_examples(
+        "iam market --role customer",
+        "iam market --role customer --region eu-west-1 --account 123456789012",
+        "iam --table shop.tables:market --role fulfilment --output fulfilment.json",
+        "iam market --role support --json",
+    )
+)
+def iam(
+    design: Annotated[
+        str | None,
+        typer.Argument(
+            help="As for `keyfold patterns`; left out with --table, and for a project's tables.",
+            metavar="DESIGN",
+        ),
+    ] = None,
+    *,
+    role: Annotated[str, typer.Option(help="The role, as the table declares it.", metavar="NAME")],
+    table: Annotated[
+        str | None,
+        typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
+    ] = None,
+    region: Annotated[str, typer.Option(help="The region that ARNs name; * is any.")] = "*",
+    account: Annotated[str, typer.Option(help="The account that ARNs name; * is any.")] = "*",
+    output: Annotated[
+        Path | None, typer.Option(help="Write the policy into this file.", metavar="FILE")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the policy and its gaps as one JSON object.")
+    ] = False,
+) -> None:
+    """Write the AWS policy that says what a role says, and what IAM cannot say of it.
+
+    The policy is printed; where it differs from the role, stderr says how, and what to do. A
+    role's tenant becomes ${aws:PrincipalTag/…}, which your identity provider's user id is to be
+    mapped to.
+
+    Exits with 1 if nothing of the role can be said.
+    """
+    from keyfold.cli._tables import find_tables
+
+    if _is_region(region) is None:
+        raise typer.BadParameter(f"{region!r} is no region.", param_hint="--region")
+    if _is_account(account) is None:
+        fact = f"{account!r} is no account; those have 12 digits."
+        raise typer.BadParameter(fact, param_hint="--account")
+    exports = _export_roles(find_tables(design, table), role, region, account)
+    document = _join(exports)
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    if output is not None:
+        _write(output, text)
+    if as_json:
+        gaps = [_to_json(name, gap) for name, export in exports.items() for gap in export.gaps]
+        print(json.dumps({"policy": document, "gaps": gaps}, indent=2, ensure_ascii=False))
+    elif output is None:
+        print(text)
+    if not as_json:
+        _show_gaps(exports)
+    raise typer.Exit(0 if document["Statement"] else 1)
+
+
+def _export_roles(tables: list[Table], role: str, region: str, account: str) -> dict[str, Export]:
+    """Return the policy of the role in each table that declares it."""
+    from keyfold.policy import export_policy
+
+    exports = {
+        table.name: export_policy(table.layout, table.roles[role], region=region, account=account)
+        for table in tables
+        if role in table.roles
+    }
+    if exports:
+        return exports
+    known = sorted({name for table in tables for name in table.roles})
+    names = ", ".join(table.name for table in tables)
+    declared = f"declares {', '.join(known)}" if known else "declares none"
+    fact = f"there is no role {role!r}; {names} {declared}."
+    raise typer.BadParameter(fact, param_hint="--role")
+
+
+def _join(exports: dict[str, Export]) -> dict[str, Any]:
+    """Return one document for several tables, whose statements have names of their own."""
+    documents = {name: export.document for name, export in exports.items()}
+    if len(documents) == 1:
+        return next(iter(documents.values()))
+    statements = [
+        {**statement, "Sid": re.sub(r"[^A-Za-z0-9]", "", name) + statement["Sid"]}
+        for name, document in documents.items()
+        for statement in document["Statement"]
+    ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def _write(output: Path, text: str) -> None:
+    try:
+        output.write_text(f"{text}\n", "utf-8")
+    except OSError as error:
+        fact = f"{output} cannot be written: {error.strerror}."
+        raise typer.BadParameter(fact, param_hint="--output") from None
+
+
+_HEADINGS = {
+    "wider": "The policy allows what the role does not:",
+    "narrower": "The policy denies what the role allows:",
+    "same": "To be known:",
+}
+
+
+def _show_gaps(exports: dict[str, Export]) -> None:
+    gaps = [gap for export in exports.values() for gap in export.gaps]
+    for direction, heading in _HEADINGS.items():
+        listed = [gap for gap in gaps if gap.direction == direction]
+        if not listed:
+            continue
+        print(heading, file=sys.stderr)
+        for gap in listed:
+            print(f"  {gap.subject}: {gap.fact}. [{gap.kind}]", file=sys.stderr)
+            if gap.advice:
+                print(f"    {gap.advice}", file=sys.stderr)
+
+
+def _to_json(table: str, gap: Gap) -> dict[str, Any]:
+    return {
+        "table": table,
+        "kind": gap.kind,
+        "direction": gap.direction,
+        "actions": sorted(gap.actions),
+        "subject": gap.subject,
+        "index": gap.index_name,
+        "fact": gap.fact,
+        "advice": gap.advice,
+    }

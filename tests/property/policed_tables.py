@@ -1,0 +1,353 @@
+"""Small tables laid out at random, roles over them, and requests from anybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from keyfold.engine import KeyNames
+from keyfold.keys import KeyTemplate
+from keyfold.policy import (
+    EVERYTHING,
+    Area,
+    IndexEntry,
+    IndexLayout,
+    Layout,
+    Right,
+    Role,
+    find_role_problems,
+)
+
+TABLE = "Things"
+TENANT = "user"
+OWN, FOREIGN = "ada", "bob"
+
+TYPES = {
+    TENANT: str,
+    "cart": str,
+    "kind": Literal["big", "small"],
+    "no": int,
+    "team": str,
+    "x": str,
+    "y": str,
+}
+# Whose keys never meet; some look alike all the same, or have what is special in a policy.
+TEMPLATES = (
+    "U#{user}",
+    "U#{user}#O",
+    "U#{user}#C#{cart}",
+    "S#{kind}#{user}",
+    "T#{team}",
+    "T#{team}#{no:02}",
+    "W*{user}?${{x}}",
+    "K#{kind}",
+    "N#{no:03}",
+    "FIXED",
+    "P/{x}/{y}",
+    "{x}@{y}",
+)
+INDEX_TEMPLATES = ("O#{user}", "O#{user}#{kind}", "O#{user}#{no:02}", "C#{cart}", "{x}", None)
+NAMES = ("a", "b", "c", "owner", "where")
+
+OPERATIONS = (
+    *("BatchGetItem", "BatchWriteItem", "DeleteItem", "DescribeLimits", "DescribeTable"),
+    *("GetItem", "ListTables", "PutItem", "Query", "Query", "Scan"),
+    *("TransactGetItems", "TransactWriteItems", "UpdateItem"),
+)
+
+TEXTS = st.sampled_from([OWN, FOREIGN, "", "big", "01", "001", "1", "a#b", "a/b", "*", "x", "é"])
+
+
+def template_of(text: str) -> KeyTemplate:
+    return KeyTemplate.from_types(text, TYPES, owner="Thing")
+
+
+@st.composite
+def areas(draw: st.DrawFn) -> dict[str, Area]:
+    chosen = draw(st.lists(st.sampled_from(TEMPLATES), min_size=1, max_size=4, unique=True))
+    made: dict[str, Area] = {}
+    for place, text in enumerate(chosen):
+        names = draw(st.sets(st.sampled_from(NAMES)))
+        templates = (template_of(text),)
+        entities = (f"E{place}",) if draw(st.booleans()) else (f"E{place}", f"F{place}")
+        made[f"area{place}"] = Area(
+            f"area{place}", templates, entities, frozenset({"pk", "sk", *names}), is_shard=True
+        )
+    if draw(st.integers(0, 4)) == 0:
+        made["Other"] = Area("Other", (), ("Other",), frozenset({"pk", "sk", "a"}))
+    return made
+
+
+@st.composite
+def index_entries(draw: st.DrawFn, made: dict[str, Area], width: int) -> tuple[IndexEntry, ...]:
+    listed: list[IndexEntry] = []
+    for area in made.values():
+        if draw(st.booleans()):
+            texts = [draw(st.sampled_from(INDEX_TEMPLATES)) for _ in range(width)]
+            templates = tuple(None if text is None else template_of(text) for text in texts)
+            listed.append(IndexEntry(area.entities[0], area.name, templates))
+    return tuple(listed)
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> Layout:
+    made = draw(areas())
+    indexes = {
+        "ByOwner": IndexLayout("ByOwner", ("owner",), False, draw(index_entries(made, 1))),
+        "ByPlace": IndexLayout("ByPlace", ("owner", "where"), False, draw(index_entries(made, 2))),
+        "Reverse": IndexLayout("Reverse", ("sk",), False, draw(index_entries(made, 1))),
+        "Local": IndexLayout("Local", ("pk",), True, ()),
+    }
+    chosen = draw(st.sets(st.sampled_from(sorted(indexes))))
+    unique = draw(st.sampled_from([frozenset[str](), frozenset({"E0"})]))
+    layout = Layout(
+        TABLE, ("pk", "sk"), made, {name: indexes[name] for name in sorted(chosen)}, unique
+    )
+    assume(not layout.find_problems())
+    return layout
+
+
+RIGHTS = st.sampled_from(
+    [
+        Right(0),
+        Right.GET | Right.QUERY,
+        Right.GET | Right.QUERY | Right.CREATE | Right.UPDATE | Right.DELETE,
+        Right.CREATE | Right.UPDATE | Right.DELETE,
+        Right.CREATE | Right.UPDATE,
+    ]
+) | st.integers(0, 31).map(Right)
+
+
+@st.composite
+def roles(draw: st.DrawFn, layout: Layout) -> Role:
+    tenant = TENANT if draw(st.booleans()) and TENANT in layout.find_parts() else None
+    names = [*layout.areas]
+    if tenant is None and draw(st.booleans()):
+        names.append(EVERYTHING)
+    can = {name: draw(RIGHTS) for name in names if draw(st.integers(0, 3))}
+    fields = st.dictionaries(
+        st.sampled_from(sorted(layout.areas)), st.sets(st.sampled_from(NAMES), max_size=2)
+    )
+    hidden, fixed = (
+        {
+            name: attributes & layout.areas[name].attributes
+            for name, attributes in draw(fields).items()
+            if draw(st.booleans())
+        }
+        for _ in range(2)
+    )
+    operations = draw(st.sets(st.sampled_from(["DescribeTable", "DescribeLimits"])))
+    role = Role(
+        "somebody", tenant=tenant, can=can, hidden=hidden, fixed=fixed, operations=operations
+    )
+    assume(not find_role_problems(layout, role))
+    return role
+
+
+def key_names(layout: Layout) -> KeyNames:
+    return KeyNames("pk", "sk", {index.name: index.partition for index in layout.indexes.values()})
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Draws requests on a table, as any client could send them."""
+
+    layout: Layout
+
+    def partition(self, data: st.DataObject) -> dict[str, str]:
+        """Draw a partition: of an area, nearly of one, of nobody."""
+        templates = [template for area in self.layout.areas.values() for template in area.templates]
+        odd = st.sampled_from(["keyfold#unique#E0#a#x", "U#", "U#ada#O#O", "FIXED2", "zz", "@"])
+        return {"S": self._draw_text(data, templates, odd)}
+
+    def _draw_text(
+        self, data: st.DataObject, templates: list[KeyTemplate], odd: st.SearchStrategy[str]
+    ) -> str:
+        if not templates or data.draw(st.integers(0, 5)) == 0:
+            return data.draw(odd)
+        template = data.draw(st.sampled_from(templates))
+        text = ""
+        for part in template.parts:
+            # Mostly what can stand there, and most of that one's own.
+            fitting = {TENANT: OWN, "kind": "big", "no": "001" if "03" in template.text else "01"}
+            likely = st.just(fitting.get(part.name, "x"))
+            text += part.before + data.draw(likely | likely | TEXTS)
+        return text + template.tail
+
+    def index_partition(self, data: st.DataObject, index: IndexLayout, place: int) -> Any:
+        templates = [
+            template for entry in index.entries if (template := entry.templates[place]) is not None
+        ]
+        return {"S": self._draw_text(data, templates, st.sampled_from(["O#ada", "O#bob", "x"]))}
+
+    def key(self, data: st.DataObject) -> dict[str, Any]:
+        return {"pk": self.partition(data), "sk": self._sort(data)}
+
+    def _sort(self, data: st.DataObject) -> dict[str, str]:
+        return {"S": data.draw(st.sampled_from(["1", "O#ada", "O#bob", "C#x"]))}
+
+    def value(self, data: st.DataObject, name: str) -> dict[str, str]:
+        owners = ["O#ada", "O#bob", "O#ada#big", "C#x", "x", "O#"]
+        return {"S": data.draw(st.sampled_from(owners if name in ("owner", "where") else ["v"]))}
+
+    def item(self, data: st.DataObject) -> dict[str, Any]:
+        names = data.draw(st.sets(st.sampled_from([*NAMES, "undeclared"]), max_size=3))
+        return {**self.key(data), **{name: self.value(data, name) for name in sorted(names)}}
+
+    def condition(self, data: st.DataObject) -> dict[str, Any]:
+        given = data.draw(
+            st.sampled_from(
+                [
+                    {},
+                    {"ConditionExpression": "attribute_not_exists(pk)"},
+                    {"ConditionExpression": "attribute_exists(pk)"},
+                    {"ConditionExpression": "attribute_exists(a) OR attribute_exists(b)"},
+                ]
+            )
+        )
+        if data.draw(st.integers(0, 3)) == 0:
+            given = {**given, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+        return given
+
+    def reading(self, data: st.DataObject) -> dict[str, Any]:
+        return data.draw(
+            st.sampled_from(
+                [
+                    {},
+                    {"ProjectionExpression": "pk, a"},
+                    {"ProjectionExpression": "b"},
+                    {"ProjectionExpression": "c.d, undeclared"},
+                    {"AttributesToGet": ["sk"]},
+                ]
+            )
+        )
+
+    def update(self, data: st.DataObject) -> dict[str, Any]:
+        name = data.draw(st.sampled_from([*NAMES, "undeclared"]))
+        return data.draw(
+            st.sampled_from(
+                [
+                    {
+                        "UpdateExpression": "SET #n = :v",
+                        "ExpressionAttributeNames": {"#n": name},
+                        "ExpressionAttributeValues": {":v": self.value(data, name)},
+                    },
+                    {"UpdateExpression": "REMOVE #n", "ExpressionAttributeNames": {"#n": name}},
+                    {
+                        "UpdateExpression": "SET #n = if_not_exists(a, :v)",
+                        "ExpressionAttributeNames": {"#n": name},
+                        "ExpressionAttributeValues": {":v": {"S": "v"}},
+                    },
+                ]
+            )
+        )
+
+    def query(self, data: st.DataObject) -> dict[str, Any]:
+        index = data.draw(st.none() | st.sampled_from([*self.layout.indexes.values(), None]))
+        names = ("pk",) if index is None else index.partition
+        values: dict[str, Any] = {}
+        for place in range(len(names)):
+            values[f":v{place}"] = (
+                self.partition(data)
+                if index is None or index.is_local
+                else self.index_partition(data, index, place)
+            )
+        terms = [f"#p{place} = :v{place}" for place in range(len(names))]
+        placeholders = {f"#p{place}": name for place, name in enumerate(names)}
+        request = {
+            "KeyConditionExpression": " AND ".join(terms),
+            "ExpressionAttributeValues": values,
+            "ExpressionAttributeNames": placeholders,
+            **({} if index is None else {"IndexName": index.name}),
+            **self.page(data),
+        }
+        return {"TableName": TABLE, **request}
+
+    def page(self, data: st.DataObject) -> dict[str, Any]:
+        request = data.draw(
+            st.sampled_from(
+                [
+                    {},
+                    {"ProjectionExpression": "pk, b"},
+                    {"ProjectionExpression": "c"},
+                    {"Select": "COUNT"},
+                ]
+            )
+        )
+        if data.draw(st.integers(0, 3)) == 0:
+            request = {**request, "FilterExpression": "attribute_exists(c)"}
+        return request
+
+    def scan(self, data: st.DataObject) -> dict[str, Any]:
+        index = data.draw(st.sampled_from([None, *self.layout.indexes]))
+        named = {} if index is None else {"IndexName": index}
+        return {"TableName": TABLE, **named, **self.page(data)}
+
+    def member(self, data: st.DataObject) -> dict[str, Any]:
+        place = {"TableName": TABLE, "Key": self.key(data)}
+        kind = data.draw(st.sampled_from(["Put", "Update", "Delete", "ConditionCheck"]))
+        match kind:
+            case "Put":
+                body = {"TableName": TABLE, "Item": self.item(data), **self.condition(data)}
+            case "Update":
+                body = {**place, **self.update(data), **self.condition(data)}
+            case "Delete":
+                body = {**place, **self.condition(data)}
+            case _:
+                condition = {"ConditionExpression": "attribute_exists(a)", **self.condition(data)}
+                body = {**place, **condition}
+        return {kind: body}
+
+    def draw(self, data: st.DataObject) -> tuple[str, dict[str, Any]]:
+        """Draw an operation and its request."""
+        operation = data.draw(st.sampled_from(OPERATIONS))
+        place = {"TableName": data.draw(st.sampled_from([TABLE] * 9 + ["Another"]))}
+        count = range(data.draw(st.integers(1, 3)))
+        returning = {}
+        if operation in ("PutItem", "DeleteItem", "UpdateItem"):
+            returning = data.draw(st.sampled_from([{}, {"ReturnValues": "ALL_OLD"}]))
+        match operation:
+            case "GetItem":
+                request = {**place, "Key": self.key(data), **self.reading(data)}
+            case "PutItem":
+                request = {**place, "Item": self.item(data), **self.condition(data)}
+            case "UpdateItem":
+                request = {
+                    **place,
+                    "Key": self.key(data),
+                    **self.update(data),
+                    **self.condition(data),
+                }
+            case "DeleteItem":
+                request = {**place, "Key": self.key(data), **self.condition(data)}
+            case "Query":
+                request = self.query(data)
+            case "Scan":
+                request = self.scan(data)
+            case "BatchGetItem":
+                keys = [self.key(data) for _ in count]
+                request = {"RequestItems": {TABLE: {"Keys": keys, **self.reading(data)}}}
+            case "BatchWriteItem":
+                writes = [
+                    {"PutRequest": {"Item": self.item(data)}}
+                    if data.draw(st.booleans())
+                    else {"DeleteRequest": {"Key": self.key(data)}}
+                    for _ in count
+                ]
+                request = {"RequestItems": {TABLE: writes}}
+            case "TransactWriteItems":
+                request = {"TransactItems": [self.member(data) for _ in count]}
+            case "TransactGetItems":
+                gets = [
+                    {"Get": {"TableName": TABLE, "Key": self.key(data), **self.reading(data)}}
+                    for _ in count
+                ]
+                request = {"TransactItems": gets}
+            case "DescribeTable":
+                request = dict(place)
+            case _:
+                request = {}
+        return operation, {**request, **returning}

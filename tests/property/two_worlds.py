@@ -1,0 +1,149 @@
+"""A ward of which somebody sees a part, as stores and as a server let them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from keyfold.engine import Engine
+from keyfold.errors import KeyfoldError
+from keyfold.model import Page, Request
+from keyfold.model._requests import PagedRead
+from keyfold.policy import Guard
+from keyfold.store import Settings, Store
+from keyfold.wire.server._authorizers import RoleAuthorizer
+from keyfold.wire.server._gate import OpenGate
+from tests.property.ward_calls import TABLE, Call
+from tests.unit.policy.ward import File, Member, Note, Setting, Topic, ward
+from tests.unit.store.sides import START
+from tests.unit.wire.server.http import Wire, ask
+
+Outcome = tuple[Any, ...]
+
+
+class World:
+    """The ward, with what is everybody's in it, and what is ada's and bob's from the start."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        engine.execute("CreateTable", ward.to_dynamodb())
+        settings = Settings([ward], cursor_key=bytes(32), clock=lambda: START, draw=lambda: 0.0)
+        self.store = Store(engine, settings, sleep=lambda _: None)
+        self._wires: list[Wire] = []
+        for user in ("ada", "bob"):
+            for number in ("1", "2"):
+                note = Note(
+                    user=user,
+                    id=number,
+                    text="x",
+                    secret="s",
+                    state="new",
+                    rank=number,
+                    topic="flu",
+                )
+                self.store.run(note.put())
+            self.store.run(Member(user=user, email=f"{user}@x").create())
+            self.store.run(File(user=user, box="left", name="1").put())
+        self.store.run(Topic(topic="flu", title="Flu").put())
+        self.store.run(Setting(name="1", value="9 to 5").put())
+
+    def close(self) -> None:
+        for wire in self._wires:
+            wire.close()
+
+    def enter(self, role: str, user: str) -> Visitor:
+        """Let somebody in."""
+        guard = Guard(ward.layout, ward.roles[role], {"user": user})
+        authorizer = RoleAuthorizer({TABLE: guard}, self.engine.find_key_names, "us-east-1")
+        wire = Wire(self.engine, gate=OpenGate(authorizer, f"{role}-{user}"))
+        self._wires.append(wire)
+        return Visitor(self.store.as_principal(role, user=user), wire)
+
+    def dump(self) -> list[dict[str, Any]]:
+        """Return all that is stored."""
+        items = self.engine.execute("Scan", {"TableName": TABLE})["Items"]
+        return sorted(items, key=repr)
+
+    def dump_of(self, user: str) -> list[Any]:
+        """Return what is a user's: their partitions, their partitions of indexes, their names."""
+        texts = [f"U#{user}", f"keyfold#unique#Member#email#S#{user}@x"]
+        own: list[Any] = [
+            item
+            for item in self.dump()
+            if item["pk"]["S"] in texts or item["pk"]["S"].startswith(f"U#{user}#")
+        ]
+        for index, name, value in (
+            ("ByOwner", "owner_pk", f"O#{user}"),
+            ("ByMix", "mix", f"M#{user}"),
+            ("ByKey", "sk", f"MEMBER#{user}"),
+        ):
+            own.append(self._find(index, f"{name} = :v", {":v": {"S": value}}))
+        values = {":v": {"S": f"P#{user}"}, ":t": {"S": "flu"}}
+        own.append(self._find("ByPair", "pair_user = :v AND pair_topic = :t", values))
+        return own
+
+    def _find(self, index: str, condition: str, values: dict[str, Any]) -> Any:
+        request = {
+            "TableName": TABLE,
+            "IndexName": index,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": values,
+        }
+        return self.engine.execute("Query", request)["Items"]
+
+
+@contextmanager
+def a_world() -> Iterator[World]:
+    with Engine.open(":memory:", upkeep_seconds=None, clock=START.timestamp) as engine:
+        world = World(engine)
+        yield world
+        world.close()
+
+
+class Visitor:
+    """Somebody in a world: what they ask for, and all that they can tell of the answer."""
+
+    def __init__(self, store: Store, wire: Wire) -> None:
+        self._store, self._wire = store, wire
+
+    def do(self, asked: Request[Any] | Call) -> list[Outcome]:
+        """Return what is to be seen of the answer, and of those of its next pages."""
+        if isinstance(asked, Call):
+            return self._call(asked)
+        outcomes: list[Outcome] = []
+        for _ in range(3):
+            outcome, cursor = self._run(asked)
+            outcomes.append(outcome)
+            if cursor is None or not isinstance(asked, PagedRead):
+                break
+            asked = asked.after(cursor)
+        return outcomes
+
+    def _run(self, request: Request[Any]) -> tuple[Outcome, str | None]:
+        try:
+            found = self._store.run(request)
+        except KeyfoldError as error:
+            # What errors say of the request would show the cursor.
+            facts = {
+                name: repr(value) for name, value in vars(error).items() if name != "__notes__"
+            }
+            return (type(error), str(error), facts), None
+        if not isinstance(found, Page):
+            return ("found", repr(found)), None
+        page: Page[Any] = found
+        shown = ("page", repr(list(page)), page.consumed, page.scanned, page.reads)
+        return (*shown, page.cursor is None), page.cursor
+
+    def _call(self, call: Call) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        request = call.request
+        for _ in range(3):
+            (response,) = self._wire.exchange(ask(call.operation, request))
+            outcomes.append((response.status, response.headers["x-amz-crc32"], response.body))
+            last = json.loads(response.body).get("LastEvaluatedKey")
+            if last is None:
+                break
+            request = {**request, "ExclusiveStartKey": last}
+        return outcomes
