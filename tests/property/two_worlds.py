@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from keyfold.engine import Engine
 from keyfold.errors import KeyfoldError
@@ -95,7 +95,7 @@ class World:
 
 
 @contextmanager
-def a_world() -> Iterator[World]:
+def a_world() -> Generator[World]:
     with Engine.open(":memory:", upkeep_seconds=None, clock=START.timestamp) as engine:
         world = World(engine)
         yield world
@@ -118,7 +118,7 @@ class Visitor:
             outcomes.append(outcome)
             if cursor is None or not isinstance(asked, PagedRead):
                 break
-            asked = asked.after(cursor)
+            asked = cast(PagedRead[Any], asked).after(cursor)
         return outcomes
 
     def _run(self, request: Request[Any]) -> tuple[Outcome, str | None]:
@@ -132,7 +132,7 @@ class Visitor:
             return (type(error), str(error), facts), None
         if not isinstance(found, Page):
             return ("found", repr(found)), None
-        page: Page[Any] = found
+        page = cast(Page[Any], found)
         shown = ("page", repr(list(page)), page.consumed, page.scanned, page.reads)
         return (*shown, page.cursor is None), page.cursor
 

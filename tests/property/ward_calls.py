@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 TABLE = "Ward"
+Options = st.SearchStrategy[dict[str, Any]]
 
 
 class Call(NamedTuple):
@@ -16,9 +17,9 @@ class Call(NamedTuple):
     request: dict[str, Any]
 
 
-CAPACITY = st.sampled_from([{}, {"ReturnConsumedCapacity": "INDEXES"}])
-COLLECTIONS = st.sampled_from([{}, {"ReturnItemCollectionMetrics": "SIZE"}])
-CONDITIONS = st.sampled_from(
+CAPACITY: Options = st.sampled_from([{}, {"ReturnConsumedCapacity": "INDEXES"}])
+COLLECTIONS: Options = st.sampled_from([{}, {"ReturnItemCollectionMetrics": "SIZE"}])
+CONDITIONS: Options = st.sampled_from(
     [
         {},
         {},
@@ -33,9 +34,26 @@ CONDITIONS = st.sampled_from(
         },
     ]
 )
-RETURNS = st.sampled_from([{}, {}, {"ReturnValues": "ALL_OLD"}])
-PROJECTIONS = st.sampled_from([{}, {}, {"ProjectionExpression": "pk, sk, rank"}])
+RETURNS: Options = st.sampled_from([{}, {}, {"ReturnValues": "ALL_OLD"}])
+PROJECTIONS: Options = st.sampled_from([{}, {}, {"ProjectionExpression": "pk, sk, rank"}])
 NUMBERS = st.sampled_from("123")
+
+
+@st.composite
+def make_keys(
+    draw: st.DrawFn, partitions: st.SearchStrategy[str], sorts: st.SearchStrategy[str]
+) -> dict[str, Any]:
+    return {"pk": {"S": draw(partitions)}, "sk": {"S": draw(sorts)}}
+
+
+@st.composite
+def make_items(
+    draw: st.DrawFn,
+    keys: st.SearchStrategy[dict[str, Any]],
+    values: dict[str, st.SearchStrategy[str]],
+) -> dict[str, Any]:
+    names = draw(st.sets(st.sampled_from(sorted(values)), max_size=5))
+    return {**draw(keys), **{name: {"S": draw(values[name])} for name in sorted(names)}}
 
 
 @st.composite
@@ -55,8 +73,8 @@ def calls(draw: st.DrawFn, users: st.SearchStrategy[str], token: str) -> Call:
         users.map(lambda user: f"MEMBER#{user}"),
         st.just("keyfold#unique"),
     )
-    keys = st.builds(lambda pk, sk: {"pk": {"S": pk}, "sk": {"S": sk}}, partitions, sorts)
-    values = {
+    keys = make_keys(partitions, sorts)
+    values: dict[str, st.SearchStrategy[str]] = {
         "owner_pk": users.map(lambda user: f"O#{user}"),
         "owner_sk": NUMBERS,
         "mix": users.map(lambda user: f"M#{user}") | st.just("flu"),
@@ -68,12 +86,7 @@ def calls(draw: st.DrawFn, users: st.SearchStrategy[str], token: str) -> Call:
         "age": st.just("1"),
         "email": users.map(lambda user: f"{user}@x"),
     }
-    names = st.sets(st.sampled_from(sorted(values)), max_size=5)
-    items = st.builds(
-        lambda key, chosen: key | {name: {"S": draw(values[name])} for name in sorted(chosen)},
-        keys,
-        names,
-    )
+    items = make_items(keys, values)
 
     @st.composite
     def changes(draw: st.DrawFn) -> dict[str, Any]:
@@ -104,6 +117,7 @@ def calls(draw: st.DrawFn, users: st.SearchStrategy[str], token: str) -> Call:
 
     several = range(draw(st.integers(1, 3)))
     operation = draw(st.sampled_from(OPERATIONS))
+    request: dict[str, Any]
     match operation:
         case "GetItem":
             request = {"Key": draw(keys), **draw(PROJECTIONS), **draw(CAPACITY)}
@@ -118,7 +132,7 @@ def calls(draw: st.DrawFn, users: st.SearchStrategy[str], token: str) -> Call:
         case "Scan":
             request = draw(st.sampled_from([{}, {"IndexName": "ByOwner"}, {"Select": "COUNT"}]))
         case "BatchGetItem":
-            wanted = {"Keys": [draw(keys) for _ in several], **draw(PROJECTIONS)}
+            wanted: dict[str, Any] = {"Keys": [draw(keys) for _ in several], **draw(PROJECTIONS)}
             return Call(operation, {"RequestItems": {TABLE: wanted}, **draw(CAPACITY)})
         case "BatchWriteItem":
             members = [
@@ -132,7 +146,7 @@ def calls(draw: st.DrawFn, users: st.SearchStrategy[str], token: str) -> Call:
             gets = [{"Get": {"TableName": TABLE, "Key": draw(keys)}} for _ in several]
             return Call(operation, {"TransactItems": gets, **draw(CAPACITY)})
         case "TransactWriteItems":
-            given = draw(st.sampled_from([{}, {"ClientRequestToken": token}]))
+            given: dict[str, Any] = draw(st.sampled_from([{}, {"ClientRequestToken": token}]))
             members = [member() for _ in several]
             return Call(operation, {"TransactItems": members, **given, **written()})
         case "ExecuteStatement":
@@ -171,7 +185,8 @@ def queries(
     )
     values = {f":{name}": {"S": value} for name, value in equal.items()}
     request: dict[str, Any] = {
-        "KeyConditionExpression": " AND ".join(f"{name} = :{name}" for name in equal),
+        "KeyConditionExpression": " AND ".join(f"#{name} = :{name}" for name in equal),
+        "ExpressionAttributeNames": {f"#{name}": name for name in equal},
         "ExpressionAttributeValues": values,
     }
     if index is not None:

@@ -29,7 +29,7 @@ from keyfold.model import (
     part,
     transaction,
 )
-from keyfold.model._writes import Check, Write
+from keyfold.model._writes import Check
 from tests.unit.policy.ward import (
     File,
     Member,
@@ -227,10 +227,12 @@ def reads(draw: st.DrawFn, users: st.SearchStrategy[str]) -> Query[Any] | Scan[A
     return made.limit(draw(st.integers(1, 2))) if draw(st.booleans()) else made
 
 
+@st.composite
 def writes(
-    users: st.SearchStrategy[str], emails: st.SearchStrategy[str]
-) -> st.SearchStrategy[Write[Any]]:
-    return st.one_of(puts(users, emails), updates(users, emails), deletes(users))
+    draw: st.DrawFn, users: st.SearchStrategy[str], emails: st.SearchStrategy[str]
+) -> Put[Any] | Update[Any] | Delete[Any]:
+    write = draw(st.one_of(puts(users, emails), updates(users, emails), deletes(users)))
+    return write.blind() if draw(ODD) else write
 
 
 @st.composite
