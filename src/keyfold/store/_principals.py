@@ -41,13 +41,12 @@ class PrincipalSettings(Settings):
         self._base = base
         self.role = role
         self._guards = _make_guards(base, role, ids)
-        # What no other principal has.
-        self._principal = repr((role, sorted(ids.items())))
+        self.principal = repr((role, sorted(ids.items())))
 
     @property
     def cursors(self) -> CursorBox:
         """What seals this principal's cursors, with the key of the whole store."""
-        return self._base.cursors.of(self._principal)
+        return self._base.cursors.of(self.principal)
 
     def check(self, request: Request[Any]) -> None:
         """Raise TableForeign for a request of another table, AccessDenied for one that is denied."""
@@ -106,7 +105,11 @@ class PrincipalSettings(Settings):
 
     def _look_at_transaction(self, request: Transaction) -> None:
         for each in request.requests:
-            self._LOOKS[type(each)](self, each)
+            if isinstance(each, Get):
+                self._look_at_get(each)
+            else:
+                # It returns nothing, whatever the write would by itself.
+                self._LOOKS[type(each)](self, each, is_member=True)
 
     def _look_at_batch(self, request: Batch[Any]) -> None:
         for each in request.requests:
@@ -135,7 +138,7 @@ class PrincipalSettings(Settings):
         else:
             self.check(request.first)
 
-    def _look_at_put(self, request: Put[Any]) -> None:
+    def _look_at_put(self, request: Put[Any], *, is_member: bool = False) -> None:
         table, item = request.table, request.item
         guard = self._find_guard(table)
         if (
@@ -143,9 +146,9 @@ class PrincipalSettings(Settings):
             or request.schema.unique
             or not guard.admits(put_rights(request), item[table.key.partition[0]], item)
         ):
-            self._look_at_write(request)
+            self._look_at_write(request, is_member=is_member)
 
-    def _look_at_update(self, request: Update[Any]) -> None:
+    def _look_at_update(self, request: Update[Any], *, is_member: bool = False) -> None:
         table, key = request.table, request.key
         guard = self._find_guard(table)
         if (
@@ -154,9 +157,9 @@ class PrincipalSettings(Settings):
             or request.schema.unique
             or not guard.admits(_UPDATE, key[table.key.partition[0]], key)
         ):
-            self._look_at_write(request)
+            self._look_at_write(request, is_member=is_member)
 
-    def _look_at_delete(self, request: Delete[Any]) -> None:
+    def _look_at_delete(self, request: Delete[Any], *, is_member: bool = False) -> None:
         table = request.table
         guard = self._find_guard(table)
         if (
@@ -164,19 +167,21 @@ class PrincipalSettings(Settings):
             or request.schema.unique
             or not guard.admits(_DELETE, request.key[table.key.partition[0]])
         ):
-            self._look_at_write(request)
+            self._look_at_write(request, is_member=is_member)
 
-    def _look_at_write(self, request: Write[Any]) -> None:
+    def _look_at_write(self, request: Write[Any], *, is_member: bool = False) -> None:
         """Look at all that a write would do, and whether it takes or gives up unique values."""
         guard = self._find_guard(request.table)
         access = read_access(request, self.clock())
+        if is_member:
+            access = access._replace(return_values=None)
         self._check_access(access)
         if guard is not None and touches_unique(request):
             denial = guard.check_unique(access, request.schema.name)
             if denial is not None:
                 self._deny(denial)
 
-    _LOOKS: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
+    _LOOKS: ClassVar[dict[type[Any], Callable[..., None]]] = {
         Batch: _look_at_batch,
         Chain: _look_at_chain,
         Check: _look_at_write,

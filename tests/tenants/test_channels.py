@@ -1,0 +1,99 @@
+"""What could tell a principal of another's data, or let it change them, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from keyfold.errors import (
+    AccessDenied,
+    CursorInvalid,
+    IdempotentParameterMismatchException,
+    UniqueTaken,
+)
+from keyfold.model import transaction
+from keyfold.policy import READ, Role, find_role_problems
+from tests.property.two_worlds import World, a_world
+from tests.property.ward_calls import TABLE, Call
+from tests.unit.policy.ward import Member, Note, by_key, ward
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_world() as world:
+        yield world
+
+
+def put(user: str, number: str, token: str) -> Call:
+    item = {"pk": {"S": f"U#{user}"}, "sk": {"S": f"N#{number}"}}
+    members = [{"Put": {"TableName": TABLE, "Item": item}}]
+    return Call("TransactWriteItems", {"TransactItems": members, "ClientRequestToken": token})
+
+
+def test_a_token_that_another_has_used_says_nothing_of_it(world: World) -> None:
+    ada, bob = (world.enter("patient", user) for user in ("ada", "bob"))
+    assert bob.do(put("bob", "7", "token"))[0][0] == 200
+    assert ada.do(put("ada", "7", "token"))[0][0] == 200
+    # It is a token to each of them.
+    status, _, body = ada.do(put("ada", "8", "token"))[0]
+    assert (status, b"IdempotentParameterMismatchException" in body) == (400, True)
+    assert ada.do(put("ada", "7", "token"))[0][0] == 200
+
+
+def test_a_token_that_another_has_used_says_nothing_of_it_in_process(world: World) -> None:
+    ada, bob = (world.store.as_principal("patient", user=user) for user in ("ada", "bob"))
+    for store, user in ((bob, "bob"), (ada, "ada"), (world.store, "ada")):
+        note = Note(user=user, id="7", text="x")
+        for _ in range(2):
+            store.run(transaction(note.put(), token="token"))
+        with pytest.raises(IdempotentParameterMismatchException):
+            store.run(transaction(note.put(), Note.delete(user=user, id="8"), token="token"))
+
+
+def test_the_number_of_items_is_no_business_of_a_tenants(world: World) -> None:
+    role = Role("counter", tenant="user", can={"notes": READ}, operations=["DescribeTable"])
+    (problem,) = find_role_problems(ward.layout, role)
+    assert "DescribeTable, which concerns all of them" in problem
+    status, _, body = world.enter("patient", "ada").do(Call("DescribeTable", {"TableName": TABLE}))[
+        0
+    ]
+    assert (status, b"AccessDeniedException" in body) == (400, True)
+
+
+def test_that_a_unique_value_is_taken_is_all_that_is_told_of_it(world: World) -> None:
+    ada = world.store.as_principal("patient", user="ada")
+    with pytest.raises(UniqueTaken) as caught:
+        ada.run(Member.update(user="ada").set(Member.f.email, "bob@x"))
+    assert str(caught.value) == (
+        "Member pk='U#ada' sk='MEMBER#ada': another has the same email. [unique-taken]"
+    )
+
+
+def test_a_lookup_tells_nothing_of_what_it_finds(world: World) -> None:
+    """What is looked up under the table's own role is not there for whom it is not for."""
+    ada = world.store.as_principal("patient", user="ada")
+
+    def find(number: str) -> Any:
+        found = ward.query(by_key, sk=f"N#{number}").newest_first().refs().first()
+        return found.then(
+            lambda ref: Note.get(user=ref.key["pk"]["S"].removeprefix("U#"), id=number),
+            looks_up=True,
+        )
+
+    assert world.store.run(find("1")) == world.store.run(Note.get(user="bob", id="1"))
+    assert ada.run(find("1")) is None
+    assert ada.run(find("9")) is None
+
+
+def test_a_cursor_is_good_for_whom_it_was_made(world: World) -> None:
+    ada, bob = (world.store.as_principal("patient", user=user) for user in ("ada", "bob"))
+    query = Note.query(user="ada").limit(1)
+    cursor = ada.run(query).cursor
+    assert cursor is not None
+    for store in (world.store, world.store.as_principal("keeper")):
+        with pytest.raises(CursorInvalid):
+            store.run(query.after(cursor))
+    with pytest.raises(AccessDenied):
+        bob.run(query.after(cursor))
