@@ -36,6 +36,7 @@ PUBLIC_PACKAGES = (
     "keyfold",
     "keyfold.model",
     "keyfold.store",
+    "keyfold.policy",
     "keyfold.keys",
     "keyfold.engine",
     "keyfold.testing",

@@ -74,6 +74,7 @@ def test_every_operation_is_listed() -> None:
         "keyfold.engine",
         "keyfold.keys",
         "keyfold.model",
+        "keyfold.policy",
         "keyfold.store",
         "keyfold.testing",
         "keyfold.transfer",

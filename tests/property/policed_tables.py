@@ -148,7 +148,9 @@ def roles(draw: st.DrawFn, layout: Layout) -> Role:
 
 
 def key_names(layout: Layout) -> KeyNames:
-    return KeyNames("pk", "sk", {index.name: index.partition for index in layout.indexes.values()})
+    partition, *sort = layout.key
+    indexes = {index.name: index.partition for index in layout.indexes.values()}
+    return KeyNames(partition, sort[0] if sort else None, indexes)
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,13 @@ class Requests:
     """Draws requests on a table, as any client could send them."""
 
     layout: Layout
+
+    @property
+    def names(self) -> list[str]:
+        """What items may have besides their keys, and something that no entity declares."""
+        declared = {name for area in self.layout.areas.values() for name in area.attributes}
+        indexed = {name for index in self.layout.indexes.values() for name in index.partition}
+        return sorted((declared | indexed | {"a", "undeclared"}) - set(self.layout.key))
 
     def partition(self, data: st.DataObject) -> dict[str, str]:
         """Draw a partition: of an area, nearly of one, of nobody."""
@@ -187,14 +196,16 @@ class Requests:
         return {"pk": self.partition(data), "sk": self._sort(data)}
 
     def _sort(self, data: st.DataObject) -> dict[str, str]:
-        return {"S": data.draw(st.sampled_from(["1", "O#ada", "O#bob", "C#x"]))}
+        return self.value(data, self.layout.key[1])
 
     def value(self, data: st.DataObject, name: str) -> dict[str, str]:
-        owners = ["O#ada", "O#bob", "O#ada#big", "C#x", "x", "O#"]
-        return {"S": data.draw(st.sampled_from(owners if name in ("owner", "where") else ["v"]))}
+        for index in self.layout.indexes.values():
+            if name in index.partition and data.draw(st.booleans()):
+                return self.index_partition(data, index, index.partition.index(name))
+        return {"S": "v"}
 
     def item(self, data: st.DataObject) -> dict[str, Any]:
-        names = data.draw(st.sets(st.sampled_from([*NAMES, "undeclared"]), max_size=3))
+        names = data.draw(st.sets(st.sampled_from(self.names), max_size=3))
         return {**self.key(data), **{name: self.value(data, name) for name in sorted(names)}}
 
     def condition(self, data: st.DataObject) -> dict[str, Any]:
@@ -213,20 +224,20 @@ class Requests:
         return given
 
     def reading(self, data: st.DataObject) -> dict[str, Any]:
+        name = data.draw(st.sampled_from(self.names))
         return data.draw(
             st.sampled_from(
                 [
                     {},
-                    {"ProjectionExpression": "pk, a"},
-                    {"ProjectionExpression": "b"},
-                    {"ProjectionExpression": "c.d, undeclared"},
+                    {"ProjectionExpression": "pk, #n", "ExpressionAttributeNames": {"#n": name}},
+                    {"ProjectionExpression": "#n.b", "ExpressionAttributeNames": {"#n": name}},
                     {"AttributesToGet": ["sk"]},
                 ]
             )
         )
 
     def update(self, data: st.DataObject) -> dict[str, Any]:
-        name = data.draw(st.sampled_from([*NAMES, "undeclared"]))
+        name = data.draw(st.sampled_from(self.names))
         return data.draw(
             st.sampled_from(
                 [
@@ -257,41 +268,49 @@ class Requests:
             )
         terms = [f"#p{place} = :v{place}" for place in range(len(names))]
         placeholders = {f"#p{place}": name for place, name in enumerate(names)}
-        request = {
+        page = self.page(data)
+        return {
+            **page,
+            "TableName": self.layout.table,
             "KeyConditionExpression": " AND ".join(terms),
             "ExpressionAttributeValues": values,
-            "ExpressionAttributeNames": placeholders,
+            "ExpressionAttributeNames": {
+                **page.get("ExpressionAttributeNames", {}),
+                **placeholders,
+            },
             **({} if index is None else {"IndexName": index.name}),
-            **self.page(data),
         }
-        return {"TableName": TABLE, **request}
 
     def page(self, data: st.DataObject) -> dict[str, Any]:
-        request = data.draw(
+        name = data.draw(st.sampled_from(self.names))
+        placeholders = {"ExpressionAttributeNames": {"#n": name}}
+        return data.draw(
             st.sampled_from(
                 [
                     {},
-                    {"ProjectionExpression": "pk, b"},
-                    {"ProjectionExpression": "c"},
+                    {"ProjectionExpression": "pk, #n", **placeholders},
                     {"Select": "COUNT"},
+                    {"Select": "COUNT", "FilterExpression": "attribute_exists(#n)", **placeholders},
+                    {"FilterExpression": "attribute_exists(#n)", **placeholders},
                 ]
             )
         )
-        if data.draw(st.integers(0, 3)) == 0:
-            request = {**request, "FilterExpression": "attribute_exists(c)"}
-        return request
 
     def scan(self, data: st.DataObject) -> dict[str, Any]:
         index = data.draw(st.sampled_from([None, *self.layout.indexes]))
         named = {} if index is None else {"IndexName": index}
-        return {"TableName": TABLE, **named, **self.page(data)}
+        return {"TableName": self.layout.table, **named, **self.page(data)}
 
     def member(self, data: st.DataObject) -> dict[str, Any]:
-        place = {"TableName": TABLE, "Key": self.key(data)}
+        place = {"TableName": self.layout.table, "Key": self.key(data)}
         kind = data.draw(st.sampled_from(["Put", "Update", "Delete", "ConditionCheck"]))
         match kind:
             case "Put":
-                body = {"TableName": TABLE, "Item": self.item(data), **self.condition(data)}
+                body = {
+                    "TableName": self.layout.table,
+                    "Item": self.item(data),
+                    **self.condition(data),
+                }
             case "Update":
                 body = {**place, **self.update(data), **self.condition(data)}
             case "Delete":
@@ -304,7 +323,7 @@ class Requests:
     def draw(self, data: st.DataObject) -> tuple[str, dict[str, Any]]:
         """Draw an operation and its request."""
         operation = data.draw(st.sampled_from(OPERATIONS))
-        place = {"TableName": data.draw(st.sampled_from([TABLE] * 9 + ["Another"]))}
+        place = {"TableName": data.draw(st.sampled_from([self.layout.table] * 9 + ["Another"]))}
         count = range(data.draw(st.integers(1, 3)))
         returning = {}
         if operation in ("PutItem", "DeleteItem", "UpdateItem"):
@@ -329,7 +348,9 @@ class Requests:
                 request = self.scan(data)
             case "BatchGetItem":
                 keys = [self.key(data) for _ in count]
-                request = {"RequestItems": {TABLE: {"Keys": keys, **self.reading(data)}}}
+                request = {
+                    "RequestItems": {self.layout.table: {"Keys": keys, **self.reading(data)}}
+                }
             case "BatchWriteItem":
                 writes = [
                     {"PutRequest": {"Item": self.item(data)}}
@@ -337,12 +358,18 @@ class Requests:
                     else {"DeleteRequest": {"Key": self.key(data)}}
                     for _ in count
                 ]
-                request = {"RequestItems": {TABLE: writes}}
+                request = {"RequestItems": {self.layout.table: writes}}
             case "TransactWriteItems":
                 request = {"TransactItems": [self.member(data) for _ in count]}
             case "TransactGetItems":
                 gets = [
-                    {"Get": {"TableName": TABLE, "Key": self.key(data), **self.reading(data)}}
+                    {
+                        "Get": {
+                            "TableName": self.layout.table,
+                            "Key": self.key(data),
+                            **self.reading(data),
+                        }
+                    }
                     for _ in count
                 ]
                 request = {"TransactItems": gets}

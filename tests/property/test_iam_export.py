@@ -6,8 +6,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from keyfold import Table
+from keyfold.designs import market
 from keyfold.errors import PrincipalInvalid
-from keyfold.policy import Guard, export_policy, find_denial, parse_policy
+from keyfold.policy import Guard, Layout, Role, export_policy, find_denial, parse_policy
 from keyfold.wire.server._accesses import read_accesses
 from tests.property.gaps import check_gaps
 from tests.property.policed_tables import (
@@ -18,16 +20,18 @@ from tests.property.policed_tables import (
     layouts,
     roles,
 )
+from tests.unit.policy.ward import ward
 
 REQUESTS = 25
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 SHORT = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=QUIET)
+DECLARED_ROLES = settings(
+    max_examples=10, deadline=None, derandomize=True, suppress_health_check=QUIET
+)
 LONG = settings(max_examples=3_000, deadline=None, suppress_health_check=QUIET)
 
 
-def check_agreement(data: st.DataObject) -> None:
-    layout = data.draw(layouts())
-    role = data.draw(roles(layout))
+def check_agreement(data: st.DataObject, layout: Layout, role: Role) -> None:
     ids = {} if role.tenant is None else {TENANT: OWN}
     try:
         guard = Guard(layout, role, ids)
@@ -52,11 +56,29 @@ def check_agreement(data: st.DataObject) -> None:
 @SHORT
 @given(data=st.data())
 def test_role_and_policy_agree(data: st.DataObject) -> None:
-    check_agreement(data)
+    layout = data.draw(layouts())
+    check_agreement(data, layout, data.draw(roles(layout)))
+
+
+DECLARED = [
+    pytest.param(table, role, id=f"{table.name} {role}")
+    for table in (market.table, ward)
+    for role in table.roles
+]
+
+
+@pytest.mark.parametrize(("table", "role"), DECLARED)
+@DECLARED_ROLES
+@given(data=st.data())
+def test_declared_roles_and_their_policies_agree(
+    table: Table, role: str, data: st.DataObject
+) -> None:
+    check_agreement(data, table.layout, table.roles[role])
 
 
 @pytest.mark.long
 @LONG
 @given(data=st.data())
 def test_role_and_policy_agree_on_many_requests(data: st.DataObject) -> None:
-    check_agreement(data)
+    layout = data.draw(layouts())
+    check_agreement(data, layout, data.draw(roles(layout)))

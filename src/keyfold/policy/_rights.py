@@ -60,26 +60,33 @@ class Role:
         *,
         can: Mapping[Any, Right],
         tenant: str | None = None,
-        hidden: Mapping[Any, Iterable[str]] | None = None,
-        fixed: Mapping[Any, Iterable[str]] | None = None,
-        unique: Iterable[Any] = (),
-        operations: Iterable[str] = (),
+        hidden: Mapping[Any, str | Iterable[str]] | None = None,
+        fixed: Mapping[Any, str | Iterable[str]] | None = None,
+        unique: Any | Iterable[Any] = (),
+        operations: str | Iterable[str] = (),
     ) -> None:
         values = {
             "name": name,
             "tenant": tenant,
             "can": {_name(area): right for area, right in can.items()},
-            "hidden": {_name(area): frozenset(names) for area, names in (hidden or {}).items()},
-            "fixed": {_name(area): frozenset(names) for area, names in (fixed or {}).items()},
-            "unique": frozenset(map(_name, unique)),
-            "operations": frozenset(operations),
+            "hidden": {_name(area): _names(names) for area, names in (hidden or {}).items()},
+            "fixed": {_name(area): _names(names) for area, names in (fixed or {}).items()},
+            "unique": _names(unique),
+            "operations": _names(operations),
         }
         for attribute, value in values.items():
             object.__setattr__(self, attribute, value)
 
 
-def _name(area: Any) -> str:
+def _names(given: Any) -> frozenset[str]:
+    """Return the names of several things, or of one that is given alone."""
+    return frozenset(map(_name, (given,) if isinstance(given, str | type) else given))
+
+
+def _name(given: Any) -> str:
     """Return the name of a shard or an entity, which may be given itself."""
-    if isinstance(area, str):
-        return area
-    return area.__name__ if isinstance(area, type) else area.name
+    if isinstance(given, str):
+        return given
+    name = given.__name__ if isinstance(given, type) else getattr(given, "name", None)
+    # What has none is shown, for whoever looks for it.
+    return name if isinstance(name, str) else repr(given)

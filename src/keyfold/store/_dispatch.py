@@ -57,16 +57,22 @@ def _plan_mapped(run: Run, request: Mapped[Any]) -> Plan[Any]:
 
 
 def _plan_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
-    if request.looks_up and run.store.is_guarded:
-        # Whoever may not see what is found cannot tell it from what is not there.
-        with suppress(AccessDenied, ItemUnfit):
-            return (yield from _follow_chain(run, request))
-        return None
-    return (yield from _follow_chain(run, request))
+    if not request.looks_up or not run.store.is_guarded:
+        found = yield from _find(request.first)(run, request.first)
+        return (yield from _follow(run, request, found))
+    # Whoever may not see what is found cannot tell it from what is not there, nor from what is
+    # there and cannot be read.
+    found = None
+    with suppress(ItemUnfit):
+        found = yield from _find(request.first)(run, request.first)
+    if not isinstance(found, RawItem):
+        with suppress(AccessDenied):
+            return (yield from _follow(run, request, found))
+    return None
 
 
-def _follow_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
-    found = yield from _find(request.first)(run, request.first)
+def _follow(run: Run, request: Chain[Any], found: Any) -> Plan[Any]:
+    """Run the second step of a chain, with what the first has found."""
     if found is None:
         return None
     if isinstance(found, RawItem):

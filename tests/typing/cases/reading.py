@@ -72,6 +72,7 @@ def query(store: Store) -> None:
     usd.after(b"cursor")  # error: reportArgumentType
     usd.only(dict)  # error: reportArgumentType
     usd.then(lambda page: page)  # error: reportArgumentType
+    usd.then(lambda page: page[0].put(), looks_up=True)  # error: reportCallIssue
     usd.then(lambda page: page[0].put()).then(usd)  # error: reportAttributeAccessIssue, reportUnknownMemberType
     page: Page[Order] = store.run(usd)  # error: reportAssignmentType
     store.run(usd).cursor.upper()  # error: reportOptionalMemberAccess
@@ -135,5 +136,7 @@ def chain(store: Store) -> None:
         lambda order: Order.get(user="bob", order=order.order)
     )
     assert_type(store.run(direct), Order | None)
+    hers = by_its_id.then(lambda order: Order.get(user="ada", order=order.order), looks_up=True)
+    assert_type(store.run(hers), Order | None)
     by_its_id.then(lambda order: order)  # error: reportArgumentType
     by_its_id.then(lambda order: Rate.get(base=order.basis))  # error: reportAttributeAccessIssue, reportUnknownMemberType

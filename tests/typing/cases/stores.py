@@ -41,6 +41,12 @@ def sync() -> None:
         on_call=[show],
     ) as store:
         assert_type(store, Store)
+        ada = store.as_principal("customer", user="ada")
+        assert_type(ada, Store)
+        assert_type(ada.run(Rate.get(base="USD", target="EUR")), Rate | None)
+        store.as_principal(Rate)  # error: reportArgumentType
+        store.as_principal("customer", user=7)  # error: reportArgumentType
+        store.as_principal("customer", "ada")  # error: reportCallIssue
     keyfold.open("rates", ":memory:")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", on_unfit="skip")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", clock=lambda: 0.0)  # error: reportArgumentType
@@ -52,6 +58,7 @@ async def not_sync(rate: Rate) -> None:
     async with keyfold.open_async(rates, ":memory:") as store:
         assert_type(store, AsyncStore)
         assert_type(await store.run(Rate.get(base="USD", target="EUR")), Rate | None)
+        assert_type(store.as_principal("customer", user="ada"), AsyncStore)
         assert_type(await store.run(Rate.query(by_base, base="USD")), Page[Rate])
         assert_type(await store.run(Rate.query(by_base, base="USD").first()), Rate | None)
         assert_type(await store.run(Rate.query(by_base, base="USD").count()), int)

@@ -33,6 +33,7 @@ def update(store: Store) -> None:
         store.run(change.append(Rate.f.tags, "a", "b").set_if_absent(Rate.f.stale, False)), Rate
     )
     assert_type(store.run(change.add(Rate.f.rate, 1).knowing(base="USD")), Rate)
+    assert_type(store.run(change.set(Rate.f.stale, True).blind()), None)
     change.set("stale", True)  # error: reportArgumentType
     change.set(Rate.f.stale)  # error: reportCallIssue
     change.put(Rate.f.stale, True)  # error: reportAttributeAccessIssue, reportUnknownMemberType
@@ -44,6 +45,13 @@ def delete(store: Store) -> None:
     assert_type(
         store.run(Rate.delete(base="USD", target="EUR").where(Rate.f.stale.eq(True))), Rate | None
     )
+
+
+def blind(store: Store, rate: Rate) -> None:
+    assert_type(store.run(rate.create().blind()), Rate)
+    assert_type(store.run(Rate.delete(base="USD", target="EUR").blind()), None)
+    check = Rate.check(Rate.f.stale.eq(True), base="USD", target="EUR")
+    assert_type(check.blind(), Check)
 
 
 def conditions() -> None:

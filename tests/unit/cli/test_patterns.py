@@ -93,7 +93,7 @@ def test_a_project_names_its_tables(
     (folder / "deeper").mkdir()
     monkeypatch.chdir(folder / "deeper")
     assert run("patterns").out.startswith("Shop_One  5 access patterns\n")
-    assert run("patterns", "market").out.startswith("Market  12 access patterns\n")
+    assert run("patterns", "market").out.startswith("Market  13 access patterns\n")
 
 
 def test_a_project_may_have_several_tables(run: Run, folder: Path) -> None:

@@ -40,6 +40,18 @@ def test_a_role_names_areas_by_what_they_are_or_are_called() -> None:
     assert problems_of(Role("r", can={Setting: READ, ward.shards["notes"]: ALL})) == []
 
 
+def test_one_name_need_not_be_in_a_list() -> None:
+    alone = Role("r", can={}, hidden={"notes": "secret"}, unique=Member, operations="ListTables")
+    listed = Role(
+        "r", can={}, hidden={"notes": ["secret"]}, unique=["Member"], operations=["ListTables"]
+    )
+    assert alone == listed
+
+
+def test_what_has_no_name_is_shown() -> None:
+    assert "names '7', which is no shard" in problems_of(Role("r", can={7: READ}))[0]
+
+
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 65, 7])
 def test_a_role_has_a_plain_name(name: Any) -> None:
     assert problems_of(Role(name, can={})) == [

@@ -481,6 +481,24 @@ def test_what_is_looked_up_and_unfit_is_as_good_as_absent_to_a_principal(
     with pytest.raises(ItemUnfit):
         store.run(by_note_number("broken"))
     assert ada.run(by_note_number("broken")) is None
+    # The second step is the caller's own, who is told.
+    ours = note("ada", "ours").put()
+    store.run(replace(ours, item={**ours.item, "secret": {"N": "1"}}))
+    found = Note.get(user="ada", id="1").then(
+        lambda _: Note.get(user="ada", id="ours"), looks_up=True
+    )
+    with pytest.raises(ItemUnfit):
+        ada.run(found)
+
+
+def test_what_is_looked_up_and_raw_is_as_good_as_absent_to_a_principal(
+    open_store: OpenSide,
+) -> None:
+    store = open_store(ward, on_unfit="raw")
+    broken = note("bob", "broken").put()
+    store.run(replace(broken, item={**broken.item, "secret": {"N": "1"}}))
+    ada = store.as_principal("patient", user="ada")
+    assert ada.run(by_note_number("broken")) is None
 
 
 # Stores and principals.
