@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from keyfold.errors import (
     EngineClosed,
-    FileUnreachable,
     OptionInvalid,
     ResourceNotFoundException,
     UrlUnknown,
@@ -210,17 +209,16 @@ def open_executor(
 ) -> Generator[Executor]:
     """Open a database for requests of DynamoDB's API as they are; no tables are made.
 
-    A file has to be there, unless `may_make` lets it be made. With `keeps_expired`, what has
-    expired in a file is not deleted meanwhile. Raises UrlUnknown, FileUnreachable and other
-    file errors.
+    A file has to be there, and not to be empty, unless `may_make` lets it be made. With
+    `keeps_expired`, what has expired in a file is not deleted meanwhile. Raises UrlUnknown,
+    FileUnreachable, FileNotKeyfold and other file errors.
     """
     if _kind_of(url, None, {}) == "service":
         with import_module(_CLIENT).Client(str(url)) as client:
             yield client
         return
-    is_file = os.fspath(url) != _MEMORY
-    if is_file and not may_make and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
-        raise FileUnreachable(str(url), "there is no such file")
+    if not may_make and os.fspath(url) != _MEMORY:
+        import_module("keyfold.engine.storage").require_file(url)
     options: dict[str, Any] = {"upkeep_seconds": None} if keeps_expired else {}
     with import_module("keyfold.engine").Engine.open(url, **options) as engine:
         yield engine

@@ -112,20 +112,10 @@ class AsyncStore:
         leases: str | None = None,
         setup: bool | None = None,
     ) -> Followed:
-        """Hand the changes of a table to its handlers, in order for each item, at least once.
+        """Hand the changes of a table to its handlers, which may be coroutine functions.
 
-        Workers of the same `name` share the shards of the table's stream, and what they have done;
-        `worker` tells one from another, and one that is started again under its name goes on at
-        once. It begins with the `oldest` change that the stream has, or with the `latest`. How far
-        it got is kept in the lease table, `leases`, by default named after the table; `setup` makes
-        that, and switches the stream on, which is the default for embedded databases only.
-
-        A handler that fails is called `attempts` times, then the change is parked: `parked` lists
-        those. A worker that does not show itself for `lease_seconds` loses its shards to others, so
-        no handler should take that long.
-
-        Returns when `stop` is set, an event of asyncio's for instance; with `until_caught_up`,
-        when nothing is left to read. Otherwise it looks for more every `poll_seconds`.
+        Takes what `Store.follow` takes, and does the same; `stop` may be an event of asyncio's. A
+        task that is cancelled gives its leases back.
 
         Raises StreamUnfit, LeasesMissing, and OptionInvalid.
         """

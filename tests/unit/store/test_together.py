@@ -416,7 +416,7 @@ def test_a_member_that_no_longer_fits_raises_with_its_key_named(
     path = tmp_path / "market.db"
     store = open_store(market, path)
     store.run(order().put())
-    with Engine.open(path) as engine:
+    with Engine.open(path, upkeep_seconds=None) as engine:
         bad = {"pk": {"S": "U#ada#O"}, "sk": {"S": f"{ORDER}#001"}}
         engine.execute("PutItem", {"TableName": "Market", "Item": bad})
     with pytest.raises(ItemUnfit, match=f"sk='{ORDER}#001' of Market: sku: Field required"):

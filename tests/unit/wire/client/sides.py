@@ -60,6 +60,8 @@ class ScriptedServer:
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.requests: list[bytes] = []
         self.connections = 0
+        # Released for each request that has come, once it is known how to answer it.
+        self.came = threading.Semaphore(0)
         # Called after each answer, with the connection.
         self.after: Callable[[socket.socket], None] = lambda _: None
         self._clients: list[socket.socket] = []
@@ -100,6 +102,7 @@ class ScriptedServer:
                 length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
                 self.requests.append(head + stream.read(length))
                 answer = self._answers.pop(0)
+                self.came.release()
                 if answer is None:
                     return
                 client.sendall(answer)
