@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from keyfold.model import Request
 from tests.property.two_worlds import Visitor, World, a_world
 from tests.property.ward_calls import Call, calls
-from tests.property.ward_requests import ward_requests
+from tests.property.ward_requests import find_note, ward_requests
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 SHORT = settings(max_examples=60, derandomize=True, suppress_health_check=QUIET)
@@ -22,7 +22,11 @@ Asked = Request[Any] | Call
 # She asks for what is hers mostly, so that something comes of it.
 HERS = st.sampled_from(["ada", "ada", "ada", "bob"])
 HIS = st.sampled_from(["bob", "bob", "bob", "ada"])
-HER_ASKING = ward_requests(HERS, st.sampled_from(["ada@x", "ada@y"])) | calls(HERS, "token")
+HER_ASKING = st.one_of(
+    ward_requests(HERS, st.sampled_from(["ada@x", "ada@y"])),
+    calls(HERS, "token"),
+    st.sampled_from("123").map(find_note),
+)
 HIS_ASKING = ward_requests(HIS, st.sampled_from(["bob@x", "bob@y"])) | calls(HIS, "token")
 ROLES = st.sampled_from(["patient", "patient", "scribe"])
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from keyfold.model import (
+    Chain,
     Collection,
     Condition,
     Delete,
@@ -265,6 +266,14 @@ def batches(draw: st.DrawFn, users: st.SearchStrategy[str]) -> Request[Any]:
         plain_deletes(users),
     )
     return batch(draw(st.lists(plain, min_size=1, max_size=4)))
+
+
+def find_note(number: str) -> Chain[Note | None]:
+    """A note of anybody, looked up under the table's own role."""
+    found = ward.query(by_key, sk=f"N#{number}").newest_first().refs().first()
+    return found.then(
+        lambda ref: Note.get(user=ref.key["pk"]["S"].removeprefix("U#"), id=number), looks_up=True
+    )
 
 
 # What chains go on with.

@@ -17,7 +17,8 @@ from keyfold.model import transaction
 from keyfold.policy import READ, Role, find_role_problems
 from tests.property.two_worlds import World, a_world
 from tests.property.ward_calls import TABLE, Call
-from tests.unit.policy.ward import Member, Note, by_key, ward
+from tests.property.ward_requests import find_note
+from tests.unit.policy.ward import Member, Note, ward
 
 
 @pytest.fixture
@@ -72,19 +73,25 @@ def test_that_a_unique_value_is_taken_is_all_that_is_told_of_it(world: World) ->
 
 
 def test_a_lookup_tells_nothing_of_what_it_finds(world: World) -> None:
-    """What is looked up under the table's own role is not there for whom it is not for."""
     ada = world.store.as_principal("patient", user="ada")
+    bobs = Note(user="bob", id="7", text="x")
+    world.store.run(bobs.put())
+    assert world.store.run(find_note("7")) == bobs
+    assert ada.run(find_note("7")) is None
+    assert ada.run(find_note("9")) is None
 
-    def find(number: str) -> Any:
-        found = ward.query(by_key, sk=f"N#{number}").newest_first().refs().first()
-        return found.then(
-            lambda ref: Note.get(user=ref.key["pk"]["S"].removeprefix("U#"), id=number),
-            looks_up=True,
-        )
 
-    assert world.store.run(find("1")) == world.store.run(Note.get(user="bob", id="1"))
-    assert ada.run(find("1")) is None
-    assert ada.run(find("9")) is None
+@pytest.mark.parametrize("attributes", [{"secret": {"S": "x"}}, {"secret": {"N": "1"}}])
+def test_what_lies_beside_it_keeps_nobody_from_what_is_looked_up(
+    world: World, attributes: dict[str, Any]
+) -> None:
+    ada = world.store.as_principal("patient", user="ada")
+    before = ada.run(find_note("1"))
+    assert before == world.store.run(Note.get(user="ada", id="1"))
+    item = {"pk": {"S": "U#bob"}, "sk": {"S": "N#1"}, "text": {"S": "x"}, **attributes}
+    put = Call("PutItem", {"TableName": TABLE, "Item": item})
+    assert world.enter("patient", "bob").do(put)[0][0] == 200
+    assert ada.run(find_note("1")) == before
 
 
 def test_a_cursor_is_good_for_whom_it_was_made(world: World) -> None:
