@@ -32,8 +32,8 @@ class World:
         settings = Settings([ward], cursor_key=bytes(32), clock=lambda: START, draw=lambda: 0.0)
         self.store = Store(engine, settings, sleep=lambda _: None)
         self._wires: list[Wire] = []
-        for user in ("ada", "bob"):
-            for number in ("1", "2"):
+        for user, numbers in (("ada", "123"), ("bob", "1")):
+            for number in numbers:
                 note = Note(
                     user=user,
                     id=number,
@@ -63,35 +63,25 @@ class World:
 
     def dump(self) -> list[dict[str, Any]]:
         """Return all that is stored."""
-        items = self.engine.execute("Scan", {"TableName": TABLE})["Items"]
-        return sorted(items, key=repr)
+        return self.engine.execute("Scan", {"TableName": TABLE})["Items"]
 
-    def dump_of(self, user: str) -> list[Any]:
-        """Return what is a user's: their partitions, their partitions of indexes, their names."""
-        texts = [f"U#{user}", f"keyfold#unique#Member#email#S#{user}@x"]
-        own: list[Any] = [
-            item
-            for item in self.dump()
-            if item["pk"]["S"] in texts or item["pk"]["S"].startswith(f"U#{user}#")
-        ]
-        for index, name, value in (
-            ("ByOwner", "owner_pk", f"O#{user}"),
-            ("ByMix", "mix", f"M#{user}"),
-            ("ByKey", "sk", f"MEMBER#{user}"),
-        ):
-            own.append(self._find(index, f"{name} = :v", {":v": {"S": value}}))
-        values = {":v": {"S": f"P#{user}"}, ":t": {"S": "flu"}}
-        own.append(self._find("ByPair", "pair_user = :v AND pair_topic = :t", values))
-        return own
 
-    def _find(self, index: str, condition: str, values: dict[str, Any]) -> Any:
-        request = {
-            "TableName": TABLE,
-            "IndexName": index,
-            "KeyConditionExpression": condition,
-            "ExpressionAttributeValues": values,
-        }
-        return self.engine.execute("Query", request)["Items"]
+def part_of(items: list[dict[str, Any]], user: str) -> list[dict[str, Any]]:
+    """Return what is a user's: their partitions, their partitions of indexes, their names."""
+    partitions = (f"U#{user}", f"keyfold#unique#Member#email#S#{user}@x")
+    keys = {
+        "owner_pk": f"O#{user}",
+        "mix": f"M#{user}",
+        "pair_user": f"P#{user}",
+        "sk": f"MEMBER#{user}",
+    }
+    return [
+        item
+        for item in items
+        if item["pk"]["S"] in partitions
+        or item["pk"]["S"].startswith(f"U#{user}#")
+        or any(item.get(name, {}).get("S") == value for name, value in keys.items())
+    ]
 
 
 @contextmanager

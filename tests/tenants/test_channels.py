@@ -16,7 +16,7 @@ from keyfold.errors import (
 from keyfold.model import transaction
 from keyfold.policy import READ, Role, find_role_problems
 from tests.property.two_worlds import World, a_world
-from tests.property.ward_calls import TABLE, Call
+from tests.property.ward_calls import TABLE, Call, transact_put
 from tests.property.ward_requests import find_note
 from tests.unit.policy.ward import Member, Note, ward
 
@@ -27,20 +27,14 @@ def world() -> Iterator[World]:
         yield world
 
 
-def put(user: str, number: str, token: str) -> Call:
-    item = {"pk": {"S": f"U#{user}"}, "sk": {"S": f"N#{number}"}}
-    members = [{"Put": {"TableName": TABLE, "Item": item}}]
-    return Call("TransactWriteItems", {"TransactItems": members, "ClientRequestToken": token})
-
-
 def test_a_token_that_another_has_used_says_nothing_of_it(world: World) -> None:
     ada, bob = (world.enter("patient", user) for user in ("ada", "bob"))
-    assert bob.do(put("bob", "7", "token"))[0][0] == 200
-    assert ada.do(put("ada", "7", "token"))[0][0] == 200
+    assert bob.do(transact_put("bob", "7", "token"))[0][0] == 200
+    assert ada.do(transact_put("ada", "7", "token"))[0][0] == 200
     # It is a token to each of them.
-    status, _, body = ada.do(put("ada", "8", "token"))[0]
+    status, _, body = ada.do(transact_put("ada", "8", "token"))[0]
     assert (status, b"IdempotentParameterMismatchException" in body) == (400, True)
-    assert ada.do(put("ada", "7", "token"))[0][0] == 200
+    assert ada.do(transact_put("ada", "7", "token"))[0][0] == 200
 
 
 def test_a_token_that_another_has_used_says_nothing_of_it_in_process(world: World) -> None:

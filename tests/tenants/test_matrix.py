@@ -8,21 +8,25 @@ what its role says, it differs as the export says it does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from keyfold.engine import Engine
 from keyfold.model import Request, Table
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import touches_unique
 from keyfold.model._writes import Presence, Put, Write
 from keyfold.policy import EVERYTHING
 from keyfold.store._accesses import read_accesses
+from keyfold.wire.server._gate import Gate
 from tests.property.gaps import check_gaps
 from tests.tenants.cases import Case, calls_on_tables
 from tests.tenants.designs import make_market, make_ward
 from tests.tenants.points import (
+    FarLine,
+    Line,
     NearLine,
     Rules,
     Somebody,
@@ -44,15 +48,30 @@ READS = ("BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems")
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[World]]]:
     """Of each design, a world in which everything exists, and one in which nothing does."""
+    with open_all(tmp_path_factory, NearLine) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def live_worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[World]]]:
+    """The same, behind servers that run."""
+    with open_all(tmp_path_factory, FarLine) as opened:
+        yield opened
+
+
+@contextmanager
+def open_all(
+    paths: pytest.TempPathFactory, make_line: Callable[[Engine, Gate], Line]
+) -> Generator[dict[str, list[World]]]:
     with ExitStack() as stack:
         yield {
             name: stack.enter_context(
                 open_worlds(
                     design.table,
                     design.people,
-                    tmp_path_factory.mktemp(name),
+                    paths.mktemp(name),
                     [design.items, []],
-                    NearLine,
+                    make_line,
                 )
             )
             for name, design in DESIGNS.items()
@@ -150,3 +169,17 @@ def test_all_agree_on_what_a_role_may_do_with_tables(
     cases = calls_on_tables(design.table.name, design.places[0].key)
     check_cases(name, who, worlds[name], cases)
     assert [world.describe() for world in worlds[name]] == before
+
+
+@pytest.mark.parametrize(("name", "who"), PEOPLE)
+def test_a_server_that_runs_agrees(
+    name: str, who: Somebody, live_worlds: dict[str, list[World]]
+) -> None:
+    """One case of each operation, on what is one's own, another's, and everybody's."""
+    design = DESIGNS[name]
+    chosen: dict[tuple[str, str], Case] = {}
+    for case in design.cases():
+        chosen.setdefault((case.call[0], case.name.split()[0]), case)
+    for case in calls_on_tables(design.table.name, design.places[0].key):
+        chosen.setdefault((case.call[0], "table"), case)
+    check_cases(name, who, live_worlds[name], chosen.values())
