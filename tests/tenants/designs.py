@@ -9,7 +9,17 @@ from typing import Any, cast
 
 from keyfold.designs import market
 from keyfold.model import Entity, Request, Table, batch, transaction
-from tests.tenants.cases import Case, Item, Place, calls_on_items, case_of, queries, text
+from tests.tenants.cases import (
+    Call,
+    Case,
+    Item,
+    Place,
+    calls_on_items,
+    case_of,
+    queries,
+    text,
+    transact,
+)
 from tests.tenants.points import Somebody
 from tests.unit.policy.ward import (
     File,
@@ -24,6 +34,7 @@ from tests.unit.policy.ward import (
 )
 
 ULID = "01JZ10H7X367VB2NF4YQ973DH"
+NAMED = ("text", "state", "rank")
 SIDES = {"own": "ada", "foreign": "bob"}
 
 
@@ -37,6 +48,8 @@ class Design:
     # Partitions of indexes, by what to call them.
     partitions: dict[str, tuple[str, Item]]
     requests: dict[str, Request[Any]]
+    # What else is tried, of calls on items.
+    calls: dict[str, Call]
 
     @property
     def items(self) -> list[Item]:
@@ -56,6 +69,8 @@ class Design:
                 yield case._replace(name=f"{name}: {case.name}")
         for name, request in self.requests.items():
             yield case_of(name, request)
+        for name, call in self.calls.items():
+            yield Case(name, call)
 
 
 def place_of(side: str, area: str, entity: Entity, changed: str) -> Place:
@@ -109,19 +124,71 @@ def somebody(table: Table, role: str) -> Somebody:
     return Somebody(found, {} if found.tenant is None else {found.tenant: "ada"})
 
 
+def calls_on_note(side: str, note: Item) -> Iterator[tuple[str, Call]]:
+    """Yield calls on what roles may not see or not change, and into index partitions of others."""
+    key = {name: note[name] for name in ("pk", "sk")}
+    keyed = {"TableName": ward.name, "Key": key}
+
+    def update(text_: str, **values: str) -> Call:
+        names = {f"#{name}": name for name in NAMED if f"#{name}" in text_}
+        request: Item = {**keyed, "UpdateExpression": text_}
+        if names:
+            request["ExpressionAttributeNames"] = names
+        if values:
+            given = {f":{name}": text(value) for name, value in values.items()}
+            request["ExpressionAttributeValues"] = given
+        return "UpdateItem", request
+
+    tried: dict[str, Call] = {
+        "get what is hidden": ("GetItem", {**keyed, "ProjectionExpression": "secret"}),
+        "get what is not declared": ("GetItem", {**keyed, "ProjectionExpression": "undeclared"}),
+        "get a part of what is hidden": ("GetItem", {**keyed, "ProjectionExpression": "secret.x"}),
+        "change what is hidden": update("SET secret = :v", v="x"),
+        "copy what is hidden": update("SET #text = secret"),
+        "copy a part of what is hidden": update("SET #text = if_not_exists(secret.x, :v)", v="x"),
+        "change what is fixed": update("SET #state = :v", v="x"),
+        "remove what is fixed": update("REMOVE #state"),
+        "delete if what is hidden is so": (
+            "DeleteItem",
+            {**keyed, "ConditionExpression": "attribute_exists(secret)"},
+        ),
+        "copy what is fixed": update("SET #rank = #state"),
+        "let it compute whose it is": update("SET owner_pk = #text"),
+        "take it out of an index": update("REMOVE owner_pk"),
+    }
+    for user in SIDES.values():
+        for name, value in (("owner_pk", f"O#{user}"), ("pair_user", f"P#{user}")):
+            tried[f"update {name} to {user}'s"] = update(f"SET {name} = :v", v=value)
+            item = {**note, name: text(value)}
+            tried[f"put {name} of {user}'s"] = ("PutItem", {"TableName": ward.name, "Item": item})
+            writes = [{"PutRequest": {"Item": item}}]
+            batched = {"RequestItems": {ward.name: writes}}
+            tried[f"put {name} of {user}'s in a batch"] = ("BatchWriteItem", batched)
+            put = {"Put": {"TableName": ward.name, "Item": item}}
+            tried[f"put {name} of {user}'s in a transaction"] = transact("TransactWriteItems", put)
+        moved = {**note, "sk": text(f"MEMBER#{user}")}
+        tried[f"put under the key of {user}'s"] = (
+            "PutItem",
+            {"TableName": ward.name, "Item": moved},
+        )
+    for name, call in tried.items():
+        yield f"{side} note: {name}", call
+
+
 def make_ward() -> Design:
     places: list[Place] = []
     partitions: dict[str, tuple[str, Item]] = {
         "everybody's, by state": ("ByState", {"state": text("new")})
     }
+    calls: dict[str, Call] = {}
     requests: dict[str, Request[Any]] = {
         "scan of all": ward.scan_whole_table(),
         "scan of notes by owner": Note.scan_whole_table(by_owner),
         "query of a topic": Topic.query(topic="flu"),
     }
     for side, user in SIDES.items():
-        note = Note(user=user, id="1", text="x", secret="s", state="new", rank="1", topic="flu")
-        plain = Note(user=user, id="2", text="x")
+        note = Note(user=user, id="1", text=user, secret="hush", state="new", rank="1", topic="flu")
+        plain = Note(user=user, id="2", text=user)
         member = Member(user=user, email=f"{user}@x", age=3)
         file = File(user=user, box="left", name="scan", size=3)
         places += [
@@ -130,6 +197,7 @@ def make_ward() -> Design:
             place_of(side, "members", member, "age"),
             place_of(side, "files", file, "size"),
         ]
+        calls |= calls_on_note(side, item_of(note))
         partitions |= {
             f"{side} owner": ("ByOwner", {"owner_pk": text(f"O#{user}")}),
             f"{side} mix": ("ByMix", {"mix": text(f"M#{user}")}),
@@ -160,7 +228,7 @@ def make_ward() -> Design:
     requests |= dict(requests_for("shared", topic, {"topic": "flu"}, "title"))
     requests |= dict(requests_for("shared", setting, {"name": "hours"}, "value"))
     people = [somebody(ward, role) for role in ward.roles]
-    return Design(ward, people, places, partitions, requests)
+    return Design(ward, people, places, partitions, requests, calls)
 
 
 def unique_key(email: str) -> Item:
@@ -203,7 +271,7 @@ def make_market() -> Design:
             (
                 "billing",
                 market.Payment(
-                    user=user, payment=payment, bill=bill, amount=price, card="4242", holder="x"
+                    user=user, payment=payment, bill=bill, amount=price, card="hush", holder="x"
                 ),
                 {"payment": payment},
                 "amount",
@@ -229,4 +297,4 @@ def make_market() -> Design:
         place_of("shared", "order numbers", number, "user"),
     ]
     people = [somebody(market.table, role) for role in market.table.roles]
-    return Design(market.table, people, places, partitions, requests)
+    return Design(market.table, people, places, partitions, requests, {})

@@ -42,6 +42,8 @@ PEOPLE = [
     for name, design in DESIGNS.items()
     for who in design.people
 ]
+# What stands in fields that are hidden from some; whatever is another's has bob's name in it.
+HIDDEN = b"hush"
 READS = ("BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems")
 
 
@@ -78,9 +80,13 @@ def open_all(
         }
 
 
-def try_on_wire(worlds: list[World], access_key: str, case: Case) -> bool:
+def try_on_wire(worlds: list[World], who: Somebody, kind: str, case: Case) -> bool:
     """Tell whether a call is denied: in all worlds alike, to the byte, and without a trace."""
-    responses = [world.call(access_key, case.call) for world in worlds]
+    responses = [world.call(f"{kind}.{who.name}", case.call) for world in worlds]
+    for response in responses:
+        # What is allowed shows nothing that the role may not see.
+        assert who.role.tenant is None or b"bob" not in response.body
+        assert not who.role.hidden or HIDDEN not in response.body
     denied = [is_denied(response) for response in responses]
     for world, is_refused in zip(worlds, denied, strict=True):
         if is_refused:
@@ -141,9 +147,9 @@ def check_case(table: Table, who: Somebody, rules: Rules, worlds: list[World], c
     accesses = worlds[0].read(case)
     assert accesses == worlds[1].read(case)
     guarded = rules.guard_denies(accesses)
-    by_role = try_on_wire(worlds, f"role.{who.name}", case)
+    by_role = try_on_wire(worlds, who, "role", case)
     assert any(guarded) is by_role
-    by_policy = try_on_wire(worlds, f"policy.{who.name}", case)
+    by_policy = try_on_wire(worlds, who, "policy", case)
     assert rules.evaluator_denies(accesses) is by_policy
     check_gaps(rules.export, table.layout, accesses, guarded, is_denied=by_policy)
     if case.request is not None:
