@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from keyfold.policy import Access, Export, Gap, Layout
+from keyfold.policy import Access, Layout
+from keyfold.policy.iam import Export, Gap
 
 # Gaps that are about the partitions of one area.
 OF_AREAS = {

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from keyfold.engine import Engine
 from keyfold.errors import AccessDenied, KeyfoldError
 from keyfold.model import Table
-from keyfold.policy import Access, Export, Guard, Role, export_policy, find_denial, parse_policy
+from keyfold.policy import Access, Guard, Role
+from keyfold.policy.iam import Export, export_policy, find_denial, parse_policy
 from keyfold.store import Settings, Store
 from keyfold.wire.client import Credentials
 from keyfold.wire.client._signing import Signer
@@ -52,7 +53,7 @@ class Line(ABC):
         """Return the answer, without what is another each time."""
         body = json.dumps(request).encode()
         credentials = Credentials(access_key, SECRET)
-        head = self._signer.write_head(target_of(operation), body, NOW, credentials)
+        head = self._signer.write_head(target_of(operation), "", body, NOW, credentials)
         response = self.exchange(head + body)
         headers = {
             name: value

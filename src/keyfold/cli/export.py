@@ -15,7 +15,7 @@ from keyfold.cli._options import Design, OwnTable, show_examples
 if TYPE_CHECKING:
     # At run time these wait until a command runs, so that help loads no model.
     from keyfold.model import Table
-    from keyfold.policy import Export, Gap
+    from keyfold.policy.iam import Export, Gap
 
 app = typer.Typer(
     name="export",
@@ -91,7 +91,7 @@ def iam(
 
 def _export_roles(tables: list[Table], role: str, region: str, account: str) -> dict[str, Export]:
     """Return the policy of the role in each table that declares it."""
-    from keyfold.policy import export_policy
+    from keyfold.policy.iam import export_policy
 
     exports = {
         table.name: export_policy(table.layout, table.roles[role], region=region, account=account)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from keyfold import Explanation, Pattern, Table
+    from keyfold.model import Explanation, Pattern, Table
 
 EXAMPLES = (
     "keyfold patterns market",

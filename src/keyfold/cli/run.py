@@ -13,8 +13,8 @@ from keyfold.errors import ConditionFailed, TransactionFailed
 
 if TYPE_CHECKING:
     # At run time these wait until the command runs, so that help loads no engine.
-    from keyfold import Request, Table
     from keyfold.cli._requests import PatternAnswer
+    from keyfold.model import Request, Table
 
 # How the program declares the command: what it does not know is for the pattern.
 SETTINGS: dict[str, Any] = {

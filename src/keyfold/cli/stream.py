@@ -11,7 +11,8 @@ from keyfold.cli._quantities import count_of
 
 if TYPE_CHECKING:
     # At run time these wait until a command runs, so that help loads no engine.
-    from keyfold import Store, Table
+    from keyfold import Store
+    from keyfold.model import Table
 
 app = typer.Typer(
     name="stream",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import ssl
@@ -17,6 +18,7 @@ from keyfold.errors import ClientClosed, OptionInvalid, OutcomeUnknown, Unreacha
 from keyfold.wire.client import AsyncClient, Client, Retries, Timeouts
 from keyfold.wire.client._async_connections import AsyncPool
 from keyfold.wire.client._calls import Lost
+from keyfold.wire.client._connections import lost_by
 from keyfold.wire.client._endpoints import parse_endpoint
 from tests.unit.wire.client.sides import Kind, ScriptedServer, Side, ok
 
@@ -102,14 +104,36 @@ def test_a_lost_answer_is_told_apart_from_a_lost_request(
             client.execute("GetItem", {})
 
 
-def test_nobody_there_is_said(kind: Kind) -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_nobody_there_is_said_soon(kind: Kind, host: str) -> None:
+    """One name may have several addresses, none of which answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    retries = Retries(attempts=3)
-    with Side(kind, f"http://127.0.0.1:{port}", retries=retries, draw=lambda: 1.0) as client:
-        with pytest.raises(Unreachable, match="tried 3 times; connecting failed: Connect"):
+    with Side(kind, f"http://{host}:{port}", draw=lambda: 1.0) as client:
+        with pytest.raises(
+            Unreachable,
+            match="tried 3 times; connecting failed: Connection refused, as nobody listens there",
+        ):
             client.execute("UpdateItem", ADD)
         assert client.pauses == [0.05, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_nowhere"),
+    [
+        (ConnectionRefusedError(errno.ECONNREFUSED, "no"), True),
+        (OSError("Multiple exceptions: [Errno 111] Connect call, [Errno 111] Connect call"), True),
+        (OSError("Multiple exceptions: [Errno 111] Connect call, [Errno 101] Network is"), False),
+        (socket.gaierror(socket.EAI_NONAME, "no such name"), True),
+        (socket.gaierror(socket.EAI_AGAIN, "ask again"), False),
+        (ConnectionResetError(errno.ECONNRESET, "gone"), False),
+        (OSError("something else"), False),
+    ],
+)
+def test_what_is_nowhere_is_told_from_what_may_come_back(error: OSError, is_nowhere: bool) -> None:
+    if error.errno is None:
+        error = OSError(str(error).replace("Errno 111", f"Errno {errno.ECONNREFUSED}"))
+    assert lost_by(error, "connecting", 1, may_have_arrived=False).is_nowhere is is_nowhere
 
 
 def test_no_answer_in_time_is_an_end(kind: Kind) -> None:
