@@ -53,7 +53,7 @@ INDEX_TEMPLATES = ("O#{user}", "O#{user}#{kind}", "O#{user}#{no:02}", "C#{cart}"
 NAMES = ("a", "b", "c", "owner", "where")
 
 OPERATIONS = (
-    *("BatchGetItem", "BatchWriteItem", "DeleteItem", "DescribeLimits", "DescribeTable"),
+    *("BatchGetItem", "BatchWriteItem", "DeleteItem", "DescribeLimits", "DescribeTimeToLive"),
     *("GetItem", "ListTables", "PutItem", "Query", "Query", "Scan"),
     *("TransactGetItems", "TransactWriteItems", "UpdateItem"),
 )
@@ -139,7 +139,7 @@ def roles(draw: st.DrawFn, layout: Layout) -> Role:
         }
         for _ in range(2)
     )
-    operations = draw(st.sets(st.sampled_from(["DescribeTable", "DescribeLimits"])))
+    operations = draw(st.sets(st.sampled_from(["DescribeTimeToLive", "DescribeLimits"])))
     role = Role(
         "somebody", tenant=tenant, can=can, hidden=hidden, fixed=fixed, operations=operations
     )
@@ -373,7 +373,7 @@ class Requests:
                     for _ in count
                 ]
                 request = {"TransactItems": gets}
-            case "DescribeTable":
+            case "DescribeTimeToLive":
                 request = dict(place)
             case _:
                 request = {}

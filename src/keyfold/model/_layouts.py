@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from keyfold.errors import KeyfoldError
@@ -10,7 +10,15 @@ from keyfold.keys import KeyTemplate, read_fields
 from keyfold.keys._annotations import find_type
 from keyfold.model._keys import Index, Shard, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
-from keyfold.policy import Area, IndexEntry, IndexLayout, Layout, Role, find_role_problems
+from keyfold.policy import (
+    EVERYTHING,
+    Area,
+    IndexEntry,
+    IndexLayout,
+    Layout,
+    Role,
+    find_role_problems,
+)
 from keyfold.policy._layouts import pattern_of_parts
 
 
@@ -71,7 +79,23 @@ def find_policy_problems(table: DeclaredTable, roles: Iterable[Role]) -> list[st
     problems += layout.find_problems()
     for role in listed:
         problems += find_role_problems(layout, role)
+        problems += _find_copies(table, role)
     return problems
+
+
+def _find_copies(table: DeclaredTable, role: Role) -> Iterator[str]:
+    """Find fields that are hidden, and stand in a key of an index, which is not."""
+    for schema in table.entities.values():
+        areas = (schema.shard or schema.name, EVERYTHING)
+        hidden = {name for area in areas for name in role.hidden.get(area, ())}
+        for index, parts in schema.index_keys.items():
+            for name in dict.fromkeys(field for part in parts for field in part.fields):
+                stored = schema.fields[name].stored
+                if stored in hidden and all(part.attribute != stored for part in parts):
+                    yield (
+                        f"{table.name}: role {role.name!r} hides {stored!r}, of which the key of "
+                        f"{schema.name} in index {index} is made."
+                    )
 
 
 def _make_area(
@@ -133,4 +157,5 @@ def _lay_out_index(table: DeclaredTable, index: Index) -> IndexLayout:
         else:
             continue
         entries.append(IndexEntry(schema.name, schema.shard or schema.name, templates))
-    return IndexLayout(index.name, index.key.partition, index.local, tuple(entries))
+    key = index.key
+    return IndexLayout(index.name, key.partition, index.local, tuple(entries), key.sort)

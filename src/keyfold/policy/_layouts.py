@@ -43,12 +43,16 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True)
 class IndexLayout:
-    """The partition attributes of an index, and the entities that can be in it."""
+    """The partition attributes of an index, and the entities that can be in it.
+
+    `sort` has the attributes of its sort key.
+    """
 
     name: str
     partition: tuple[str, ...]
     is_local: bool
     entries: tuple[IndexEntry, ...]
+    sort: tuple[str, ...] = ()
 
     @property
     def areas(self) -> tuple[str, ...]:

@@ -51,12 +51,11 @@ MOVING = frozenset(
     }
 )
 
-# What says nothing of items, and changes nothing.
+# What says nothing of items, not even how many there are, and changes nothing.
 HARMLESS = frozenset(
     {
         "DescribeEndpoints",
         "DescribeLimits",
-        "DescribeTable",
         "DescribeTimeToLive",
         "ListTagsOfResource",
     }
@@ -78,6 +77,7 @@ ADMINISTRATION = frozenset(
         "DescribeGlobalTableSettings",
         "DescribeImport",
         "DescribeKinesisStreamingDestination",
+        "DescribeTable",
         "DescribeTableReplicaAutoScaling",
         "GetResourcePolicy",
         "ListBackups",

@@ -21,6 +21,7 @@ def find_role_problems(layout: Layout, role: Role) -> list[str]:
         *_check_can(subject, layout, role),
         *_check_tenant(subject, layout, role),
         *_check_attributes(subject, layout, "hides", role.hidden),
+        *_check_index_keys(subject, layout, role),
         *_check_attributes(subject, layout, "fixes", role.fixed),
         *_check_unique(subject, layout, role),
         *_check_operations(subject, role),
@@ -95,6 +96,18 @@ def _check_attributes(
                 yield (
                     f"{subject} {verb} {attribute!r}, and no entity of {name!r} stores anything "
                     f"under that name; they store {listed}."
+                )
+
+
+def _check_index_keys(subject: str, layout: Layout, role: Role) -> Iterator[str]:
+    """Find what is hidden, and told by where a page of an index ends."""
+    hidden = frozenset[str]().union(*role.hidden.values())
+    for index in layout.indexes.values():
+        for attribute in sorted(hidden & {*index.partition, *index.sort}, key=str):
+            if attribute not in layout.key:
+                yield (
+                    f"{subject} hides {attribute!r}, which is part of the key of index "
+                    f"{index.name}: where a page of that ends, the key is told."
                 )
 
 

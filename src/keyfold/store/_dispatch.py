@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from typing import Any, Protocol
 
 from keyfold.errors import (
@@ -24,7 +25,14 @@ from keyfold.model._updates import Update, touches_unique
 from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write
 from keyfold.store._batches import plan_batch
 from keyfold.store._plans import Plan, Run
-from keyfold.store._reads import plan_collection, plan_count, plan_first, plan_get, plan_page
+from keyfold.store._reads import (
+    plan_collection,
+    plan_count,
+    plan_first,
+    plan_get,
+    plan_page,
+    plan_some,
+)
 from keyfold.store._transacting import plan_guarded, plan_transaction
 from keyfold.store._writing import plan_write
 
@@ -62,6 +70,8 @@ def _plan_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
         return (yield from _follow(run, request, found))
     # Whoever may not see what is found cannot tell it from what is not there, nor from what is
     # there and cannot be read.
+    if isinstance(request.first, First):
+        return (yield from _look_up(run, request, request.first))
     found = None
     with suppress(ItemUnfit):
         found = yield from _find(request.first)(run, request.first)
@@ -69,6 +79,24 @@ def _plan_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
         with suppress(AccessDenied):
             return (yield from _follow(run, request, found))
     return None
+
+
+def _look_up(run: Run, request: Chain[Any], first: First[Any]) -> Plan[Any]:
+    """Go on from the first that a query finds from which the caller may go on.
+
+    Others are passed over: what lies beside it could be anybody's, who would keep it from its own.
+    """
+    lenient = copy(run.store)
+    lenient.on_unfit = "raw"
+    start = None
+    while True:
+        found, start = yield from plan_some(run._replace(store=lenient), first.query, start)
+        for each in found:
+            if not isinstance(each, RawItem):
+                with suppress(AccessDenied):
+                    return (yield from _follow(run, request, each))
+        if start is None:
+            return None
 
 
 def _follow(run: Run, request: Chain[Any], found: Any) -> Plan[Any]:

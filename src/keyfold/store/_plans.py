@@ -82,6 +82,8 @@ class Environment(Protocol):
     draw: Callable[[], float]
     # Whether it is a principal's, who may not do everything.
     is_guarded: bool
+    # Whose it is then: what no other principal has.
+    principal: str
 
     def check(self, request: Request[Any]) -> None:
         """Raise TableForeign for a request of another table, AccessDenied for one that is denied."""

@@ -47,13 +47,12 @@ class PrincipalSettings(Settings):
             for table in base.tables.values()
             if table.name in self._guards
         }
-        # What no other principal has.
-        self._principal = repr((role, sorted(ids.items())))
+        self.principal = repr((role, sorted(ids.items())))
 
     @property
     def cursors(self) -> CursorBox:
         """What seals this principal's cursors, with the key of the whole store."""
-        return self._base.cursors.of(self._principal)
+        return self._base.cursors.of(self.principal)
 
     def check(self, request: Request[Any]) -> None:
         """Raise TableForeign for a request of another table, AccessDenied for one that is denied."""
@@ -84,16 +83,16 @@ class PrincipalSettings(Settings):
         ):
             self._look_closely(request)
 
-    def _look_at_put(self, request: Put[Any]) -> None:
+    def _look_at_put(self, request: Put[Any], *, is_member: bool = False) -> None:
         way, item = self._ways.get(id(request.table)), request.item
         if (
             way is None
             or request.schema.unique
             or not way[0].admits(put_rights(request), item[way[1]], item)
         ):
-            self._look_at_write(request)
+            self._look_at_write(request, is_member=is_member)
 
-    def _look_at_update(self, request: Update[Any]) -> None:
+    def _look_at_update(self, request: Update[Any], *, is_member: bool = False) -> None:
         way, key = self._ways.get(id(request.table)), request.key
         if (
             way is None
@@ -101,16 +100,20 @@ class PrincipalSettings(Settings):
             or request.schema.unique
             or not way[0].admits(_UPDATE, key[way[1]], key)
         ):
-            self._look_at_write(request)
+            self._look_at_write(request, is_member=is_member)
 
-    def _look_at_delete(self, request: Delete[Any]) -> None:
+    def _look_at_delete(self, request: Delete[Any], *, is_member: bool = False) -> None:
         way = self._ways.get(id(request.table))
         if way is None or request.schema.unique or not way[0].admits(_DELETE, request.key[way[1]]):
-            self._look_at_write(request)
+            self._look_at_write(request, is_member=is_member)
 
     def _look_at_transaction(self, request: Transaction) -> None:
         for each in request.requests:
-            self._LOOKS[type(each)](self, each)
+            if isinstance(each, Get):
+                self._look_at_get(each)
+            else:
+                # It returns nothing, whatever the write would by itself.
+                self._LOOKS[type(each)](self, each, is_member=True)
 
     def _look_at_batch(self, request: Batch[Any]) -> None:
         super().check(request)
@@ -131,10 +134,12 @@ class PrincipalSettings(Settings):
         else:
             self.check(request.first)
 
-    def _look_at_write(self, request: Write[Any]) -> None:
+    def _look_at_write(self, request: Write[Any], *, is_member: bool = False) -> None:
         """Look at all that a write would do, and whether it takes or gives up unique values."""
         super().check(request)
         access = read_access(request, self.clock())
+        if is_member:
+            access = access._replace(return_values=None)
         self._check_access(access)
         if touches_unique(request):
             self._deny(self._guards[request.table.name].check_unique(access, request.schema.name))
@@ -156,7 +161,7 @@ class PrincipalSettings(Settings):
         if denial is not None:
             raise AccessDenied(self.role, denial.action, denial.table, denial.fact)
 
-    _LOOKS: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
+    _LOOKS: ClassVar[dict[type[Any], Callable[..., None]]] = {
         Batch: _look_at_batch,
         Chain: _look_at_chain,
         Check: _look_at_write,

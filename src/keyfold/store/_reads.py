@@ -129,6 +129,17 @@ def plan_first(run: Run, request: First[Any]) -> Plan[Any]:
     return found.values[0] if found.values else None
 
 
+def plan_some(
+    run: Run, query: Query[Any] | Scan[Any], start: Item | None
+) -> Plan[tuple[list[Any], Item | None]]:
+    """Read some of what a query finds; return it, and where to go on, None at the end."""
+    check_readable(query)
+    if start is None and query.cursor is not None:
+        start = run.store.open(query.cursor, binding_of(query))
+    found = yield from _read(run, replace(query, page_limit=None), start)
+    return found.values, found.position
+
+
 def plan_count(run: Run, request: Count) -> Plan[int]:
     """Count what a query finds; what is expired or of another kind does not count."""
     # Keys tell what an item is, so that any index will do.

@@ -70,6 +70,8 @@ class Settings:
     """How a store runs requests."""
 
     is_guarded = False
+    # Whose it is then: what no other principal has.
+    principal = ""
 
     def __init__(
         self,

@@ -148,8 +148,8 @@ def test_a_scan_takes_everything() -> None:
 
 
 def test_other_operations_are_granted_one_by_one() -> None:
-    assert ADA.check(Access("DescribeTable", "Ward")) is None
-    assert fact_of(ADA.check(Access("DescribeTable", "Other"))) is not None
+    assert ADA.check(Access("DescribeTimeToLive", "Ward")) is None
+    assert fact_of(ADA.check(Access("DescribeTimeToLive", "Other"))) is not None
     assert fact_of(ADA.check(Access("DeleteTable", "Ward"))) == "patient may not call DeleteTable"
     assert fact_of(KEEPER.check(Access("DeleteTable", "Ward"))) == "keeper may not call DeleteTable"
     assert KEEPER.check(Access("ListTables", None)) is None

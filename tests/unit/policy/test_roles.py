@@ -14,7 +14,7 @@ import keyfold
 from keyfold.engine.operations import OPERATIONS
 from keyfold.errors import DeclarationInvalid, PrincipalInvalid
 from keyfold.model import Entity, Index, Key, Table, part
-from keyfold.model._layouts import layout_of
+from keyfold.model._layouts import find_policy_problems, layout_of
 from keyfold.policy import ALL, EVERYTHING, READ, Guard, Right, Role, find_role_problems
 from keyfold.policy._operations import ADMINISTRATION, BY_NAME, BY_RIGHTS, HARMLESS, MOVING, SHOWING
 from tests.unit.policy.ward import Member, Note, Setting, ward
@@ -95,6 +95,17 @@ def test_a_tenant_is_a_part_of_some_partition() -> None:
     # It is a part of a sort key alone.
     assert problems_of(Role("r", tenant="id", can={"notes": READ})) == [
         "has the tenant 'id', which is no part of a partition's template; those are box, topic, user."
+    ]
+
+
+def test_what_is_hidden_is_in_no_key_of_an_index() -> None:
+    role = Role("r", can={}, hidden={"notes": ["text", "secret", "rank"]})
+    assert find_policy_problems(ward, [role]) == [
+        (
+            "Ward: role 'r' hides 'text', which is part of the key of index ByText: where a page of "
+            "that ends, the key is told."
+        ),
+        "Ward: role 'r' hides 'rank', of which the key of Note in index ByOwner is made.",
     ]
 
 

@@ -70,7 +70,7 @@ patient = ward.add_role(
         tenant="user",
         can={"notes": READ | WRITE, "files": READ, "catalog": READ},
         unique=[Member],
-        operations=["DescribeTable"],
+        operations=["DescribeTimeToLive"],
     )
 )
 # It may add notes, and neither see nor change some of what they hold.

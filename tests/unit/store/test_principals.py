@@ -336,6 +336,12 @@ def test_whoever_may_not_see_all_of_an_entity_writes_it_blindly(store: Side) -> 
     )
 
 
+def test_what_a_transaction_deletes_is_not_shown_anyway(store: Side) -> None:
+    scribe = store.as_principal("scribe", user="ada")
+    assert scribe.run(transaction(Note.delete(user="ada", id="1"))) == [None]
+    deny(scribe, transaction(Note.delete(user="ada", id="1").where(Note.f.text.eq("x"))))
+
+
 def test_what_is_fixed_is_changed_by_nobody(store: Side) -> None:
     scribe = store.as_principal("scribe", user="ada")
     changed = Note.update(user="ada", id="1").set(Note.f.state, "old").blind()

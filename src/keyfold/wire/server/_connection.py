@@ -32,6 +32,7 @@ from keyfold.wire.server._requests import (
     read_plainly,
 )
 from keyfold.wire.server._scheduler import QUICK_READS, Outcome
+from keyfold.wire.server._tokens import TOKENED
 
 # How much more is read, and thrown away, of a request that was refused while it was being sent:
 # a client that is cut off would never see why.
@@ -299,6 +300,12 @@ class Connection(asyncio.Protocol):
             if refusal is not None:
                 self._answer(refusal)
                 return
+            if call.operation in TOKENED:
+                kept = hub.keep_apart(hub.gate, request, call)
+                if isinstance(kept, Answer):
+                    self._answer(kept)
+                    return
+                call = self._call = kept
         if hub.metrics is not None:
             call = self._call = ask_for_capacity(call)
         if not hub.scheduler.run(call.operation, call.body, self._finish):

@@ -59,6 +59,10 @@ class Gate(Protocol):
         """Return what is answered in place of carrying out a call; None if it may be."""
         ...
 
+    def find_principal(self, request: HttpRequest) -> str:
+        """Return what a request that was let in has in common with no other principal's."""
+        ...
+
 
 class KeyGate:
     """Lets those in who sign with a key of a file, for what the key is good for."""
@@ -84,6 +88,13 @@ class KeyGate:
             return fault
         return find_denial(entry.authorizer, Principal(key.name), call)
 
+    def find_principal(self, request: HttpRequest) -> str:
+        """Return whose key a request is signed with, and what it is good for."""
+        claim = self._verifier.read_claim(request, self._clock())
+        entry = None if isinstance(claim, ServiceError) else self._keyring.find(claim.access_key)
+        # Whoever has a new key for the same is the same.
+        return "" if entry is None else f"{entry.key.name}\0{entry.key.rights}"
+
 
 class OpenGate:
     """Lets everybody in, for what one authorizer says: signatures are not looked at."""
@@ -94,6 +105,10 @@ class OpenGate:
     def find_refusal(self, request: HttpRequest, call: Call) -> ServiceError | None:  # noqa: ARG002 - as gates are asked
         """Return the error of a call that is denied."""
         return find_denial(self._authorizer, self._principal, call)
+
+    def find_principal(self, request: HttpRequest) -> str:  # noqa: ARG002 - as gates are asked
+        """Return the name that everybody has."""
+        return self._principal.name
 
 
 def find_denial(authorizer: Authorizer, principal: Principal, call: Call) -> ServiceError | None:

@@ -13,6 +13,7 @@ from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._requests import Call, HttpRequest
 from keyfold.wire.server._scheduler import Scheduler, report_failure
+from keyfold.wire.server._tokens import keep_token_apart
 
 
 class Client(Protocol):
@@ -102,6 +103,14 @@ class Hub:
             report_failure(call.operation, error)
             return answer_failure()
         return None if refusal is None else answer_error(refusal, call.content_type)
+
+    def keep_apart(self, gate: Gate, request: HttpRequest, call: Call) -> Call | Answer:
+        """Return a call whose token is its principal's own, or the answer to one that fails."""
+        try:
+            return keep_token_apart(call, gate.find_principal(request))
+        except Exception as error:  # noqa: BLE001 - as above
+            report_failure(call.operation, error)
+            return answer_failure()
 
     def note(
         self, peer: str, operation: str, request: HttpRequest, answer: Answer, seconds: float

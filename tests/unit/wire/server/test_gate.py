@@ -18,6 +18,7 @@ from keyfold.errors import AccessDeniedException, KeysUnusable, PolicyInvalid
 from keyfold.wire.client import Client, Credentials
 from keyfold.wire.server import Server, make_key_gate, make_policy_gate
 from keyfold.wire.server._keyring import changing_keys
+from keyfold.wire.server._requests import Call
 from tests.unit.wire.server.http import Response, Wire, ask, write_request
 from tests.unit.wire.server.signing import (
     NOW,
@@ -47,7 +48,7 @@ market.add_role(
         "customer",
         tenant="user",
         can={"profile": READ | WRITE, "orders": READ},
-        operations=["DescribeTable"],
+        operations=["DescribeTimeToLive"],
     )
 )
 market.add_role(Role("fulfilment", can={"orders": ALL}))
@@ -210,9 +211,11 @@ def test_tables_by_their_arn_are_the_same_tables(wire: Wire) -> None:
 
 
 def test_what_is_no_table_of_the_role_is_denied(wire: Wire, engine: Engine) -> None:
-    assert call(wire, "ADA", "DescribeTable", {"TableName": "Market"}).status == 200
+    assert call(wire, "ADA", "DescribeTimeToLive", {"TableName": "Market"}).status == 200
     for name in ("Other", "absent"):
-        assert "table/" + name in denied(call(wire, "ADA", "DescribeTable", {"TableName": name}))
+        assert "table/" + name in denied(
+            call(wire, "ADA", "DescribeTimeToLive", {"TableName": name})
+        )
         assert denied(call(wire, "OWNER", "GetItem", {**get("a"), "TableName": name}))
     assert "on resource: arn:aws:dynamodb:us-east-1:000000000000:table/* " in denied(
         call(wire, "ADA", "ListTables", {})
@@ -343,14 +346,32 @@ def test_a_gate_that_fails_lets_nobody_in(
     engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:
-        def find_refusal(self, request: object, call: object) -> None:
+        def find_refusal(self, request: object, call: Call) -> None:
+            if call.operation == "ListTables":
+                raise ZeroDivisionError
+
+        def find_principal(self, request: object) -> str:
             raise ZeroDivisionError
 
     wire = Wire(engine, gate=Broken())
-    (response,) = wire.exchange(ask("ListTables", {}))
-    assert (response.status, response.json["message"]) == (500, "Internal server error")
-    assert "ListTables failed unexpectedly" in capsys.readouterr().err
+    for operation in ("ListTables", "TransactWriteItems"):
+        (response,) = wire.exchange(ask(operation, {}))
+        assert (response.status, response.json["message"]) == (500, "Internal server error")
+        assert f"{operation} failed unexpectedly" in capsys.readouterr().err
     wire.close()
+
+
+def test_a_token_is_of_those_who_have_the_same_rights(wire: Wire) -> None:
+    def transact(access_key: str, user: str) -> int:
+        item = {"pk": {"S": f"U#{user}#P"}, "sk": {"S": "2"}}
+        members = [{"Put": {"TableName": "Market", "Item": item}}]
+        request = {"TransactItems": members, "ClientRequestToken": "token"}
+        return call(wire, access_key, "TransactWriteItems", request).status
+
+    assert transact("ADMIN", "bob") == 200
+    assert transact("ADMIN", "ada") == 400
+    assert transact("ADA", "ada") == 200
+    assert transact("OWNER", "bob") == 200
 
 
 # Real clients.

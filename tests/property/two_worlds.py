@@ -1,0 +1,139 @@
+"""A ward of which somebody sees a part, as stores and as a server let them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from keyfold.engine import Engine
+from keyfold.errors import KeyfoldError
+from keyfold.model import Page, Request
+from keyfold.model._requests import PagedRead
+from keyfold.policy import Guard
+from keyfold.store import Settings, Store
+from keyfold.wire.server._authorizers import RoleAuthorizer
+from keyfold.wire.server._gate import OpenGate
+from tests.property.ward_calls import TABLE, Call
+from tests.unit.policy.ward import File, Member, Note, Setting, Topic, ward
+from tests.unit.store.sides import START
+from tests.unit.wire.server.http import Wire, ask
+
+Outcome = tuple[Any, ...]
+
+
+class World:
+    """The ward, with what is everybody's in it, and what is ada's and bob's from the start."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        engine.execute("CreateTable", ward.to_dynamodb())
+        settings = Settings([ward], cursor_key=bytes(32), clock=lambda: START, draw=lambda: 0.0)
+        self.store = Store(engine, settings, sleep=lambda _: None)
+        self._wires: list[Wire] = []
+        for user, numbers in (("ada", "123"), ("bob", "1")):
+            for number in numbers:
+                note = Note(
+                    user=user,
+                    id=number,
+                    text="x",
+                    secret="s",
+                    state="new",
+                    rank=number,
+                    topic="flu",
+                )
+                self.store.run(note.put())
+            self.store.run(Member(user=user, email=f"{user}@x").create())
+            self.store.run(File(user=user, box="left", name="1").put())
+        self.store.run(Topic(topic="flu", title="Flu").put())
+        self.store.run(Setting(name="1", value="9 to 5").put())
+
+    def close(self) -> None:
+        for wire in self._wires:
+            wire.close()
+
+    def enter(self, role: str, user: str) -> Visitor:
+        """Let somebody in."""
+        guard = Guard(ward.layout, ward.roles[role], {"user": user})
+        authorizer = RoleAuthorizer({TABLE: guard}, self.engine.find_key_names, "us-east-1")
+        wire = Wire(self.engine, gate=OpenGate(authorizer, f"{role}-{user}"))
+        self._wires.append(wire)
+        return Visitor(self.store.as_principal(role, user=user), wire)
+
+    def dump(self) -> list[dict[str, Any]]:
+        """Return all that is stored."""
+        return self.engine.execute("Scan", {"TableName": TABLE})["Items"]
+
+
+def part_of(items: list[dict[str, Any]], user: str) -> list[dict[str, Any]]:
+    """Return what is a user's: their partitions, their partitions of indexes, their names."""
+    partitions = (f"U#{user}", f"keyfold#unique#Member#email#S#{user}@x")
+    keys = {
+        "owner_pk": f"O#{user}",
+        "mix": f"M#{user}",
+        "pair_user": f"P#{user}",
+        "sk": f"MEMBER#{user}",
+    }
+    return [
+        item
+        for item in items
+        if item["pk"]["S"] in partitions
+        or item["pk"]["S"].startswith(f"U#{user}#")
+        or any(item.get(name, {}).get("S") == value for name, value in keys.items())
+    ]
+
+
+@contextmanager
+def a_world() -> Generator[World]:
+    with Engine.open(":memory:", upkeep_seconds=None, clock=START.timestamp) as engine:
+        world = World(engine)
+        yield world
+        world.close()
+
+
+class Visitor:
+    """Somebody in a world: what they ask for, and all that they can tell of the answer."""
+
+    def __init__(self, store: Store, wire: Wire) -> None:
+        self._store, self._wire = store, wire
+
+    def do(self, asked: Request[Any] | Call) -> list[Outcome]:
+        """Return what is to be seen of the answer, and of those of its next pages."""
+        if isinstance(asked, Call):
+            return self._call(asked)
+        outcomes: list[Outcome] = []
+        for _ in range(3):
+            outcome, cursor = self._run(asked)
+            outcomes.append(outcome)
+            if cursor is None or not isinstance(asked, PagedRead):
+                break
+            asked = cast(PagedRead[Any], asked).after(cursor)
+        return outcomes
+
+    def _run(self, request: Request[Any]) -> tuple[Outcome, str | None]:
+        try:
+            found = self._store.run(request)
+        except KeyfoldError as error:
+            # What errors say of the request would show the cursor.
+            facts = {
+                name: repr(value) for name, value in vars(error).items() if name != "__notes__"
+            }
+            return (type(error), str(error), facts), None
+        if not isinstance(found, Page):
+            return ("found", repr(found)), None
+        page = cast(Page[Any], found)
+        shown = ("page", repr(list(page)), page.consumed, page.scanned, page.reads)
+        return (*shown, page.cursor is None), page.cursor
+
+    def _call(self, call: Call) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        request = call.request
+        for _ in range(3):
+            (response,) = self._wire.exchange(ask(call.operation, request))
+            outcomes.append((response.status, response.headers["x-amz-crc32"], response.body))
+            last = json.loads(response.body).get("LastEvaluatedKey")
+            if last is None:
+                break
+            request = {**request, "ExclusiveStartKey": last}
+        return outcomes

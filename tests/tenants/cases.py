@@ -1,0 +1,187 @@
+"""Calls of every kind on every place of a table, and requests of the model that become them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from keyfold.model import Request
+from keyfold.model._batches import Batch
+from keyfold.model._requests import SingleRequest
+from keyfold.model._transactions import Transaction
+from tests.unit.store.sides import START
+from tests.unit.wire.server.test_accesses import OTHERS
+
+Item = dict[str, Any]
+# An operation and its request.
+Call = tuple[str, dict[str, Any]]
+
+
+class Place(NamedTuple):
+    """A partition, and an item that may be there.
+
+    `side` is "own", "foreign" or "shared"; `attributes` are what the item has besides its key, and
+    `changed` is one of those, which is in no index.
+    """
+
+    area: str
+    side: str
+    key: Item
+    attributes: Item
+    changed: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.side} {self.area}"
+
+    @property
+    def item(self) -> Item:
+        return {**self.key, **self.attributes}
+
+
+class Case(NamedTuple):
+    """Something to be tried: a call, and the request of the model that it comes from, if any."""
+
+    name: str
+    call: Call
+    request: Request[Any] | None = None
+
+
+def text(value: str) -> dict[str, str]:
+    return {"S": value}
+
+
+CREATES = {"ConditionExpression": "attribute_not_exists(pk)"}
+REPLACES = {"ConditionExpression": "attribute_exists(pk)"}
+SHOWS = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+
+
+def calls_on_items(table: str, place: Place, beside: Place) -> Iterator[Case]:
+    """Yield calls of each kind on one item, and together with another."""
+    keyed = {"TableName": table, "Key": place.key}
+    put = {"TableName": table, "Item": place.item}
+    named = {"#n": place.changed}
+    sets = {
+        "UpdateExpression": "SET #n = :v",
+        "ExpressionAttributeNames": named,
+        "ExpressionAttributeValues": {":v": text("changed")},
+    }
+    some = {"ProjectionExpression": "pk, #n", "ExpressionAttributeNames": named}
+    plain: dict[str, Call] = {
+        "get": ("GetItem", keyed),
+        "get some": ("GetItem", {**keyed, **some}),
+        "put": ("PutItem", put),
+        "create": ("PutItem", {**put, **CREATES}),
+        "create and show": ("PutItem", {**put, **CREATES, **SHOWS}),
+        "replace": ("PutItem", {**put, **REPLACES}),
+        "put and see": ("PutItem", {**put, "ReturnValues": "ALL_OLD"}),
+        "update": ("UpdateItem", {**keyed, **sets}),
+        "update what is there": ("UpdateItem", {**keyed, **sets, **REPLACES}),
+        "update what is not there": ("UpdateItem", {**keyed, **sets, **CREATES}),
+        "update and see": ("UpdateItem", {**keyed, **sets, "ReturnValues": "ALL_NEW"}),
+        "delete": ("DeleteItem", keyed),
+        "delete and see": ("DeleteItem", {**keyed, "ReturnValues": "ALL_OLD"}),
+        "delete if": ("DeleteItem", {**keyed, **REPLACES, **SHOWS}),
+    }
+    for name, call in plain.items():
+        yield Case(name, call)
+    other_keyed = {"TableName": table, "Key": beside.key}
+    members: dict[str, Item] = {
+        "Put": {"Put": put},
+        "create Put": {"Put": {**put, **CREATES}},
+        "Update": {"Update": {**keyed, **sets}},
+        "Delete": {"Delete": keyed},
+        "ConditionCheck": {"ConditionCheck": {**keyed, **REPLACES}},
+        "ConditionCheck that shows": {"ConditionCheck": {**keyed, **REPLACES, **SHOWS}},
+    }
+    for name, member in members.items():
+        yield Case(f"transact {name}", transact("TransactWriteItems", member))
+        other = {"ConditionCheck": {**other_keyed, "ConditionExpression": "attribute_exists(pk)"}}
+        if beside.key != place.key:
+            yield Case(f"transact {name} beside", transact("TransactWriteItems", other, member))
+    get, other_get = {"Get": keyed}, {"Get": other_keyed}
+    yield Case("transact Get", transact("TransactGetItems", get))
+    yield Case("transact Get some", transact("TransactGetItems", {"Get": {**keyed, **some}}))
+    yield Case("batch get", batch_get(table, place.key))
+    yield Case("batch get some", batch_get(table, place.key, **some))
+    writes = {
+        "put": {"PutRequest": {"Item": place.item}},
+        "delete": {"DeleteRequest": {"Key": place.key}},
+    }
+    for name, write in writes.items():
+        yield Case(f"batch {name}", ("BatchWriteItem", {"RequestItems": {table: [write]}}))
+    if beside.key != place.key:
+        yield Case("transact Get beside", transact("TransactGetItems", other_get, get))
+        yield Case("batch get beside", batch_get(table, beside.key, place.key))
+        other_put = {"PutRequest": {"Item": beside.item}}
+        both = [other_put, writes["delete"]]
+        yield Case("batch write beside", ("BatchWriteItem", {"RequestItems": {table: both}}))
+
+
+def transact(operation: str, *members: Item) -> Call:
+    return operation, {"TransactItems": list(members)}
+
+
+def batch_get(table: str, *keys: Item, **wanted: Any) -> Call:
+    return "BatchGetItem", {"RequestItems": {table: {"Keys": list(keys), **wanted}}}
+
+
+def queries(table: str, partition: Item, index: str | None, changed: str) -> Iterator[Case]:
+    """Yield queries of one partition, of the table or of an index."""
+    request: Item = {
+        "TableName": table,
+        "KeyConditionExpression": " AND ".join(f"#{name} = :{name}" for name in partition),
+        "ExpressionAttributeNames": {f"#{name}": name for name in partition},
+        "ExpressionAttributeValues": {f":{name}": value for name, value in partition.items()},
+    }
+    label = "query"
+    if index is not None:
+        request["IndexName"] = index
+        label += f" {index}"
+    yield Case(label, ("Query", request))
+    yield Case(f"{label} and count", ("Query", {**request, "Select": "COUNT"}))
+    named = {"ExpressionAttributeNames": {**request["ExpressionAttributeNames"], "#n": changed}}
+    if index is None:
+        some = {**named, "ProjectionExpression": "sk, #n"}
+        yield Case(f"{label} for some", ("Query", {**request, **some}))
+        filtered = {**named, "FilterExpression": "attribute_exists(#n)", "Select": "COUNT"}
+        yield Case(f"{label} and filter", ("Query", {**request, **filtered}))
+
+
+def calls_on_tables(table: str, key: Item) -> Iterator[Case]:
+    """Yield calls that are held to no partition: scans, statements, tables as such."""
+    yield Case("scan", ("Scan", {"TableName": table}))
+    yield Case("scan and count", ("Scan", {"TableName": table, "Select": "COUNT"}))
+    yield Case("scan for keys", ("Scan", {"TableName": table, "ProjectionExpression": "pk, sk"}))
+    partition, sort = key["pk"]["S"], key["sk"]["S"]
+    select = f"SELECT * FROM \"{table}\" WHERE pk = '{partition}' AND sk = '{sort}'"
+    insert = f"INSERT INTO \"{table}\" VALUE {{'pk': '{partition}', 'sk': 'inserted'}}"
+    update = f"UPDATE \"{table}\" SET x = 1 WHERE pk = '{partition}' AND sk = '{sort}'"
+    delete = f"DELETE FROM \"{table}\" WHERE pk = '{partition}' AND sk = '{sort}'"
+    for statement in (select, insert, update, delete):
+        name = statement.split()[0].lower()
+        yield Case(f"statement {name}", ("ExecuteStatement", {"Statement": statement}))
+        member = {"Statement": statement}
+        yield Case(f"batch of {name}", ("BatchExecuteStatement", {"Statements": [member]}))
+        transaction = ("ExecuteTransaction", {"TransactStatements": [member]})
+        yield Case(f"transaction of {name}", transaction)
+    for operation, (request, _) in OTHERS.items():
+        asked = json.loads(json.dumps(request).replace("Shop", table))
+        yield Case(operation, (operation, asked))
+
+
+def case_of(name: str, request: Request[Any]) -> Case:
+    """Return what a request of the model becomes."""
+    match request:
+        case Transaction():
+            operation = "TransactGetItems" if request.is_read else "TransactWriteItems"
+            call = (operation, request.to_dynamodb(now=START))
+        case Batch():
+            (only,) = request.split(START)
+            call = (only.operation, only.request)
+        case SingleRequest():
+            call = (request.operation, request.to_dynamodb(now=START))
+        case _:
+            raise TypeError(f"{request!r} is not one call")
+    return Case(name, call, request)
