@@ -29,6 +29,9 @@ from keyfold.values import AttributeValue, Item
 
 _CREATE = Right.CREATE.value
 _UPDATE = Right.UPDATE.value
+_EITHER = _CREATE | _UPDATE
+# Looking a member up in its enum takes its time.
+_ANYTHING = Presence.ANYTHING
 
 
 def read_accesses(request: Request[Any], now: datetime) -> list[Access]:
@@ -130,14 +133,13 @@ def put_rights(request: Put[Any]) -> int:
     What has expired counts as absent, though it may be stored still. It is the value of a right:
     every put comes past here.
     """
-    if request.presence is Presence.NOTHING:
-        return _CREATE
-    if request.presence is Presence.SOMETHING:
-        return _UPDATE
+    if request.presence is not _ANYTHING:
+        return _CREATE if request.presence is Presence.NOTHING else _UPDATE
     version = request.schema.version_field
     # The first version replaces nothing.
-    is_first = version is not None and getattr(request.entity, version.name) == 1
-    return _CREATE if is_first else _CREATE | _UPDATE
+    if version is not None and getattr(request.entity, version.name) == 1:
+        return _CREATE
+    return _EITHER
 
 
 def written_by(request: Update[Any], now: datetime) -> dict[str, AttributeValue | None]:

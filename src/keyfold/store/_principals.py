@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NoReturn, cast
+from typing import Any, ClassVar, cast
 
-from keyfold.errors import AccessDenied, PrincipalInvalid, TableForeign
+from keyfold.errors import AccessDenied, PrincipalInvalid
 from keyfold.model._batches import Batch
 from keyfold.model._keys import TableLike
 from keyfold.model._requests import Chain, Get, Mapped, Query, Request
@@ -41,6 +41,12 @@ class PrincipalSettings(Settings):
         self._base = base
         self.role = role
         self._guards = _make_guards(base, role, ids)
+        # The guard of each table and the name of its partition key, by which table it is.
+        self._ways = {
+            id(table): (self._guards[table.name], table.key.partition[0])
+            for table in base.tables.values()
+            if table.name in self._guards
+        }
         # What no other principal has.
         self._principal = repr((role, sorted(ids.items())))
 
@@ -53,8 +59,7 @@ class PrincipalSettings(Settings):
         """Raise TableForeign for a request of another table, AccessDenied for one that is denied."""
         look = self._LOOKS.get(type(request))
         if look is None:
-            super().check(request)
-            self._check_accesses(request)
+            self._look_closely(request)
         else:
             look(self, request)
 
@@ -63,64 +68,55 @@ class PrincipalSettings(Settings):
         fact = "a principal's store runs requests, and nothing else"
         raise AccessDenied(self.role, operation, table.name, fact)
 
-    def _find_guard(self, table: TableLike) -> Guard | None:
-        """Return what guards a table; None if the principal has no role in it."""
-        if self.tables.get(table.name) is not table:
-            raise TableForeign(table.name, tuple(self.tables))
-        return self._guards.get(table.name)
-
-    def _check_accesses(self, request: Request[Any]) -> None:
-        for access in read_accesses(request, self.clock()):
-            self._check_access(access)
-
-    def _check_access(self, access: Access) -> None:
-        assert access.table is not None  # requests are about tables
-        guard = self._guards.get(access.table)
-        if guard is None:
-            fact = f"there is no role {self.role} in {access.table}"
-            raise AccessDenied(self.role, access.action, access.table, fact)
-        denial = guard.check(access)
-        if denial is not None:
-            self._deny(denial)
-
-    def _deny(self, denial: Denial) -> NoReturn:
-        raise AccessDenied(self.role, denial.action, denial.table, denial.fact)
-
-    # Looks that tell quickly of what is allowed.
+    # Looks that tell quickly of what is allowed. What they are not sure of is looked at closely.
 
     def _look_at_get(self, request: Get[Any]) -> None:
-        guard = self._find_guard(request.table)
-        key = request.key
-        if guard is None or not guard.admits(_GET, key[request.table.key.partition[0]]):
-            self._check_access(read_access(request, self.clock()))
+        way = self._ways.get(id(request.table))
+        if way is None or not way[0].admits(_GET, request.key[way[1]]):
+            self._look_closely(request)
 
     def _look_at_query(self, request: Query[Any]) -> None:
-        guard = self._find_guard(request.table)
-        is_sure = (
-            guard is not None
-            and request.index is None
-            and guard.admits(_QUERY, request.keys.equals[0][1])
-        )
-        if not is_sure:
-            self._check_accesses(request)
+        way = self._ways.get(id(request.table))
+        if (
+            way is None
+            or request.index is not None
+            or not way[0].admits(_QUERY, request.keys.equals[0][1])
+        ):
+            self._look_closely(request)
+
+    def _look_at_put(self, request: Put[Any]) -> None:
+        way, item = self._ways.get(id(request.table)), request.item
+        if (
+            way is None
+            or request.schema.unique
+            or not way[0].admits(put_rights(request), item[way[1]], item)
+        ):
+            self._look_at_write(request)
+
+    def _look_at_update(self, request: Update[Any]) -> None:
+        way, key = self._ways.get(id(request.table)), request.key
+        if (
+            way is None
+            or not way[0].watches_keys_alone
+            or request.schema.unique
+            or not way[0].admits(_UPDATE, key[way[1]], key)
+        ):
+            self._look_at_write(request)
+
+    def _look_at_delete(self, request: Delete[Any]) -> None:
+        way = self._ways.get(id(request.table))
+        if way is None or request.schema.unique or not way[0].admits(_DELETE, request.key[way[1]]):
+            self._look_at_write(request)
 
     def _look_at_transaction(self, request: Transaction) -> None:
         for each in request.requests:
             self._LOOKS[type(each)](self, each)
 
     def _look_at_batch(self, request: Batch[Any]) -> None:
+        super().check(request)
         for each in request.requests:
-            guard = self._find_guard(each.table)
-            key = each.key if isinstance(each, Get | Delete) else each.item
-            partition = key[each.table.key.partition[0]]
-            match each:
-                case Get():
-                    is_sure = guard is not None and guard.admits(_GET, partition)
-                case Put():
-                    is_sure = guard is not None and guard.admits(_EITHER, partition, each.item)
-                case Delete():
-                    is_sure = guard is not None and guard.admits(_DELETE, partition)
-            if not is_sure:
+            way = self._ways.get(id(each.table))
+            if way is None or not _admits_member(each, *way):
                 self._check_access(read_member(each, self.clock()))
 
     def _look_at_create_or_get(self, request: CreateOrGet[Any]) -> None:
@@ -135,46 +131,30 @@ class PrincipalSettings(Settings):
         else:
             self.check(request.first)
 
-    def _look_at_put(self, request: Put[Any]) -> None:
-        table, item = request.table, request.item
-        guard = self._find_guard(table)
-        if (
-            guard is None
-            or request.schema.unique
-            or not guard.admits(put_rights(request), item[table.key.partition[0]], item)
-        ):
-            self._look_at_write(request)
-
-    def _look_at_update(self, request: Update[Any]) -> None:
-        table, key = request.table, request.key
-        guard = self._find_guard(table)
-        if (
-            guard is None
-            or not guard.watches_keys_alone
-            or request.schema.unique
-            or not guard.admits(_UPDATE, key[table.key.partition[0]], key)
-        ):
-            self._look_at_write(request)
-
-    def _look_at_delete(self, request: Delete[Any]) -> None:
-        table = request.table
-        guard = self._find_guard(table)
-        if (
-            guard is None
-            or request.schema.unique
-            or not guard.admits(_DELETE, request.key[table.key.partition[0]])
-        ):
-            self._look_at_write(request)
-
     def _look_at_write(self, request: Write[Any]) -> None:
         """Look at all that a write would do, and whether it takes or gives up unique values."""
-        guard = self._find_guard(request.table)
+        super().check(request)
         access = read_access(request, self.clock())
         self._check_access(access)
-        if guard is not None and touches_unique(request):
-            denial = guard.check_unique(access, request.schema.name)
-            if denial is not None:
-                self._deny(denial)
+        if touches_unique(request):
+            self._deny(self._guards[request.table.name].check_unique(access, request.schema.name))
+
+    def _look_closely(self, request: Request[Any]) -> None:
+        super().check(request)
+        for access in read_accesses(request, self.clock()):
+            self._check_access(access)
+
+    def _check_access(self, access: Access) -> None:
+        assert access.table is not None  # requests are about tables
+        guard = self._guards.get(access.table)
+        if guard is None:
+            fact = f"there is no role {self.role} in {access.table}"
+            raise AccessDenied(self.role, access.action, access.table, fact)
+        self._deny(guard.check(access))
+
+    def _deny(self, denial: Denial | None) -> None:
+        if denial is not None:
+            raise AccessDenied(self.role, denial.action, denial.table, denial.fact)
 
     _LOOKS: ClassVar[dict[type[Any], Callable[[Any, Any], None]]] = {
         Batch: _look_at_batch,
@@ -189,6 +169,17 @@ class PrincipalSettings(Settings):
         Transaction: _look_at_transaction,
         Update: _look_at_update,
     }
+
+
+def _admits_member(request: Get[Any] | Put[Any] | Delete[Any], guard: Guard, name: str) -> bool:
+    """Tell whether a member of a batch is sure to be allowed."""
+    match request:
+        case Get(key=key):
+            return guard.admits(_GET, key[name])
+        case Put(item=item):
+            return guard.admits(_EITHER, item[name], item)
+        case Delete(key=key):
+            return guard.admits(_DELETE, key[name])
 
 
 def _make_guards(base: Settings, role: str, ids: Mapping[str, str]) -> dict[str, Guard]:
