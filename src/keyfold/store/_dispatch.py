@@ -24,7 +24,15 @@ from keyfold.model._updates import Update, touches_unique
 from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write
 from keyfold.store._batches import plan_batch
 from keyfold.store._plans import Plan, Run
-from keyfold.store._reads import plan_collection, plan_count, plan_first, plan_get, plan_page
+from keyfold.store._reads import (
+    plan_collection,
+    plan_count,
+    plan_first,
+    plan_get,
+    plan_lookup,
+    plan_page,
+    plan_search,
+)
 from keyfold.store._transacting import plan_guarded, plan_transaction
 from keyfold.store._writing import plan_write
 
@@ -57,22 +65,9 @@ def _plan_mapped(run: Run, request: Mapped[Any]) -> Plan[Any]:
 
 
 def _plan_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
-    if not request.looks_up or not run.store.is_guarded:
-        found = yield from _find(request.first)(run, request.first)
-        return (yield from _follow(run, request, found))
-    # Whoever may not see what is found cannot tell it from what is not there, nor from what is
-    # there and cannot be read.
-    found = None
-    with suppress(ItemUnfit):
-        found = yield from _find(request.first)(run, request.first)
-    if not isinstance(found, RawItem):
-        with suppress(AccessDenied):
-            return (yield from _follow(run, request, found))
-    return None
-
-
-def _follow(run: Run, request: Chain[Any], found: Any) -> Plan[Any]:
-    """Run the second step of a chain, with what the first has found."""
+    if request.looks_up and run.store.is_guarded:
+        return (yield from _plan_lookup(run, request))
+    found = yield from _find(request.first)(run, request.first)
     if found is None:
         return None
     if isinstance(found, RawItem):
@@ -82,6 +77,36 @@ def _follow(run: Run, request: Chain[Any], found: Any) -> Plan[Any]:
     make = _find(following)
     run.store.check(following)
     return (yield from make(run, following))
+
+
+def _plan_lookup(run: Run, request: Chain[Any]) -> Plan[Any]:
+    """Run a chain for somebody who may not make its first step, and perhaps not the second.
+
+    Whoever may not see what is found cannot tell it from what is not there, nor from what is
+    there and cannot be read: such items are passed over, whatever else they lie beside.
+    """
+
+    def follow(found: Any) -> Request[Any] | None:
+        following = request.make(found)
+        _find(following)
+        with suppress(AccessDenied):
+            run.store.check(following)
+            return following
+        return None
+
+    match request.first:
+        case First(query=query):
+            following = yield from plan_search(run, query, follow)
+        case Get() as get:
+            following = yield from plan_lookup(run, get, follow)
+        case _:
+            fact = "only get() and first() look something up for others"
+            raise QueryInvalid(repr(request), fact, "Leave looks_up out.")
+    if following is not None:
+        # Of several steps, a later one may be denied.
+        with suppress(AccessDenied):
+            return (yield from _find(following)(run, following))
+    return None
 
 
 def _plan_write(run: Run, request: Write[Any]) -> Plan[Any]:

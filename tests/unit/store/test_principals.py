@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
@@ -19,6 +19,7 @@ from keyfold.errors import (
     CursorInvalid,
     ItemUnfit,
     PrincipalInvalid,
+    QueryInvalid,
     TableForeign,
     TransactionFailed,
     UniqueTaken,
@@ -448,6 +449,33 @@ def test_a_chain_makes_the_same_calls_for_what_is_anothers_and_what_is_not_there
         assert ada.run(by_note_number(number)) is None
         made.append([each.operation for each in ada.calls])
     assert made == [["Query"], ["Query"]]
+
+
+@pytest.mark.parametrize("others", [0, 1, 20])
+@pytest.mark.parametrize("on_unfit", ["raise", "raw"])
+def test_what_others_have_there_changes_nothing_about_what_a_chain_finds(
+    open_store: OpenSide, others: int, on_unfit: Literal["raise", "raw"]
+) -> None:
+    store = open_store(ward, on_unfit=on_unfit)
+    for number in range(others):
+        # On both sides of the caller's own, and some of them cannot be read.
+        for user in (f"a{number}", f"z{number}"):
+            each = note(user, "shared").put()
+            wrong = {"secret": {"N": "1"}} if number % 2 else {}
+            store.run(replace(each, item={**each.item, **wrong}))
+    ada = store.as_principal("patient", user="ada")
+    assert ada.run(by_note_number("shared")) is None
+    store.run(note("ada", "shared").put())
+    assert ada.run(by_note_number("shared")) == note("ada", "shared")
+
+
+def test_only_reads_of_one_entity_look_something_up(store: Side, ada: Side) -> None:
+    removal: Chain[Any] = Chain(
+        Note.delete(**BOB), lambda _: Note.get(user="ada", id="1"), looks_up=True
+    )
+    with pytest.raises(QueryInvalid, match=r"only get\(\) and first\(\)"):
+        ada.run(removal)
+    assert store.run(Note.get(**BOB)) is not None
 
 
 def test_a_chain_that_looks_nothing_up_is_denied_at_its_first_step(ada: Side) -> None:
