@@ -96,10 +96,10 @@ def index_entries(draw: st.DrawFn, made: dict[str, Area], width: int) -> tuple[I
 def layouts(draw: st.DrawFn) -> Layout:
     made = draw(areas())
     indexes = {
-        "ByOwner": IndexLayout("ByOwner", ("owner",), False, draw(index_entries(made, 1))),
+        "ByOwner": IndexLayout("ByOwner", ("owner",), False, draw(index_entries(made, 1)), ("c",)),
         "ByPlace": IndexLayout("ByPlace", ("owner", "where"), False, draw(index_entries(made, 2))),
         "Reverse": IndexLayout("Reverse", ("sk",), False, draw(index_entries(made, 1))),
-        "Local": IndexLayout("Local", ("pk",), True, ()),
+        "Local": IndexLayout("Local", ("pk",), True, (), ("b",)),
     }
     chosen = draw(st.sets(st.sampled_from(sorted(indexes))))
     unique = draw(st.sampled_from([frozenset[str](), frozenset({"E0"})]))

@@ -86,7 +86,22 @@ def _make_area(
     for schema in members:
         attributes |= schema.codec.by_stored.keys() | schema.own_attributes
     entities = tuple(schema.name for schema in members)
-    return Area(name, templates, entities, frozenset(attributes), is_shard)
+    copies = _find_copies(members)
+    return Area(name, templates, entities, frozenset(attributes), is_shard, copies)
+
+
+def _find_copies(members: list[EntitySchema]) -> dict[str, frozenset[str]]:
+    """Return the key attributes that show what another attribute holds, by that one's name."""
+    copies: dict[str, frozenset[str]] = {}
+    for schema in members:
+        parts = [*schema.keys, *(each for index in schema.index_keys.values() for each in index)]
+        for part in parts:
+            for name in part.fields:
+                field = schema.fields[name]
+                if not field.is_part and field.stored != part.attribute:
+                    known = copies.get(field.stored, frozenset[str]())
+                    copies[field.stored] = known | {part.attribute}
+    return copies
 
 
 def _plain_template(table: TableLike, shard: Shard) -> KeyTemplate:
@@ -133,4 +148,5 @@ def _lay_out_index(table: DeclaredTable, index: Index) -> IndexLayout:
         else:
             continue
         entries.append(IndexEntry(schema.name, schema.shard or schema.name, templates))
-    return IndexLayout(index.name, index.key.partition, index.local, tuple(entries))
+    key = index.key
+    return IndexLayout(index.name, key.partition, index.local, tuple(entries), key.sort)

@@ -236,6 +236,9 @@ class Guard:
         if grant.hidden:
             hidden = join_names(sorted(grant.hidden))
             may_not_see = f"{where}: {name} may not see {hidden}"
+            index = access.index_name
+            if index is not None and (index in grant.closed or index not in self.layout.indexes):
+                return f"{may_not_see}, which the keys of index {index} would tell"
             if attributes is None or (access.select is not None and access.select not in _PARTIAL):
                 return f"{may_not_see}, so it is to name the attributes that it reads"
             if access.return_values in _WHOLE or access.returns_on_failure:

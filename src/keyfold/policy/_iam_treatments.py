@@ -35,6 +35,8 @@ class Treatment(NamedTuple):
     never: frozenset[str] = frozenset()
     # Whether reads must name what they read.
     selects: bool = False
+    # The indexes that are left out.
+    closed: frozenset[str] = frozenset()
 
 
 FREE = Treatment()
@@ -44,8 +46,10 @@ def find_treatment(action: str, grant: Grant) -> Treatment | None:
     """Return how an action is allowed by a grant; None where it is not, or IAM cannot say so."""
     if ITEM_ACTIONS[action].value & ~grant.rights:
         return None
-    if action in ("BatchGetItem", "GetItem", "Query"):
+    if action in ("BatchGetItem", "GetItem"):
         return treat_reads(grant)
+    if action == "Query":
+        return treat_reads(grant)._replace(closed=grant.closed)
     if action == "BatchWriteItem":
         if grant.fixed:
             return None

@@ -295,6 +295,32 @@ def test_a_tenant_without_query_may_not_query_an_index_either() -> None:
     assert fact_of(writer.check(query("ByOwner", "O#ada"))) == "notes: writer lacks query"
 
 
+@pytest.mark.parametrize("names", [frozenset[str](), frozenset({"text", "pk", "state"})])
+@pytest.mark.parametrize(
+    ("hidden", "index", "partition"),
+    [
+        # By the sort key, of a local index; by the partition key; by both sides.
+        ("text", "ByText", ["U#ada"]),
+        ("state", "ByState", ["new"]),
+        ("owner_sk", "ByOwner", ["O#ada"]),
+        ("text", "ByText", []),
+        ("text", "Undeclared", []),
+    ],
+)
+def test_an_index_is_closed_whose_keys_would_tell_what_is_hidden(
+    hidden: str, index: str, partition: list[str], names: frozenset[str]
+) -> None:
+    # The answer names the last key of a page, whatever was asked for.
+    role = Role("r", can={EVERYTHING: READ}, hidden={"notes": [hidden]})
+    for select in ("COUNT", "SPECIFIC_ATTRIBUTES"):
+        asked = access(QUERY, *partition, index_name=index, attributes=names, select=select)
+        fact = fact_of(Guard(LAYOUT, role, {}).check(asked))
+        assert fact is not None
+        assert fact.endswith(f"may not see {hidden}, which the keys of index {index} would tell")
+    other = access(QUERY, "O#ada", index_name="ByOwner", attributes=frozenset(), select="COUNT")
+    assert (Guard(LAYOUT, role, {}).check(other) is None) is (hidden != "owner_sk")
+
+
 def test_what_is_hidden_is_hidden_in_an_index() -> None:
     assert SCRIBE.check(query("ByOwner", "O#ada")) is not None
     some = frozenset({"owner_pk", "text"})
