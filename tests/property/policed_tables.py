@@ -74,7 +74,12 @@ def areas(draw: st.DrawFn) -> dict[str, Area]:
         templates = (template_of(text),)
         entities = (f"E{place}",) if draw(st.booleans()) else (f"E{place}", f"F{place}")
         made[f"area{place}"] = Area(
-            f"area{place}", templates, entities, frozenset({"pk", "sk", *names}), is_shard=True
+            f"area{place}",
+            templates,
+            entities,
+            frozenset({"pk", "sk", *names}),
+            is_shard=True,
+            unique=draw(st.sampled_from([frozenset[str](), frozenset({"a"} & names)])),
         )
     if draw(st.integers(0, 4)) == 0:
         made["Other"] = Area("Other", (), ("Other",), frozenset({"pk", "sk", "a"}))

@@ -45,6 +45,7 @@ OF_AREAS = {
     "create-or-replace",
     "fixed-in-conditions",
     "hidden-in-failures",
+    "unique-in-conditions",
 }
 
 

@@ -86,8 +86,16 @@ def _make_area(
     for schema in members:
         attributes |= schema.codec.by_stored.keys() | schema.own_attributes
     entities = tuple(schema.name for schema in members)
-    copies = _find_copies(members)
-    return Area(name, templates, entities, frozenset(attributes), is_shard, copies)
+    unique = {each.fields[field].stored for each in members for field in each.unique}
+    return Area(
+        name,
+        templates,
+        entities,
+        frozenset(attributes),
+        is_shard,
+        _find_copies(members),
+        frozenset(unique),
+    )
 
 
 def _find_copies(members: list[EntitySchema]) -> dict[str, frozenset[str]]:

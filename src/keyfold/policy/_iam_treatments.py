@@ -53,13 +53,17 @@ def find_treatment(action: str, grant: Grant) -> Treatment | None:
     if action == "BatchWriteItem":
         if grant.fixed:
             return None
-        return Treatment(only=grant.declared - grant.hidden) if grant.hidden else FREE
+        if grant.hidden:
+            return Treatment(only=grant.declared - grant.hidden - grant.unique)
+        return Treatment(never=grant.unique)
     if grant.hidden:
         # Whoever may give a condition may ask for the item that fails it; nothing tells of that.
         return None
-    if not grant.fixed or action in ("DeleteItem", "ConditionCheckItem"):
+    if action in ("DeleteItem", "ConditionCheckItem"):
         return FREE
-    return Treatment(never=grant.fixed) if action == "UpdateItem" else None
+    if grant.fixed and action == "PutItem":
+        return None
+    return Treatment(never=grant.fixed | grant.unique)
 
 
 def treat_reads(grant: Grant) -> Treatment:
@@ -121,6 +125,15 @@ def find_gaps(grant: Grant) -> list[Gap]:
             {"UpdateItem"},
             f"{fixed} may not be changed, and IAM cannot tell a change from a condition, so no "
             "update may name it",
+            "Leave it out of conditions.",
+        )
+    if grant.unique and not grant.hidden and puts == _PUTS.value:
+        unique = join_names(sorted(grant.unique))
+        narrow(
+            "unique-in-conditions",
+            {"PutItem", "UpdateItem"},
+            f"{unique} may not be set outside a store, which keeps it unique, and IAM cannot tell "
+            "that from a condition, so no put or update may name it",
             "Leave it out of conditions.",
         )
     return gaps

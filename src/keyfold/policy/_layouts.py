@@ -18,7 +18,7 @@ class Area:
     `templates` are those of its partition key, one for each way in which entities read the parts
     of the same text. Without any, it has whatever partitions no other area has. `attributes` are
     all that its entities declare, by their stored names, keys included. `copies` has key attributes
-    that are made from another, by its name.
+    that are made from another, by its name; `unique` are those whose values are kept unique.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Area:
     attributes: frozenset[str]
     is_shard: bool = False
     copies: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    unique: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class Grant:
     parts: tuple[tuple[str, int], ...]
     # Indexes by whose keys something hidden would be seen: each page tells the last one's.
     closed: frozenset[str] = frozenset()
+    # What only a store sets, which keeps it unique.
+    unique: frozenset[str] = frozenset()
 
     @property
     def is_plain(self) -> bool:
@@ -52,6 +54,7 @@ def join_grants(grants: Iterable[Grant]) -> Grant:
         frozenset[str]().union(*(each.declared for each in listed)),
         tuple(part for each in listed for part in each.parts),
         frozenset[str]().union(*(each.closed for each in listed)),
+        frozenset[str]().union(*(each.unique for each in listed)),
     )
 
 
@@ -233,6 +236,14 @@ def _grant(layout: Layout, role: Role, area: Area) -> Grant:
         area.attributes,
         ((area.name, rights.value),),
         _find_closed(layout, hidden),
+        frozenset() if may_do_anything(role) else area.unique,
+    )
+
+
+def may_do_anything(role: Role) -> bool:
+    """Tell whether a role may do all that a store does to keep values unique."""
+    return Right.GET | Right.CREATE | Right.UPDATE | Right.DELETE in role.can.get(
+        EVERYTHING, NOTHING
     )
 
 
@@ -264,6 +275,7 @@ def _grant_everything(layout: Layout, role: Role, granted: dict[str, Grant]) -> 
         joined.declared,
         whole.parts,
         _find_closed(layout, joined.hidden),
+        joined.unique,
     )
 
 

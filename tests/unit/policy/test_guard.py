@@ -228,6 +228,20 @@ def test_where_something_is_fixed_nobody_puts_whole_items(action: str) -> None:
     assert SCRIBE.check(access(DELETE, "U#ada", action=action)) is None
 
 
+@pytest.mark.parametrize("action", ["PutItem", "UpdateItem", "BatchWriteItem"])
+@pytest.mark.parametrize("value", [{"S": "bob@example.com"}, {}, None])
+def test_what_is_unique_is_set_by_a_store_alone(action: str, value: Any) -> None:
+    # Whoever wrote another's value into their own item could have a store give it up.
+    role = Role("r", tenant="user", can={"notes": ALL}, unique=["Member"])
+    written = access(CREATE | UPDATE, "U#ada", action=action, written={"email": value})
+    guard = Guard(LAYOUT, role, {"user": "ada"})
+    assert fact_of(guard.check(written)) == "notes: email is unique, and set by a store"
+    assert guard.check(written, keeps_unique=True) is None
+    assert guard.check(written._replace(written={"text": value})) is None
+    assert KEEPER.check(written) is None
+    assert NURSE.check(written._replace(partition=({"S": "U#ada#F#left"},))) is None
+
+
 def test_what_is_hidden_in_one_area_is_hidden_in_a_scan() -> None:
     whole = access(QUERY, action="Scan", select="ALL_ATTRIBUTES")
     assert AUDITOR.check(whole) is not None
