@@ -80,8 +80,9 @@ class Environment(Protocol):
     on_unfit: OnUnfit
     reports_capacity: bool
     draw: Callable[[], float]
-    # Whether it is a principal's, who may not do everything.
+    # Whether it is a principal's, who may not do everything, and what no other principal has.
     is_guarded: bool
+    principal: str
 
     def check(self, request: Request[Any]) -> None:
         """Raise TableForeign for a request of another table, AccessDenied for one that is denied."""

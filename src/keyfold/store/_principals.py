@@ -47,13 +47,12 @@ class PrincipalSettings(Settings):
             for table in base.tables.values()
             if table.name in self._guards
         }
-        # What no other principal has.
-        self._principal = repr((role, sorted(ids.items())))
+        self.principal = repr((role, sorted(ids.items())))
 
     @property
     def cursors(self) -> CursorBox:
         """What seals this principal's cursors, with the key of the whole store."""
-        return self._base.cursors.of(self._principal)
+        return self._base.cursors.of(self.principal)
 
     def check(self, request: Request[Any]) -> None:
         """Raise TableForeign for a request of another table, AccessDenied for one that is denied."""

@@ -67,6 +67,7 @@ class Settings:
     """How a store runs requests."""
 
     is_guarded = False
+    principal = ""
 
     def __init__(
         self,

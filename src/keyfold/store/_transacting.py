@@ -102,7 +102,7 @@ def plan_guarded(run: Run, request: Write[Any]) -> Plan[Any]:
 
 def _carry_out(run: Run, request: Transaction) -> Plan[list[Action]]:
     """Write what a transaction says, with the guards of unique fields; return what was sent."""
-    token, depends = _token_of(request)
+    token, depends = _token_of(request, run.store.principal)
     for race in range(1, _MOST_RACES + 1):
         actions: list[Action] = []
         for owner, each in enumerate(request.requests):
@@ -143,11 +143,12 @@ def _carry_out(run: Run, request: Transaction) -> Plan[list[Action]]:
     raise AssertionError(request)
 
 
-def _token_of(request: Transaction) -> tuple[str, bool]:
+def _token_of(request: Transaction, principal: str) -> tuple[str, bool]:
     """Return the token to send, and whether what is sent with it may differ the next time.
 
     If it may, the token is made from what the transaction says, so that the service's refusal to
-    take it with something else means that it was carried out.
+    take it with something else means that it was carried out. That of a principal is its own: by
+    another's refusal it could tell that somebody has used a token, or use one up.
     """
     if request.token is None:
         return str(uuid.uuid4()), False
@@ -155,9 +156,11 @@ def _token_of(request: Transaction) -> tuple[str, bool]:
     depends = said != repr(request.to_dynamodb(now=_LATER)) or any(
         isinstance(each, Write) and touches_unique(each) for each in request.requests
     )
-    if not depends:
+    if not depends and not principal:
         return request.token, False
-    return hashlib.sha256(said.encode()).hexdigest()[:LONGEST_TOKEN], True
+    basis = said if depends else request.token
+    made = hashlib.sha256(f"{principal}\0{basis}".encode()).hexdigest()
+    return made[:LONGEST_TOKEN], depends
 
 
 def _is_race(request: Transaction, action: Action, reason: Mapping[str, Any]) -> bool:

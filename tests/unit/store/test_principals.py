@@ -17,6 +17,7 @@ from keyfold.errors import (
     AlreadyExists,
     ConditionFailed,
     CursorInvalid,
+    IdempotentParameterMismatchException,
     ItemUnfit,
     PrincipalInvalid,
     QueryInvalid,
@@ -424,6 +425,15 @@ def test_a_cursor_of_what_is_shared_is_good_for_one_principal(open_store: OpenSi
     with pytest.raises(CursorInvalid):
         bob.run(Post.query().limit(1).after(cursor))
     assert ada.run(Post.query().limit(1).after(cursor)) == [Post(id="2")]
+
+
+def test_the_token_of_a_transaction_is_its_principals_own(store: Side, ada: Side) -> None:
+    bob = store.as_principal("patient", user="bob")
+    for side, user in ((bob, "bob"), (ada, "ada"), (ada, "ada")):
+        side.run(transaction(note(user, "4").put(), token="order-1"))
+    with pytest.raises(IdempotentParameterMismatchException):
+        ada.run(transaction(note("ada", "5").put(), token="order-1"))
+    assert ada.run(Note.get(user="ada", id="4")) == note("ada", "4")
 
 
 # Chains.
