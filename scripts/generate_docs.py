@@ -37,6 +37,7 @@ PUBLIC_PACKAGES = (
     "keyfold.model",
     "keyfold.store",
     "keyfold.policy",
+    "keyfold.policy.iam",
     "keyfold.keys",
     "keyfold.engine",
     "keyfold.testing",
@@ -325,9 +326,12 @@ def _members_of(owner: type) -> dict[str, Any]:
 
 @cache
 def _exported_classes() -> frozenset[type]:
-    packages = [importlib.import_module(name) for name in PUBLIC_PACKAGES]
-    exported = [getattr(package, name) for package in packages for name in package.__all__]
-    return frozenset(each for each in exported if inspect.isclass(each))
+    exported: dict[str, object] = {}
+    for package in (importlib.import_module(name) for name in PUBLIC_PACKAGES):
+        for name in package.__all__:
+            # Of those that share a name, such as both kinds of Table, the first is shown.
+            exported.setdefault(name, getattr(package, name))
+    return frozenset(each for each in exported.values() if inspect.isclass(each))
 
 
 def _signature(name: str, function: Callable[..., object]) -> str:

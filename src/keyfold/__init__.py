@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from keyfold.connect import open, open_async  # noqa: A004 - keyfold.open is what users call
+    from keyfold.connect import Table, open, open_async  # noqa: A004 - keyfold.open is what users call
     from keyfold.keys import Ulid
     from keyfold.model import (
         Batch,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         Request,
         Scan,
         Shard,
-        Table,
         Transaction,
         UnixTime,
         Update,
@@ -159,7 +158,7 @@ _HOMES = {
     "Scan": "keyfold.model",
     "Shard": "keyfold.model",
     "Store": "keyfold.store",
-    "Table": "keyfold.model",
+    "Table": "keyfold.connect",
     "Transaction": "keyfold.model",
     "Ulid": "keyfold.keys",
     "UnixTime": "keyfold.model",

@@ -143,7 +143,8 @@ def test_a_client_sees_what_the_service_would_show_it(
     assert json.loads(seen.stdout) == _expected(table, client.lacks)
 
 
-def test_clients_of_aioboto3_talk_to_an_engine_in_their_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", ["aioboto3_in_process.py", "aioboto3_store.py"])
+def test_what_works_by_clients_of_aioboto3(program: str, url: str, tmp_path: Path) -> None:
     try:
         interpreter = _aioboto3()
     except Unavailable as reason:
@@ -152,8 +153,8 @@ def test_clients_of_aioboto3_talk_to_an_engine_in_their_process(tmp_path: Path) 
     root = FOLDER.parents[1]
     options = ["-q", "-p", "no:cacheprovider", f"--rootdir={root}"]
     told = subprocess.run(
-        [interpreter, "-m", "pytest", *options, PROGRAMS / "aioboto3_in_process.py"],
-        env={**_variables("", tmp_path), "PYTHONPATH": str(root / "src")},
+        [interpreter, "-m", "pytest", *options, PROGRAMS / program],
+        env={**_variables(url, tmp_path), "PYTHONPATH": str(root / "src")},
         capture_output=True,
         text=True,
         timeout=_MOST_SECONDS,

@@ -46,7 +46,7 @@ def note(change: Change[Account]) -> Iterator[Request[Any]]:
 
 def open_both(path: str) -> Store:
     """Open the file, whose shards are split often."""
-    return keyfold.open([accounts, notes], path, shard_records=SHARD_RECORDS)
+    return keyfold.open([accounts, notes], path, busy_seconds=120.0, shard_records=SHARD_RECORDS)
 
 
 def main() -> None:

@@ -184,6 +184,7 @@ def main() -> None:
         clock=lambda: NOW,
         ttl_grace_seconds=0.0,
         upkeep_seconds=0.005,
+        busy_seconds=120.0,
         shard_records=200,
     )
 

@@ -12,8 +12,12 @@ import pytest
 from keyfold.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
-# The guides whose commands build on each other, and how many there are.
-GUIDES = {"move-data.md": 6, "run-access-patterns.md": 10, "take-roles-to-aws.md": 2}
+# The guides whose commands build on each other, the module of each, and how many there are.
+GUIDES = {
+    "move-data.md": ("depot", 6),
+    "run-access-patterns.md": ("kiosk", 10),
+    "take-roles-to-aws.md": ("bazaar", 2),
+}
 
 BLOCK = re.compile(r"^```(console|csv|python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A shown line may leave out what differs each time.
@@ -45,21 +49,23 @@ def check_commands(block: str, capsys: pytest.CaptureFixture[str]) -> int:
     return len(commands)
 
 
-@pytest.mark.parametrize(("guide", "count"), GUIDES.items())
+@pytest.mark.parametrize(
+    ("guide", "module", "count"), [(guide, *about) for guide, about in GUIDES.items()]
+)
 def test_the_commands_of_a_guide_print_what_it_shows(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     guide: str,
+    module: str,
     count: int,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    # Each guide has a module of that name.
-    monkeypatch.setitem(sys.modules, "shop", None)
-    sys.modules.pop("shop")
+    file = Path(f"{module}.py")
     commands = 0
     text = (ROOT / "docs" / "how-to" / guide).read_text("utf-8")
+    assert f"`{file}`" in text
     for block in BLOCK.finditer(text):
         match block[1]:
             case "console":
@@ -68,10 +74,8 @@ def test_the_commands_of_a_guide_print_what_it_shows(
                 Path("Order.csv").write_text(block[2], "utf-8")
             case "toml":
                 Path("pyproject.toml").write_text(block[2], "utf-8")
-            case _ if not Path("shop.py").exists():
-                Path("shop.py").write_text(
-                    "from __future__ import annotations\n\n" + block[2], "utf-8"
-                )
+            case _ if not file.exists():
+                file.write_text("from __future__ import annotations\n\n" + block[2], "utf-8")
             case _:
                 pass
     assert commands == count

@@ -17,6 +17,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 MODULES = sorted(module.name for module in pkgutil.walk_packages(keyfold.__path__, "keyfold."))
 
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A database, or a module of the reader's own.
+FILE = re.compile(r"(?<![\w/])[a-z][\w-]*\.(?:db|py)\b")
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -50,3 +52,14 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 def test_the_examples_of_a_module_run(name: str) -> None:
     results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert results.failed == 0
+
+
+def test_no_two_guides_use_the_same_file() -> None:
+    """Who follows one after another in one folder would find the tables of the first."""
+    guides = [page for page in PAGES if page.parent.name in ("how-to", "tutorial")]
+    users: dict[str, list[str]] = {}
+    for page in guides:
+        for file in sorted(set(FILE.findall(page.read_text("utf-8")))):
+            users.setdefault(file, []).append(page.name)
+    assert len(users) > 10
+    assert {file: pages for file, pages in users.items() if len(pages) > 1} == {}

@@ -20,6 +20,7 @@ Fault = Literal[
     "lose",  # the connection ends once the request is read
     "stall",  # nothing is answered until the client gives up
     "throttle",  # it is answered that capacity is used up
+    "busy",  # it is answered, as our server does, that there is no room for it
     "fail",  # it is answered that the service failed
     # ---
     "forget",  # the connection ends in place of an answer
@@ -35,7 +36,7 @@ Fault = Literal[
     "pass",
 ]
 FAULTS: tuple[Fault, ...] = (
-    *("refuse", "lose", "stall", "throttle", "fail"),
+    *("refuse", "lose", "stall", "throttle", "busy", "fail"),
     *("forget", "delay", "truncate", "corrupt", "fail late", "gateway"),
     *("trickle", "chunk", "hang up", "pass"),
 )
@@ -141,6 +142,9 @@ class FaultProxy:
                 kind = "ProvisionedThroughputExceededException"
                 client.sendall(_write_error(400, kind))
                 return True
+            case "busy":
+                client.sendall(_write_error(503, "ServiceUnavailable", "X-Keyfold-Undone: true"))
+                return True
             case "fail":
                 client.sendall(_write_error(500, "InternalServerError"))
                 return True
@@ -225,9 +229,10 @@ def _wait_for_end(stream: BufferedReader) -> None:
     assert stream.read(1) == b""
 
 
-def _write_error(status: int, kind: str) -> bytes:
+def _write_error(status: int, kind: str, *headers: str) -> bytes:
     body = json.dumps({"__type": f"{_NAMESPACE}{kind}", "message": "says the proxy"}).encode()
+    told = "".join(line + "\r\n" for line in headers)
     return (
         f"HTTP/1.1 {status} No\r\nContent-Type: application/x-amz-json-1.0\r\n"
-        f"x-amz-crc32: {crc32(body)}\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"x-amz-crc32: {crc32(body)}\r\nContent-Length: {len(body)}\r\n{told}\r\n"
     ).encode() + body

@@ -9,17 +9,8 @@ from hypothesis import strategies as st
 from keyfold import Table
 from keyfold.designs import market
 from keyfold.errors import PrincipalInvalid
-from keyfold.policy import (
-    Access,
-    Export,
-    Gap,
-    Guard,
-    Layout,
-    Role,
-    export_policy,
-    find_denial,
-    parse_policy,
-)
+from keyfold.policy import Access, Guard, Layout, Role
+from keyfold.policy.iam import Export, Gap, export_policy, find_denial, parse_policy
 from keyfold.wire.server._accesses import read_accesses
 from tests.property.policed_tables import (
     OWN,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyfold.keys import Glob, NamedPart, can_fit, find_globs
-from keyfold.policy._iam_patterns import TAG, Pattern, Variable
+from keyfold.policy.iam._patterns import TAG, Pattern, Variable
 from tests.property.key_strategies import CHARACTERS, Plan, plans
 
 THOROUGH = settings(derandomize=True, max_examples=200, deadline=None)

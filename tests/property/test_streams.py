@@ -212,6 +212,7 @@ def test_a_stream_is_followed_while_many_write(tmp_path: Path, where: str) -> No
         copy.execute("CreateTable", CREATE)
         consumer = Consumer(engine, TABLE, copy)
         _run_threads([lambda seed=seed: _write(engine, clock, seed) for seed in range(4)], consumer)
+        _fill_shards(engine, clock)
         take_step(engine, clock, "expiring", 0, 0)
         clock.let_pass(1)
         engine.run_upkeep()
@@ -247,10 +248,10 @@ def test_a_stream_is_followed_by_one_engine_while_others_write_the_file(tmp_path
             for seed, engine in enumerate((one, other))
         ]
         _run_threads(writers, consumer)
-        reader.run_upkeep()
+        _fill_shards(reader, clock)
         consumer.read_all()
         check_copy(other, copy)
-        assert consumer.shards > 3
+        assert consumer.shards > 5
 
 
 def _write(engine: Engine, clock: Clock, seed: int) -> None:
@@ -273,6 +274,13 @@ def _write(engine: Engine, clock: Clock, seed: int) -> None:
             take_step(engine, clock, kind, place, value)
         except (ConditionalCheckFailedException, TransactionCanceledException):
             continue
+
+
+def _fill_shards(engine: Engine, clock: Clock) -> None:
+    """Write enough for several shards: how often the threads met upkeep is chance."""
+    for seed in range(3):
+        _write(engine, clock, seed)
+        engine.run_upkeep()
 
 
 def _run_threads(works: list[Callable[[], None]], consumer: Consumer) -> None:

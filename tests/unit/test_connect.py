@@ -27,11 +27,13 @@ from keyfold.errors import (
     UrlUnknown,
 )
 from keyfold.model import Entity, Index, Key, Table, batch
+from keyfold.store import CallRecord
 from keyfold.wire.client import Retries
 from keyfold.wire.server import Server
 from tests.roads import make_boto_client
 from tests.unit.model.shop import Rate, by_base, desk, market, rates
 from tests.unit.store.sides import START, Kind, open_side
+from tests.unit.wire.client.sides import ScriptedServer, ok
 
 RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=START)
 GET = Rate.get(base="USD", target="EUR")
@@ -54,6 +56,41 @@ def test_both_are_context_managers() -> None:
             assert [each async for each in store.iterate(Rate.query(by_base, base="USD"))] == [RATE]
 
     asyncio.run(main())
+
+
+def test_a_table_opens_itself(server_url: str, tmp_path: Path) -> None:
+    songs = keyfold.Table("Songs", key=Key("pk"))
+
+    class Song(Entity, table=songs, key="SONG#{title}"):
+        title: str
+
+    song, get = Song(title="Sinnerman"), Song.get(title="Sinnerman")
+    calls: list[str] = []
+    with songs.open(tmp_path / "songs.db", on_call=[lambda call: calls.append(call.operation)]) as (
+        store
+    ):
+        store.run(song.put())
+    assert calls == ["CreateTable", "PutItem"]
+    client = make_boto_client(server_url)
+    with songs.open(client=client) as store:
+        store.create_table(songs)
+        store.run(song.put())
+
+    async def main() -> None:
+        for opened in (
+            songs.open_async(tmp_path / "songs.db"),
+            songs.open_async(server_url),
+            songs.open_async(client=client),
+        ):
+            async with opened as store:
+                assert await store.run(get) == song
+
+    asyncio.run(main())
+    client.close()
+    with pytest.raises(OptionInvalid, match="Give a URL, or a client"):
+        songs.open()
+    assert repr(songs) == "Table('Songs')"
+    assert isinstance(songs, Table)
 
 
 def test_a_file_keeps_what_is_written(kind: Kind, tmp_path: Path) -> None:
@@ -297,6 +334,41 @@ def test_options_go_to_what_is_opened(server_url: str) -> None:
         store.run(GET)
 
 
+def test_hooks_see_what_the_client_tries_again(kind: Kind) -> None:
+    refused = b'{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}'
+    throttled = b"HTTP/1.1 400 No\r\nContent-Length: %d\r\n\r\n%b" % (len(refused), refused)
+    records: list[CallRecord] = []
+    retries = Retries(first_pause_seconds=0)
+    options: dict[str, Any] = {"on_call": [records.append], "retries": retries}
+    with ScriptedServer([throttled, None, ok(), throttled, ok()]) as server:
+        prefixed = {"url": "dynamodb://eu-west-1/dev-", "endpoint": server.url}
+        if kind == "sync":
+            with keyfold.open(rates, server.url, **options) as store:
+                assert store.run(GET) is None
+            with keyfold.open(rates, **prefixed, **options) as store:
+                assert store.run(GET) is None
+        else:
+
+            async def main() -> None:
+                async with keyfold.open_async(rates, server.url, **options) as store:
+                    assert await store.run(GET) is None
+                async with keyfold.open_async(rates, **prefixed, **options) as store:
+                    assert await store.run(GET) is None
+
+            asyncio.run(main())
+    assert [(record.attempt, type(record.error).__name__) for record in records] == [
+        (1, "ThrottlingException"),
+        (2, "Unreachable"),
+        (3, "NoneType"),
+        (1, "ThrottlingException"),
+        (2, "NoneType"),
+    ]
+    assert {(record.operation, record.tables) for record in records} == {
+        ("GetItem", ("ExchangeRates",))
+    }
+    assert all(0 <= record.seconds < 60 for record in records)
+
+
 @pytest.mark.parametrize("opener", [keyfold.open, keyfold.open_async])
 def test_a_database_is_named_once(opener: Any, server_url: str) -> None:
     client = make_boto_client(server_url)
@@ -319,7 +391,8 @@ def test_what_another_kind_of_database_needs_is_not_loaded() -> None:
         "class Song(Entity, table=table, key='{{title}}'):\n"
         "    title: str\n"
         "keyfold.open(table, {url!r}).close()\n"
-        "print(*sorted({{'keyfold.engine', 'keyfold.wire.client'}} & set(sys.modules)))"
+        "others = {{'asyncio', 'keyfold.engine', 'keyfold.wire.client', 'ssl'}}\n"
+        "print(*sorted(others & set(sys.modules)))"
     )
     for url, loaded in (
         (":memory:", "keyfold.engine"),

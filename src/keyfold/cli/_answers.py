@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from keyfold.cli._plain import to_cell
-from keyfold.cli._terminal import make_table
+from keyfold.cli._terminal import print_rows, print_upright
 from keyfold.model import Collection, Page, RawItem
 
 
@@ -36,7 +36,7 @@ def print_answer(console: Console, value: Any) -> None:
             _print_collection(console, value)
         case BaseModel() | RawItem():
             console.print(Text(type(value).__name__, "bold"))
-            _print_fields(console, value)
+            print_upright(console, _fields_of(value))
         case None:
             console.print("Nothing found.")
         case _:
@@ -49,7 +49,7 @@ def _print_collection(console: Console, collection: Collection) -> None:
             console.print()
         console.print(Text(name, "bold"))
         if isinstance(members, BaseModel):
-            _print_fields(console, members)
+            print_upright(console, _fields_of(members))
         else:
             print_answer(console, members)
 
@@ -62,7 +62,7 @@ def _print_list(console: Console, values: list[Any]) -> None:
         if len(groups) > 1:
             console.print(Text(kind.__name__, "bold"))
         if issubclass(kind, BaseModel | RawItem):
-            _print_rows(console, [_fields_of(each) for each in group])
+            print_rows(console, [_fields_of(each) for each in group])
         else:
             for each in group:
                 console.print(to_cell(each))
@@ -70,25 +70,9 @@ def _print_list(console: Console, values: list[Any]) -> None:
         console.print("Nothing found.")
 
 
-def _print_rows(console: Console, rows: list[dict[str, str]]) -> None:
-    # What no row has is left out.
-    names = dict.fromkeys(name for row in rows for name, text in row.items() if text)
-    table = make_table()
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(row.get(name, "") for name in names))
-    console.print(table)
-
-
-def _print_fields(console: Console, value: BaseModel | RawItem) -> None:
-    fields = {name: text for name, text in _fields_of(value).items() if text}
-    width = max(map(len, fields), default=0)
-    for name, text in fields.items():
-        console.print(Text.assemble((f"{name:<{width}}  ", "dim"), text))
-
-
 def _fields_of(value: BaseModel | RawItem) -> dict[str, str]:
+    """Return the texts of an entity's fields; those without any are left out."""
     if isinstance(value, RawItem):
         return {"key": to_cell(value.key), "unfit": value.reason}
-    return {name: to_cell(each) for name, each in cast(Iterable[tuple[str, Any]], value)}
+    texts = {name: to_cell(each) for name, each in cast(Iterable[tuple[str, Any]], value)}
+    return {name: text for name, text in texts.items() if text}

@@ -28,8 +28,11 @@ from keyfold.cli import (
     stream,
     verify,
 )
+from keyfold.cli._errors import UsageError, asks_for_json, name_option, print_error
+from keyfold.cli._options import show_examples
 from keyfold.errors import KeyfoldError
 
+EXIT_ABORTED = 1
 EXIT_USAGE = 2
 
 app = typer.Typer(
@@ -42,25 +45,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-
-def _show_examples(examples: Sequence[str]) -> str:
-    # The leading \b keeps the lines apart where the text is wrapped to the terminal.
-    return "\n".join(("\b", "Examples:", *(f"  {example}" for example in examples)))
-
-
-app.command(epilog=_show_examples(apply.EXAMPLES))(apply.apply)
-app.command(epilog=_show_examples(backfill.EXAMPLES))(backfill.backfill)
-app.command(epilog=_show_examples(copy.EXAMPLES))(copy.copy)
-app.command(epilog=_show_examples(demo.EXAMPLES))(demo.demo)
-app.command(epilog=_show_examples(dump.EXAMPLES))(dump.dump)
-app.command(epilog=_show_examples(load.EXAMPLES))(load.load)
-app.command(epilog=_show_examples(patterns.EXAMPLES))(patterns.patterns)
-app.command(epilog=_show_examples(plan.EXAMPLES))(plan.plan)
-app.command(epilog=_show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)
-app.command(epilog=_show_examples(serve.EXAMPLES))(serve.serve)
-app.command(epilog=_show_examples(shell.EXAMPLES))(shell.shell)
-app.command(epilog=_show_examples(sql.EXAMPLES))(sql.sql)
-app.command(epilog=_show_examples(verify.EXAMPLES))(verify.verify)
+app.command(epilog=show_examples(apply.EXAMPLES))(apply.apply)
+app.command(epilog=show_examples(backfill.EXAMPLES))(backfill.backfill)
+app.command(epilog=show_examples(copy.EXAMPLES))(copy.copy)
+app.command(epilog=show_examples(demo.EXAMPLES))(demo.demo)
+app.command(epilog=show_examples(dump.EXAMPLES))(dump.dump)
+app.command(epilog=show_examples(load.EXAMPLES))(load.load)
+app.command(epilog=show_examples(patterns.EXAMPLES))(patterns.patterns)
+app.command(epilog=show_examples(plan.EXAMPLES))(plan.plan)
+app.command(epilog=show_examples(run.EXAMPLES), **run.SETTINGS)(run.run)
+app.command(epilog=show_examples(serve.EXAMPLES))(serve.serve)
+app.command(epilog=show_examples(shell.EXAMPLES))(shell.shell)
+app.command(epilog=show_examples(sql.EXAMPLES))(sql.sql)
+app.command(epilog=show_examples(verify.EXAMPLES))(verify.verify)
 app.add_typer(export.app, name="export")
 app.add_typer(keys.app, name="keys")
 app.add_typer(letsgo.app, name="letsgo")
@@ -91,8 +88,19 @@ def _program(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program on `arguments`, by default those of the process, and exit."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    as_json = asks_for_json(words)
     try:
-        app(args=arguments, prog_name="keyfold")
+        # For people, typer shows bad usage with how it is meant.
+        code = app(args=words, prog_name="keyfold", standalone_mode=not as_json)
     except KeyfoldError as error:
-        print(f"keyfold: {error}", file=sys.stderr)
+        print_error(name_option(error, words), as_json=as_json)
         sys.exit(EXIT_USAGE)
+    except UsageError as error:
+        print_error(error, as_json=as_json)
+        sys.exit(EXIT_USAGE)
+    except typer.Abort:
+        # Somebody has ended what the command was asking, or reading.
+        sys.exit(EXIT_ABORTED)
+    # What a command returns is nothing; an exit of its own is the code.
+    sys.exit(code or 0)

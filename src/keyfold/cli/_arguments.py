@@ -12,7 +12,8 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 import typer
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from keyfold.model import Entity, Pattern
+from keyfold.errors import KeyfoldError
+from keyfold.model import Entity, Pattern, Request
 from keyfold.model._patterns import Parameter
 
 
@@ -27,11 +28,11 @@ def read_arguments(pattern: Pattern[..., Any], words: Sequence[str]) -> dict[str
     while waiting:
         flag, has_value, text = waiting.pop(0).partition("=")
         if not flag.startswith("--"):
-            fact = f"{flag!r} follows no parameter; {_describe(pattern)}"
+            fact = f"{flag!r} follows no parameter; it {_describe(pattern)}"
             raise typer.BadParameter(fact, param_hint="PATTERN")
         parameter = known.get(flag.replace("_", "-"))
         if parameter is None:
-            fact = f"pattern {pattern.name!r} does not take it; {_describe(pattern)}"
+            fact = f"pattern {pattern.name!r} does not take it; it {_describe(pattern)}"
             raise typer.BadParameter(fact, param_hint=flag)
         if not has_value:
             if _is_flag(parameter) and not (waiting and waiting[0] in ("true", "false")):
@@ -43,9 +44,32 @@ def read_arguments(pattern: Pattern[..., Any], words: Sequence[str]) -> dict[str
         given[parameter.name] = _read(pattern, parameter, text, flag)
     missing = [each.name for each in known.values() if each.is_required and each.name not in given]
     if missing:
-        fact = f"pattern {pattern.name!r} needs it; {_describe(pattern)}"
-        raise typer.BadParameter(fact, param_hint=", ".join(map(to_flag, missing)))
+        lacking = " and ".join(map(to_flag, missing))
+        raise ParametersMissing(f"Missing {lacking}: pattern {pattern.name!r} {_describe(pattern)}")
     return given
+
+
+def make_request(pattern: Pattern[..., Any], arguments: Mapping[str, Any]) -> Request[Any]:
+    """Return what a pattern becomes; raises BadParameter where it refuses its arguments.
+
+    What refuses them knows the query, and not the command line.
+    """
+    try:
+        return pattern(**arguments)
+    except KeyfoldError as error:
+        text = str(error)
+        named = [name for name, value in arguments.items() if f"got {value!r}" in text]
+        flags = [to_flag(name) for name in named or arguments]
+        fact = f"pattern {pattern.name!r} refuses it: {text}"
+        raise typer.BadParameter(fact, param_hint=", ".join(flags)) from error
+
+
+class ParametersMissing(typer.BadParameter):
+    """Parameters that a pattern cannot do without were not given: no value is at fault."""
+
+    def format_message(self) -> str:
+        """Return what is missing."""
+        return self.message
 
 
 def to_flags(pattern: Pattern[..., Any], words: Sequence[str]) -> list[str]:
@@ -105,7 +129,7 @@ def to_flag(name: str) -> str:
 
 def _describe(pattern: Pattern[..., Any]) -> str:
     shown = [show_parameter(pattern, each) for each in pattern.parameters]
-    return f"it takes {' '.join(shown)}." if shown else "it takes nothing."
+    return f"takes {' '.join(shown)}." if shown else "takes nothing."
 
 
 def _is_flag(parameter: Parameter) -> bool:

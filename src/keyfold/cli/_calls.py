@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from keyfold.cli._quantities import count_of
 from keyfold.model import Table
 from keyfold.store import CallRecord
 from keyfold.values import AttributeValue, Item
@@ -111,15 +112,6 @@ def show_calls(calls: Iterable[SentCall]) -> list[tuple[str, str, str]]:
         often = "" if number == 1 else f" ({number} calls)"
         lines.append((operation, index or "", brief + often))
     return lines
-
-
-def count_of(number: float, noun: str) -> str:
-    """Say how many there are.
-
-    >>> count_of(1, "key"), count_of(1.5, "capacity unit")
-    ('1 key', '1.5 capacity units')
-    """
-    return f"{number:,.12g} {noun}" + ("" if number == 1 else "s")
 
 
 def shorten_ids(text: str) -> str:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from keyfold.cli._quantities import count_of, show_seconds, show_size, show_units
+
 if TYPE_CHECKING:
     # At run time these wait until a command runs, so that help loads no engine.
     from rich.progress import Progress as Bar
@@ -23,9 +25,14 @@ if TYPE_CHECKING:
 # How often a line is printed where no bar can be drawn.
 _LINE_SECONDS = 5.0
 
-DbOption = Annotated[
-    str, typer.Option(help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB")
-]
+
+def _check_rate(rate: float | None) -> float | None:
+    # Before anything is opened, or made.
+    if rate is not None and not rate > 0:
+        raise typer.BadParameter(f"{rate:g} units a second never come to an end; give more.")
+    return rate
+
+
 TableOption = Annotated[
     str | None,
     typer.Option(
@@ -45,11 +52,15 @@ SegmentsOption = Annotated[
 ]
 ReadRateOption = Annotated[
     float | None,
-    typer.Option(help="Read at most so many capacity units a second.", metavar="UNITS"),
+    typer.Option(
+        help="Read at most so many capacity units a second.", metavar="UNITS", callback=_check_rate
+    ),
 ]
 WriteRateOption = Annotated[
     float | None,
-    typer.Option(help="Write at most so many capacity units a second.", metavar="UNITS"),
+    typer.Option(
+        help="Write at most so many capacity units a second.", metavar="UNITS", callback=_check_rate
+    ),
 ]
 CheckpointOption = Annotated[
     Path | None,
@@ -69,17 +80,17 @@ CreateOption = Annotated[
 NoVerifyOption = Annotated[
     bool, typer.Option("--no-verify", help="Do not compare count and checksum in the end.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def find_declared(text: str | None) -> Table | None:
-    """Return the table that --table names; raises BadParameter."""
+def find_declared(text: str | None, hint: str = "--table") -> Table | None:
+    """Return the table that an option, or an argument, names; raises BadParameter."""
     from keyfold.cli._tables import find_tables
 
     if text is None:
         return None
-    tables = find_tables(None, text) if ":" in text else find_tables(text, None)
-    return tables[0]
+    is_path = ":" in text
+    name, path = (None, text) if is_path else (text, None)
+    return find_tables(name, path, hint=hint)[0]
 
 
 def is_file(url: str) -> bool:
@@ -130,11 +141,23 @@ def list_tables(database: Executor) -> list[str]:
     return list_all(Caller(database, Surroundings()))
 
 
+def leave_leases_out(database: Executor, names: list[str]) -> tuple[list[str], list[str]]:
+    """Return the tables of a database without those of followers, and those."""
+    from keyfold.transfer._calls import Caller, Surroundings
+    from keyfold.transfer._leases import find_lease_tables
+
+    leases = find_lease_tables(Caller(database, Surroundings()), names)
+    return [name for name in names if name not in leases], leases
+
+
 def find_only_table(database: Executor, url: str) -> str:
-    """Return the name of a database's only table; raises TableMissing if it has another number."""
+    """Return the name of a database's only table; raises TableMissing if it has another number.
+
+    Lease tables do not count.
+    """
     from keyfold.errors import TableMissing
 
-    names = list_tables(database)
+    names, _ = leave_leases_out(database, list_tables(database))
     if len(names) == 1:
         return names[0]
     fact = f"it has {len(names)} tables: {', '.join(names)}" if names else "it has no tables"
@@ -192,11 +215,11 @@ class Show:
 
 def show_progress(progress: Progress) -> str:
     """Return one look at a job as a line."""
-    items = f"{progress.items:,}"
+    items = count_of(progress.items, "item")
     if progress.expected_items is not None:
-        items += f" of {progress.expected_items:,}"
+        items = f"{progress.items:,} of {count_of(progress.expected_items, 'item')}"
     parts = [
-        f"{items} items",
+        items,
         show_size(progress.size_bytes),
         f"{progress.items_per_second:,.0f} items/s",
     ]
@@ -211,39 +234,18 @@ def show_progress(progress: Progress) -> str:
     return ", ".join(parts)
 
 
-def show_size(size_bytes: int) -> str:
-    """Return a size for people.
-
-    >>> show_size(1_536), show_size(12)
-    ('1.5 KB', '12 bytes')
-    """
-    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
-        if size_bytes >= unit:
-            return f"{size_bytes / unit:,.1f} {name}"
-    return f"{size_bytes} bytes"
-
-
-def show_seconds(seconds: float) -> str:
-    """Return a duration for people.
-
-    >>> show_seconds(4_000), show_seconds(75), show_seconds(3)
-    ('1 h 6 min', '1 min 15 s', '3 s')
-    """
-    whole = round(seconds)
-    if whole >= 3600:  # noqa: PLR2004 - an hour
-        return f"{whole // 3600} h {whole % 3600 // 60} min"
-    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"  # noqa: PLR2004
-
-
 # Summaries.
 
 
-def print_summaries(verb: str, summaries: Sequence[Summary], *, as_json: bool) -> None:
-    """Print how jobs have ended, and exit with 1 if one of them did not end well."""
+def print_summaries(verb: str, summaries: Sequence[Summary], *, as_json: bool, **more: Any) -> None:
+    """Print how jobs have ended, and exit with 1 if one of them did not end well.
+
+    `more` is told with them as JSON.
+    """
     if as_json:
         from keyfold.cli._plain import to_json_text
 
-        print(to_json_text({"tables": [each.to_json() for each in summaries]}))
+        print(to_json_text({"tables": [each.to_json() for each in summaries], **more}))
     else:
         for each in summaries:
             _print_summary(verb, each)
@@ -257,7 +259,8 @@ def _print_summary(verb: str, summary: Summary) -> None:
     again = ", going on from an earlier run" if summary.is_resumed else ""
     units = show_units(summary.read_units, summary.write_units)
     console.print(
-        f"{summary.table}: {verb} {summary.items:,} items, {show_size(summary.size_bytes)}, "
+        f"{summary.table}: {verb} {count_of(summary.items, 'item')}, "
+        f"{show_size(summary.size_bytes)}, "
         f"in {summary.seconds:.2f} s{units}{again}"
     )
     compared = {each.entity: each for each in summary.comparisons}
@@ -277,24 +280,14 @@ def _print_summary(verb: str, summary: Summary) -> None:
         table.add_row(entity, f"{summary.entities.get(entity, 0):,}", verdict)
     if table.row_count:
         console.print(table)
-    print_rejects(summary.rejects, summary.rejects_file, "were not taken")
-
-
-def show_units(read_units: float, write_units: float) -> str:
-    """Return what a job has cost, to follow how long it took."""
-    parts = [
-        f"{units:,g} {kind}"
-        for units, kind in ((read_units, "read"), (write_units, "write"))
-        if units
-    ]
-    return f" ({' and '.join(parts)} units)" if parts else ""
+    print_rejects(summary.rejects, summary.rejects_file, "not taken")
 
 
 def print_rejects(count: int, file: str | None, fact: str) -> None:
-    """Say where what was not taken is."""
+    """Say what became of items that were not taken, and where they are."""
     if count:
-        where = "" if file is None else f"; {file} has them, with the reasons"
-        print(f"{count:,} items {fact}{where}.", file=sys.stderr)
+        where = "" if file is None else f"; {file} has the reasons"
+        print(f"{count_of(count, 'item')} {fact}{where}.", file=sys.stderr)
 
 
 def print_backfill(summary: BackfillSummary, *, as_json: bool) -> None:
@@ -311,7 +304,7 @@ def print_backfill(summary: BackfillSummary, *, as_json: bool) -> None:
     verb = "would change" if summary.is_dry else "changed"
     units = show_units(summary.read_units, summary.write_units)
     console.print(
-        f"{summary.table}: {verb} {sum(summary.changed.values()):,} of {total:,} items, "
+        f"{summary.table}: {verb} {sum(summary.changed.values()):,} of {count_of(total, 'item')}, "
         f"in {summary.seconds:.2f} s{units}"
     )
     table = make_table()
@@ -324,7 +317,7 @@ def print_backfill(summary: BackfillSummary, *, as_json: bool) -> None:
     if summary.is_dry:
         for change in summary.examples:
             console.print(_show_change(change))
-    fact = "fit no entity, and are left as they are" if not summary.is_dry else "fit no entity"
+    fact = "without an entity" if summary.is_dry else "without an entity, left as is"
     print_rejects(summary.rejects, summary.rejects_file, fact)
     raise typer.Exit(0 if summary.is_good else 1)
 

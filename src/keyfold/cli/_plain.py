@@ -49,6 +49,29 @@ def to_plain(value: Any) -> Any:
             return str(value)
 
 
+def attribute_to_plain(value: dict[str, Any]) -> Any:
+    """Return a value of DynamoDB as JSON has it, without its type."""
+    ((kind, data),) = value.items()
+    match kind:
+        case "L":
+            return [attribute_to_plain(each) for each in data]
+        case "M":
+            return {name: attribute_to_plain(each) for name, each in data.items()}
+        case "N":
+            # Digit for digit, as DynamoDB prints it.
+            return orjson.Fragment(data)
+        case "NS":
+            return [orjson.Fragment(each) for each in data]
+        case "B":
+            return b64encode(data).decode()
+        case "BS":
+            return [b64encode(each).decode() for each in data]
+        case "NULL":
+            return None
+        case _:
+            return data
+
+
 def to_json_text(value: Any, *, indent: bool = True) -> str:
     """Return what `to_plain` made as text."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0).decode()

@@ -8,8 +8,9 @@ from typing import Any, cast
 from rich.console import Console
 
 from keyfold.cli._answers import count_items, print_answer
-from keyfold.cli._calls import CallLog, SentCall, count_of
+from keyfold.cli._calls import CallLog, SentCall
 from keyfold.cli._plain import to_plain
+from keyfold.cli._quantities import count_of
 from keyfold.cli._terminal import show_calls
 from keyfold.model import (
     Batch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,16 @@ from typing import Any
 import orjson
 from rich.console import Console
 
-from keyfold.cli._calls import count_of
-from keyfold.cli._terminal import make_table
+from keyfold.cli._databases import require_table
+from keyfold.cli._plain import attribute_to_plain
+from keyfold.cli._quantities import count_of
+from keyfold.cli._terminal import print_rows
+from keyfold.errors import ResourceNotFoundException
 from keyfold.store import Executor
+
+# A name as statements have it, in quotes or not.
+NAME = r"""(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[A-Za-z_$][\w$]*))"""
+_TABLE = re.compile(rf"\b(?:from|into|update)\s+{NAME}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +44,23 @@ class StatementAnswer:
         return {"items": self.items, "next": self.token, "capacity_units": self.units}
 
 
-def run_statement(executor: Executor, request: dict[str, Any]) -> StatementAnswer:
-    """Return the items of one page, or of all pages where no limit is given, and their cost."""
+def run_statement(executor: Executor, db: str, request: dict[str, Any]) -> StatementAnswer:
+    """Return the items of one page, or of all pages where no limit is given, and their cost.
+
+    `db` is what errors call the database. Raises TableMissing, and what the service raises.
+    """
     items: list[dict[str, Any]] = []
     units = 0.0
     asked = {**request, "ReturnConsumedCapacity": "TOTAL"}
     while True:
-        response = executor.execute("ExecuteStatement", asked)
+        try:
+            response = executor.execute("ExecuteStatement", asked)
+        except ResourceNotFoundException:
+            # The service does not say which.
+            table = table_in(request["Statement"])
+            if table is not None:
+                require_table(executor, table, db)
+            raise
         items += response["Items"]
         units += response["ConsumedCapacity"]["CapacityUnits"]
         token = response.get("NextToken")
@@ -52,17 +70,23 @@ def run_statement(executor: Executor, request: dict[str, Any]) -> StatementAnswe
         asked = {**asked, "NextToken": token}
 
 
+def table_in(statement: str) -> str | None:
+    """Return the table that a statement is about, as far as it is written."""
+    found = _TABLE.search(statement)
+    return None if found is None else read_name(found)
+
+
+def read_name(found: re.Match[str]) -> str:
+    """Return the name that a pattern with `NAME` in it has found."""
+    quoted: str | None = found["quoted"]
+    return found["plain"] if quoted is None else quoted.replace('""', '"')
+
+
 def print_items(console: Console, items: list[dict[str, Any]]) -> None:
-    """Print items as a table, with a column for each attribute that one of them has."""
-    if not items:
-        return
-    names = list(dict.fromkeys(name for item in items for name in item))
-    table = make_table()
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for item in items:
-        table.add_row(*(to_text(item[name]) if name in item else "" for name in names))
-    console.print(table)
+    """Print items, if there are any, as a table or one after the other."""
+    rows = [{name: to_text(value) for name, value in item.items()} for item in items]
+    if rows:
+        print_rows(console, rows)
 
 
 def to_text(value: dict[str, Any]) -> str:
@@ -71,7 +95,7 @@ def to_text(value: dict[str, Any]) -> str:
         case {"S": text} | {"N": text}:
             return text
         case _:
-            return orjson.dumps(_to_json(value)).decode()
+            return orjson.dumps(attribute_to_plain(value)).decode()
 
 
 def to_json_text(value: Any, *, indent: bool = True) -> str:
@@ -82,25 +106,3 @@ def to_json_text(value: Any, *, indent: bool = True) -> str:
 
 def _encode_binary(binary: Any) -> str:
     return b64encode(binary).decode()
-
-
-def _to_json(value: dict[str, Any]) -> Any:
-    ((kind, data),) = value.items()
-    match kind:
-        case "L":
-            return [_to_json(each) for each in data]
-        case "M":
-            return {name: _to_json(each) for name, each in data.items()}
-        case "N":
-            # Digit for digit, as DynamoDB prints it.
-            return orjson.Fragment(data)
-        case "NS":
-            return [orjson.Fragment(each) for each in data]
-        case "B":
-            return b64encode(data).decode()
-        case "BS":
-            return [b64encode(each).decode() for each in data]
-        case "NULL":
-            return None
-        case _:
-            return data

@@ -16,7 +16,7 @@ import tomllib
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import typer
 
@@ -25,31 +25,46 @@ from keyfold.model import Pattern, Table
 DESIGNS = ("exchange_rates", "letsgo", "market", "pantry")
 
 
-def find_tables(name: str | None, path: str | None) -> list[Table]:
+class Project(NamedTuple):
+    """The tables that a project names, and what is wrong with the others that it names."""
+
+    tables: list[Table]
+    faults: list[typer.BadParameter]
+
+    def require_all(self) -> list[Table]:
+        """Return the tables; raises BadParameter if not all of them can be had."""
+        if self.faults:
+            raise self.faults[0]
+        return self.tables
+
+
+def find_tables(name: str | None, path: str | None, *, hint: str = "DESIGN") -> list[Table]:
     """Return the tables that a command is about; raises BadParameter.
 
-    `name` is a design, or one of the project's tables; `path` is where a table is declared.
-    Without either, they are all of the project's.
+    `name` is a design, or one of the project's tables, which the command calls `hint`; `path` is
+    where a table is declared. Without either, they are all of the project's.
     """
     if path is not None:
         if name is not None:
             fact = f"{name} and --table {path} are two ways to say which; give one."
             raise typer.BadParameter(fact, param_hint="--table")
-        return [_load(path, "--table", Path.cwd())]
-    project = find_project_tables()
+        return [_load(path, "--table" if hint == "DESIGN" else hint, Path.cwd())]
+    project = find_project()
     if name is None:
-        if not project:
+        tables = project.require_all()
+        if not tables:
             fact = f"name a design, {_list_of(DESIGNS)}, or a table of your own: "
             advice = "--table MODULE:NAME, or [tool.keyfold] tables in pyproject.toml."
-            raise typer.BadParameter(fact + advice, param_hint="DESIGN")
-        return project
-    found = look_up_table(name, project)
+            raise typer.BadParameter(fact + advice, param_hint=hint)
+        return tables
+    found = look_up_table(name, project.tables)
     if found is None:
-        known = _list_of([*(table.name for table in project), *DESIGNS])
-        fact = (
-            f"there is no {name!r}; there are {known}. A table of your own is --table MODULE:NAME."
-        )
-        raise typer.BadParameter(fact, param_hint="DESIGN")
+        # What was named may be one of those that cannot be had.
+        tables = project.require_all()
+        known = _list_of([*(table.name for table in tables), *DESIGNS])
+        own = "--table MODULE:NAME" if hint == "DESIGN" else "MODULE:NAME"
+        fact = f"there is no {name!r}; there are {known}. A table of your own is {own}."
+        raise typer.BadParameter(fact, param_hint=hint)
     return [found]
 
 
@@ -65,14 +80,26 @@ def look_up_table(name: str, project: Sequence[Table]) -> Table | None:
     return None
 
 
-def find_project_tables() -> list[Table]:
-    """Return the tables that the nearest pyproject.toml names, of which there may be none."""
+def find_project() -> Project:
+    """Return what the nearest pyproject.toml names, which may be nothing."""
     here = Path.cwd()
+    found = Project([], [])
     for folder in (here, *here.parents):
         file = folder / "pyproject.toml"
-        if file.is_file():
-            return [_load(path, str(file), folder) for path in _read_paths(file)]
-    return []
+        if not file.is_file():
+            continue
+        # A fault in one is not for those who ask for another.
+        try:
+            paths = _read_paths(file)
+        except typer.BadParameter as fault:
+            return Project([], [fault])
+        for path in paths:
+            try:
+                found.tables.append(_load(path, str(file), folder))
+            except typer.BadParameter as fault:
+                found.faults.append(fault)
+        break
+    return found
 
 
 def _read_paths(file: Path) -> list[str]:

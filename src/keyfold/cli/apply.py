@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from keyfold.cli.plan import (
-    AllowRemoval,
-    AsJson,
-    Database,
-    Design,
-    OwnTable,
-    show_plan,
-    to_json,
-)
+from keyfold.cli._options import AsJson, Database, Design, OwnTable
+from keyfold.cli.plan import AllowRemoval, show_plan, to_json
 
 if TYPE_CHECKING:
     # At run time these wait until the command runs, so that help loads no engine.

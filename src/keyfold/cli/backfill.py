@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from keyfold.cli import _moving
+from keyfold.cli._options import AsJson, Database
 
 EXAMPLES = (
     "keyfold backfill market --db shop.db --dry-run",
@@ -23,7 +24,7 @@ def backfill(
         ),
     ],
     *,
-    db: _moving.DbOption,
+    db: Database,
     name: _moving.NameOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Change nothing, and show what would be changed.")
@@ -33,7 +34,7 @@ def backfill(
     write_rate: _moving.WriteRateOption = None,
     checkpoint: _moving.CheckpointOption = None,
     rejects: _moving.RejectsOption = None,
-    as_json: _moving.JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Rewrite index keys, type attributes and defaults that are not as declared.
 
@@ -46,7 +47,7 @@ def backfill(
     """
     from keyfold.transfer import Place, backfill_table
 
-    declared = _moving.find_declared(table)
+    declared = _moving.find_declared(table, hint="TABLE")
     assert declared is not None  # it was named
     called = name or declared.name
     with _moving.open_source(db) as database, _moving.Show(f"backfilling {called}") as show:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keyfold.cli import _moving
+from keyfold.cli._options import AsJson
 
 if TYPE_CHECKING:
     from keyfold.transfer import Summary
@@ -30,6 +32,12 @@ def copy(
         str | None,
         typer.Option("--as", help="What the table is called in TO, if not alike.", metavar="NAME"),
     ] = None,
+    with_leases: Annotated[
+        bool,
+        typer.Option(
+            "--with-leases", help="Also copy the tables in which followers keep how far they are."
+        ),
+    ] = False,
     create: _moving.CreateOption = False,
     merge: _moving.MergeOption = False,
     segments: _moving.SegmentsOption = 4,
@@ -38,13 +46,14 @@ def copy(
     no_verify: _moving.NoVerifyOption = False,
     checkpoint: _moving.CheckpointOption = None,
     rejects: _moving.RejectsOption = None,
-    as_json: _moving.JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy tables from one database to another, and verify that everything arrived.
 
-    Every table of FROM is copied, unless --table or --name says which. A table that TO lacks is
-    made in a file; elsewhere only with --create. The same command again goes on where a copy
-    was interrupted.
+    Every table of FROM is copied, unless --table or --name says which. Lease tables are left out:
+    what followers keep there is about the streams of FROM, which are not copied. A table that TO
+    lacks is made in a file; elsewhere only with --create. The same command again goes on where a
+    copy was interrupted.
 
     Exits with 1 if an item was not taken, or if the copy is not what was read.
     """
@@ -55,6 +64,9 @@ def copy(
     with _moving.open_source(source) as read, _moving.open_target(target) as written:
         wanted = name or (None if declared is None else declared.name)
         names = [wanted] if wanted is not None else _moving.list_tables(read)
+        left_out: list[str] = []
+        if wanted is None and not with_leases:
+            names, left_out = _moving.leave_leases_out(read, names)
         _check_names(names, new_name, is_same=source == target, source=source)
         is_several = len(names) > 1
         kept: list[Path] = []
@@ -83,7 +95,10 @@ def copy(
                 summaries.append(copy_table(origin, goal, options, declared=declared))
         for path in kept:
             path.unlink(missing_ok=True)
-    _moving.print_summaries("copied", summaries, as_json=as_json)
+    if not as_json:
+        for each in left_out:
+            print(f"{each}: left out, a lease table. --with-leases copies it.", file=sys.stderr)
+    _moving.print_summaries("copied", summaries, as_json=as_json, left_out=left_out)
 
 
 def _check_names(names: list[str], new_name: str | None, *, is_same: bool, source: str) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from keyfold.cli._options import AsJson
+
 if TYPE_CHECKING:
     # At run time these wait until the command runs, so that help loads no engine.
     from rich.console import Console
@@ -32,7 +34,7 @@ def demo(
             metavar="URL",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run every access pattern of the four designs that ship.
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from keyfold.cli import _moving
+from keyfold.cli._options import AsJson, Database
 
 EXAMPLES = (
     "keyfold dump orders.jsonl.gz --db shop.db --name Orders",
@@ -29,7 +30,7 @@ class Format(StrEnum):
 def dump(
     file: Annotated[Path, typer.Argument(help="The file or folder to write.", metavar="FILE")],
     *,
-    db: _moving.DbOption,
+    db: Database,
     table: _moving.TableOption = None,
     name: _moving.NameOption = None,
     form: Annotated[
@@ -48,7 +49,7 @@ def dump(
     no_verify: _moving.NoVerifyOption = False,
     checkpoint: _moving.CheckpointOption = None,
     rejects: _moving.RejectsOption = None,
-    as_json: _moving.JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a table's items into a file, which appears whole or not at all.
 
@@ -63,7 +64,9 @@ def dump(
     declared = _moving.find_declared(table)
     chosen = form or (Format.CSV if file.suffix == ".csv" else Format.LINES)
     if declared is None and (chosen is Format.CSV or entity is not None):
-        raise typer.BadParameter("csv and --entity need a declaration.", param_hint="--table")
+        asked = "CSV" if entity is None else "--entity"
+        fact = f"{asked} needs the table's declaration, a design or MODULE:NAME."
+        raise typer.BadParameter(fact, param_hint="--table")
     if chosen is Format.CSV and file.suffix == ".csv" and entity is None:
         fact = f"{file} is one file, of one entity; say which, or name a folder."
         raise typer.BadParameter(fact, param_hint="--entity")

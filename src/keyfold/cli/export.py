@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keyfold.cli._options import Design, OwnTable, show_examples
+
 if TYPE_CHECKING:
     # At run time these wait until a command runs, so that help loads no model.
     from keyfold.model import Table
-    from keyfold.policy import Export, Gap
+    from keyfold.policy.iam import Export, Gap
 
 app = typer.Typer(
     name="export",
@@ -32,8 +34,7 @@ def _export() -> None:
 
 
 def _show_examples(*examples: str) -> str:
-    # The leading \b keeps the lines apart where the text is wrapped to the terminal.
-    return "\n".join(("\b", "Examples:", *(f"  keyfold export {each}" for each in examples)))
+    return show_examples(f"keyfold export {each}" for each in examples)
 
 
 @app.command(
@@ -45,19 +46,10 @@ def _show_examples(*examples: str) -> str:
     )
 )
 def iam(
-    design: Annotated[
-        str | None,
-        typer.Argument(
-            help="As for `keyfold patterns`; left out with --table, and for a project's tables.",
-            metavar="DESIGN",
-        ),
-    ] = None,
+    design: Design = None,
     *,
     role: Annotated[str, typer.Option(help="The role, as the table declares it.", metavar="NAME")],
-    table: Annotated[
-        str | None,
-        typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-    ] = None,
+    table: OwnTable = None,
     region: Annotated[str, typer.Option(help="The region that ARNs name; * is any.")] = "*",
     account: Annotated[str, typer.Option(help="The account that ARNs name; * is any.")] = "*",
     output: Annotated[
@@ -99,7 +91,7 @@ def iam(
 
 def _export_roles(tables: list[Table], role: str, region: str, account: str) -> dict[str, Export]:
     """Return the policy of the role in each table that declares it."""
-    from keyfold.policy import export_policy
+    from keyfold.policy.iam import export_policy
 
     exports = {
         table.name: export_policy(table.layout, table.roles[role], region=region, account=account)

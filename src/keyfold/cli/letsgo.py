@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from keyfold.cli._options import AsJson, Database, show_examples
+
 if TYPE_CHECKING:
     # At run time these wait until a command runs, so that help loads no engine.
     from keyfold import Entity, RawItem, Store
@@ -23,17 +25,11 @@ app = typer.Typer(
 
 _Category = Annotated[str, typer.Argument(help="The category.", metavar="CATEGORY")]
 _Key = Annotated[str, typer.Argument(help="The key within the category.", metavar="KEY")]
-_Database = Annotated[
-    str,
-    typer.Option("--db", help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB"),
-]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _FILE = "letsgo.db"
 
 
 def _show_examples(*examples: str) -> str:
-    # The leading \b keeps the lines apart where the text is wrapped to the terminal.
-    return "\n".join(("\b", "Examples:", *(f"  keyfold letsgo {each}" for each in examples)))
+    return show_examples(f"keyfold letsgo {each}" for each in examples)
 
 
 @app.command(
@@ -55,8 +51,8 @@ def ls(
         str | None,
         typer.Option("--next", help="Go on where a list with this token ended.", metavar="TOKEN"),
     ] = None,
-    db: _Database = _FILE,
-    as_json: _AsJson = False,
+    db: Database = _FILE,
+    as_json: AsJson = False,
 ) -> None:
     """List the items of a category, in the order of their keys.
 
@@ -82,7 +78,7 @@ def ls(
 
 
 @app.command(epilog=_show_examples("get order order-123", "get order order-123 --json"))
-def get(category: _Category, key: _Key, *, db: _Database = _FILE, as_json: _AsJson = False) -> None:
+def get(category: _Category, key: _Key, *, db: Database = _FILE, as_json: AsJson = False) -> None:
     """Show one item; exits with 1 if it is not there, or has expired."""
     from keyfold.designs.letsgo import get_item
 
@@ -112,8 +108,8 @@ def put(
         ),
     ],
     *,
-    db: _Database = _FILE,
-    as_json: _AsJson = False,
+    db: Database = _FILE,
+    as_json: AsJson = False,
 ) -> None:
     """Write an item, in place of what has its key; the file is made if it is not there.
 
@@ -132,7 +128,7 @@ def put(
 
 
 @app.command(epilog=_show_examples("rm order order-123"))
-def rm(category: _Category, key: _Key, *, db: _Database = _FILE, as_json: _AsJson = False) -> None:
+def rm(category: _Category, key: _Key, *, db: Database = _FILE, as_json: AsJson = False) -> None:
     """Remove an item; one that is not there is no error."""
     from keyfold.designs.letsgo import delete_item
 
@@ -196,6 +192,7 @@ def _to_key(item: Entity | RawItem) -> dict[str, Any]:
 def _to_plain(item: Entity | RawItem) -> dict[str, Any]:
     """Return an item of any type as JSON has it, with the names that it is stored under."""
     from keyfold import Entity, RawItem
+    from keyfold.cli._plain import attribute_to_plain
 
     if isinstance(item, RawItem):
         stored = dict(item.item)
@@ -203,32 +200,7 @@ def _to_plain(item: Entity | RawItem) -> dict[str, Any]:
         # Not the item's own put, which refuses the platform's categories: nothing is written here.
         stored = Entity.put(item).to_dynamodb()["Item"]
     first = {name: stored[name] for name in ("category", "key", "ttl") if name in stored}
-    return {name: _plain_value(value) for name, value in {**first, **stored}.items()}
-
-
-def _plain_value(value: dict[str, Any]) -> Any:
-    from base64 import b64encode
-
-    import orjson
-
-    ((kind, data),) = value.items()
-    match kind:
-        case "S" | "BOOL" | "SS":
-            return data
-        case "N":
-            return orjson.Fragment(data)
-        case "NS":
-            return [orjson.Fragment(each) for each in data]
-        case "B":
-            return b64encode(data).decode()
-        case "BS":
-            return [b64encode(each).decode() for each in data]
-        case "L":
-            return [_plain_value(each) for each in data]
-        case "M":
-            return {name: _plain_value(each) for name, each in data.items()}
-        case _:
-            return None
+    return {name: attribute_to_plain(value) for name, value in {**first, **stored}.items()}
 
 
 def _to_text(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from keyfold.cli import _moving
+from keyfold.cli._options import AsJson, Database
 from keyfold.cli.dump import Format
 
 EXAMPLES = (
@@ -21,7 +22,7 @@ EXAMPLES = (
 def load(
     file: Annotated[Path, typer.Argument(help="The file or folder to read.", metavar="FILE")],
     *,
-    db: _moving.DbOption,
+    db: Database,
     table: _moving.TableOption = None,
     name: _moving.NameOption = None,
     form: Annotated[
@@ -40,7 +41,7 @@ def load(
     no_verify: _moving.NoVerifyOption = False,
     checkpoint: _moving.CheckpointOption = None,
     rejects: _moving.RejectsOption = None,
-    as_json: _moving.JsonOption = False,
+    as_json: AsJson = False,
 ) -> None:
     """Load the items of a file into a table, and verify that everything arrived.
 
@@ -54,6 +55,9 @@ def load(
     from keyfold.transfer import Place, load_table
 
     declared = _moving.find_declared(table)
+    if create and declared is None:
+        fact = "a table is made as it is declared; say where with --table."
+        raise typer.BadParameter(fact, param_hint="--create")
     # Nothing can be made without a declaration, not even the file.
     opened = _moving.open_source(db) if declared is None else _moving.open_target(db)
     with opened as written, _moving.Show(f"loading {file}") as show:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keyfold.cli._options import AsJson, OwnTable
+from keyfold.cli._quantities import count_of
+
 if TYPE_CHECKING:
     # At run time these wait until the command runs, so that help loads no model.
     from rich.console import Console
     from rich.text import Text
 
-    from keyfold import Explanation, Pattern, Table
+    from keyfold.model import Explanation, Pattern, Table
 
 EXAMPLES = (
     "keyfold patterns market",
@@ -32,11 +35,8 @@ def patterns(
         ),
     ] = None,
     *,
-    table: Annotated[
-        str | None,
-        typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    table: OwnTable = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the access patterns of a table, with what each takes and does.
 
@@ -109,7 +109,9 @@ def print_patterns(console: Console, table: Table) -> None:
     from keyfold.cli._arguments import show_parameter
     from keyfold.cli._terminal import join_styled, make_table
 
-    console.print(join_styled((table.name, "bold"), f"  {len(table.patterns)} access patterns"))
+    console.print(
+        join_styled((table.name, "bold"), f"  {count_of(len(table.patterns), 'access pattern')}")
+    )
     shown = make_table()
     shown.add_column("pattern", width=_PATTERN_WIDTH, overflow="fold")
     shown.add_column("parameters", overflow="fold", max_width=_PATTERN_WIDTH)

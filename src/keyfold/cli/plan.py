@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keyfold.cli._options import AsJson, Database, Design, OwnTable
+
 if TYPE_CHECKING:
     # At run time these wait until the command runs, so that help loads no engine.
     from keyfold.deploy import TablePlan
@@ -19,24 +21,9 @@ EXAMPLES = (
     "keyfold plan --table shop.tables:market --db http://localhost:8000 --json",
 )
 
-Design = Annotated[
-    str | None,
-    typer.Argument(
-        help="As for `keyfold patterns`; left out with --table, and for a project's tables.",
-        metavar="DESIGN",
-    ),
-]
-Database = Annotated[
-    str, typer.Option(help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB")
-]
-OwnTable = Annotated[
-    str | None,
-    typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-]
 AllowRemoval = Annotated[
     bool, typer.Option("--allow-removal", help="Also remove what is not declared.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def plan(
@@ -59,10 +46,12 @@ def plan(
     from keyfold.deploy import plan as make_plan
 
     tables = find_tables(design, table)
-    is_new = "://" not in db and not Path(db).exists()
+    file = None if "://" in db or db == ":memory:" else Path(db)
+    is_new = file is not None and (not file.exists() or file.stat().st_size == 0)
     if is_new and not as_json:
         print(f"{db} is not there yet.", file=sys.stderr)
-    # What is not there is like an empty database, and is not made by looking.
+    # What is not there, or has nothing in it, is like a database without tables, and is not made
+    # by looking.
     with open_executor(":memory:" if is_new else db) as database:
         plans = make_plan(database, tables, allow_removal=allow_removal)
     if as_json:

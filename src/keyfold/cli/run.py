@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from keyfold.cli._options import AsJson, Database, Design, OwnTable
 from keyfold.errors import ConditionFailed, TransactionFailed
 
 if TYPE_CHECKING:
     # At run time these wait until the command runs, so that help loads no engine.
-    from keyfold import Request, Table
     from keyfold.cli._requests import PatternAnswer
+    from keyfold.model import Request, Table
 
 # How the program declares the command: what it does not know is for the pattern.
 SETTINGS: dict[str, Any] = {
@@ -30,23 +31,11 @@ EXAMPLES = (
 
 def run(
     context: typer.Context,
-    design: Annotated[
-        str | None,
-        typer.Argument(
-            help="As for `keyfold patterns`; left out with --table, and for a project's tables.",
-            metavar="DESIGN",
-        ),
-    ] = None,
+    design: Design = None,
     pattern: Annotated[str | None, typer.Argument(help="Which pattern.", metavar="PATTERN")] = None,
     *,
-    db: Annotated[
-        str,
-        typer.Option(help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB"),
-    ],
-    table: Annotated[
-        str | None,
-        typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-    ] = None,
+    db: Database,
+    table: OwnTable = None,
     limit: Annotated[
         int | None, typer.Option(help="Show so many, and how to go on.", min=1, metavar="N")
     ] = None,
@@ -54,7 +43,7 @@ def run(
         str | None,
         typer.Option("--next", help="Go on where a page with this ended.", metavar="CURSOR"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run one access pattern, and show what it returns and what it cost.
 
@@ -67,7 +56,8 @@ def run(
     Exits with 1 if a pattern that reads one thing finds nothing, and if a condition of a
     write does not hold. A pattern that writes makes the file if it is not there.
     """
-    from keyfold.cli._arguments import read_arguments, takes
+    from keyfold.cli._arguments import make_request, read_arguments, takes
+    from keyfold.cli._errors import print_error, to_json
     from keyfold.cli._plain import to_json_text
     from keyfold.cli._requests import print_request, writes
     from keyfold.cli._tables import find_pattern
@@ -80,15 +70,15 @@ def run(
     if limit is not None and takes(chosen, "limit"):
         rest, limit = [*rest, f"--limit={limit}"], None
     arguments = read_arguments(chosen, rest)
-    request = _with_pages(chosen(**arguments), limit, after)
+    request = _with_pages(make_request(chosen, arguments), limit, after)
     try:
         answer = _ask(found, request, db)
     except (ConditionFailed, TransactionFailed) as error:
+        # A no is an answer, and goes where answers do.
         if as_json:
-            failure = {"code": error.code, "message": str(error)}
-            print(json.dumps({"pattern": chosen.name, "error": failure}, indent=2))
+            print(json.dumps({"pattern": chosen.name, **to_json(error)}, indent=2))
         else:
-            print(f"keyfold: {error}", file=sys.stderr)
+            print_error(error, as_json=False)
         raise typer.Exit(1) from None
     if as_json:
         print(to_json_text(answer.to_json(chosen.name)))
@@ -102,16 +92,18 @@ def run(
 
 def _split(words: list[str], path: str | None) -> tuple[list[Table], str, list[str]]:
     """Return the tables, the pattern's name, and the words that are its arguments."""
-    from keyfold.cli._tables import find_project_tables, find_tables, look_up_table
+    from keyfold.cli._tables import find_project, find_tables, look_up_table
 
     first = next((place for place, word in enumerate(words) if word.startswith("--")), len(words))
     names, rest = words[:first], words[first:]
     if path is not None:
         tables = find_tables(None, path)
     else:
-        project = find_project_tables()
+        project = find_project()
         # Of a project's own tables, the pattern alone may be named.
-        is_named = not project or (len(names) > 1 and look_up_table(names[0], project) is not None)
+        is_named = project == ([], []) or (
+            len(names) > 1 and look_up_table(names[0], project.tables) is not None
+        )
         tables = find_tables(names.pop(0) if names and is_named else None, None)
     if not names:
         listed = "\n".join(f"  {name}" for each in tables for name in each.patterns)

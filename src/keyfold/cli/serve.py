@@ -162,10 +162,10 @@ def _check_rules(
 
 def _find_tables(paths: list[str]) -> list[Table]:
     """Return the tables whose roles keys may have."""
-    from keyfold.cli._tables import find_project_tables, find_tables
+    from keyfold.cli._tables import find_project, find_tables
 
     if not paths:
-        return find_project_tables()
+        return find_project().require_all()
     return [table for path in paths for table in find_tables(None, path)]
 
 

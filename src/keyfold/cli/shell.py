@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from keyfold.cli._options import Database, OwnTable
+
 EXAMPLES = (
     "keyfold shell --db shop.db",
     "keyfold shell market --db demo.db",
@@ -28,14 +30,8 @@ def shell(
         ),
     ] = None,
     *,
-    db: Annotated[
-        str,
-        typer.Option(help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB"),
-    ],
-    table: Annotated[
-        str | None,
-        typer.Option(help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-    ] = None,
+    db: Database,
+    table: OwnTable = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -59,11 +55,16 @@ def shell(
     them failed.
     """
     from keyfold.cli._shell import History, Session, answer_lines, converse, find_history_file
-    from keyfold.cli._tables import find_project_tables, find_tables
+    from keyfold.cli._tables import find_project, find_tables
     from keyfold.connect import open_executor
 
-    is_named = design is not None or table is not None
-    tables = find_tables(design, table) if is_named else find_project_tables()
+    if design is not None or table is not None:
+        tables = find_tables(design, table)
+    else:
+        tables, faults = find_project()
+        # Statements need no declaration.
+        for fault in faults:
+            print(f"keyfold: {fault.format_message()}", file=sys.stderr)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if limit is None and is_terminal:
         limit = _PAGE

@@ -9,6 +9,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from keyfold.cli._options import AsJson, Database
+
 EXAMPLES = (
     """keyfold sql "SELECT * FROM orders WHERE pk = 'U#7'" --db shop.db""",
     """keyfold sql "SELECT sk FROM orders WHERE pk = ?" --param '"U#7"' --db shop.db""",
@@ -26,9 +28,7 @@ def sql(
         str, typer.Argument(help="A PartiQL statement, as DynamoDB takes it.", metavar="STATEMENT")
     ],
     *,
-    db: Annotated[
-        str, typer.Option("--db", help="The database file.", metavar="URL", envvar="KEYFOLD_DB")
-    ],
+    db: Database,
     param: Annotated[
         list[str] | None,
         typer.Option(
@@ -44,7 +44,7 @@ def sql(
         str | None,
         typer.Option("--next", help="Go on where a page with this token ended.", metavar="TOKEN"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run one PartiQL statement, and show its items and what it cost.
 
@@ -52,6 +52,7 @@ def sql(
     is. INSERT, UPDATE and DELETE write one item. Exits with 1 when a condition did not hold, or
     an inserted item exists already.
     """
+    from keyfold.cli._errors import print_error, to_json
     from keyfold.cli._statements import print_items, run_statement, to_json_text
     from keyfold.cli._terminal import make_console, make_progress_console
     from keyfold.connect import open_executor
@@ -66,11 +67,15 @@ def sql(
         request["NextToken"] = next_token
     with open_executor(db) as executor, make_progress_console().status("running"):
         try:
-            answer = run_statement(executor, request)
+            answer = run_statement(executor, db, request)
         except ServiceError as error:
             if error.type not in _NO:
                 raise
-            print(f"keyfold: {error}", file=sys.stderr)
+            # A no is an answer, and goes where answers do.
+            if as_json:
+                print(json.dumps(to_json(error), indent=2))
+            else:
+                print_error(error, as_json=False)
             raise typer.Exit(1) from None
     if as_json:
         print(to_json_text(answer.to_json()))

@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keyfold.cli._options import AsJson, Database, Design, OwnTable, show_examples
+from keyfold.cli._quantities import count_of
+
 if TYPE_CHECKING:
     # At run time these wait until a command runs, so that help loads no engine.
-    from keyfold import Store, Table
+    from keyfold import Store
+    from keyfold.model import Table
 
 app = typer.Typer(
     name="stream",
@@ -17,25 +21,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-_Design = Annotated[
-    str | None,
-    typer.Argument(help="A design, or a table of the project's.", metavar="DESIGN"),
-]
-_Table = Annotated[
-    str | None,
-    typer.Option("--table", help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
-]
-_Database = Annotated[
-    str,
-    typer.Option("--db", help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB"),
-]
 _Name = Annotated[str, typer.Option("--name", help="Which follower.", metavar="NAME")]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _show_examples(*examples: str) -> str:
-    # The leading \b keeps the lines apart where the text is wrapped to the terminal.
-    return "\n".join(("\b", "Examples:", *(f"  keyfold stream {each}" for each in examples)))
+    return show_examples(f"keyfold stream {each}" for each in examples)
 
 
 @app.command(
@@ -46,10 +36,10 @@ def _show_examples(*examples: str) -> str:
     )
 )
 def follow(
-    design: _Design = None,
+    design: Design = None,
     *,
-    db: _Database,
-    table: _Table = None,
+    db: Database,
+    table: OwnTable = None,
     name: _Name = "default",
     worker: Annotated[
         str | None,
@@ -71,7 +61,7 @@ def follow(
             show_default=False,
         ),
     ] = None,
-    as_json: _AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Hand the changes of a table to its handlers, until Ctrl-C or SIGTERM.
 
@@ -88,25 +78,30 @@ def follow(
     def set_stop(number: int, frame: object) -> None:  # noqa: ARG001 - as signals are told
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, set_stop)
     with _open(found, db) as store:
-        done = store.follow(
-            found,
-            name=name,
-            worker=worker,
-            start=start,  # type: ignore[arg-type] - it is checked where it is taken
-            attempts=attempts,
-            until_caught_up=until_caught_up,
-            stop=stop,
-            setup=setup,
-        )
+        before = {
+            number: signal.signal(number, set_stop) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            done = store.follow(
+                found,
+                name=name,
+                worker=worker,
+                start=start,  # type: ignore[arg-type] - it is checked where it is taken
+                attempts=attempts,
+                until_caught_up=until_caught_up,
+                stop=stop,
+                setup=setup,
+            )
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
     if as_json:
         _print_json({"table": found.name, "follower": name, **asdict(done)})
     else:
         print(
-            f"{found.name}: {done.records} changes, {done.handled} handled, "
-            f"{done.parked} parked, {done.gaps} gaps."
+            f"{found.name}: {count_of(done.records, 'change')}, {done.handled:,} handled, "
+            f"{done.parked:,} parked, {count_of(done.gaps, 'gap')}."
         )
 
 
@@ -117,12 +112,12 @@ def follow(
     )
 )
 def parked(
-    design: _Design = None,
+    design: Design = None,
     *,
-    db: _Database,
-    table: _Table = None,
+    db: Database,
+    table: OwnTable = None,
     name: _Name = "default",
-    as_json: _AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the changes that a handler could not take, with its error; exits with 1 if there are.
 
@@ -165,15 +160,15 @@ def parked(
     )
 )
 def retry(
-    design: _Design = None,
+    design: Design = None,
     *,
-    db: _Database,
-    table: _Table = None,
+    db: Database,
+    table: OwnTable = None,
     name: _Name = "default",
     handler: Annotated[
         str | None, typer.Option(help="Only what this handler could not take.", metavar="NAME")
     ] = None,
-    as_json: _AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let the changes that failed be handed out again.
 
@@ -186,8 +181,7 @@ def retry(
     if as_json:
         _print_json({"table": found.name, "follower": name, "again": marked})
     else:
-        changes = "1 change" if marked == 1 else f"{marked} changes"
-        print(f"{found.name}: {changes} will be handed out again.")
+        print(f"{found.name}: {count_of(marked, 'change')} will be handed out again.")
 
 
 def _find(design: str | None, path: str | None) -> Table:

@@ -8,13 +8,16 @@ from typing import Annotated
 
 import typer
 
+from keyfold.cli._options import AsJson
+from keyfold.cli._quantities import count_of
+
 EXAMPLES = ("keyfold verify shop.db", "keyfold verify shop.db --json")
 
 
 def verify(
     file: Annotated[Path, typer.Argument(help="The database file.", metavar="FILE")],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check that a database file is sound.
 
@@ -23,12 +26,10 @@ def verify(
     something is wrong; nothing is changed.
     """
     from keyfold.engine import Engine
-    from keyfold.errors import FileDamaged, FileNotKeyfold, FileUnreachable
+    from keyfold.engine.storage import require_file
+    from keyfold.errors import FileDamaged
 
-    if not file.exists():
-        raise FileUnreachable(str(file), "there is no such file")
-    if file.is_file() and file.stat().st_size == 0:
-        raise FileNotKeyfold(str(file), "it is empty")
+    require_file(file)
     try:
         # Without upkeep: checking a file must not delete what has expired in it.
         with Engine.open(file, upkeep_seconds=None) as engine:
@@ -41,16 +42,5 @@ def verify(
     else:
         for problem in problems:
             print(problem)
-        print(f"{file}: {count_problems(problems)}")
+        print(f"{file}: {count_of(len(problems), 'problem') if problems else 'no problems'}")
     raise typer.Exit(1 if problems else 0)
-
-
-def count_problems(problems: list[str]) -> str:
-    """Say how many there are, in words that fit into a sentence."""
-    match len(problems):
-        case 0:
-            return "no problems"
-        case 1:
-            return "1 problem"
-        case number:
-            return f"{number} problems"

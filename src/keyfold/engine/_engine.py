@@ -59,6 +59,17 @@ _SECRET_BYTES = 32
 
 _PYTHON, _WIRE = PythonRendering(), WireRendering()
 
+# What working with a row may raise that is JSON, and no item.
+_UNFORESEEN = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
 
 class Engine:
     """DynamoDB in this process, kept in one file or in memory.
@@ -87,6 +98,8 @@ class Engine:
         self._services = services
         self._upkeep = upkeep
         self._key_names = KeyNameReader(storage)
+        # What was found when something unforeseen was met; None before that.
+        self._damage: list[Problem] | None = None
 
     @classmethod
     def open(
@@ -286,6 +299,11 @@ class Engine:
             except (RowsChanged, Unreadable, orjson.JSONDecodeError):
                 # Nothing is written by then: the ordinary way finds out what it is.
                 self._services.catalog.forget()
+            except KeyfoldError:
+                raise
+            except _UNFORESEEN as error:
+                self._raise_if_damaged(error)
+                raise
         check(operation, request)
         try:
             return self._run(known, request, rendering)
@@ -298,6 +316,22 @@ class Engine:
             raise FileDamaged(self.path, "the text of an item cannot be read") from error
         except Unreadable as error:
             raise FileDamaged(self.path, f"{error} cannot be read") from error
+        except KeyfoldError:
+            raise
+        except _UNFORESEEN as error:
+            self._raise_if_damaged(error)
+            raise
+
+    def _raise_if_damaged(self, error: Exception) -> None:
+        """Raise FileDamaged for an error that nobody foresaw, where the file is to blame.
+
+        Rows are not checked when they are read, which would cost every read; so this looks at the
+        whole file, once. An error that a sound file brings about is a mistake of ours.
+        """
+        if self._damage is None:
+            self._damage = self.verify()
+        if self._damage:
+            raise FileDamaged(self.path, str(self._damage[0])) from error
 
     def _run(
         self, operation: Operation, request: dict[str, Any], rendering: Rendering

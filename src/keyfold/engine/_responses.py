@@ -51,7 +51,11 @@ class PythonRendering:
         return [restore_binaries(item) for item in items] if may_hold_binary(joined) else items
 
     def item(self, item: Item) -> Item:
-        return restore_binaries(item)
+        try:
+            return restore_binaries(item)
+        except (AttributeError, TypeError, ValueError) as error:
+            # A write may just have put something else in its place: nothing else tells of it.
+            raise Unreadable("an item that was there") from error
 
     def items(self, items: list[Item]) -> list[Item]:
         return [restore_binaries(item) for item in items]

@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 
 import orjson
 
+from keyfold.engine._capacity import Meter
 from keyfold.engine._key_faults import KeyFault, KeyFaultKind, word_item_fault, word_key_fault
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._single_reads import admit_read
 from keyfold.engine._tables import Table
-from keyfold.engine._writes import ConditionFailed, Outcome, Write, settle
+from keyfold.engine._writes import ConditionFailed, Outcome, Write, settle, store
 from keyfold.engine.shapes import known_part
 from keyfold.engine.storage import Writer
 from keyfold.errors import (
@@ -120,18 +121,54 @@ def admit_all(reads: Sequence[tuple[Table, Item]]) -> None:
         raise cancelled(reasons)
 
 
-def settle_all(
+def write_all(
+    services: Services,
+    request: dict[str, Any],
+    writes: Sequence[Write],
+    wants_items: Sequence[bool],
+    rendering: Rendering,
+    response: dict[str, Any],
+    word_failure: Callable[[int], dict[str, Any] | None] = lambda _: None,
+) -> list[Outcome] | None:
+    """Carry out every write by one commit, and report in `response` what they cost.
+
+    `wants_items` says which of them want to be told the item that failed their condition, and
+    `word_failure` may give another reason for it. Returns None, and writes nothing, where a
+    transaction with the same token was carried out before.
+
+    Raises TransactionCanceledException with the reason for each that cannot be carried out.
+    """
+    meter = Meter(request.get("ReturnConsumedCapacity"))
+    token = request.get("ClientRequestToken")
+
+    def work(writer: Writer) -> list[Outcome] | None:
+        if token is not None and _was_done(writer, services, token, request):
+            return None
+        outcomes = _settle_all(writer, writes, wants_items, rendering, word_failure)
+        for outcome in outcomes:
+            store(writer, outcome)
+        if token is not None:
+            _remember(writer, services, token, request)
+        return outcomes
+
+    outcomes = services.storage.write(work)
+    if meter.is_on:
+        for write in writes if outcomes is None else ():
+            # The service charges for looking, not for writing again.
+            meter.use_of(write.table).units += 2.0
+        for outcome in outcomes or ():
+            outcome.charge(meter.use_of(outcome.write.table), factor=2)
+    meter.report_all(response, "Read" if outcomes is None else "Write")
+    return outcomes
+
+
+def _settle_all(
     writer: Writer,
     writes: Sequence[Write],
     wants_items: Sequence[bool],
     rendering: Rendering,
-    word_failure: Callable[[int], dict[str, Any] | None] = lambda _: None,
+    word_failure: Callable[[int], dict[str, Any] | None],
 ) -> list[Outcome]:
-    """Settle every write, or raise with the reason for each that cannot be.
-
-    `wants_items` says which of them want to be told the item that failed their condition, and
-    `word_failure` may give another reason for it.
-    """
     outcomes: list[Outcome] = []
     reasons: list[dict[str, Any]] = []
     for place, write in enumerate(writes):
@@ -157,7 +194,7 @@ def settle_all(
     return outcomes
 
 
-def was_done(writer: Writer, services: Services, token: str, request: dict[str, Any]) -> bool:
+def _was_done(writer: Writer, services: Services, token: str, request: dict[str, Any]) -> bool:
     """Tell whether a transaction with this token was carried out in the last ten minutes.
 
     Raises IdempotentParameterMismatchException when it was another one.
@@ -173,7 +210,7 @@ def was_done(writer: Writer, services: Services, token: str, request: dict[str, 
     return True
 
 
-def remember(writer: Writer, services: Services, token: str, request: dict[str, Any]) -> None:
+def _remember(writer: Writer, services: Services, token: str, request: dict[str, Any]) -> None:
     """Keep a token with what was done for it, in the same commit."""
     now = services.clock()
     before = writer.get_record(_TOKEN_RECORD, token)

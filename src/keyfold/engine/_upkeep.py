@@ -76,11 +76,7 @@ class Upkeep:
 
     def run_once(self) -> int:
         """Do all the work there is now; return how many items expired."""
-        for name in pending_backfills(self._storage):
-            # What is damaged stays for `verify` to report; the other tables go on.
-            with suppress(Unreadable):
-                while not self._stopping and not fill_batch(self._storage, name):
-                    pass
+        self._fill()
         self._jobs.run_all(lambda: self._stopping)
         expired = 0
         for body in self._catalog.bodies():
@@ -103,6 +99,22 @@ class Upkeep:
                     pass
         return expired
 
+    def take_turn(self) -> None:
+        """Do the work there is now, if it is this process's turn; fill indexes in any case."""
+        if self._hold_lease():
+            self.run_once()
+        else:
+            # Somebody waits for those, and whoever has the lease may be dead.
+            self._fill()
+
+    def _fill(self) -> None:
+        """Fill what is to be filled; each batch begins where whoever did the last has ended."""
+        for name in pending_backfills(self._storage):
+            # What is damaged stays for `verify` to report; the other tables go on.
+            with suppress(Unreadable):
+                while not self._stopping and not fill_batch(self._storage, name):
+                    pass
+
     def stop(self) -> None:
         """End the thread and wait for it."""
         self._stopping = True
@@ -123,8 +135,7 @@ class Upkeep:
             # Without those there is nothing to look for until somebody says so.
             wait_seconds = None
             try:
-                if self._hold_lease():
-                    self.run_once()
+                self.take_turn()
                 if self._has_more_to_come() or pending_backfills(self._storage):
                     wait_seconds = self._interval_seconds
             except Exception:  # noqa: BLE001 - the thread must outlive whatever it meets

@@ -95,8 +95,9 @@ class LeasesMissing(KeyfoldError):
 
     def __str__(self) -> str:
         return (
-            f"{self.table}: there is no such lease table. Let follow(setup=True) make it, or "
-            f"create it with the text keys pk and sk. [{self.code}]"
+            f"{self.table}: there is no such lease table. Follow with setup=True, or "
+            f"`keyfold stream follow --setup`, to have it made, or create it with the text keys pk "
+            f"and sk. [{self.code}]"
         )
 
 

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 from keyfold.policy._accesses import Access
 from keyfold.policy._guard import Denial, Guard, Principal
-from keyfold.policy._iam_decisions import EXPLICIT_DENY, find_denial, resource_of
-from keyfold.policy._iam_documents import PolicyDocument, parse_policy
-from keyfold.policy._iam_export import Export, export_policy
-from keyfold.policy._iam_gaps import Gap
 from keyfold.policy._layouts import UNIQUE_START, Area, IndexEntry, IndexLayout, Layout
 from keyfold.policy._rights import ALL, EVERYTHING, READ, WRITE, Right, Role
 from keyfold.policy._role_problems import find_role_problems
@@ -18,26 +14,18 @@ from keyfold.policy._role_problems import find_role_problems
 __all__ = [
     "ALL",
     "EVERYTHING",
-    "EXPLICIT_DENY",
     "READ",
     "UNIQUE_START",
     "WRITE",
     "Access",
     "Area",
     "Denial",
-    "Export",
-    "Gap",
     "Guard",
     "IndexEntry",
     "IndexLayout",
     "Layout",
-    "PolicyDocument",
     "Principal",
     "Right",
     "Role",
-    "export_policy",
-    "find_denial",
     "find_role_problems",
-    "parse_policy",
-    "resource_of",
 ]

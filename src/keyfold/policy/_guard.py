@@ -8,7 +8,6 @@ from typing import NamedTuple
 from keyfold.errors import PrincipalInvalid
 from keyfold.policy._accesses import Access
 from keyfold.policy._layouts import UNIQUE_START, Layout, join_names
-from keyfold.policy._operations import STATEMENTS
 from keyfold.policy._rights import Right, Role
 from keyfold.policy._rules import Grant, IndexRules, may_do_anything, rules_of
 from keyfold.values import AttributeValue
@@ -169,12 +168,9 @@ class Guard:
         return None
 
     def _check_operation(self, access: Access) -> Denial | None:
-        operations = self.role.operations
-        # A statement goes by what it does: PartiQLSelect, PartiQLInsert and so on.
-        is_given = access.action in operations or (
-            access.action.startswith("PartiQL") and not operations.isdisjoint(STATEMENTS)
-        )
-        if is_given and access.table in (None, self.layout.table):
+        # Statements are named by the operation that carries them.
+        named = access.enclosing or access.action
+        if named in self.role.operations and access.table in (None, self.layout.table):
             return None
         return _deny(access, f"{self.role.name} may not call {access.action}")
 

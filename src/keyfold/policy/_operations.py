@@ -98,7 +98,4 @@ ADMINISTRATION = frozenset(
     }
 )
 
-# By which a role may have statements run, whatever those do.
-STATEMENTS = frozenset({"BatchExecuteStatement", "ExecuteStatement", "ExecuteTransaction"})
-
 BY_NAME = SHOWING | MOVING | HARMLESS | ADMINISTRATION

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
@@ -15,7 +14,7 @@ from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
 from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
-from keyfold.store._settings import Settings
+from keyfold.store._settings import Settings, Watch
 from keyfold.store._store import ttl_request
 
 V = TypeVar("V")
@@ -43,13 +42,18 @@ class AsyncStore:
         *,
         prepare: Callable[[AsyncStore], Awaitable[None]] | None = None,
         close: Callable[[], Awaitable[None]] = _nothing,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         self._executor = executor
+        # As in a store for threads.
+        self._execute_telling: Callable[..., Awaitable[dict[str, Any]]] | None = getattr(
+            executor, "execute_telling", None
+        )
         self._settings = settings
         self._prepare = prepare
         self._close = close
-        self._sleep = sleep
+        # Not at the top: to load it takes long, and a store for threads needs none of it.
+        self._sleep: Callable[[float], Awaitable[None]] = sleep or import_module("asyncio").sleep
 
     async def run(self, request: Request[V]) -> V:
         """Run a request and return its answer."""
@@ -112,20 +116,10 @@ class AsyncStore:
         leases: str | None = None,
         setup: bool | None = None,
     ) -> Followed:
-        """Hand the changes of a table to its handlers, in order for each item, at least once.
+        """Hand the changes of a table to its handlers, which may be coroutine functions.
 
-        Workers of the same `name` share the shards of the table's stream, and what they have done;
-        `worker` tells one from another, and one that is started again under its name goes on at
-        once. It begins with the `oldest` change that the stream has, or with the `latest`. How far
-        it got is kept in the lease table, `leases`, by default named after the table; `setup` makes
-        that, and switches the stream on, which is the default for embedded databases only.
-
-        A handler that fails is called `attempts` times, then the change is parked: `parked` lists
-        those. A worker that does not show itself for `lease_seconds` loses its shards to others, so
-        no handler should take that long.
-
-        Returns when `stop` is set, an event of asyncio's for instance; with `until_caught_up`,
-        when nothing is left to read. Otherwise it looks for more every `poll_seconds`.
+        Takes what `Store.follow` takes, and does the same; `stop` may be an event of asyncio's. A
+        task that is cancelled gives its leases back.
 
         Raises StreamUnfit, LeasesMissing, and OptionInvalid.
         """
@@ -150,9 +144,11 @@ class AsyncStore:
         follower = Worker(self._settings, options)
         try:
             return await self._drive(follower.run())
-        except (Exception, asyncio.CancelledError, KeyboardInterrupt, SystemExit):
-            # Others need not wait for what this one has; the error that ends it comes first. Of a
-            # coroutine that is closed nothing more can be awaited: its leases lapse.
+        except GeneratorExit:
+            # Of a coroutine that is closed nothing more can be awaited: its leases lapse.
+            raise
+        except BaseException:
+            # Others need not wait for what this one has; the error that ends it comes first.
             with suppress(KeyfoldError):
                 await self._drive(follower.release())
             raise
@@ -233,13 +229,16 @@ class AsyncStore:
         return steps.send(requests)
 
     async def _call(self, call: Call) -> dict[str, Any]:
-        settings = self._settings
-        started = time.perf_counter()
+        if not self._settings.on_call:
+            return await self._executor.execute(call.operation, call.request)
+        watch = Watch(self._settings, call)
         try:
-            response = await self._executor.execute(call.operation, call.request)
+            if self._execute_telling is None:
+                response = await self._executor.execute(call.operation, call.request)
+            else:
+                response = await self._execute_telling(call.operation, call.request, watch.note)
         except KeyfoldError as error:
-            settings.tell(call, time.perf_counter() - started, None, error)
+            watch.end(None, error)
             raise
-        if settings.on_call:
-            settings.tell(call, time.perf_counter() - started, response)
+        watch.end(response)
         return response

@@ -19,6 +19,8 @@ from keyfold.store._settings import Settings
 Start = Literal["oldest", "latest"]
 ParkedState = Literal["failed", "waiting", "again"]
 
+# What the name of a lease table ends in, after that of the table which is followed.
+LEASE_TABLE_ENDING = "-leases"
 # As many as GetRecords returns at once.
 _MOST_RECORDS = 1_000
 _match_name = re.compile(r"[A-Za-z0-9_.-]{1,100}").fullmatch
@@ -136,4 +138,4 @@ def read_options(
 
 def lease_table_name(table: Table) -> str:
     """Return the name of the table in which followers of another keep how far they are."""
-    return f"{table.name}-leases"
+    return table.name + LEASE_TABLE_ENDING

@@ -114,7 +114,10 @@ class Worker:
             # What was recorded before it was switched off can be read for a day.
             found = yield from self._keeper.list_leases()
             if stream is None or all(each.is_done or each.is_parked for each in found):
-                advice = "Switch it on: follow(setup=True) does, for a table that declares one."
+                advice = (
+                    "Switch it on: setup=True, or `keyfold stream follow --setup`, does for a "
+                    "table that declares one."
+                )
                 raise StreamUnfit(table.name, "it is off", advice)
 
     def _sync(self) -> Plan[None]:

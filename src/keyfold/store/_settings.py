@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ Clock = Callable[[], datetime]
 class CallRecord:
     """One call of DynamoDB's API, as a hook sees it.
 
+    A call that a client made again by itself is seen once for each try: `attempt` counts them, and
+    `error` says what came of each that failed. What boto3 tries by itself is not seen.
     `request` is what was sent; the store may use it for the next call, so a hook that wants to
     keep of it what it is now copies that.
     """
@@ -153,7 +156,7 @@ class Settings:
         response: dict[str, Any] | None,
         error: KeyfoldError | None = None,
     ) -> None:
-        """Tell the hooks about a call."""
+        """Tell the hooks about a try of a call."""
         consumed = (response or {}).get("ConsumedCapacity")
         reports: list[Any] = consumed if isinstance(consumed, list) else [consumed or {}]  # pyright: ignore[reportUnknownVariableType]
         units = sum(float(each.get("CapacityUnits", 0.0)) for each in reports)
@@ -168,6 +171,25 @@ class Settings:
         )
         for hook in self.on_call:
             hook(record)
+
+
+class Watch:
+    """Tells the hooks of each try of one call, and how long it took."""
+
+    def __init__(self, settings: Settings, call: Call) -> None:
+        self._settings, self._call = settings, call
+        self._since = time.perf_counter()
+
+    def note(self, error: KeyfoldError, pause_seconds: float) -> None:
+        """Note what came of a try that is made again, after a pause."""
+        self.end(None, error)
+        self._call = self._call._replace(attempt=self._call.attempt + 1)
+        self._since = time.perf_counter() + pause_seconds
+
+    def end(self, response: dict[str, Any] | None, error: KeyfoldError | None = None) -> None:
+        """Note what came of the last try."""
+        seconds = max(time.perf_counter() - self._since, 0.0)
+        self._settings.tell(self._call, seconds, response, error)
 
 
 def _tables_in(request: dict[str, Any]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
 from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
-from keyfold.store._settings import Settings
+from keyfold.store._settings import Settings, Watch
 
 V = TypeVar("V")
 
@@ -43,6 +43,10 @@ class Store:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._executor = executor
+        # A client that makes calls again by itself can tell of it.
+        self._execute_telling: Callable[..., dict[str, Any]] | None = getattr(
+            executor, "execute_telling", None
+        )
         self._settings = settings
         self._close = close
         self._sleep = sleep
@@ -230,14 +234,18 @@ class Store:
         return steps.send(requests)
 
     def _call(self, call: Call) -> dict[str, Any]:
-        settings = self._settings
-        started = time.perf_counter()
+        if not self._settings.on_call:
+            return self._executor.execute(call.operation, call.request)
+        watch = Watch(self._settings, call)
         try:
-            response = self._executor.execute(call.operation, call.request)
+            if self._execute_telling is None:
+                response = self._executor.execute(call.operation, call.request)
+            else:
+                response = self._execute_telling(call.operation, call.request, watch.note)
         except KeyfoldError as error:
-            settings.tell(call, time.perf_counter() - started, None, error)
+            watch.end(None, error)
             raise
-        settings.tell(call, time.perf_counter() - started, response)
+        watch.end(response)
         return response
 
 

@@ -267,7 +267,8 @@ def _describe(table: Table | None) -> str | None:
 
 def _need_declaration(table: Table | None, path: Path) -> Table:
     if table is None:
-        raise OptionInvalid("declared", str(path), "CSV needs the table's declaration: --table.")
+        advice = f"{path} is CSV, which needs the table's declaration."
+        raise OptionInvalid("declared", None, advice)
     return table
 
 
@@ -275,7 +276,7 @@ def _check_entity(table: Table | None, entity: str | None) -> None:
     if entity is None:
         return
     if table is None:
-        raise OptionInvalid("entity", entity, "It needs the table's declaration: --table.")
+        raise OptionInvalid("entity", entity, "It needs the table's declaration.")
     table.check()
     if entity not in table.entities:
         known = ", ".join(table.entities)

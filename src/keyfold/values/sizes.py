@@ -24,8 +24,14 @@ def base64_size_bytes(text: str) -> int:
     return len(text) // 4 * 3 - text.count("=", -2)
 
 
+def _binary_size_bytes(data: str | bytes) -> int:
+    return base64_size_bytes(data) if isinstance(data, str) else len(data)
+
+
 def value_size_bytes(value: AttributeValue) -> int:
     """Return what one normalised value counts, without its name.
+
+    A binary may also be bytes, as it is outside the engine.
 
     >>> value_size_bytes({"L": [{"S": "ab"}, {"BOOL": True}]})
     8
@@ -37,7 +43,7 @@ def value_size_bytes(value: AttributeValue) -> int:
             case "N":
                 return number_size_bytes(data)
             case "B":
-                return base64_size_bytes(data)
+                return _binary_size_bytes(data)
             case "M":
                 return CONTAINER_BYTES + item_size_bytes(data) + ELEMENT_BYTES * len(data)
             case "L":
@@ -49,7 +55,7 @@ def value_size_bytes(value: AttributeValue) -> int:
             case "NS":
                 return sum(map(number_size_bytes, data))
             case "BS":
-                return sum(map(base64_size_bytes, data))
+                return sum(map(_binary_size_bytes, data))
             case _:
                 return 1
     return 0

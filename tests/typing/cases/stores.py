@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import assert_type
 
 import keyfold
-from keyfold import AsyncStore, Page, Ref, Store
+from keyfold import AsyncStore, Key, Page, Ref, Store
+from keyfold.model import Table as DeclaredTable
 from keyfold.store import CallRecord
 from tests.typing.cases.patterns import get_by_base, order_by_id, save
 from tests.typing.cases.tables import (
@@ -47,6 +48,14 @@ def sync() -> None:
         store.as_principal(Rate)  # error: reportArgumentType
         store.as_principal("customer", user=7)  # error: reportArgumentType
         store.as_principal("customer", "ada")  # error: reportCallIssue
+    with rates.open(":memory:", clock=lambda: datetime.now(UTC), on_call=[show]) as store:
+        assert_type(store, Store)
+        assert_type(store.run(Rate.get(base="USD", target="EUR")), Rate | None)
+    with market.open(client=object(), streams_client=object()) as store:
+        assert_type(store, Store)
+    rates.open(":memory:", on_unfit="skip")  # error: reportArgumentType
+    rates.open(7)  # error: reportArgumentType
+    DeclaredTable("Rates", key=Key("pk")).open(":memory:")  # error: reportAttributeAccessIssue, reportUnknownMemberType
     keyfold.open("rates", ":memory:")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", on_unfit="skip")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", clock=lambda: 0.0)  # error: reportArgumentType
@@ -78,5 +87,9 @@ async def not_sync(rate: Rate) -> None:
         found: Rate | None = store.run(Rate.get(base="A", target="B"))  # error: reportAssignmentType
         for each in store.iterate(get_by_base("USD")):  # error: reportGeneralTypeIssues, reportUnknownVariableType
             pass
+    async with rates.open_async("dynamodb://eu-west-1", on_unfit="raw") as store:
+        assert_type(store, AsyncStore)
+        assert_type(await store.run(Rate.get(base="USD", target="EUR")), Rate | None)
+    rates.open_async(":memory:", cursor_key="secret")  # error: reportArgumentType
     with keyfold.open_async(rates, ":memory:") as store:  # error: reportGeneralTypeIssues, reportUnknownVariableType
         pass

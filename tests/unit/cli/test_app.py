@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import inspect
+import json
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
+from unittest import mock
 
 import pytest
 
 import keyfold
 from keyfold.cli import app, main
+from keyfold.engine import Engine
 from tests.unit.cli.program import Run
 
 COMMANDS = sorted(
@@ -51,6 +55,100 @@ def test_bad_usage_exits_with_two(run: Run, arguments: list[str]) -> None:
     assert outcome.code == 2
     assert outcome.out == ""
     assert "Usage: keyfold" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["verify", "absent.db"], "file-unreachable", "cannot open absent.db: there is no such"),
+        (["sql", "SELECT", "--db", "made.db"], "ValidationException", "ValidationException: "),
+        (["sql", "SELECT * FROM xyz", "--db", "made.db"], "table-missing", "made.db: there is no"),
+        (["verify"], "usage", "Missing argument"),
+        (["verify", "made.db", "--nonsense"], "usage", "No such option: --nonsense"),
+        (["run", "market", "bonuses", "--db", "made.db"], "usage", "Missing --user: "),
+        (["stream", "parked", "markt", "--db", "made.db"], "usage", "Invalid value for DESIGN: "),
+        (["unheard-of"], "usage", "No such command"),
+    ],
+)
+def test_an_error_is_json_where_that_is_asked_for(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: str,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Engine.open("made.db", upkeep_seconds=None).close()
+    outcome = run(*arguments, "--json")
+    assert (outcome.code, outcome.out) == (2, "")
+    [line] = outcome.err.splitlines()
+    told = json.loads(line)
+    assert told.keys() == {"error"}
+    assert told["error"]["code"] == code
+    assert told["error"]["message"].startswith(message)
+    plain = run(*arguments)
+    assert (plain.code, plain.out) == (2, "")
+    assert message in plain.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["stream", "follow", "market", "--db", "made.db", "--start", "middle"],
+            "keyfold: --start: got 'middle'. Give 'oldest' or 'latest'. [option-invalid]\n",
+        ),
+        (
+            ["stream", "follow", "market", "--db", "made.db", "--name=a/b"],
+            "keyfold: --name: got 'a/b'. Give 1 to 100 letters",
+        ),
+        (
+            ["dump", "x.csv", "--db", "made.db", "--table", "market", "--entity", "Nobody"],
+            "keyfold: --entity: got 'Nobody'. Market has User, ",
+        ),
+        (
+            ["load", "x.csv", "--db", "made.db", "--name", "Market"],
+            "keyfold: --table: got None. x.csv is CSV, which needs the table's declaration. ",
+        ),
+        (
+            ["load", "x.jsonl", "--db", "absent.db", "--create"],
+            "Invalid value for --create: a table is made as it is declared; say where with --table",
+        ),
+        (
+            ["copy", "made.db", "absent.db", "--read-rate", "0"],
+            "Invalid value for '--read-rate': 0 units a second never come to an end",
+        ),
+        (
+            ["stream", "follow", "market", "--db", "made.db", "--no-setup"],
+            "or `keyfold stream follow --setup`, to have it made",
+        ),
+    ],
+)
+def test_errors_speak_of_the_options_of_the_command(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("apply", "market", "--db", "made.db").code == 0
+    Path("x.csv").write_text("a,b\n")
+    outcome = run(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert not Path("absent.db").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_end_of_input_is_no_traceback(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    Engine.open(tmp_path / "made.db", upkeep_seconds=None).close()
+    monkeypatch.setattr(Engine, "verify", mock.Mock(side_effect=EOFError))
+    outcome = run("verify", tmp_path / "made.db", *options)
+    assert (outcome.code, outcome.out) == (1, "")
 
 
 def test_without_arguments_help_is_shown(run: Run) -> None:

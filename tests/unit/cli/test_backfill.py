@@ -48,10 +48,10 @@ def test_what_fits_no_entity_makes_the_answer_no(run: Run, db: Path) -> None:
         put_all(engine, [{"pk": {"S": "?"}, "sk": {"S": "?"}}])
     outcome = run("backfill", SHOP, "--db", db)
     assert outcome.code == 1
-    assert "1 items fit no entity, and are left as they are; " in outcome.err
+    assert "1 item without an entity, left as is; " in outcome.err
     assert "reasons" in outcome.err
     dry = run("backfill", SHOP, "--db", db, "--dry-run")
-    assert (dry.code, dry.err) == (1, "1 items fit no entity.\n")
+    assert (dry.code, dry.err) == (1, "1 item without an entity.\n")
 
 
 def test_a_table_that_is_not_there_is_told(run: Run, db: Path) -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+import keyfold
+from keyfold.designs import market
 from keyfold.engine import Engine
 from keyfold.transfer import _job
 from tests.unit.cli.program import Run
-from tests.unit.transfer.world import make_orders, make_products, open_shop, read_all
+from tests.unit.transfer.world import make_orders, make_products, open_shop, read_all, shop
 
 SHOP = "tests.unit.transfer.world:shop"
 
@@ -41,7 +44,7 @@ def test_every_table_is_copied_and_verified(run: Run, source: Path, tmp_path: Pa
     outcome = run("copy", source, target)
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
-    assert lines[0].startswith("Other: copied 1 items, 4 bytes, in ")
+    assert lines[0].startswith("Other: copied 1 item, 4 bytes, in ")
     assert any(line.startswith("Shop: copied 11 items") for line in lines)
     assert lines[-1].split(maxsplit=2) == ["items", "11", "same count and checksum"]
     assert items_of(target) == items_of(source)
@@ -99,7 +102,7 @@ def test_what_is_not_taken_makes_the_answer_no(run: Run, source: Path, tmp_path:
     outcome = run("copy", source, tmp_path / "copy.db", "--table", SHOP)
     rejects = tmp_path / "copy.db.copy-Shop.rejected.jsonl"
     assert outcome.code == 1
-    assert outcome.err == f"1 items were not taken; {rejects} has them, with the reasons.\n"
+    assert outcome.err == f"1 item not taken; {rejects} has the reasons.\n"
     assert json.loads(rejects.read_text())["Item"] == strange
 
 
@@ -140,3 +143,49 @@ def test_a_copy_of_several_tables_goes_on_after_those_that_are_done(
     assert [each["resumed"] for each in told] == [True, True]
     assert items_of(target) == items_of(source)
     assert not list(tmp_path.glob("*.checkpoint*"))
+
+
+def follow_market(run: Run, path: Path) -> None:
+    """Make a database with an order, and with what a follower of the table keeps."""
+    with keyfold.open(market.table, path, upkeep_seconds=None) as store:
+        order = market.Order(user="ada", order=market.OrderId.new(), total=Decimal(100))
+        store.run(order.create())
+    assert run("stream", "follow", "market", "--db", path, "--until-caught-up").code == 0
+
+
+def test_leases_of_followers_are_left_out(run: Run, tmp_path: Path) -> None:
+    source, target = tmp_path / "market.db", tmp_path / "copy.db"
+    follow_market(run, source)
+    outcome = run("copy", source, target)
+    assert outcome.code == 0
+    assert outcome.err == "Market-leases: left out, a lease table. --with-leases copies it.\n"
+    assert outcome.out.startswith("Market: copied ")
+    told = run("stream", "follow", "market", "--db", target, "--until-caught-up", "--json")
+    assert json.loads(told.out)["gaps"] == 0
+
+
+def test_leases_are_copied_where_that_is_asked_for(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "market.db"
+    follow_market(run, source)
+    told = json.loads(run("copy", source, tmp_path / "none.db", "--json").out)
+    assert (len(told["tables"]), told["left_out"]) == (1, ["Market-leases"])
+    told = json.loads(run("copy", source, tmp_path / "all.db", "--with-leases", "--json").out)
+    assert [each["table"] for each in told["tables"]] == ["Market", "Market-leases"]
+    assert told["left_out"] == []
+    outcome = run("copy", source, tmp_path / "one.db", "--name", "Market-leases")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("Market-leases: copied ")
+
+
+@pytest.mark.parametrize("item", [None, {"pk": {"S": "CAR#1"}, "sk": {"S": "2026"}}])
+def test_a_table_that_only_has_such_a_name_is_copied(
+    run: Run, tmp_path: Path, item: dict[str, object] | None
+) -> None:
+    source = tmp_path / "cars.db"
+    with Engine.open(source, upkeep_seconds=None) as engine:
+        for name in ("cars", "cars-leases", "boats-leases"):
+            engine.execute("CreateTable", {**shop.to_dynamodb(), "TableName": name})
+            if item is not None:
+                engine.execute("PutItem", {"TableName": name, "Item": item})
+    told = json.loads(run("copy", source, tmp_path / "copy.db", "--json").out)
+    assert [each["table"] for each in told["tables"]] == ["boats-leases", "cars", "cars-leases"]

@@ -49,6 +49,49 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     [
         ("run", "market", "last-orders", "--user", "ada", "--count", "1"),
         ("letsgo", "ls", "order"),
+        ("stream", "parked", "market"),
+        ("sql", "SELECT * FROM Market"),
+        ("shell",),
+        ("dump", "items.jsonl"),
+        ("load", "items.jsonl"),
+        ("backfill", "market"),
+    ],
+)
+def test_an_empty_file_is_no_database_to_those_who_look(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.db").touch()
+    outcome = run(*command, "--db", "empty.db")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        "keyfold: cannot open empty.db: it is empty. It was left as it is; give another path. "
+        "[file-not-keyfold]\n"
+    )
+    assert Path("empty.db").stat().st_size == 0
+    assert [each.name for each in tmp_path.iterdir()] == ["empty.db"]
+
+
+def test_an_empty_file_is_no_source_and_can_be_a_target(
+    run: Run, other: Path, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    refused = run("copy", empty, tmp_path / "copy.db")
+    assert (refused.code, "it is empty" in refused.err) == (2, True)
+    assert not (tmp_path / "copy.db").exists()
+    planned = run("plan", "market", "--db", empty)
+    assert (planned.code, planned.err) == (1, f"{empty} is not there yet.\n")
+    assert empty.stat().st_size == 0
+    assert run("copy", other, empty).code == 0
+    assert run("sql", "SELECT * FROM Rates", "--db", empty).code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "market", "last-orders", "--user", "ada", "--count", "1"),
+        ("letsgo", "ls", "order"),
         ("letsgo", "rm", "order", "1"),
         ("stream", "parked", "market"),
     ],

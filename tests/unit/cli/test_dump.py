@@ -75,7 +75,10 @@ def test_a_file_that_is_there_is_refused(run: Run, db: Path, tmp_path: Path) -> 
 
 def test_csv_needs_a_declaration_and_one_file_an_entity(run: Run, db: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.csv"
-    assert "csv and --entity need a declaration." in run("dump", file, "--db", db).err
+    needs = "Invalid value for --table: {} needs the table's declaration, a design or MODULE:NAME."
+    assert needs.format("CSV") in run("dump", file, "--db", db).err
+    outcome = run("dump", tmp_path / "o.jsonl", "--db", db, "--entity", "Order")
+    assert needs.format("--entity") in outcome.err
     outcome = run("dump", file, "--db", db, "--table", SHOP)
     assert outcome.code == 2
     assert "is one file, of one entity; say which, or name a folder." in outcome.err

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from keyfold.policy import parse_policy
+from keyfold.policy.iam import parse_policy
 from tests.unit.cli.program import Run
 
 MODULE = """

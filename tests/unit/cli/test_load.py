@@ -17,7 +17,7 @@ def test_what_is_not_taken_is_put_beside_the_file(run: Run, tmp_path: Path) -> N
     outcome = run("load", file, "--db", tmp_path / "new.db", "--table", SHOP)
     rejects = tmp_path / "items.jsonl.rejected.jsonl"
     assert outcome.code == 1
-    assert outcome.err == f"1 items were not taken; {rejects} has them, with the reasons.\n"
+    assert outcome.err == f"1 item not taken; {rejects} has the reasons.\n"
     assert json.loads(rejects.read_text())["line"] == "nonsense\n"
     with Engine.open(tmp_path / "new.db") as engine:
         assert read_all(engine) == {"PRODUCT#a PRODUCT": GOOD}

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from keyfold.designs import market
-from keyfold.policy import Access, Export, Right, export_policy, find_denial, parse_policy
+from keyfold.policy import Access, Right
+from keyfold.policy.iam import Export, export_policy, find_denial, parse_policy
 from tests.unit.cli.program import Run
 
 FOLDER = Path(__file__).with_name("policies")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -140,3 +141,45 @@ def test_what_a_project_says_wrongly_is_told_with_its_file(
     assert outcome.code == 2
     assert message in outcome.err
     assert "pyproject.toml" in outcome.err
+
+
+def test_a_bad_entry_is_told_to_those_whom_it_concerns(run: Run, folder: Path) -> None:
+    settings = '[tool.keyfold]\ntables = ["nowhere_at_all:shop", "shop_beside:shop"]\n'
+    write_project(folder, "shop_beside", settings=settings)
+    fact = "there is no module 'nowhere_at_all'"
+    for asked in ("market", "shop-beside"):
+        outcome = run("patterns", asked)
+        assert (outcome.code, outcome.err) == (0, "")
+    for arguments in ([], ["absent"]):
+        outcome = run("patterns", *arguments)
+        assert (outcome.code, outcome.out, fact in outcome.err) == (2, "", True)
+    assert run("apply", "market", "--db", "market.db").code == 0
+    asked = ("run", "market", "bonuses", "--user", "ada", "--db", "market.db")
+    assert (run(*asked).code, run("patterns", "--table", "shop_beside:shop").code) == (0, 0)
+
+
+def test_the_shell_says_what_is_wrong_with_a_project_and_goes_on(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = '[tool.keyfold]\ntables = ["nowhere_at_all:shop", "shop_asked:shop"]\n'
+    write_project(folder, "shop_asked", settings=settings)
+    assert run("apply", "shop-asked", "--db", "shop.db").code == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("tables\norders-of user=ada\n"))
+    outcome = run("shell", "--db", "shop.db")
+    assert (outcome.code, outcome.out.splitlines()[:2]) == (0, ["Shop_Asked", "Nothing found."])
+    assert outcome.err.count("there is no module 'nowhere_at_all'") == 1
+
+
+def test_one_pattern_is_no_plural(run: Run, folder: Path) -> None:
+    (folder / "shop_single.py").write_text(
+        "from keyfold import Entity, Key, Query, Table, part\n"
+        "shop = Table('Single', key=Key('pk'))\n"
+        "class Order(Entity, table=shop, key='{number}'):\n"
+        "    number: str = part()\n"
+        "@shop.pattern('One')\n"
+        "def one(number: str) -> Query[Order]:\n"
+        "    return Order.query(number=number)\n",
+        "utf-8",
+    )
+    outcome = run("patterns", "--table", "shop_single:shop")
+    assert outcome.out.startswith("Single  1 access pattern\n")

@@ -292,7 +292,10 @@ RATE = ("run", "exchange_rates")
         ([*MARKET], ["name one. There are:", "  Get user profile\n"]),
         ([*MARKET, "nothing"], ["Market has no pattern 'nothing'. There are:", "  Grant a reward"]),
         ([*MARKET, "get"], ["'get' could be any of these", "  Get user profile\n"]),
-        ([*MARKET, "bonuses"], ["--user", "'Display bonuses for user' needs it", "--user str."]),
+        (
+            [*MARKET, "bonuses"],
+            ["Error: Missing --user: pattern 'Display bonuses for user' takes --user str.\n"],
+        ),
         (
             [*MARKET, "bonuses", "--usr", "x"],
             ["--usr", "'Display bonuses for user' does not take it; it takes --user str."],
@@ -300,7 +303,10 @@ RATE = ("run", "exchange_rates")
         ([*MARKET, "bonuses", "--user"], ["--user: it needs a value."]),
         ([*MARKET, "bonuses", "--user", "a", "b"], ["'b' follows no parameter"]),
         ([*MARKET, "last-orders", "--user", "a", "--count", "two"], ["--count", "valid integer"]),
-        ([*MARKET, "last-orders", "--user", "a", "--count", "0"], ["[query-invalid]"]),
+        (
+            [*MARKET, "last-orders", "--user", "a", "--count", "0"],
+            ["Invalid value for --count: pattern 'Get the", "limit(): got 0.", "[query-invalid]"],
+        ),
         (
             [*RATE, "Get", "--base", "usd", "--target", "EUR"],
             ["--base: 'usd' will not do, for str"],

@@ -143,7 +143,7 @@ def test_workers_end_with_the_process_that_minds_them(tmp_path: Path) -> None:
         (["--memory", "--port", 0, "--durability", "durable"], "durability: got 'durable'."),
         (["absent/shop.db", "--port", 0], "cannot open absent/shop.db"),
         (["absent/shop.db", "--port", 0, "--workers", 2], "cannot open absent/shop.db"),
-        (["--memory", "--port", 0, "--tls-cert", "absent.pem"], "tls_cert: got 'absent.pem'."),
+        (["--memory", "--port", 0, "--tls-cert", "absent.pem"], "--tls-cert: got 'absent.pem'."),
     ],
 )
 def test_what_cannot_be_served_is_refused(

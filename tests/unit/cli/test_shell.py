@@ -192,7 +192,10 @@ def test_errors_are_told_with_their_line_and_the_rest_goes_on(ask: Ask) -> None:
     assert outcome.code == 1
     assert outcome.out.splitlines() == ["Shop", "day-log"]
     assert outcome.err.splitlines() == [
-        "keyfold: line 1: ResourceNotFoundException: Requested resource not found",
+        (
+            "keyfold: line 1: this database: there is no table elsewhere. It has Shop, day-log. "
+            "`keyfold apply` makes what is declared. [table-missing]"
+        ),
         "keyfold: line 2: Invalid value for describe: it is given as: describe TABLE.",
         "keyfold: line 3: Invalid value for .nonsense: there is no such command; see help.",
         "keyfold: line 4: Invalid value for orders-of: No closing quotation.",

@@ -47,6 +47,56 @@ def test_items_are_shown_as_a_table_with_what_they_cost(run: Run, file: Path) ->
     assert lines[2] == ["U#7", "O#2", '["[red]"]', '"aGk="']
 
 
+def test_items_that_are_too_wide_for_a_table_stand_upright(run: Run, file: Path) -> None:
+    wide = {f"attribute-{place:02}": {"S": f"value {place:02}"} for place in range(20)}
+    with Engine.open(file, upkeep_seconds=None) as engine:
+        for number in "12":
+            item = {"pk": {"S": "wide"}, "sk": {"S": number}, **wide}
+            engine.execute("PutItem", {"TableName": "orders", "Item": item})
+        long = {"pk": {"S": "wide"}, "sk": {"S": "3"}, "text": {"S": "x" * 150}}
+        engine.execute("PutItem", {"TableName": "orders", "Item": long})
+    statement = "SELECT * FROM orders WHERE pk = 'wide'"
+    outcome = run("sql", statement, "--db", file)
+    assert (outcome.code, outcome.err) == (0, "3 items, 0.5 capacity units\n")
+    one, other, last = outcome.out.split("\n\n")
+    lines = [line.split(maxsplit=1) for line in one.splitlines()]
+    assert [(name, text.rstrip()) for name, text in lines] == [
+        ("pk", "wide"),
+        ("sk", "1"),
+        *((f"attribute-{place:02}", f"value {place:02}") for place in range(20)),
+    ]
+    assert other.splitlines()[1].split() == ["sk", "2"]
+    # What is longer than a line goes on below itself, and what an item lacks is left out.
+    assert [line.split() for line in last.splitlines()] == [
+        ["pk", "wide"],
+        ["sk", "3"],
+        ["text", "x" * 114],
+        ["x" * 36],
+    ]
+    assert max(map(len, outcome.out.splitlines())) <= 120
+    told = json.loads(run("sql", statement, "--db", file, "--json").out)
+    assert told["items"][2] == long
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM absent",
+        """SELECT * FROM "absent"."by_day" WHERE pk = 'U#7'""",
+        "INSERT INTO absent VALUE {'pk': 'a', 'sk': 'b'}",
+        "UPDATE absent SET n = 1 WHERE pk = 'a' AND sk = 'b'",
+        "DELETE FROM absent WHERE pk = 'a' AND sk = 'b'",
+    ],
+)
+def test_a_table_that_is_missing_is_named(run: Run, file: Path, statement: str) -> None:
+    outcome = run("sql", statement, "--db", file)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        f"keyfold: {file}: there is no table absent. It has orders. `keyfold apply` makes what is "
+        "declared. [table-missing]\n"
+    )
+
+
 def test_items_are_printed_as_json_in_the_form_of_the_api(run: Run, file: Path) -> None:
     outcome = run("sql", "SELECT sk, raw FROM orders", "--db", file, "--json")
     assert (outcome.code, outcome.err) == (0, "")
@@ -100,6 +150,9 @@ def test_a_condition_that_does_not_hold_is_a_no(run: Run, file: Path) -> None:
     assert outcome.err == (
         "keyfold: ConditionalCheckFailedException: The conditional request failed\n"
     )
+    told = run("sql", statement, "--db", file, "--json")
+    assert (told.code, told.err) == (1, "")
+    assert json.loads(told.out)["error"]["code"] == "ConditionalCheckFailedException"
 
 
 def test_a_statement_that_cannot_be_read_is_bad_usage(run: Run, file: Path) -> None:

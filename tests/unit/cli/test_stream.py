@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -73,6 +74,19 @@ def test_a_design_is_followed(run: Run, folder: Path) -> None:
         "parked": 0,
         "gaps": 0,
     }
+
+
+def test_signals_are_for_whoever_had_them_before(run: Run, folder: Path) -> None:
+    where = ("--table", write_shop(folder, "signalshop", 1), "--db", "shop.db")
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    assert run("stream", "follow", *where, "--until-caught-up").code == 0
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_one_change_is_no_plural(run: Run, folder: Path) -> None:
+    where = ("--table", write_shop(folder, "oneshop", 1), "--db", "shop.db")
+    outcome = run("stream", "follow", *where, "--until-caught-up")
+    assert outcome.out == "Oneshop: 1 change, 1 handled, 0 parked, 0 gaps.\n"
 
 
 def test_what_failed_is_shown_and_handed_out_again(run: Run, folder: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from keyfold.engine import Engine
+from keyfold.engine._upkeep import LEASE_RECORD, LEASE_SECONDS
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
 from tests.unit.engine.storage.tables import (
     ADD_INDEX,
@@ -203,6 +206,22 @@ def test_the_next_to_open_the_file_goes_on_with_the_fill(tmp_path: Path) -> None
         assert _index(engine)["IndexStatus"] == "CREATING"
         engine.run_upkeep()
         assert len(query_index(engine, "x")) == MANY
+        assert engine.verify() == []
+
+
+def test_a_fill_does_not_wait_for_a_process_that_may_be_dead(tmp_path: Path) -> None:
+    path = tmp_path / "things.db"
+    with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
+        create(engine)
+        _fill(engine)
+        engine.execute("UpdateTable", ADD_INDEX)
+        lease = orjson.dumps(["another", time.time() + LEASE_SECONDS])
+        engine._storage.write(lambda writer: writer.set_record(LEASE_RECORD, "upkeep", lease))
+        engine._upkeep.take_turn()
+        assert _index(engine)["IndexStatus"] == "ACTIVE"
+        assert len(query_index(engine, "x")) == MANY
+        kept = engine._storage.read(lambda reader: reader.get_record(LEASE_RECORD, "upkeep"))
+        assert kept == lease
         assert engine.verify() == []
 
 

@@ -192,7 +192,7 @@ class _Writers:
                     thread.join(0.0005)
                     assert thread.is_alive()
         for thread in self._threads:
-            thread.join(30)
+            thread.join(120)
             assert not thread.is_alive()
 
 

@@ -155,9 +155,11 @@ def test_other_operations_are_granted_one_by_one() -> None:
     assert KEEPER.check(Access("ListTables", None)) is None
 
 
-def test_statements_go_by_what_they_do() -> None:
-    assert KEEPER.check(Access("PartiQLSelect", "Ward")) is None
-    assert AUDITOR.check(Access("PartiQLSelect", "Ward")) is not None
+def test_statements_go_by_the_operation_that_carries_them() -> None:
+    statement = Access("PartiQLSelect", "Ward", enclosing="ExecuteStatement")
+    assert KEEPER.check(statement) is None
+    assert AUDITOR.check(statement) is not None
+    assert KEEPER.check(statement._replace(enclosing=None)) is not None
 
 
 # Fields.

@@ -43,7 +43,7 @@ class Shaky:
 
 @pytest.fixture
 def service() -> Any:
-    with Engine.open(":memory:") as engine:
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
         yield Shaky(engine)
 
 

@@ -18,6 +18,7 @@ from keyfold.errors import (
     ItemUnfit,
     NotThere,
     ProvisionedThroughputExceededException,
+    SizeExceeded,
     TableForeign,
     TransactionFailed,
     Unavailable,
@@ -60,6 +61,25 @@ def lines(count: int) -> list[OrderLine]:
 
 def order(**fields: Any) -> Order:
     return Order(user="ada", order=ORDER, total=Decimal(1), **fields)
+
+
+def test_what_is_written_together_may_have_binaries(open_store: OpenSide) -> None:
+    table = Table("Files", key=Key("pk"))
+
+    class File(Entity, table=table, key="{name}"):
+        name: str
+        data: bytes
+        parts: set[bytes]
+
+    store = open_store(table)
+    small, other = (File(name=name, data=b"\0\xff", parts={b"1", b"22"}) for name in "ab")
+    store.run(batch([small.put()]))
+    store.run(transaction(other.put()))
+    assert [store.run(File.get(name=name)) for name in "ab"] == [small, other]
+    large = small.model_copy(update={"data": bytes(500_000)})
+    for request in (batch([large.put()]), transaction(large.put()), large.put()):
+        with pytest.raises(SizeExceeded, match="500,000 of them in 'data'"):
+            store.run(request)
 
 
 # Transactions.
@@ -416,7 +436,7 @@ def test_a_member_that_no_longer_fits_raises_with_its_key_named(
     path = tmp_path / "market.db"
     store = open_store(market, path)
     store.run(order().put())
-    with Engine.open(path) as engine:
+    with Engine.open(path, upkeep_seconds=None) as engine:
         bad = {"pk": {"S": "U#ada#O"}, "sk": {"S": f"{ORDER}#001"}}
         engine.execute("PutItem", {"TableName": "Market", "Item": bad})
     with pytest.raises(ItemUnfit, match=f"sk='{ORDER}#001' of Market: sku: Field required"):

@@ -36,7 +36,7 @@ BAD: Item = {"pk": {"S": "USER#ada"}, "sk": {"S": "PROFILE"}, "name": {"S": "ada
 
 
 def write(path: str, *items: Item, name: str = "Mixed") -> None:
-    with Engine.open(path) as engine:
+    with Engine.open(path, upkeep_seconds=None) as engine:
         for item in items:
             engine.execute("PutItem", {"TableName": name, "Item": item})
 

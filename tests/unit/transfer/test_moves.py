@@ -81,7 +81,7 @@ def test_what_does_not_fit_is_put_aside_with_the_reason(tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_not_there_is_made_like_the_source(tmp_path: Path) -> None:
-    with open_shop(items=ITEMS) as source, Engine.open(":memory:") as target:
+    with open_shop(items=ITEMS) as source, Engine.open(":memory:", upkeep_seconds=None) as target:
         goal = place(target, "b.db", "Other")
         with pytest.raises(TableMissing):
             copy_table(place(source), goal, options(tmp_path))
@@ -95,7 +95,7 @@ def test_a_table_that_is_not_there_is_made_like_the_source(tmp_path: Path) -> No
 
 
 def test_a_table_that_is_not_there_is_made_as_declared(tmp_path: Path) -> None:
-    with open_shop(items=ITEMS) as source, Engine.open(":memory:") as target:
+    with open_shop(items=ITEMS) as source, Engine.open(":memory:", upkeep_seconds=None) as target:
         # As a run would leave it that was killed before it came to the expiry.
         target.execute("CreateTable", shop.to_dynamodb())
         goal = place(target, "b.db")
@@ -286,7 +286,7 @@ def test_what_was_dumped_can_be_loaded(
     tmp_path: Path, form: Form, name: str, items: list[dict[str, Any]]
 ) -> None:
     file = tmp_path / name
-    with open_shop(items=items) as source, Engine.open(":memory:") as target:
+    with open_shop(items=items) as source, Engine.open(":memory:", upkeep_seconds=None) as target:
         dumped = dump_table(place(source), file, options(tmp_path), form=form, declared=shop)
         assert [each.name for each in tmp_path.iterdir()] == [name]
         making = options(tmp_path, creates=True)
@@ -532,7 +532,7 @@ def test_a_folder_of_csv_has_no_files_of_others(tmp_path: Path) -> None:
 def test_csv_needs_a_declaration_and_an_entity_that_is_there(tmp_path: Path) -> None:
     given = options(tmp_path)
     with open_shop() as source:
-        with pytest.raises(OptionInvalid, match="CSV needs the table's declaration"):
+        with pytest.raises(OptionInvalid, match="x is CSV, which needs the table's declaration"):
             dump_table(place(source), tmp_path / "x", given, form="csv")
         with pytest.raises(OptionInvalid, match="Shop has Order, Product"):
             dump_table(place(source), tmp_path / "x", given, declared=shop, entity="Planet")
@@ -554,7 +554,7 @@ def test_guards_of_unique_fields_move_with_their_entities(tmp_path: Path) -> Non
     with keyfold.open(people, path) as store:
         store.run(Person(name="ada", email="ada@example.com").create())
     folder = tmp_path / "csv"
-    with Engine.open(path) as source, Engine.open(":memory:") as target:
+    with Engine.open(path) as source, Engine.open(":memory:", upkeep_seconds=None) as target:
         given: Options = options(tmp_path, creates=True)
         origin = place(source, "people.db", "People")
         dump_table(origin, folder, given, form="csv", declared=people)

@@ -62,7 +62,7 @@ def remote() -> Iterator[Boto]:
 
 def test_a_file_goes_to_a_service_and_back(tmp_path: Path, remote: Boto) -> None:
     making = options(tmp_path, creates=True)
-    with open_shop(items=ITEMS) as first, Engine.open(":memory:") as second:
+    with open_shop(items=ITEMS) as first, Engine.open(":memory:", upkeep_seconds=None) as second:
         there = place(remote, "http://localhost")
         assert copy_table(place(first), there, making, declared=shop).is_good
         assert copy_table(there, place(second, "b.db"), making).is_good

@@ -53,6 +53,11 @@ def test_every_type_has_its_size(value: AttributeValue, size: int) -> None:
     assert normalise_value(value) == (value, size)
 
 
+def test_binaries_may_be_bytes() -> None:
+    assert value_size_bytes({"B": b"1234"}) == 4
+    assert value_size_bytes({"L": [{"BS": [b"1", b"22"]}]}) == 3 + 1 + 3
+
+
 def test_an_item_counts_its_names_and_its_values() -> None:
     item = {"pk": {"S": "a"}, "é": {"N": "1"}, "list": {"L": [{"NULL": True}]}}
     size = (2 + 1) + (2 + 2) + (4 + 3 + 1 + 1)

@@ -13,6 +13,7 @@ import typer
 from keyfold.cli._arguments import to_flag
 from keyfold.cli._shell._entries import begins_statement, find_open_quote
 from keyfold.cli._shell._names import Names, name_in
+from keyfold.cli._statements import NAME, read_name, table_in
 from keyfold.cli._tables import find_pattern, fold_name
 from keyfold.engine.partiql.keywords import KEYWORDS
 from keyfold.engine.partiql.lexer import OPERATOR_WORDS
@@ -42,10 +43,8 @@ _FUNCTIONS = (
     *("set_add(", "set_delete(", "size("),
 )
 
-_NAME = r"""(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[A-Za-z_$][\w$]*))"""
-_TABLE = re.compile(rf"\b(?:from|into|update)\s+{_NAME}", re.IGNORECASE)
 _BEFORE_TABLE = re.compile(r"\b(?:from|into|update)\s+$", re.IGNORECASE)
-_BEFORE_INDEX = re.compile(rf"\b(?:from|update)\s+{_NAME}\s*\.\s*$", re.IGNORECASE)
+_BEFORE_INDEX = re.compile(rf"\b(?:from|update)\s+{NAME}\s*\.\s*$", re.IGNORECASE)
 # An attribute that is compared with the literal that follows, or set to it.
 _BEFORE_VALUE = re.compile(
     r"""["']?(?P<name>[\w$.-]+)["']?\s*(?:=|:|\bin\s*[\[(][^\])]*)\s*$""", re.IGNORECASE
@@ -98,17 +97,6 @@ def quote_name(name: str) -> str:
         return name
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
-
-
-def table_in(statement: str) -> str | None:
-    """Return the table that a statement is about, as far as it is written."""
-    found = _TABLE.search(statement)
-    return None if found is None else _named(found)
-
-
-def _named(found: re.Match[str]) -> str:
-    quoted: str | None = found["quoted"]
-    return found["plain"] if quoted is None else quoted.replace('""', '"')
 
 
 # Commands.
@@ -217,7 +205,7 @@ def _complete_statement(text: str, names: Names) -> Completion:
         return _choose(start, word[0], [quote_name(each) for each in names.tables])
     index = _BEFORE_INDEX.search(before)
     if index is not None:
-        return _choose(start, word[0], map(quote_name, names.indexes(_named(index))))
+        return _choose(start, word[0], map(quote_name, names.indexes(read_name(index))))
     words = [*(f"{each} " for each in _WORDS), *_FUNCTIONS]
     if word[0].islower():
         words = [each.lower() for each in words]
@@ -237,7 +225,7 @@ def _complete_quoted(text: str, quote: int, names: Names) -> Completion:
     if _BEFORE_TABLE.search(before):
         known = names.tables
     elif index is not None:
-        known = names.indexes(_named(index))
+        known = names.indexes(read_name(index))
     else:
         known = names.attributes(table_in(text))
     doubled = [each.replace('"', '""') for each in known]

@@ -13,24 +13,28 @@ import typer
 from rich.console import Console
 
 from keyfold.cli import _statements
-from keyfold.cli._arguments import read_arguments, to_flags
-from keyfold.cli._calls import CallLog, count_of
+from keyfold.cli._arguments import make_request, read_arguments, to_flags
+from keyfold.cli._calls import CallLog
 from keyfold.cli._databases import require_table
+from keyfold.cli._errors import UsageError, to_json
+from keyfold.cli._quantities import count_of
 from keyfold.cli._requests import print_request, run_request, writes
-from keyfold.cli._shell._completion import COMMANDS, table_in
+from keyfold.cli._shell._completion import COMMANDS
 from keyfold.cli._shell._entries import begins_statement
 from keyfold.cli._shell._names import Names, indexes_of, keys_of, name_in
-from keyfold.cli._statements import StatementAnswer, print_items, run_statement
+from keyfold.cli._statements import StatementAnswer, print_items, run_statement, table_in
 from keyfold.cli._tables import find_pattern
 from keyfold.cli._terminal import join_styled, make_console
 from keyfold.cli.patterns import list_patterns, print_patterns
-from keyfold.errors import KeyfoldError, ServiceError
+from keyfold.errors import KeyfoldError
 from keyfold.model import Query, Request, Scan, Table
 from keyfold.store import Executor, Settings, Store
 
 _KEYS_SHOWN = 20
 _SECRET_BYTES = 32
 _MORE = "There are more: next"
+# What errors call the database that the session is about.
+_HERE = "this database"
 
 HELP = """\
 SELECT, INSERT, UPDATE, DELETE   a PartiQL statement; it ends with ; or with an empty line
@@ -80,12 +84,8 @@ class Session:
         """Carry out one entry, and tell whether it succeeded; `place` begins its errors."""
         try:
             self._carry_out(entry)
-        except typer.BadParameter as error:
-            self._print_error("usage", error.format_message(), place)
-        except ServiceError as error:
-            self._print_error(error.type, str(error), place)
-        except KeyfoldError as error:
-            self._print_error(error.code, str(error), place)
+        except (KeyfoldError, UsageError) as error:
+            self._print_error(**to_json(error)["error"], place=place)
         except Exception as error:  # noqa: BLE001 - a pattern's own code may raise anything
             # It is for whoever wrote the pattern, so it is shown whole.
             traceback.print_exc()
@@ -162,11 +162,11 @@ class Session:
             request["Limit"] = self._limit
         if token is not None:
             request["NextToken"] = token
-        answer = run_statement(self._executor, request)
+        answer = run_statement(self._executor, _HERE, request)
         units = answer.units
         while not answer.items and answer.token is not None:
             # An empty page shows nothing: all that was looked at was left out.
-            answer = run_statement(self._executor, {**request, "NextToken": answer.token})
+            answer = run_statement(self._executor, _HERE, {**request, "NextToken": answer.token})
             units += answer.units
         answer = StatementAnswer(answer.items, answer.token, units)
         table = table_in(statement)
@@ -196,13 +196,13 @@ class Session:
         named = shlex.split(name_in(entry))
         table, pattern = find_pattern(list(self.names.declared.values()), " ".join(named))
         arguments = read_arguments(pattern, to_flags(pattern, words[len(named) :]))
-        request: Request[Any] = pattern(**arguments)
+        request = make_request(pattern, arguments)
         if table.name not in self.names.stored:
             if self._makes_tables and writes(request):
                 self._store.create_table(table)
                 self.names.forget()
             else:
-                require_table(self._executor, table.name, "this database")
+                require_table(self._executor, table.name, _HERE)
         self._ask(pattern.name, request)
 
     def _ask(self, pattern: str, request: Request[Any]) -> None:

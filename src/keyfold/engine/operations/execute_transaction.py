@@ -8,15 +8,8 @@ from keyfold.engine._capacity import Meter, read_units
 from keyfold.engine._responses import Rendering
 from keyfold.engine._services import Services
 from keyfold.engine._single_reads import count_read
-from keyfold.engine._transactions import (
-    MAX_BYTES,
-    admit_all,
-    check_distinct,
-    remember,
-    settle_all,
-    was_done,
-)
-from keyfold.engine._writes import Check, Outcome, Write, store
+from keyfold.engine._transactions import MAX_BYTES, admit_all, check_distinct, write_all
+from keyfold.engine._writes import Check, Write
 from keyfold.engine.partiql import (
     DUPLICATE,
     Exists,
@@ -30,7 +23,7 @@ from keyfold.engine.partiql import (
     plan_write,
     read_parameters,
 )
-from keyfold.engine.storage import Reader, Row, Writer
+from keyfold.engine.storage import Reader, Row
 from keyfold.errors import ValidationException
 from keyfold.values import text_size_bytes, value_size_bytes
 
@@ -131,41 +124,18 @@ def _write_all(
             raise _in_place(place, fault) from None
     writes = [plan.write for plan in plans]
     check_distinct([(write.table, write.row_key) for write in writes])
-    meter = Meter(request.get("ReturnConsumedCapacity"))
-    token = request.get("ClientRequestToken")
-    members: list[dict[str, Any]] = request["TransactStatements"]
+    wants_items = [
+        member.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+        for member in request["TransactStatements"]
+    ]
 
     def word_failure(place: int) -> dict[str, Any] | None:
         if not plans[place].is_insert:
             return None
         return {"Code": "ValidationError", "Message": DUPLICATE}
 
-    def work(writer: Writer) -> list[Outcome] | None:
-        if token is not None and was_done(writer, services, token, request):
-            return None
-        wants_items = [
-            member.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD" for member in members
-        ]
-        outcomes = settle_all(writer, writes, wants_items, rendering, word_failure)
-        for outcome in outcomes:
-            store(writer, outcome)
-        if token is not None:
-            remember(writer, services, token, request)
-        return outcomes
-
-    outcomes = services.storage.write(work)
     response: dict[str, Any] = {"Responses": []}
-    if outcomes is None:
-        # The service charges for looking, not for writing again.
-        for write in writes:
-            if meter.is_on:
-                meter.use_of(write.table).units += 2.0
-        meter.report_all(response, "Read")
-        return response
-    if meter.is_on:
-        for outcome in outcomes:
-            outcome.charge(meter.use_of(outcome.write.table), factor=2)
-        meter.report_all(response, "Write")
+    write_all(services, request, writes, wants_items, rendering, response, word_failure)
     return response
 
 

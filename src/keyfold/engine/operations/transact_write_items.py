@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from keyfold.engine._capacity import Meter
 from keyfold.engine._parameters import (
     check_expression_use,
     check_paths,
@@ -19,25 +18,20 @@ from keyfold.engine._transactions import (
     MAX_BYTES,
     check_distinct,
     fit_members,
-    remember,
-    settle_all,
-    was_done,
     word_member_item_fault,
     word_member_key_fault,
+    write_all,
 )
 from keyfold.engine._writes import (
     Check,
     Delete,
-    Outcome,
     Update,
     Write,
     check_item_size,
     make_put,
     report_collections,
-    store,
 )
 from keyfold.engine.expressions import BoundCondition, UpdatePlan
-from keyfold.engine.storage import Writer
 from keyfold.errors import ValidationException
 from keyfold.values import Item, normalise_item, normalise_value
 
@@ -71,35 +65,12 @@ def transact_write_items(
     """Carry out up to a hundred writes, all of them or none."""
     actions = [_read_action(each) for each in request["TransactItems"]]
     _check_payload(actions)
-    meter = Meter(request.get("ReturnConsumedCapacity"))
     writes = _make_writes(services, actions)
-    token = request.get("ClientRequestToken")
-
-    def work(writer: Writer) -> list[Outcome] | None:
-        if token is not None and was_done(writer, services, token, request):
-            return None
-        wants_items = [action.wants_item for action in actions]
-        outcomes = settle_all(writer, writes, wants_items, rendering)
-        for outcome in outcomes:
-            store(writer, outcome)
-        if token is not None:
-            remember(writer, services, token, request)
-        return outcomes
-
-    outcomes = services.storage.write(work)
+    wants_items = [action.wants_item for action in actions]
     response: dict[str, Any] = {}
-    if outcomes is None:
-        # The service charges for looking, not for writing again.
-        for write in writes:
-            if meter.is_on:
-                meter.use_of(write.table).units += 2.0
-        meter.report_all(response, "Read")
-        return response
-    if meter.is_on:
-        for outcome in outcomes:
-            outcome.charge(meter.use_of(outcome.write.table), factor=2)
-        meter.report_all(response, "Write")
-    report_collections(services.storage, request, outcomes, rendering, response, by_table=True)
+    outcomes = write_all(services, request, writes, wants_items, rendering, response)
+    if outcomes is not None:
+        report_collections(services.storage, request, outcomes, rendering, response, by_table=True)
     return response
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from keyfold.engine.storage._connections import require_file
 from keyfold.engine.storage._protocol import (
     Change,
     Moment,
@@ -31,4 +32,5 @@ __all__ = [
     "SqliteStorage",
     "Storage",
     "Writer",
+    "require_file",
 ]

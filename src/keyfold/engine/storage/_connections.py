@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import time
@@ -179,6 +180,18 @@ class BusyWait:
             return False
         time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - jitter, no secret
         return True
+
+
+def require_file(path: str | os.PathLike[str]) -> None:
+    """Raise FileUnreachable for a file that is not there, FileNotKeyfold for an empty one.
+
+    Opening makes a database of either, which is not for those who only want to look.
+    """
+    # These of Path's raise for a folder that may not be searched.
+    if not os.path.exists(path):  # noqa: PTH110
+        raise FileUnreachable(str(path), "there is no such file")
+    if os.path.isfile(path) and os.path.getsize(path) == 0:  # noqa: PTH113, PTH202
+        raise FileNotKeyfold(str(path), "it is empty")
 
 
 def check_header(path: str, vfs: str | None) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import ssl
 import time
 from collections.abc import Awaitable, Callable
 from importlib import import_module
@@ -11,14 +9,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from keyfold.errors import OptionInvalid
-from keyfold.wire.client._calls import Lost, is_of_streams
+from keyfold.wire.client._calls import Lost, Tell, is_of_streams
 from keyfold.wire.client._endpoints import Endpoint
 from keyfold.wire.client._prefixes import Prefix
-from keyfold.wire.client._retries import Retries, Timeouts
+from keyfold.wire.client._retries import Retries, Timeouts, draw_fraction
 from keyfold.wire.client._settings import Settings
 from keyfold.wire.client._signing import Credentials
 
 if TYPE_CHECKING:
+    import ssl
+
     from keyfold.wire.client._async_connections import AsyncPool
 
 
@@ -39,12 +39,13 @@ class AsyncClient:
         timeouts: Timeouts | None = None,
         retries: Retries | None = None,
         accepts_gzip: bool | None = None,
+        sends_gzip: bool | None = None,
         tls: ssl.SSLContext | None = None,
         connections: int = 64,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] | None = None,
-        draw: Callable[[], float] = random.random,
+        draw: Callable[[], float] = draw_fraction,
     ) -> None:
         if not isinstance(connections, int) or connections < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise OptionInvalid("connections", connections, "Give 1 or more.")
@@ -57,6 +58,7 @@ class AsyncClient:
             timeouts=timeouts or Timeouts(),
             retries=retries or Retries(),
             accepts_gzip=accepts_gzip,
+            sends_gzip=sends_gzip,
             tls=tls,
             clock=clock,
             monotonic=monotonic,
@@ -84,6 +86,18 @@ class AsyncClient:
         answer = await self._execute(operation, self._prefix.add(operation, request))
         return self._prefix.remove(operation, answer)
 
+    async def execute_telling(
+        self, operation: str, request: dict[str, Any], tell: Tell
+    ) -> dict[str, Any]:
+        """Carry out one operation as `execute` does, and tell of every try that is made again.
+
+        `tell` is given what came of the try, and for how many seconds is paused before the next.
+        """
+        if self._prefix is None:
+            return await self._execute(operation, request, tell)
+        prefixed = self._prefix.add(operation, request)
+        return self._prefix.remove(operation, await self._execute(operation, prefixed, tell))
+
     async def close(self) -> None:
         """Close the connections. Closing again does nothing."""
         for pool in self._pools.values():
@@ -103,7 +117,9 @@ class AsyncClient:
     def __repr__(self) -> str:
         return f"<AsyncClient {self.url}>"
 
-    async def _execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    async def _execute(
+        self, operation: str, request: dict[str, Any], tell: Tell | None = None
+    ) -> dict[str, Any]:
         conduct = self._streams if is_of_streams(operation) else self._tables
         exchange = self._pools[conduct.endpoint].exchange
         call = conduct.begin(operation, request)
@@ -121,4 +137,6 @@ class AsyncClient:
                 outcome = conduct.settle(call, response)
                 if isinstance(outcome, dict):
                     return outcome
+            if tell is not None:
+                tell(conduct.explain(call), outcome)
             await self._sleep(outcome)

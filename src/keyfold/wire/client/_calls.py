@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from keyfold.errors import (
+    KeyfoldError,
     OutcomeUnknown,
     ServiceError,
     TransactionCanceledException,
@@ -21,7 +22,13 @@ from keyfold.errors import (
     UnknownOperationException,
     Unreachable,
 )
-from keyfold.wire.client._bodies import Garbled, decode_answer, encode_request
+from keyfold.wire.client._bodies import (
+    LEAST_GZIP_BYTES,
+    Garbled,
+    compress,
+    decode_answer,
+    encode_request,
+)
 from keyfold.wire.client._credentials import CredentialSource
 from keyfold.wire.client._endpoints import Endpoint
 from keyfold.wire.client._faults import (
@@ -29,7 +36,9 @@ from keyfold.wire.client._faults import (
     OK,
     SKEWED,
     THROTTLED,
+    accepts_gzip,
     is_failure,
+    is_undone,
     open_body,
     read_date,
     read_error,
@@ -45,14 +54,28 @@ _STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 _LEAST_SKEW_SECONDS = 60.0
 
 
-class Lost(Exception):
-    """No answer came of a try; `may_have_arrived` tells whether the service may have got it."""
+# Of a try that is made again: what came of it, and for how many seconds is paused.
+Tell = Callable[[KeyfoldError, float], None]
 
-    def __init__(self, detail: str, *, may_have_arrived: bool, is_timeout: bool = False) -> None:
+
+class Lost(Exception):
+    """No answer came of a try; `may_have_arrived` tells whether the service may have got it.
+
+    `is_nowhere` tells that there is nobody to get it.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        may_have_arrived: bool,
+        is_timeout: bool = False,
+        is_nowhere: bool = False,
+    ) -> None:
         super().__init__(detail)
         self.detail = detail
         self.may_have_arrived = may_have_arrived
-        self.is_timeout = is_timeout
+        self.is_timeout, self.is_nowhere = is_timeout, is_nowhere
 
 
 class Call:
@@ -62,7 +85,10 @@ class Call:
         "body",
         "credentials",
         "deadline",
+        "detail",
         "doubt",
+        "encoding",
+        "error",
         "has_mended_clock",
         "has_renewed",
         "operation",
@@ -73,16 +99,25 @@ class Call:
     )
 
     def __init__(
-        self, operation: str, target: str, request: dict[str, Any], body: bytes, deadline: float
+        self,
+        operation: str,
+        target: str,
+        request: dict[str, Any],
+        body: bytes,
+        encoding: str,
+        deadline: float,
     ) -> None:
         self.operation, self.target = operation, target
-        self.request, self.body = request, body
+        self.request, self.body, self.encoding = request, body, encoding
         self.deadline = deadline
         self.tries = 0
         # Of the budget, by the last retry.
         self.taken = 0
         # Why a try of it may have been carried out, for all that is known.
         self.doubt: str | None = None
+        # Why the last try is made again: what was answered, and what there is to say of it.
+        self.error: ServiceError | None = None
+        self.detail = ""
         self.credentials: Credentials | None = None
         self.has_mended_clock = self.has_renewed = False
 
@@ -99,6 +134,7 @@ class Conduct:
         retries: Retries,
         budget: RetryBudget,
         total_seconds: float,
+        sends_gzip: bool | None,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
         draw: Callable[[], float],
@@ -107,6 +143,8 @@ class Conduct:
         self._signer, self._source = signer, source
         self._retries, self._budget = retries, budget
         self._total_seconds = total_seconds
+        # None as long as the endpoint has not said that it takes requests so.
+        self._sends_gzip = sends_gzip
         self._clock, self._monotonic, self._draw = clock, monotonic, draw
         # By how much the service's clock is ahead of ours.
         self._skew = 0.0
@@ -116,8 +154,11 @@ class Conduct:
         target = name_target(operation)
         if carries_token(operation) and "ClientRequestToken" not in request:
             request = {**request, "ClientRequestToken": str(uuid.uuid4())}
-        body = encode_request(request)
-        return Call(operation, target, request, body, self._monotonic() + self._total_seconds)
+        body, encoding = encode_request(request), ""
+        if self._sends_gzip and len(body) >= LEAST_GZIP_BYTES:
+            body, encoding = compress(body), "gzip"
+        deadline = self._monotonic() + self._total_seconds
+        return Call(operation, target, request, body, encoding, deadline)
 
     def find_credentials(self) -> Credentials | None:
         """Return what to sign with; None if `renew_credentials` has to be called."""
@@ -133,13 +174,15 @@ class Conduct:
         call.credentials = credentials
         body = call.body
         now = self._clock() + self._skew
-        return self._signer.write_head(call.target, body, now, credentials) + body
+        return self._signer.write_head(call.target, call.encoding, body, now, credentials) + body
 
     def settle(self, call: Call, response: Response) -> dict[str, Any] | float:
         """Return the answer that a response carries, or how long to wait before the next try.
 
         Raises what the call has come to.
         """
+        if self._sends_gzip is None and b"accept-encoding" in response.headers:
+            self._sends_gzip = accepts_gzip(response)
         try:
             if response.status != OK:
                 return self._settle_error(call, response)
@@ -155,14 +198,29 @@ class Conduct:
 
     def mourn(self, call: Call, lost: Lost) -> float:
         """Return how long to wait before a lost try is made again; raises if it may not be."""
+        call.error, call.detail = None, lost.detail
         if lost.may_have_arrived:
             self._doubt(call, lost.detail, None)
+        if lost.is_nowhere and call.tries >= self._retries.connect_attempts:
+            self._give_up(call, None, lost.detail)
         return self._pause(call, None, lost.detail, after_timeout=lost.is_timeout)
 
+    def explain(self, call: Call) -> KeyfoldError:
+        """Return what came of a try that is made again."""
+        if call.error is not None:
+            return call.error
+        if call.doubt is not None:
+            return self._in_doubt(call, call.detail)
+        return Unreachable(self.endpoint.url, call.operation, call.tries, call.detail.rstrip("."))
+
     def _settle_error(self, call: Call, response: Response) -> float:
-        error = read_error(response, self.endpoint.url)
+        error = call.error = read_error(response, self.endpoint.url)
         kind = error.type
-        if kind in THROTTLED or isinstance(error, TransactionInProgressException):
+        if (
+            kind in THROTTLED
+            or is_undone(response)
+            or isinstance(error, TransactionInProgressException)
+        ):
             return self._pause(call, error, str(error))
         if is_failure(response):
             self._doubt(call, f"the service failed ({error})", error)

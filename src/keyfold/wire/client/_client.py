@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import random
-import ssl
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from keyfold.wire.client._calls import Conduct, Lost, is_of_streams
+from keyfold.wire.client._calls import Conduct, Lost, Tell, is_of_streams
 from keyfold.wire.client._connections import Pool
 from keyfold.wire.client._prefixes import Prefix
-from keyfold.wire.client._retries import Retries, Timeouts
+from keyfold.wire.client._retries import Retries, Timeouts, draw_fraction
 from keyfold.wire.client._settings import Settings
 from keyfold.wire.client._signing import Credentials
+
+if TYPE_CHECKING:
+    import ssl
 
 
 class Client:
@@ -32,7 +33,9 @@ class Client:
     the environment and the profile files are looked at, then all that botocore knows, where it
     is installed. `profile` names a profile. `endpoint` is where the tables of a `dynamodb://` URL
     are, in place of AWS's own; `region` is what an `http(s)://` URL does not say.
-    `accepts_gzip` asks for compressed answers, by default of all but this machine. `tls` is a
+    `accepts_gzip` asks for compressed answers, by default of all but this machine. `sends_gzip`
+    compresses requests of 10 KiB or more; by default once an endpoint on another machine has said
+    that it takes them, as `keyfold serve` does. DynamoDB takes them without saying so. `tls` is a
     context of your own.
 
     Threads may share a client. It can be used after a fork.
@@ -49,11 +52,12 @@ class Client:
         timeouts: Timeouts | None = None,
         retries: Retries | None = None,
         accepts_gzip: bool | None = None,
+        sends_gzip: bool | None = None,
         tls: ssl.SSLContext | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        draw: Callable[[], float] = random.random,
+        draw: Callable[[], float] = draw_fraction,
     ) -> None:
         settings = Settings(
             url,
@@ -64,6 +68,7 @@ class Client:
             timeouts=timeouts or Timeouts(),
             retries=retries or Retries(),
             accepts_gzip=accepts_gzip,
+            sends_gzip=sends_gzip,
             tls=tls,
             clock=clock,
             monotonic=monotonic,
@@ -95,6 +100,18 @@ class Client:
         answer = self._execute(operation, self._prefix.add(operation, request))
         return self._prefix.remove(operation, answer)
 
+    def execute_telling(
+        self, operation: str, request: dict[str, Any], tell: Tell
+    ) -> dict[str, Any]:
+        """Carry out one operation as `execute` does, and tell of every try that is made again.
+
+        `tell` is given what came of the try, and for how many seconds is paused before the next.
+        """
+        if self._prefix is None:
+            return self._execute(operation, request, tell)
+        prefixed = self._prefix.add(operation, request)
+        return self._prefix.remove(operation, self._execute(operation, prefixed, tell))
+
     def close(self) -> None:
         """Close the connections. Closing again does nothing."""
         for pool in self._pools:
@@ -114,7 +131,9 @@ class Client:
     def __repr__(self) -> str:
         return f"<Client {self.url}>"
 
-    def _execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    def _execute(
+        self, operation: str, request: dict[str, Any], tell: Tell | None = None
+    ) -> dict[str, Any]:
         conduct: Conduct = self._tables
         exchange = self._exchange_tables
         if is_of_streams(operation):
@@ -131,4 +150,6 @@ class Client:
                 outcome = conduct.settle(call, response)
                 if isinstance(outcome, dict):
                     return outcome
+            if tell is not None:
+                tell(conduct.explain(call), outcome)
             self._sleep(outcome)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import socket
-import ssl
+import struct
 from collections import deque
 from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from keyfold.errors import ClientClosed
 from keyfold.wire.client._bodies import Garbled
@@ -16,31 +19,52 @@ from keyfold.wire.client._endpoints import Endpoint
 from keyfold.wire.client._responses import Response, ResponseReader
 from keyfold.wire.client._retries import Timeouts
 
+if TYPE_CHECKING:
+    import ssl
+
+    from keyfold.wire.client._tls import TlsConnection
+
 IDLE_SECONDS = 50.0
 _MOST_IDLE = 64
 _READ_BYTES = 64 * 1024
 
-MakeContext = Callable[[], ssl.SSLContext]
+# How the kernel takes a duration: in seconds and microseconds.
+_TIMEVAL = struct.Struct("@ll")
+
+MakeContext = Callable[[], "ssl.SSLContext"]
 
 
 class Connection:
-    """One connection: between calls it lies in the pool, else it is a caller's own."""
+    """One connection: between calls it lies in the pool, else it is a caller's own.
 
-    __slots__ = ("idle_since", "is_stale", "socket", "timeout")
+    The kernel keeps its timeouts. Python's own would have it asked before each sending and each
+    receiving whether the socket is ready; each time other threads take over, and this one has to
+    wait for its turn again, which costs more than all else when many calls are in flight.
+    """
 
-    def __init__(self, made: socket.socket, timeout: float) -> None:
+    __slots__ = ("idle_since", "is_stale", "receive", "send", "socket", "timeout")
+
+    def __init__(self, made: socket.socket) -> None:
         self.socket = made
-        self.timeout = timeout
+        self.timeout = 0.0
         self.idle_since = 0.0
+        self.send: Callable[[bytes], object] = made.sendall
+        self.receive: Callable[[int], bytes] = made.recv
         poll = select.poll()
         poll.register(made, select.POLLIN)
         # Nobody talks to a client that has asked nothing: it is the end, or no good.
         self.is_stale: Callable[[int], object] = poll.poll
+        made.settimeout(None)
 
     def wait_up_to(self, seconds: float) -> None:
-        """Have what follows wait no longer; a system call that is left out if it changes nothing."""
+        """Have what follows wait no longer; system calls that are left out if it stays the same."""
         if seconds != self.timeout:
-            self.socket.settimeout(seconds)
+            whole = int(seconds)
+            # Nothing at all would mean that there is no limit.
+            rest = max(int((seconds - whole) * 1e6), 0 if whole else 1)
+            limit = _TIMEVAL.pack(whole, rest)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
             self.timeout = seconds
 
 
@@ -58,7 +82,7 @@ class Pool:
         self._make_context = make_context
         self._context: ssl.SSLContext | None = None
         self._monotonic = monotonic
-        self._idle: deque[Connection] = deque()
+        self._idle: deque[Connection | TlsConnection] = deque()
         self._process = os.getpid()
         self._is_closed = False
 
@@ -86,7 +110,7 @@ class Pool:
         self._is_closed = True
         self._drop_idle()
 
-    def _take(self, now: float) -> Connection | None:
+    def _take(self, now: float) -> Connection | TlsConnection | None:
         if self._is_closed:
             raise ClientClosed(self._endpoint.url)
         if self._process != os.getpid():
@@ -106,7 +130,7 @@ class Pool:
         while self._idle:
             self._idle.pop().socket.close()
 
-    def _connect(self, left: float) -> Connection:
+    def _connect(self, left: float) -> Connection | TlsConnection:
         timeout = min(self._timeouts.connect_seconds, left)
         if timeout <= 0:
             raise Lost(_NO_TIME, may_have_arrived=False, is_timeout=True)
@@ -119,24 +143,27 @@ class Pool:
                 if self._context is None:
                     self._context = self._make_context()
                 made = self._context.wrap_socket(made, server_hostname=endpoint.host)
+                # Those who speak in the clear need not wait until it is loaded.
+                tls = import_module("keyfold.wire.client._tls")
+                return tls.TlsConnection(made, self._monotonic)
+            return Connection(made)
         except OSError as error:
             if made is not None:
                 made.close()
             raise lost_by(error, "connecting", timeout, may_have_arrived=False) from error
-        return Connection(made, timeout)
 
     def _talk(
-        self, connection: Connection, message: bytes, deadline: float, now: float
+        self, connection: Connection | TlsConnection, message: bytes, deadline: float, now: float
     ) -> Response:
         read_seconds = self._timeouts.read_seconds
         try:
             connection.wait_up_to(_bounded(read_seconds, deadline - now, has_arrived=False))
-            connection.socket.sendall(message)
+            connection.send(message)
         except OSError as error:
             # The service carries out no request that it has not got the end of.
             raise lost_by(error, "sending", connection.timeout, may_have_arrived=False) from error
         reader = ResponseReader()
-        receive = connection.socket.recv
+        receive = connection.receive
         while True:
             try:
                 data = receive(_READ_BYTES)
@@ -172,8 +199,22 @@ def describe_end(reader: ResponseReader) -> str:
 
 def lost_by(error: OSError, doing: str, timeout: float, *, may_have_arrived: bool) -> Lost:
     """Return what an error of a socket means for a try."""
-    if isinstance(error, TimeoutError):
+    # A socket that waits, and then would have to wait, has waited as long as it was to.
+    if isinstance(error, TimeoutError | BlockingIOError):
         detail = f"{doing} took longer than {timeout:g} seconds"
         return Lost(detail, may_have_arrived=may_have_arrived, is_timeout=True)
+    if _is_refusal(error):
+        # asyncio has words of its own for it.
+        said = f"{os.strerror(errno.ECONNREFUSED)}, as nobody listens there"
+        return Lost(f"{doing} failed: {said}", may_have_arrived=may_have_arrived, is_nowhere=True)
     said = error.strerror or str(error) or type(error).__name__
-    return Lost(f"{doing} failed: {said}", may_have_arrived=may_have_arrived)
+    is_nowhere = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
+    return Lost(f"{doing} failed: {said}", may_have_arrived=may_have_arrived, is_nowhere=is_nowhere)
+
+
+def _is_refusal(error: OSError) -> bool:
+    if error.errno is None:
+        # Of a host with several addresses, asyncio tells the errors in one text.
+        told = str(error)
+        return 0 < told.count("[Errno ") == told.count(f"[Errno {errno.ECONNREFUSED}]")
+    return error.errno == errno.ECONNREFUSED

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from keyfold.errors import CredentialsMissing, OptionInvalid
@@ -179,17 +178,17 @@ def _load_environment(environment: Mapping[str, str]) -> Credentials | None:
 
 def _read_profile(environment: Mapping[str, str], name: str) -> dict[str, str] | None:
     """Return what both files say of a profile, the one for credentials above the other."""
-    # Loading it takes as long as all that is imported here, and few need it.
+    # Loading it takes as long as all that is imported here, and few need it; pathlib likewise.
     parsing = import_module("configparser")
     found: dict[str, str] | None = None
     for variable, default, section in (
         ("AWS_CONFIG_FILE", "~/.aws/config", name if name == "default" else f"profile {name}"),
         ("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials", name),
     ):
-        path = Path(environment.get(variable) or default).expanduser()
+        path = os.path.expanduser(environment.get(variable) or default)  # noqa: PTH111 - as above
         parser = parsing.RawConfigParser()
         try:
-            with path.open(encoding="utf-8") as file:
+            with open(path, encoding="utf-8") as file:  # noqa: PTH123 - as above
                 parser.read_file(file)
         except (FileNotFoundError, NotADirectoryError):
             continue

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from email.utils import parsedate_to_datetime
 from functools import cache
+from importlib import import_module
 from typing import Any
 from zlib import crc32
 
@@ -14,6 +14,7 @@ from keyfold.wire.client._responses import MOST_BODY_BYTES, Response
 
 OK = 200
 _FAILED = 500
+_GZIP_MAGIC = b"\x1f\x8b"
 
 THROTTLED = {
     "ProvisionedThroughputExceededException",
@@ -45,6 +46,9 @@ def open_body(response: Response) -> bytes:
         raise Garbled("the checksum of what came back is wrong")
     encoding = headers.get(b"content-encoding")
     if encoding is None or encoding.lower() == b"identity":
+        return body
+    if response.status != OK and not body.startswith(_GZIP_MAGIC):
+        # The service says of large errors that they are compressed, and does not do it.
         return body
     if encoding.lower() != b"gzip":
         raise Garbled(f"the encoding of what came back is {encoding[:80]!r}")
@@ -89,6 +93,17 @@ def tell_doubt(
     return OutcomeUnknown(endpoint, operation, reason, error)
 
 
+def accepts_gzip(response: Response) -> bool:
+    """Tell whether a response says that requests may be compressed (RFC 7694)."""
+    named = response.headers.get(b"accept-encoding", b"").lower().split(b",")
+    return any(each.strip() == b"gzip" for each in named)
+
+
+def is_undone(response: Response) -> bool:
+    """Tell whether a server of ours says that it has done nothing of what was asked."""
+    return b"x-keyfold-undone" in response.headers
+
+
 def is_failure(response: Response) -> bool:
     """Tell whether the service failed, instead of refusing."""
     return response.status >= _FAILED
@@ -99,8 +114,10 @@ def read_date(response: Response) -> float | None:
     date = response.headers.get(b"date")
     if date is None:
         return None
+    # To load it takes long, and most clocks are right.
+    parse = import_module("email.utils").parsedate_to_datetime
     try:
-        return parsedate_to_datetime(date.decode("latin-1")).timestamp()
+        return parse(date.decode("latin-1")).timestamp()
     except ValueError:
         return None
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from keyfold.values import AttributeValue
+if TYPE_CHECKING:
+    from keyfold.values import AttributeValue
 
 _READS = {"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"}
 _READING = re.compile(r"(Describe|Get|List)[A-Z]").match

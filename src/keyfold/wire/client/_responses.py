@@ -14,8 +14,8 @@ MOST_BODY_BYTES = 64 << 20
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) (\d{3})(?![^ \r])").match
 # Those that anybody here looks at: to read them all would take longer than all else.
 _HEADERS = re.compile(
-    rb"\r\n(connection|content-encoding|content-length|date|transfer-encoding|x-amz-crc32"
-    rb"|x-amzn-errortype):[ \t]*([^\r\n]*)",
+    rb"\r\n(accept-encoding|connection|content-encoding|content-length|date|transfer-encoding"
+    rb"|x-amz-crc32|x-amzn-errortype|x-keyfold-undone):[ \t]*([^\r\n]*)",
     re.IGNORECASE,
 ).findall
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?").fullmatch

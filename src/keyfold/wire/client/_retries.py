@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ class Timeouts:
 class Retries:
     """How often a call is made at most, and how long the pauses between are.
 
+    Where nobody listens, or there is no such host, `connect_attempts` are enough to know.
     Pauses are drawn between nothing and a limit that doubles from `first_pause_seconds` to
     `longest_pause_seconds`. `budget` bounds the retries of all calls together: each takes 5 of
     it, 10 after a timeout, and each call that succeeds gives back what its last retry took,
@@ -43,13 +45,16 @@ class Retries:
     """
 
     attempts: int = 8
+    connect_attempts: int = 3
     first_pause_seconds: float = 0.05
     longest_pause_seconds: float = 5.0
     budget: int = 500
 
     def __post_init__(self) -> None:
-        if not isinstance(self.attempts, int) or self.attempts < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-            raise OptionInvalid("attempts", self.attempts, "Give 1 or more.")
+        for name in ("attempts", "connect_attempts"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise OptionInvalid(name, value, "Give 1 or more.")
         for name in ("first_pause_seconds", "longest_pause_seconds", "budget"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or value < 0:
@@ -60,6 +65,14 @@ class Retries:
         # Capped before it is computed: 2 to the power of many tries is a number of many digits.
         doubled = self.first_pause_seconds * 2 ** min(tries - 1, 30)
         return drawn * min(self.longest_pause_seconds, doubled)
+
+
+def draw_fraction() -> float:
+    """Return a number from 0 up to 1, by chance.
+
+    The module for that takes as long to load as the rest of a client, for what fails seldom.
+    """
+    return int.from_bytes(os.urandom(7)) / 2**56
 
 
 class RetryBudget:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from keyfold.errors import OptionInvalid
 from keyfold.wire.client._calls import Conduct
@@ -12,6 +13,9 @@ from keyfold.wire.client._credentials import find_source
 from keyfold.wire.client._endpoints import Endpoint, find_place
 from keyfold.wire.client._retries import Retries, RetryBudget, Timeouts
 from keyfold.wire.client._signing import Credentials, Signer
+
+if TYPE_CHECKING:
+    import ssl
 
 
 class Settings:
@@ -28,6 +32,7 @@ class Settings:
         timeouts: Timeouts,
         retries: Retries,
         accepts_gzip: bool | None,
+        sends_gzip: bool | None,
         tls: ssl.SSLContext | None,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
@@ -39,7 +44,7 @@ class Settings:
         self.place = find_place(url, endpoint=endpoint, region=region)
         self.timeouts = timeouts
         self._retries = retries
-        self._accepts_gzip = accepts_gzip
+        self._accepts_gzip, self._sends_gzip = accepts_gzip, sends_gzip
         self._tls = tls
         self._clock, self._monotonic, self._draw = clock, monotonic, draw
         # A URL of AWS's is never signed for with a name that means nothing.
@@ -63,12 +68,16 @@ class Settings:
         """Return what TLS is spoken with: certificates are verified, and so are host names."""
         if self._tls is not None:
             return self._tls
+        # Not at the top: who speaks in the clear need not wait until it is loaded.
+        ssl = import_module("ssl")
         return ssl.create_default_context(cafile=os.environ.get("AWS_CA_BUNDLE") or None)
 
     def _make_conduct(self, endpoint: Endpoint, budget: RetryBudget) -> Conduct:
-        accepts_gzip = self._accepts_gzip
-        if accepts_gzip is None:
+        accepts_gzip, sends_gzip = self._accepts_gzip, self._sends_gzip
+        if endpoint.is_loopback:
             # On one machine there is no line that compressing would spare.
+            sends_gzip = bool(sends_gzip)
+        if accepts_gzip is None:
             accepts_gzip = not endpoint.is_loopback
         signer = Signer(
             endpoint.authority,
@@ -83,6 +92,7 @@ class Settings:
             retries=self._retries,
             budget=budget,
             total_seconds=self.timeouts.total_seconds,
+            sends_gzip=sends_gzip,
             clock=self._clock,
             monotonic=self._monotonic,
             draw=self._draw,

@@ -42,9 +42,9 @@ class _Second(NamedTuple):
     scope: str
     to_sign: bytes
     key: bytes
-    # By target: the opening of the canonical request, the head up to the body's length, and the
-    # head from there to the signature.
-    openings: dict[str, tuple[bytes, bytes, bytes]]
+    # By target and encoding: the opening of the canonical request, the head up to the body's
+    # length, and the head from there to the signature.
+    openings: dict[tuple[str, str], tuple[bytes, bytes, bytes]]
 
 
 class Signer:
@@ -58,15 +58,20 @@ class Signer:
         self._day = ("", Credentials("", ""), b"")
         self._last: _Second | None = None
 
-    def write_head(self, target: str, body: bytes, now: float, credentials: Credentials) -> bytes:
-        """Return the head of a request, with the empty line after it."""
+    def write_head(
+        self, target: str, encoding: str, body: bytes, now: float, credentials: Credentials
+    ) -> bytes:
+        """Return the head of a request, with the empty line after it.
+
+        `encoding` is how the body is compressed; without, it is not.
+        """
         second = int(now)
         last = self._last
         if last is None or last.second != second or last.credentials is not credentials:
             last = self._last = self._begin(second, credentials)
-        opening = last.openings.get(target)
+        opening = last.openings.get((target, encoding))
         if opening is None:
-            opening = last.openings[target] = self._open(target, last)
+            opening = last.openings[target, encoding] = self._open(target, encoding, last)
         canonical, before, after = opening
         signature = sign(last.key, last.to_sign, canonical, body)
         return b"%b%d%b%b\r\n\r\n" % (before, len(body), after, signature.encode())
@@ -81,9 +86,10 @@ class Signer:
         to_sign = open_string_to_sign(moment, scope)
         return _Second(second, credentials, moment, scope, to_sign, key, {})
 
-    def _open(self, target: str, last: _Second) -> tuple[bytes, bytes, bytes]:
+    def _open(self, target: str, encoding: str, last: _Second) -> tuple[bytes, bytes, bytes]:
         token = last.credentials.token
         headers = {
+            **({"content-encoding": encoding} if encoding else {}),
             "content-type": _CONTENT_TYPE,
             "host": self._authority,
             "x-amz-date": last.moment,

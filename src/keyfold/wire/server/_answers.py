@@ -21,6 +21,9 @@ TEXT = b"text/plain; charset=utf-8"
 _INTERNAL = "com.amazonaws.dynamodb.v20120810#InternalServerError"
 _UNAVAILABLE = "com.amazonaws.dynamodb.v20120810#ServiceUnavailable"
 
+# The service's own 503 leaves open what was done; by this, our client knows that nothing was.
+_UNDONE = b"X-Keyfold-Undone: true\r\n"
+
 _STATUS_LINES = {
     status.value: b"HTTP/1.1 %d %s\r\n" % (status.value, status.phrase.encode())
     for status in HTTPStatus
@@ -68,7 +71,7 @@ def answer_failure(message: str = "Internal server error") -> Answer:
 def answer_unavailable(message: str) -> Answer:
     """Return the answer to a request that there was no room for; nothing of it was done."""
     body = orjson.dumps({"__type": _UNAVAILABLE, "message": message})
-    return Answer(503, body, error="ServiceUnavailable")
+    return Answer(503, body, headers=_UNDONE, error="ServiceUnavailable")
 
 
 # The service answers what is no request of its API with this page.

@@ -6,14 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from keyfold.errors import AccessDeniedException, ServiceError
-from keyfold.policy import (
-    EXPLICIT_DENY,
-    Access,
-    Guard,
-    PolicyDocument,
-    find_denial,
-    resource_of,
-)
+from keyfold.policy import Access, Guard
+from keyfold.policy.iam import EXPLICIT_DENY, PolicyDocument, find_denial, resource_of
 from keyfold.wire.server._accesses import read_accesses
 from keyfold.wire.server._item_accesses import KeyLookup
 

@@ -27,6 +27,7 @@ from keyfold.wire.server._requests import (
     HttpRequest,
     answer_call,
     finish_answer,
+    offer_compression,
     read_call,
     read_plainly,
 )
@@ -318,7 +319,7 @@ class Connection(asyncio.Protocol):
     def _answer(self, answer: Answer) -> None:
         hub, request = self._hub, self._request
         assert request is not None  # it is being answered
-        answer = finish_answer(answer, request.headers)
+        answer = offer_compression(finish_answer(answer, request.headers), request)
         keeps_alive = request.keeps_alive and not hub.is_stopping
         if not self._transport.is_closing():
             has_body = request.method != b"HEAD"

@@ -7,6 +7,8 @@ from functools import lru_cache
 
 # As on the service, shorter answers are never compressed.
 LEAST_BYTES = 4_096
+# Requests from this size on are worth compressing, to clients that look for such an offer.
+LEAST_REQUEST_BYTES = 10 * 1024
 
 _LEVEL = 4
 _GZIP_BITS = 31

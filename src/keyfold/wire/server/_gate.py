@@ -21,7 +21,8 @@ from keyfold.errors import (
     ServiceError,
     UnrecognizedClientException,
 )
-from keyfold.policy import Guard, Layout, Role, parse_policy
+from keyfold.policy import Guard, Layout, Role
+from keyfold.policy.iam import parse_policy
 from keyfold.wire.server._authorizers import (
     AdminAuthorizer,
     Authorizer,

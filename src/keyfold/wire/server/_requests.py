@@ -22,6 +22,7 @@ from keyfold.wire.server._answers import (
 from keyfold.wire.server._authorization import find_authorization_fault
 from keyfold.wire.server._encodings import (
     LEAST_BYTES,
+    LEAST_REQUEST_BYTES,
     BodyTooLong,
     EncodingInvalid,
     choose_encoding,
@@ -189,6 +190,13 @@ def _name_host(body: bytes, headers: Headers) -> bytes:
         for endpoint in response["Endpoints"]:
             endpoint["Address"] = headers[b"host"].decode("latin-1")
     return orjson.dumps(response)
+
+
+def offer_compression(answer: Answer, request: HttpRequest) -> Answer:
+    """Say to whoever sent a large request that the next may be compressed (RFC 7694)."""
+    if len(request.body) < LEAST_REQUEST_BYTES or b"content-encoding" in request.headers:
+        return answer
+    return answer._replace(headers=answer.headers + b"Accept-Encoding: gzip, deflate\r\n")
 
 
 def finish_answer(answer: Answer, headers: Headers) -> Answer:

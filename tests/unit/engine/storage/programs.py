@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[4]
+# For one that hangs: however busy the machine is, it takes less.
+PATIENCE_SECONDS = 300
 
 
 def run_program(source: str, *arguments: object) -> str:
@@ -19,7 +21,7 @@ def run_program(source: str, *arguments: object) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.strip()
@@ -50,7 +52,7 @@ class Program:
 
     def end(self) -> str:
         """Let it run out; return what else it printed."""
-        printed, _ = self._process.communicate(timeout=60)
+        printed, _ = self._process.communicate(timeout=PATIENCE_SECONDS)
         assert self._process.returncode == 0
         return printed.strip()
 

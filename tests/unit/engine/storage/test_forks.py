@@ -40,9 +40,11 @@ works = [lambda: names(engine), lambda: get(engine, "before"), lambda: add(engin
 threads = [threading.Thread(target=keep, args=(work,)) for work in works if busy]
 for thread in threads:
     thread.start()
+while busy and get(engine, "sum") is None:
+    pass
 
 def act_as_child():
-    signal.alarm(20)
+    signal.alarm(100)
     for act in (
         lambda: engine.execute("ListTables", {}),
         lambda: put(engine, "from the child"),

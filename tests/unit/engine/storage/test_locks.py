@@ -68,7 +68,7 @@ def test_a_file_that_another_writes_to_can_be_opened_and_read(path: Path, holder
 
 
 def test_a_writer_waits_until_the_other_lets_go(path: Path, holder: Program) -> None:
-    with Engine.open(path, busy_seconds=60.0) as engine:
+    with Engine.open(path, busy_seconds=120.0) as engine:
         thread = threading.Thread(target=put, args=(engine, "patient"))
         thread.start()
         # Readers go on meanwhile.
@@ -76,7 +76,7 @@ def test_a_writer_waits_until_the_other_lets_go(path: Path, holder: Program) -> 
         assert get(engine, "patient") is None
         holder.tell()
         assert holder.hear() == "let go"
-        thread.join(60)
+        thread.join(120)
         assert names(engine) == {"there", "patient"}
 
 
@@ -113,7 +113,7 @@ from keyfold.engine import Engine
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(int(sys.argv[2])):
-    Engine.open(f"{sys.argv[1]}-{number}").close()
+    Engine.open(f"{sys.argv[1]}-{number}", busy_seconds=120.0).close()
 print("opened")
 """
 
@@ -189,7 +189,7 @@ def test_closing_while_others_work_ends_them_with_one_error(path: Path) -> None:
         time.sleep(0)
     engine.close()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     assert [type(error) for error in ended] == [EngineClosed] * 6
     engine.close()
     with Engine.open(path) as again:

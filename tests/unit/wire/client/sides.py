@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -54,12 +55,16 @@ class ScriptedServer:
     None ends the connection in place of an answer, and so does an answer that says so.
     """
 
-    def __init__(self, answers: list[bytes | None]) -> None:
+    def __init__(self, answers: list[bytes | None], *, tls: ssl.SSLContext | None = None) -> None:
         self._answers = list(answers)
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._tls = tls
+        scheme = "http" if tls is None else "https"
+        self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
         self.requests: list[bytes] = []
         self.connections = 0
+        # Released for each request that has come, once it is known how to answer it.
+        self.came = threading.Semaphore(0)
         # Called after each answer, with the connection.
         self.after: Callable[[socket.socket], None] = lambda _: None
         self._clients: list[socket.socket] = []
@@ -83,6 +88,11 @@ class ScriptedServer:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            if self._tls is not None:
+                try:
+                    client = self._tls.wrap_socket(client, server_side=True)
+                except OSError:
+                    continue
             self.connections += 1
             self._clients.append(client)
             self._threads.append(threading.Thread(target=self._serve, args=(client,), daemon=True))
@@ -100,6 +110,7 @@ class ScriptedServer:
                 length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
                 self.requests.append(head + stream.read(length))
                 answer = self._answers.pop(0)
+                self.came.release()
                 if answer is None:
                     return
                 client.sendall(answer)

@@ -48,8 +48,8 @@ def make(url: str, attempts: int = 1) -> Any:
         aws_secret_access_key="secret",
         config=Config(
             retries={"total_max_attempts": attempts, "mode": "standard"},
-            connect_timeout=5,
-            read_timeout=5,
+            connect_timeout=60,
+            read_timeout=60,
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from email.utils import formatdate
 from typing import Any
@@ -41,7 +42,7 @@ ADD = {
 class World:
     """A conduct whose clocks stand, and whose draws are the greatest."""
 
-    def __init__(self, **retries: Any) -> None:
+    def __init__(self, *, sends_gzip: bool | None = None, **retries: Any) -> None:
         self.now, self.passed = START, 0.0
         self.keys = [Credentials("first", "s"), Credentials("second", "s")]
         endpoint = Endpoint("http", "db.example", 8000)
@@ -53,6 +54,7 @@ class World:
             retries=chosen,
             budget=RetryBudget(chosen.budget),
             total_seconds=60,
+            sends_gzip=sends_gzip,
             clock=lambda: self.now,
             monotonic=lambda: self.passed,
             draw=lambda: 1.0,
@@ -148,6 +150,102 @@ def test_what_did_not_arrive_is_sent_again_whatever_it_is() -> None:
         "cannot reach http://db.example:8000: UpdateItem was tried 2 times; nobody is there. "
         "Nothing was changed. [unreachable]"
     )
+
+
+@pytest.mark.parametrize("attempts", [2, 8])
+def test_where_nobody_listens_is_known_soon(attempts: int) -> None:
+    world = World(attempts=attempts)
+    nowhere = Lost("connection refused", may_have_arrived=False, is_nowhere=True)
+    call = world.begin("UpdateItem", ADD)
+    for _ in range(min(attempts, 3) - 1):
+        assert world.conduct.mourn(call, nowhere) > 0
+        world.send(call)
+    with pytest.raises(Unreachable, match=f"tried {min(attempts, 3)} times; connection refused"):
+        world.conduct.mourn(call, nowhere)
+
+
+def test_what_our_server_has_no_room_for_is_made_again_whatever_it_is() -> None:
+    """By a header that only our server sends: the service's own 503 leaves it open."""
+    world = World(attempts=2)
+    undone = refusal("ServiceUnavailable", 503)
+    undone.headers[b"x-keyfold-undone"] = b"true"
+    call = world.begin("UpdateItem", ADD)
+    assert world.conduct.settle(call, undone) == 0.05
+    world.send(call)
+    with pytest.raises(Unavailable, match="UpdateItem: tried 2 times; ServiceUnavailable"):
+        world.conduct.settle(call, undone)
+    with pytest.raises(OutcomeUnknown):
+        world.conduct.settle(world.begin("UpdateItem", ADD), refusal("ServiceUnavailable", 503))
+
+
+def test_a_try_that_is_made_again_is_explained() -> None:
+    world = World()
+    call = world.begin("PutItem")
+    world.conduct.mourn(call, UNSENT)
+    assert isinstance(world.conduct.explain(call), Unreachable)
+    world.send(call)
+    world.conduct.settle(call, refusal("ThrottlingException"))
+    assert "ThrottlingException" in str(world.conduct.explain(call))
+    world.send(call)
+    world.conduct.mourn(call, ARRIVED)
+    told = world.conduct.explain(call)
+    assert isinstance(told, OutcomeUnknown)
+    assert "tried 3 times; it got lost" in str(told)
+
+
+LARGE = {"Item": {"t": {"S": "some text " * 2_000}}}
+PLAIN = orjson.dumps(LARGE)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packs"),
+    [(b"gzip", True), (b"deflate, GZIP", True), (b"br", False), (b"", False), (None, False)],
+)
+def test_requests_are_compressed_once_the_endpoint_agrees(
+    accepted: bytes | None, packs: bool
+) -> None:
+    world = World()
+    call = world.begin("PutItem", LARGE)
+    assert call.body == PLAIN
+    agreeing = answer({})
+    if accepted is not None:
+        agreeing.headers[b"accept-encoding"] = accepted
+    world.conduct.settle(call, agreeing)
+    again = world.conduct.begin("PutItem", LARGE)
+    sent = world.send(again)
+    assert sent.get("content-encoding") == ("gzip" if packs else None)
+    assert (gzip.decompress(again.body) if packs else again.body) == PLAIN
+    assert sent["Content-Length"] == str(len(again.body))
+    assert ("SignedHeaders=content-encoding;" in sent["Authorization"]) is packs
+
+
+def test_only_what_is_large_is_compressed_and_only_if_that_is_wanted() -> None:
+    world = World(sends_gzip=True)
+    for size, packs in ((10_240, True), (10_239, False)):
+        call = world.conduct.begin("PutItem", {"k": "x" * (size - 8)})
+        assert ("content-encoding" in world.send(call)) is packs
+        assert (len(call.body) < size) is packs
+    refusing = World(sends_gzip=False)
+    agreeing = answer({})
+    agreeing.headers[b"accept-encoding"] = b"gzip"
+    refusing.conduct.settle(refusing.begin("GetItem"), agreeing)
+    assert "content-encoding" not in refusing.send(refusing.conduct.begin("PutItem", LARGE))
+
+
+def test_a_large_error_may_claim_to_be_compressed() -> None:
+    world = World()
+    said = refusal("ConditionalCheckFailedException", Item={"t": {"S": "x" * 5_000}})
+    said.headers[b"content-encoding"] = b"gzip"
+    with pytest.raises(ConditionalCheckFailedException) as caught:
+        world.conduct.settle(world.begin("UpdateItem", ADD), said)
+    assert caught.value.fields["Item"] == {"t": {"S": "x" * 5_000}}
+    packed = gzip.compress(said.body)
+    crc = {b"x-amz-crc32": b"%d" % crc32(packed)}
+    with pytest.raises(ConditionalCheckFailedException):
+        world.conduct.settle(
+            world.begin("UpdateItem", ADD),
+            said._replace(body=packed, headers={**said.headers, **crc}),
+        )
 
 
 @pytest.mark.parametrize("how", ["lost", "failed", "gateway", "garbled"])

@@ -23,7 +23,8 @@ from keyfold.errors import (
     Unreachable,
 )
 from keyfold.wire.client import AsyncClient, Client, Credentials, Retries
-from keyfold.wire.server import Server
+from keyfold.wire.client._endpoints import Endpoint
+from keyfold.wire.server import Server, _requests
 from tests.unit.wire.client.sides import Kind, ScriptedServer, Side, ok
 from tests.unit.wire.server.http import TABLE, make_table
 
@@ -96,6 +97,38 @@ def test_our_server_agrees_to_gzip(kind: Kind, engine: Engine) -> None:
     engine.execute("PutItem", {"TableName": TABLE, "Item": item})
     with Server(engine).running() as url, Side(kind, url, accepts_gzip=True) as client:
         assert client.execute("Scan", {"TableName": TABLE})["Items"] == [item]
+
+
+def test_our_server_takes_compressed_requests(
+    kind: Kind, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it has said so, to machines other than this one; or at once, if it is asked for."""
+    key = engine.execute("DescribeTable", {"TableName": TABLE})["Table"]["KeySchema"]
+    item = {**{each["AttributeName"]: {"S": "a"} for each in key}, "t": {"S": "x" * 20_000}}
+    put = {"TableName": TABLE, "Item": item}
+    sent: list[tuple[bytes | None, int]] = []
+    inner = _requests.read_call
+
+    def look(request: _requests.HttpRequest, longest_body: int) -> Any:
+        sent.append((request.headers.get(b"content-encoding"), len(request.body)))
+        return inner(request, longest_body)
+
+    monkeypatch.setattr("keyfold.wire.server._connection.read_call", look)
+    with Server(engine).running() as url:
+        for is_near, sends, expected in (
+            (True, None, [None, None]),
+            (False, None, [None, b"gzip"]),
+            (True, True, [b"gzip", b"gzip"]),
+            (False, False, [None, None]),
+        ):
+            monkeypatch.setattr(Endpoint, "is_loopback", is_near)
+            sent.clear()
+            with Side(kind, url, sends_gzip=sends) as client:
+                for _ in range(2):
+                    client.execute("PutItem", put)
+            assert [encoding for encoding, _ in sent] == expected
+            assert all((size < 1_000) is (encoding is not None) for encoding, size in sent)
+    assert engine.execute("Scan", {"TableName": TABLE})["Items"] == [item]
 
 
 def test_tls_is_verified(kind: Kind, engine: Engine) -> None:
@@ -178,10 +211,15 @@ def test_sixteen_at_once(engine: Engine) -> None:
         asyncio.run(main(url))
 
 
-def test_threads_do_without_asyncio() -> None:
-    code = "import sys, keyfold.wire.client; print('asyncio' in sys.modules)"
+def test_what_takes_long_to_load_is_loaded_when_it_is_needed() -> None:
+    code = (
+        "import sys, keyfold.wire.client\n"
+        "keyfold.wire.client.Client('http://localhost:1')\n"
+        "late = {'asyncio', 'configparser', 'email.utils', 'pathlib', 'random', 'ssl'}\n"
+        "print(*(late & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert done.stdout.strip() == "False"
+    assert done.stdout.strip() == ""
 
 
 def test_what_is_shown(kind: Kind) -> None:

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from keyfold.wire.client import Credentials
 from keyfold.wire.client._signing import Signer
 
+GET = "DynamoDB_20120810.GetItem"
+
 
 def read_head(head: bytes) -> dict[str, str]:
     lines = head.decode().removesuffix("\r\n\r\n").split("\r\n")
@@ -44,22 +46,30 @@ keys = st.builds(Credentials, texts, texts, st.none() | texts)
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(("GetItem", "PutItem")), st.binary(max_size=200), keys)),
+    st.lists(
+        st.tuples(
+            st.sampled_from(("GetItem", "PutItem")),
+            st.sampled_from(("", "gzip")),
+            st.binary(max_size=200),
+            keys,
+        )
+    ),
     st.integers(0, 4_000_000_000),
     st.integers(0, 100_000),
     st.sampled_from(("us-east-1", "eu-west-1")),
 )
 def test_botocore_signs_alike(
-    calls: list[tuple[str, bytes, Credentials]], start: int, step: int, region: str
+    calls: list[tuple[str, str, bytes, Credentials]], start: int, step: int, region: str
 ) -> None:
     """One signer, whatever it keeps from the calls before."""
     host = f"dynamodb.{region}.amazonaws.com"
     signer = Signer(host, region, agent="keyfold", accepts="identity")
-    for place, (operation, body, credentials) in enumerate(calls):
+    for place, (operation, encoding, body, credentials) in enumerate(calls):
         now = start + place // 2 * step + 0.9
-        head = signer.write_head(f"DynamoDB_20120810.{operation}", body, now, credentials)
+        head = signer.write_head(f"DynamoDB_20120810.{operation}", encoding, body, now, credentials)
         headers = read_head(head)
         assert headers["Content-Length"] == str(len(body))
+        assert headers.get("content-encoding", "") == encoding
         assert headers.get("x-amz-security-token") == credentials.token
         assert headers["Authorization"] == sign_by_botocore(headers, body, region, credentials)
 
@@ -71,9 +81,9 @@ def test_a_key_is_derived_once_a_day() -> None:
         "keyfold.wire.client._signing.derive_key", return_value=hashlib.sha256().digest()
     ) as derive:
         for second in range(100):
-            signer.write_head("DynamoDB_20120810.GetItem", b"{}", 86_400.0 + second, credentials)
+            signer.write_head(GET, "", b"{}", 86_400.0 + second, credentials)
         assert derive.call_count == 1
-        signer.write_head("DynamoDB_20120810.GetItem", b"{}", 2 * 86_400.0, credentials)
+        signer.write_head(GET, "", b"{}", 2 * 86_400.0, credentials)
         assert derive.call_count == 2
 
 

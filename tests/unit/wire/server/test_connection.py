@@ -258,6 +258,9 @@ def test_only_so_many_requests_wait(strict: Wire) -> None:
     responses = [read_responses(transport.written)[0] for _, transport in clients]
     assert [response.status for response in responses] == [200, 200, 503]
     assert responses[2].json["__type"].endswith("#ServiceUnavailable")
+    # What clients of ours know by that: nothing of it was done.
+    undone = [response.headers.get("x-keyfold-undone") for response in responses]
+    assert undone == [None, None, "true"]
     # The one that had to be turned away may try again.
     connection, transport = clients[2]
     transport.written = b""

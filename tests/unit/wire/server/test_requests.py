@@ -270,6 +270,17 @@ def test_requests_may_be_compressed(wire: Wire) -> None:
     assert exchange(wire, get("zipped")).json == {"Item": {"pk": {"S": "zipped"}}}
 
 
+def test_whoever_sends_much_is_told_that_it_may_be_compressed(wire: Wire) -> None:
+    offered = exchange(wire, put("long", text={"S": "x" * 11_000}))
+    assert (offered.status, offered.headers["accept-encoding"]) == (200, "gzip, deflate")
+    short = exchange(wire, put("short", text={"S": "x" * 9_000}))
+    assert "accept-encoding" not in short.headers
+    body = json.dumps({"TableName": TABLE, "Item": {"pk": {"S": "zipped"}}}).encode()
+    for sent in (gzip.compress(body), gzip.compress(body) + gzip.compress(b" " * 11_000)):
+        again = exchange(wire, write_request(head("PutItem", Content_Encoding="gzip"), sent))
+        assert (again.status, again.headers.get("accept-encoding")) == (200, None)
+
+
 def test_a_body_that_cannot_be_decompressed_fails_as_on_the_service(wire: Wire) -> None:
     headers = head("ListTables", Content_Encoding="gzip")
     response = exchange(wire, write_request(headers, b"{}"))

@@ -560,15 +560,16 @@ def test_what_botocore_signs_holds_and_nothing_else(
 
 @given(
     st.sampled_from(("GetItem", "PutItem")),
+    st.sampled_from(("", "gzip")),
     st.binary(max_size=200),
     st.builds(Credentials, access_keys, texts, st.none() | texts),
     st.integers(0, 4_000_000_000),
 )
 def test_what_our_client_signs_holds(
-    operation: str, body: bytes, keys: Credentials, now: int
+    operation: str, encoding: str, body: bytes, keys: Credentials, now: int
 ) -> None:
     signer = Signer("localhost:8000", REGION, agent="keyfold", accepts="gzip")
-    head = signer.write_head(f"DynamoDB_20120810.{operation}", body, now, keys)
+    head = signer.write_head(f"DynamoDB_20120810.{operation}", encoding, body, now, keys)
     _, *lines = head.decode().removesuffix("\r\n\r\n").split("\r\n")
     headers = [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
     assert verify(receive("POST", "/", headers, body), now, keys) is None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, cast
 
 from keyfold.errors import PolicyInvalid
-from keyfold.policy._iam_patterns import TAG, Pattern, VariableUnknown
+from keyfold.policy.iam._patterns import TAG, Pattern, VariableUnknown
 
 CURRENT = "2012-10-17"
 _VERSIONS = ("2008-10-17", CURRENT)

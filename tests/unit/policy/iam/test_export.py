@@ -16,18 +16,14 @@ from keyfold.policy import (
     WRITE,
     Access,
     Area,
-    Export,
-    Gap,
     Guard,
     IndexEntry,
     IndexLayout,
     Layout,
     Right,
     Role,
-    export_policy,
-    find_denial,
-    parse_policy,
 )
+from keyfold.policy.iam import Export, Gap, export_policy, find_denial, parse_policy
 
 ARN = "arn:aws:dynamodb:*:*:table/Shop"
 TYPES: dict[str, object] = {

@@ -12,9 +12,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from keyfold.keys import GlobPiece, KeyTemplate, Wildcard, can_fit, find_globs, is_free_text
-from keyfold.policy._iam_decisions import partition_of
-from keyfold.policy._iam_gaps import Direction, Gap
-from keyfold.policy._iam_statements import (
+from keyfold.policy._layouts import UNIQUE_START, IndexLayout, Layout, join_names
+from keyfold.policy._operations import MOVING, SHOWING
+from keyfold.policy._rights import WRITE, Right, Role
+from keyfold.policy._rules import Grant, join_grants, rules_of
+from keyfold.policy.iam._decisions import partition_of
+from keyfold.policy.iam._gaps import Direction, Gap
+from keyfold.policy.iam._statements import (
     Keys,
     Place,
     StatementList,
@@ -23,7 +27,7 @@ from keyfold.policy._iam_statements import (
     name_statement,
     tag_conditions,
 )
-from keyfold.policy._iam_treatments import (
+from keyfold.policy.iam._treatments import (
     ITEM_ACTIONS,
     SETTING,
     Treatment,
@@ -31,10 +35,6 @@ from keyfold.policy._iam_treatments import (
     find_treatment,
     treat_reads,
 )
-from keyfold.policy._layouts import UNIQUE_START, IndexLayout, Layout, join_names
-from keyfold.policy._operations import MOVING, SHOWING
-from keyfold.policy._rights import WRITE, Right, Role
-from keyfold.policy._rules import Grant, join_grants, rules_of
 
 # What AWS takes for a managed policy, whitespace not counted.
 MAX_CHARACTERS = 6_144

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from keyfold.policy._accesses import Access
 from keyfold.policy._guard import Denial
-from keyfold.policy._iam_documents import Condition, PolicyDocument, Statement
-from keyfold.policy._iam_patterns import TAG, Pattern
+from keyfold.policy.iam._documents import Condition, PolicyDocument, Statement
+from keyfold.policy.iam._patterns import TAG, Pattern
 from keyfold.values import AttributeValue
 
 REGION, ACCOUNT = "us-east-1", "000000000000"
@@ -56,7 +56,7 @@ def find_denial(
 
     `ids` are the tags of the principal, `name` is its user name.
 
-    >>> from keyfold.policy import parse_policy
+    >>> from keyfold.policy.iam import parse_policy
     >>> policy = parse_policy('''{
     ...     "Statement": {"Effect": "Allow", "Action": "dynamodb:Get*", "Resource": "*"}
     ... }''')

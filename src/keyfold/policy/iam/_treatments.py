@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from keyfold.policy._iam_gaps import Gap
 from keyfold.policy._layouts import join_names
 from keyfold.policy._rights import WRITE, Right
 from keyfold.policy._rules import Grant
+from keyfold.policy.iam._gaps import Gap
 
 _PUTS = Right.CREATE | Right.UPDATE
 

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from keyfold.errors import (
-    EngineClosed,
-    FileUnreachable,
     OptionInvalid,
     ResourceNotFoundException,
     UrlUnknown,
     ValidationException,
 )
-from keyfold.model import Table
+from keyfold.model import Table as DeclaredTable
 from keyfold.store import AsyncStore, Executor, Settings, Store
 from keyfold.store._plans import OnUnfit
 from keyfold.store._settings import Clock, Hook, real_now
 
 if TYPE_CHECKING:
     # A database is of one kind: what the others need is not loaded.
+    from keyfold.connect._aside import EngineAside
     from keyfold.engine import Engine
 
-__all__ = ["open", "open_async"]
-
-V = TypeVar("V")
-
-_QUICK = {"GetItem", "Query"}
-_THREADS = 4
 _CLIENT = "keyfold.wire.client"
 _MEMORY = ":memory:"
 _REMOTE = ("dynamodb", "http", "https")
@@ -41,7 +32,7 @@ _SECRET = "cursors"  # noqa: S105 - no password
 
 
 def open(  # noqa: A001 - keyfold.open is what users call
-    tables: Table | Sequence[Table],
+    tables: DeclaredTable | Sequence[DeclaredTable],
     url: str | os.PathLike[str] | None = None,
     *,
     client: Any = None,
@@ -99,7 +90,7 @@ def open(  # noqa: A001 - keyfold.open is what users call
 
 
 def open_async(
-    tables: Table | Sequence[Table],
+    tables: DeclaredTable | Sequence[DeclaredTable],
     url: str | os.PathLike[str] | None = None,
     *,
     client: Any = None,
@@ -129,12 +120,14 @@ def open_async(
         boto = _load_boto()
         if boto.is_async(client):
             return AsyncStore(boto.AsyncBotoClient(client, streams_client), settings)
-        return AsyncStore(_Aside(boto.BotoClient(client, streams_client)), settings)
+        return AsyncStore(_load_aside().Aside(boto.BotoClient(client, streams_client)), settings)
     assert url is not None  # or it would be a client
     if kind == "service":
         service = import_module(_CLIENT).AsyncClient(str(url), **options)
         return AsyncStore(service, settings, close=service.close)
-    aside = _EngineAside(str(url), lambda: _open_engine(url, clock, options))
+    aside: EngineAside = _load_aside().EngineAside(
+        str(url), lambda: _open_engine(url, clock, options), _SECRET
+    )
 
     async def prepare(store: AsyncStore) -> None:
         try:
@@ -154,54 +147,77 @@ def open_async(
     return AsyncStore(aside, settings, prepare=prepare, close=aside.close)
 
 
-class _Aside:
-    """A client for threads on an event loop: threads call it."""
+class Table(DeclaredTable):
+    """One DynamoDB table: its key, its indexes, and the entities that live in it.
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
+    `ttl` names the attribute by which items expire; `type_attribute` one that holds each
+    item's entity, where keys alone do not tell. `naming` is the rule for stored names. `stream`
+    is what the records of its changes show of an item: its keys, its new image, its old one, or
+    both.
+    `billing`, `deletion_protection` and `tags` are how it is to be deployed; what is None is
+    left as it is wherever the table exists already.
 
-    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        return await asyncio.to_thread(self._executor.execute, operation, request)
+    This is `keyfold.model.Table`, which knows of no database, with the ways to open one.
+    """
 
+    def open(
+        self,
+        url: str | os.PathLike[str] | None = None,
+        *,
+        client: Any = None,
+        streams_client: Any = None,
+        clock: Clock = real_now,
+        cursor_key: bytes | None = None,
+        on_unfit: OnUnfit = "raise",
+        on_call: Sequence[Hook] = (),
+        **options: Any,
+    ) -> Store:
+        """Open a database for this table alone; takes what `keyfold.open` takes.
 
-class _EngineAside:
-    """An engine for an event loop: what may wait for the disk is done by threads."""
+        >>> from keyfold import Entity, Key
+        >>> songs = Table("Songs", key=Key("pk"))
+        >>> class Song(Entity, table=songs, key="SONG#{title}"):
+        ...     title: str
+        >>> with songs.open(":memory:") as store:
+        ...     store.run(Song(title="Sinnerman").put())
+        Song(title='Sinnerman')
+        """
+        return open(
+            self,
+            url,
+            client=client,
+            streams_client=streams_client,
+            clock=clock,
+            cursor_key=cursor_key,
+            on_unfit=on_unfit,
+            on_call=on_call,
+            **options,
+        )
 
-    def __init__(self, path: str, make: Callable[[], Engine]) -> None:
-        self._path, self._make = path, make
-        self._engine: Engine | None = None
-        self._threads = ThreadPoolExecutor(_THREADS, "keyfold-store")
-
-    async def open(self) -> bytes:
-        """Open the engine, and return the secret that is kept in it."""
-        loop = asyncio.get_running_loop()
-        engine = await loop.run_in_executor(self._threads, self._make)
-        self._engine = engine
-        return await loop.run_in_executor(self._threads, engine.keep_secret, _SECRET)
-
-    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        engine = self._engine
-        if engine is None:
-            raise EngineClosed(self._path)
-        if operation in _QUICK:
-            return engine.execute(operation, request)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, engine.execute, operation, request)
-
-    async def call(self, work: Callable[[Engine, Table], V], table: Table) -> V:
-        """Do something with the engine and a table, aside."""
-        assert self._engine is not None  # it was opened
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, work, self._engine, table)
-
-    async def close(self) -> None:
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(None, self._shut_down)
-
-    def _shut_down(self) -> None:
-        self._threads.shutdown()
-        if self._engine is not None:
-            self._engine.close()
+    def open_async(
+        self,
+        url: str | os.PathLike[str] | None = None,
+        *,
+        client: Any = None,
+        streams_client: Any = None,
+        clock: Clock = real_now,
+        cursor_key: bytes | None = None,
+        on_unfit: OnUnfit = "raise",
+        on_call: Sequence[Hook] = (),
+        **options: Any,
+    ) -> AsyncStore:
+        """Open a database for this table alone, for an event loop, as `keyfold.open_async` does."""
+        return open_async(
+            self,
+            url,
+            client=client,
+            streams_client=streams_client,
+            clock=clock,
+            cursor_key=cursor_key,
+            on_unfit=on_unfit,
+            on_call=on_call,
+            **options,
+        )
 
 
 @contextmanager
@@ -210,27 +226,31 @@ def open_executor(
 ) -> Generator[Executor]:
     """Open a database for requests of DynamoDB's API as they are; no tables are made.
 
-    A file has to be there, unless `may_make` lets it be made. With `keeps_expired`, what has
-    expired in a file is not deleted meanwhile. Raises UrlUnknown, FileUnreachable and other
-    file errors.
+    A file has to be there, and not to be empty, unless `may_make` lets it be made. With
+    `keeps_expired`, what has expired in a file is not deleted meanwhile. Raises UrlUnknown,
+    FileUnreachable, FileNotKeyfold and other file errors.
     """
     if _kind_of(url, None, {}) == "service":
         with import_module(_CLIENT).Client(str(url)) as client:
             yield client
         return
-    is_file = os.fspath(url) != _MEMORY
-    if is_file and not may_make and not os.path.exists(url):  # noqa: PTH110 - a path of any kind
-        raise FileUnreachable(str(url), "there is no such file")
+    if not may_make and os.fspath(url) != _MEMORY:
+        import_module("keyfold.engine.storage").require_file(url)
     options: dict[str, Any] = {"upkeep_seconds": None} if keeps_expired else {}
     with import_module("keyfold.engine").Engine.open(url, **options) as engine:
         yield engine
+
+
+def _load_aside() -> Any:
+    # To load asyncio takes a fifth of all that opening a store does, and threads need none of it.
+    return import_module("keyfold.connect._aside")
 
 
 def _load_boto() -> Any:
     return import_module(f"{_CLIENT}._boto")
 
 
-def _list(tables: Table | Sequence[Table]) -> tuple[Table, ...]:
+def _list(tables: DeclaredTable | Sequence[DeclaredTable]) -> tuple[DeclaredTable, ...]:
     return tuple(tables) if isinstance(tables, Sequence) else (tables,)
 
 
@@ -263,18 +283,18 @@ def _open_engine(url: str | os.PathLike[str], clock: Clock, options: dict[str, A
     return import_module("keyfold.engine").Engine.open(url, **given)
 
 
-def _describe(engine: Engine, table: Table) -> dict[str, Any] | None:
+def _describe(engine: Engine, table: DeclaredTable) -> dict[str, Any] | None:
     try:
         return engine.execute("DescribeTable", {"TableName": table.name})["Table"]
     except ResourceNotFoundException:
         return None
 
 
-def _lacks_stream(table: Table, described: dict[str, Any]) -> bool:
+def _lacks_stream(table: DeclaredTable, described: dict[str, Any]) -> bool:
     return table.stream is not None and "StreamSpecification" not in described
 
 
-def _switch_stream_on(engine: Engine, table: Table) -> None:
+def _switch_stream_on(engine: Engine, table: DeclaredTable) -> None:
     """Begin the stream of a table that was made before it was declared to have one."""
     asked = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
     # Another process may be quicker.

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from keyfold.keys import Glob, GlobPiece, KeyTemplate, NamedPart, Wildcard, can_fit
-from keyfold.policy._iam_treatments import Treatment
+from keyfold.policy.iam._treatments import Treatment
 
 LEADING_KEYS, ATTRIBUTES, SELECT = (
     "dynamodb:LeadingKeys",

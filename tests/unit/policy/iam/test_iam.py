@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from keyfold.errors import PolicyInvalid
-from keyfold.policy import EXPLICIT_DENY, Access, Right, find_denial, parse_policy, resource_of
+from keyfold.policy import Access, Right
+from keyfold.policy.iam import EXPLICIT_DENY, find_denial, parse_policy, resource_of
 
 TABLE = "arn:aws:dynamodb:us-east-1:000000000000:table/Shop"
 

@@ -1,0 +1,63 @@
+"""Errors as commands tell them: by the options of the command line, as text or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from keyfold.errors import KeyfoldError, OptionInvalid, ServiceError
+
+if TYPE_CHECKING:
+    UsageError = typer.BadParameter
+else:
+    # What typer refuses the words of a command line with. It has no name of its own there.
+    UsageError = typer.BadParameter.__mro__[1]
+
+Told = dict[str, str]
+
+# Options that the command line has another name for, whether they were given or not.
+_CALLED = {"declared": "--table"}
+
+
+def asks_for_json(words: Sequence[str]) -> bool:
+    """Tell whether a command line asks for JSON.
+
+    >>> asks_for_json(["verify", "shop.db", "--json"]), asks_for_json(["run", "--", "--json"])
+    (True, False)
+    """
+    end = words.index("--") if "--" in words else len(words)
+    return "--json" in words[:end]
+
+
+def name_option(error: KeyfoldError, words: Sequence[str]) -> KeyfoldError:
+    """Return an error that calls an option as the command line has done it.
+
+    >>> print(name_option(OptionInvalid("read_rate", 0, "Give more."), ["--read-rate=0"]))
+    --read-rate: got 0. Give more. [option-invalid]
+    """
+    if not isinstance(error, OptionInvalid):
+        return error
+    flag = "--" + error.option.replace("_", "-")
+    is_given = any(word == flag or word.startswith(f"{flag}=") for word in words)
+    called = flag if is_given else _CALLED.get(error.option, error.option)
+    return OptionInvalid(called, error.received, error.advice)
+
+
+def to_json(error: KeyfoldError | UsageError) -> dict[str, Told]:
+    """Return an error as data: a code that stays the same, and what a person is told."""
+    if isinstance(error, KeyfoldError):
+        code = error.type if isinstance(error, ServiceError) else error.code
+        return {"error": {"code": code, "message": str(error)}}
+    return {"error": {"code": "usage", "message": error.format_message()}}
+
+
+def print_error(error: KeyfoldError | UsageError, *, as_json: bool) -> None:
+    """Print an error where errors go; JSON in one line, so that it is found among others."""
+    if as_json:
+        print(json.dumps(to_json(error), ensure_ascii=False), file=sys.stderr)
+    else:
+        print(f"keyfold: {error}", file=sys.stderr)

@@ -1,0 +1,7 @@
+"""From a URL to a store."""
+
+from __future__ import annotations
+
+from keyfold.connect._opening import Table, open, open_async, open_executor  # noqa: A004 - as users call it
+
+__all__ = ["Table", "open", "open_async", "open_executor"]

@@ -1,0 +1,22 @@
+"""IAM policies: what AWS would decide by one, and the one that says what a role says.
+
+Whoever declares or guards a table needs none of it, so it is loaded on its own.
+"""
+
+from __future__ import annotations
+
+from keyfold.policy.iam._decisions import EXPLICIT_DENY, find_denial, resource_of
+from keyfold.policy.iam._documents import PolicyDocument, parse_policy
+from keyfold.policy.iam._export import Export, export_policy
+from keyfold.policy.iam._gaps import Gap
+
+__all__ = [
+    "EXPLICIT_DENY",
+    "Export",
+    "Gap",
+    "PolicyDocument",
+    "export_policy",
+    "find_denial",
+    "parse_policy",
+    "resource_of",
+]
