@@ -33,7 +33,17 @@ test-long: $(venv)/.dev ## Run the long tests, such as fifty crashes
 
 .PHONY: test-endpoints
 test-endpoints: $(venv)/.dev ## Run cases, stores and designs on a server, by two clients
-	$(bin)/pytest -n 2 -m endpoints tests/conformance tests/unit/store tests/unit/designs $(ARGS)
+	$(bin)/pytest -n 2 -m endpoints tests/conformance tests/unit/store tests/unit/designs \
+		tests/unit/cli/test_demo.py $(ARGS)
+
+engines := dynalite dynamodb-local moto
+
+.PHONY: test-engines
+test-engines: $(engines:%=test-%) ## Run stores and designs on the engines of others, one by one
+
+.PHONY: $(engines:%=test-%)
+$(engines:%=test-%): test-%: $(venv)/.dev # Run them on one of these: make test-moto
+	$(bin)/python -m tests.endpoints.run $* -n 2 $(ARGS)
 
 .PHONY: check
 check: $(venv)/.dev ## Lint, check formatting, types, imports and generated files
@@ -82,6 +92,8 @@ lock: ## Pin the newest dependencies (needs uv)
 		--output-file tests/clients/requirements-current.txt
 	$(UV) $(compile) tests/clients/requirements-aioboto3.in \
 		--output-file tests/clients/requirements-aioboto3.txt
+	$(UV) $(compile) tests/endpoints/requirements-moto.in \
+		--output-file tests/endpoints/requirements-moto.txt
 
 .PHONY: clean
 clean: ## Remove what the other targets made

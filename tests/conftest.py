@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 
 from keyfold.engine import Engine
 
+pytest_plugins = ["tests.endpoints.plugin"]
+
 # A loaded machine is no failure, so no example has a deadline, nor has the making of one.
 _AT_LEISURE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("default", _AT_LEISURE, max_examples=50)

@@ -1,7 +1,8 @@
-"""The roads to a database: the engine in process, or our server by a client of some kind.
+"""The roads to a database: the engine in process, our server by a client, somebody else's engine.
 
-Tests that take a `road` run on each; all but the embedded one belong to `make test-endpoints`,
-save for those that are marked with `every_road`.
+Tests that take a `road` run on each of the first two kinds; all but the embedded one belong to
+`make test-endpoints`, save for those that are marked with `every_road`. With `--engine NAME` they
+run on that engine alone: `tests/endpoints` says which there are.
 """
 
 from __future__ import annotations
@@ -9,35 +10,90 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Literal
+from itertools import count
+from typing import Any, Literal, Protocol
 
 import boto3
 import pytest
 from botocore.config import Config
 
+from keyfold.engine import Engine
+from keyfold.errors import UnknownOperationException, ValidationException
+from keyfold.testing import Clock
 from keyfold.wire.client import Client
 from keyfold.wire.client._boto import BotoClient
+from keyfold.wire.server import Server
 
-Road = Literal["embedded", "client", "boto3"]
+# When the tests of stores and designs begin: engines of others, which tell the time by themselves,
+# do not live to see anything of theirs expire.
+START = datetime(2100, 1, 1, tzinfo=UTC)
 
-_AFAR: tuple[Road, ...] = ("client", "boto3")
-
-
-def list_roads(*, is_representative: bool) -> list[Any]:
-    """The parameters of a test; a representative one takes every road in each run of the tests."""
-    marks = () if is_representative else (pytest.mark.endpoints,)
-    return ["embedded", *(pytest.param(road, marks=marks) for road in _AFAR)]
+Kind = Literal["embedded", "client", "boto3", "foreign"]
+Execute = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
-def parametrize(metafunc: pytest.Metafunc, fixture: str) -> None:
-    """Have a test that asks for a fixture, however indirectly, run on every road."""
-    if fixture in metafunc.fixturenames and "road" in metafunc.fixturenames:
-        if metafunc.definition.get_closest_marker("embedded") is not None:
-            metafunc.parametrize("road", ["embedded"], indirect=True)
-            return
-        chosen = metafunc.definition.get_closest_marker("every_road") is not None
-        metafunc.parametrize("road", list_roads(is_representative=chosen), indirect=True)
+@dataclass(frozen=True, slots=True)
+class Road:
+    """How the databases of a test are reached; `url` is where somebody else's engine listens."""
+
+    kind: Kind
+    url: str = ""
+
+    @property
+    def refusals(self) -> tuple[type[Exception], ...]:
+        """How an engine of others may refuse a table, or that its items expire.
+
+        What has no use for that does without; what has finds that it is not there.
+        """
+        return (UnknownOperationException, ValidationException) if self.kind == "foreign" else ()
+
+
+class Database(Protocol):
+    """A database of a test's own, which speaks DynamoDB's API."""
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Carry out one operation; raises ServiceError."""
+        ...
+
+    def run_upkeep(self) -> int:
+        """Do what is due by now; return how many items have expired."""
+        ...
+
+
+class OwnTime(Exception):
+    """What somebody else's engine does in the background, and when, is not for a test to say."""
+
+
+def parametrize(metafunc: pytest.Metafunc, by: tuple[Kind, ...] = ("client", "boto3")) -> None:
+    """Have a test that asks for a road, however indirectly, run on every one of them.
+
+    `by` is what our server can be reached by.
+    """
+    if "road" not in metafunc.fixturenames:
+        return
+    definition = metafunc.definition
+    roads: list[Any] = ["embedded"]
+    engine = metafunc.config.getoption("--engine")
+    if definition.get_closest_marker("embedded") is not None:
+        pass
+    elif engine:
+        roads = [pytest.param("foreign", id=str(engine))]
+    else:
+        chosen = definition.get_closest_marker("every_road") is not None
+        marks = () if chosen else (pytest.mark.endpoints,)
+        roads += [pytest.param(each, marks=marks) for each in by]
+    metafunc.parametrize("road", roads, indirect=True)
+
+
+def find_road(request: pytest.FixtureRequest) -> Road:
+    """Return the road that a test was given; an engine of others is started with the first."""
+    kind: Kind = request.param
+    if kind == "foreign":
+        return Road(kind, request.getfixturevalue("foreign_url"))
+    return Road(kind)
 
 
 @cache
@@ -52,9 +108,9 @@ def make_boto_client(url: str, service: str = "dynamodb") -> Any:
 
 
 @contextmanager
-def executor_on(road: Road, url: str) -> Generator[Callable[[str, dict[str, Any]], Any]]:
+def executor_on(road: Road, url: str) -> Generator[Execute]:
     """What calls an endpoint, by the road's own kind of client."""
-    if road == "boto3":
+    if road.kind == "boto3":
         clients = [make_boto_client(url, name) for name in ("dynamodb", "dynamodbstreams")]
         try:
             yield BotoClient(*clients).execute
@@ -69,3 +125,69 @@ def executor_on(road: Road, url: str) -> Generator[Callable[[str, dict[str, Any]
 def new_cursor_key() -> bytes:
     """A key for cursors, which no endpoint keeps for its users."""
     return os.urandom(32)
+
+
+class _Far:
+    """An engine of ours, behind a server."""
+
+    def __init__(self, execute: Execute, engine: Engine) -> None:
+        self._execute, self._engine = execute, engine
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return self._execute(operation, request)
+
+    def run_upkeep(self) -> int:
+        return self._engine.run_upkeep()
+
+
+@contextmanager
+def open_database(road: Road, *, clock: Clock, **options: Any) -> Generator[Database]:
+    """A new database, in memory, whose engine takes `options` if it is ours."""
+    if road.kind == "foreign":
+        with place_abroad(road) as place, Client(place.url, endpoint=place.endpoint) as client:
+            yield _Foreign(client)
+        return
+    with Engine.open(":memory:", clock=clock, upkeep_seconds=None, **options) as engine:
+        if road.kind == "embedded":
+            yield engine
+        else:
+            with Server(engine).running() as url, executor_on(road, url) as execute:
+                yield _Far(execute, engine)
+        assert engine.verify() == []
+
+
+# Somebody else's engine.
+
+_numbers = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A database that no other test sees: tables with a prefix of their own."""
+
+    url: str
+    endpoint: str
+
+
+class _Foreign:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return self._client.execute(operation, request)
+
+    def run_upkeep(self) -> int:
+        raise OwnTime("its background work cannot be run from here")
+
+
+@contextmanager
+def place_abroad(road: Road) -> Generator[Place]:
+    """A new database on somebody else's engine, whose tables are removed in the end."""
+    prefix = f"test{next(_numbers)}-"
+    try:
+        yield Place(f"dynamodb://us-east-1/{prefix}", road.url)
+    finally:
+        with Client(road.url) as client:
+            for name in client.execute("ListTables", {})["TableNames"]:
+                if name.startswith(prefix):
+                    client.execute("DeleteTable", {"TableName": name})

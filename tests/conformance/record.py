@@ -28,7 +28,8 @@ from tests.conformance.cases import (
 )
 from tests.conformance.implementations import read_error
 from tests.conformance.matching import mismatches
-from tests.oracle.local import NAME, DynamoDBLocal
+from tests.endpoints.dynamodb_local import NAME
+from tests.oracle.local import DynamoDBLocal
 
 _ARN = "arn:aws:dynamodb:[a-z0-9-]+:[0-9]{12}:table/"
 

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 from tests.conformance.record import Ask, masked, record_case
-from tests.oracle.local import NAME
+from tests.endpoints.dynamodb_local import NAME
 
 CHECK, ACCEPT = Namespace(accept=False), Namespace(accept=True)
 REQUEST = {"TableName": "Absent"}

@@ -1,4 +1,4 @@
-"""DynamoDB Local: installed by Maven, started without a network, asked over a unix socket.
+"""DynamoDB Local: started without a network, asked over a unix socket.
 
 The server runs in a network namespace of its own that holds a loopback device and nothing
 else, so it can neither be reached nor reach anyone. A relay in that namespace listens on a
@@ -7,18 +7,15 @@ unix socket, which is a file and therefore visible from outside.
     with DynamoDBLocal() as local:
         answer = local.ask("ListTables", {})
 
-Needs Linux, Java 17 or newer (`JAVA` names another than the one on the path) and, the first
-time, Maven.
+Needs Linux, and what `tests/endpoints/dynamodb_local.py` says.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import http.client
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -31,13 +28,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-VERSION = "3.3.1"
-NAME = f"DynamoDB Local {VERSION}"
+from tests.endpoints.dynamodb_local import NAME, LocalUnavailable, library, make_command
+from tests.endpoints.namespaces import LACKING, find_namespace_command
 
-_MAIN = "software.amazon.dynamodb.services.local.main.ServerRunner"
 _PORT = 8000  # inside its own namespace, where nothing else listens
 _START_SECONDS = 60
-
+_RELAY = Path(__file__).with_name("relay.py")
 
 _STREAM_OPERATIONS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 
@@ -48,50 +44,12 @@ def target_of(operation: str) -> str:
     return f"{service}_20120810.{operation}"
 
 
-class LocalUnavailable(RuntimeError):
-    """DynamoDB Local could not be installed or started."""
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came back: the status and the parsed body."""
 
     status: int
     body: dict[str, Any]
-
-
-def library() -> Path:
-    """The folder with the jars, installed on the first call.
-
-    Raises LocalUnavailable when Maven is missing or fails.
-    """
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
-    home = cache / "keyfold" / f"dynamodb-local-{VERSION}"
-    if (home / f"DynamoDBLocal-{VERSION}.jar").exists():
-        return home
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise LocalUnavailable(f"{NAME} is not installed and Maven, which fetches it, is missing.")
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=home.parent) as build:
-        pom = Path(build, "pom.xml")
-        shutil.copy(Path(__file__).with_name("pom.xml"), pom)
-        fetched = Path(build, "lib")
-        command = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
-        done = subprocess.run(
-            [*command, f"-DoutputDirectory={fetched}"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0 or not (fetched / f"DynamoDBLocal-{VERSION}.jar").exists():
-            raise LocalUnavailable(f"Maven could not fetch {NAME}:\n{done.stdout}{done.stderr}")
-        # The loader asks for the native library by a name without its version.
-        for native in fetched.glob("libsqlite4java-*-1.0.*"):
-            stem, _, extension = native.name.partition("-1.0.")
-            shutil.copy(native, fetched / f"{stem}.{extension.rsplit('.', 1)[1]}")
-        fetched.rename(home)
-    return home
 
 
 class DynamoDBLocal:
@@ -109,14 +67,14 @@ class DynamoDBLocal:
         self._connection: _UnixConnection | None = None
 
     def __enter__(self) -> Self:
-        unshare = shutil.which("unshare")
-        if unshare is None:
-            raise LocalUnavailable(f"{NAME} is started by unshare(1), which this system lacks.")
-        # Only root may make a network namespace alone; others make a user namespace with it.
-        namespaces = ["--net"] if os.geteuid() == 0 else ["--net", "--map-root-user"]
+        namespace = find_namespace_command()
+        if namespace is None:
+            raise LocalUnavailable(f"{NAME} cannot be started: {LACKING}.")
+        java = ("-Xmx768m", "-XX:+UseSerialGC")
+        command = make_command(library(), str(_PORT), "-inMemory", java=java)
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [unshare, *namespaces, sys.executable, __file__, self._socket, str(library())],
+                [*namespace, sys.executable, str(_RELAY), self._socket, str(_PORT), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -187,47 +145,3 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
-
-
-async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(ConnectionError):
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    writer.close()
-
-
-async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        near, far = await asyncio.open_connection("127.0.0.1", _PORT)
-    except OSError:  # the server is still starting
-        writer.close()
-        return
-    await asyncio.gather(_pipe(reader, far), _pipe(near, writer))
-
-
-async def _serve(socket_path: str, jars: str) -> None:
-    """Run the server in this namespace and relay `socket_path` to it."""
-    up = await asyncio.create_subprocess_exec("ip", "link", "set", "lo", "up")
-    if await up.wait() != 0:
-        raise LocalUnavailable("the loopback device could not be brought up")
-    relay = await asyncio.start_unix_server(_relay, socket_path)
-    server = await asyncio.create_subprocess_exec(
-        os.environ.get("JAVA", "java"),
-        "-Xmx768m",
-        "-XX:+UseSerialGC",
-        f"-Djava.library.path={jars}",
-        "-cp",
-        f"{jars}/*",
-        _MAIN,
-        "-inMemory",
-        "-disableTelemetry",
-        "-port",
-        str(_PORT),
-    )
-    async with relay:
-        await server.wait()
-
-
-if __name__ == "__main__":
-    asyncio.run(_serve(sys.argv[1], sys.argv[2]))

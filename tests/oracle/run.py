@@ -19,8 +19,9 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
+from tests.endpoints.dynamodb_local import NAME, LocalUnavailable
 from tests.oracle.compare import Known
-from tests.oracle.local import NAME, DynamoDBLocal, LocalUnavailable
+from tests.oracle.local import DynamoDBLocal
 from tests.oracle.random_requests import Call, random_call
 from tests.oracle.random_tables import Table, random_item, random_table, reindexed
 from tests.oracle.shrink import shrunk

@@ -70,7 +70,7 @@ def test_a_table_opens_itself(server_url: str, tmp_path: Path) -> None:
         store
     ):
         store.run(song.put())
-    assert calls == ["CreateTable", "PutItem"]
+    assert calls == ["CreateTable", "DescribeTable", "PutItem"]
     client = make_boto_client(server_url)
     with songs.open(client=client) as store:
         store.create_table(songs)
@@ -111,12 +111,16 @@ def test_opening_makes_the_tables_that_are_missing_and_leaves_the_others(
     first.run(RATE.put())
     assert [call.operation for call in first.calls] == [
         "CreateTable",
+        "DescribeTable",
         "UpdateTimeToLive",
         "PutItem",
     ]
     first.close()
     again = open_side(kind, [rates, desk], path)
-    assert [(call.operation, call.tables) for call in again.calls] == [("CreateTable", ("Desk",))]
+    assert [(call.operation, call.tables) for call in again.calls] == [
+        ("CreateTable", ("Desk",)),
+        ("DescribeTable", ("Desk",)),
+    ]
     assert again.run(GET) == RATE
     again.close()
     with Engine.open(path) as engine:

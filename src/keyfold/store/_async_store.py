@@ -8,14 +8,14 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from keyfold.errors import KeyfoldError, ResourceInUseException
+from keyfold.errors import KeyfoldError
 from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
+from keyfold.store._making import make_table
 from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
 from keyfold.store._settings import Settings, Watch
-from keyfold.store._store import ttl_request
 
 V = TypeVar("V")
 
@@ -85,15 +85,12 @@ class AsyncStore:
         return AsyncStore(self._executor, settings, sleep=self._sleep)
 
     async def create_table(self, table: Table) -> None:
-        """Make a table, with its indexes and its expiry; one that is there is left as it is."""
+        """Make a table, with its indexes and its expiry; one that is there is left as it is.
+
+        It can be used then: where that takes a while, it is waited for.
+        """
         self._settings.check_administration("CreateTable", table)
-        table.check()
-        try:
-            await self._call(Call("CreateTable", table.to_dynamodb()))
-        except ResourceInUseException:
-            return
-        if table.ttl is not None:
-            await self._call(Call("UpdateTimeToLive", ttl_request(table)))
+        await self._drive(make_table(self._settings, table))
 
     async def drop_table(self, table: Table) -> None:
         """Remove a table and everything in it."""

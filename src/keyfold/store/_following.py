@@ -184,7 +184,8 @@ class Worker:
         except (LimitExceededException, Unavailable):
             # More are reading the shard than it is for: later.
             return False
-        records = [StreamRecord.from_dynamodb(each) for each in response["Records"]]
+        table = self._options.table
+        records = [StreamRecord.from_dynamodb(each, table) for each in response["Records"]]
         before, held.iterator = held.position, response.get("NextShardIterator")
         try:
             for record in records:

@@ -43,8 +43,8 @@ class StreamRecord:
     by_expiry: bool
 
     @classmethod
-    def from_dynamodb(cls, record: Mapping[str, Any]) -> StreamRecord:
-        """Read a record as GetRecords returns it."""
+    def from_dynamodb(cls, record: Mapping[str, Any], table: Table) -> StreamRecord:
+        """Read a record of a table's as GetRecords returns it."""
         told: Mapping[str, Any] = record["dynamodb"]
         # Some clients make a time of it, others leave it the number that was sent.
         at: datetime | float = told["ApproximateCreationDateTime"]
@@ -53,7 +53,8 @@ class StreamRecord:
         return cls(
             id=record["eventID"],
             kind=_KINDS[record["eventName"]],
-            key=told["Keys"],
+            # A service has no order for them.
+            key={name: told["Keys"][name] for name in (*table.key.partition, *table.key.sort)},
             old=told.get("OldImage"),
             new=told.get("NewImage"),
             at=at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC),

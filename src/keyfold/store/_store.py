@@ -8,12 +8,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
 
-from keyfold.errors import KeyfoldError, OptionInvalid, ResourceInUseException
+from keyfold.errors import KeyfoldError, OptionInvalid
 from keyfold.model._changes import Reaction
 from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
+from keyfold.store._making import make_table
 from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
 from keyfold.store._settings import Settings, Watch
 
@@ -80,15 +81,12 @@ class Store:
         return Store(self._executor, settings, sleep=self._sleep)
 
     def create_table(self, table: Table) -> None:
-        """Make a table, with its indexes and its expiry; one that is there is left as it is."""
+        """Make a table, with its indexes and its expiry; one that is there is left as it is.
+
+        It can be used then: where that takes a while, it is waited for.
+        """
         self._settings.check_administration("CreateTable", table)
-        table.check()
-        try:
-            self._call(Call("CreateTable", table.to_dynamodb()))
-        except ResourceInUseException:
-            return
-        if table.ttl is not None:
-            self._call(Call("UpdateTimeToLive", ttl_request(table)))
+        self._drive(make_table(self._settings, table))
 
     def drop_table(self, table: Table) -> None:
         """Remove a table and everything in it."""
@@ -247,11 +245,3 @@ class Store:
             raise
         watch.end(response)
         return response
-
-
-def ttl_request(table: Table) -> dict[str, Any]:
-    """Return the request that lets a table's items expire."""
-    return {
-        "TableName": table.name,
-        "TimeToLiveSpecification": {"AttributeName": table.ttl, "Enabled": True},
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -16,13 +15,8 @@ from keyfold.errors import (
 )
 from keyfold.model._changes import VIEW_TYPES, Images
 from keyfold.model._tables import Table
-from keyfold.store._plans import Pause, Plan, Response
-
-# Makes a call, and makes it again where the service refuses for the moment.
-Ask = Callable[[str, dict[str, Any]], Plan[Response]]
-
-# How long to wait until a table that was made, or changed, can be used.
-_READY_SECONDS = 0.5
+from keyfold.store._making import Ask, wait_until_active
+from keyfold.store._plans import Plan, Response
 
 
 class StreamState(NamedTuple):
@@ -151,12 +145,3 @@ def check_leases(ask: Ask, leases: Table, *, may_make: bool) -> Plan[None]:
         with suppress(ResourceInUseException):
             yield from ask("CreateTable", leases.to_dynamodb())
     yield from wait_until_active(ask, leases.name)
-
-
-def wait_until_active(ask: Ask, name: str) -> Plan[None]:
-    """Wait until a table can be used."""
-    while True:
-        described = (yield from ask("DescribeTable", {"TableName": name}))["Table"]
-        if described["TableStatus"] == "ACTIVE":
-            return
-        yield Pause(_READY_SECONDS)

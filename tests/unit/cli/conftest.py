@@ -1,11 +1,42 @@
-"""How the tests of the command line run it."""
+"""How the tests of the command line run it, and on what."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from keyfold.cli import main
+from keyfold.engine import Engine
+from keyfold.wire.server import Server
+from tests.roads import Road, find_road, parametrize
 from tests.unit.cli.program import Outcome, Run
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what takes a road on every one that a URL leads to."""
+    parametrize(metafunc, by=("client",))
+
+
+@pytest.fixture
+def road(request: pytest.FixtureRequest) -> Road:
+    """How the database is reached."""
+    return find_road(request)
+
+
+@pytest.fixture
+def url(road: Road, tmp_path: Path) -> Iterator[str]:
+    """Where a database is that has none of the designs' tables."""
+    if road.kind == "foreign":
+        yield road.url
+        return
+    path = tmp_path / "database.db"
+    if road.kind == "embedded":
+        yield str(path)
+        return
+    with Engine.open(path, upkeep_seconds=None) as engine, Server(engine).running() as url:
+        yield url
 
 
 @pytest.fixture

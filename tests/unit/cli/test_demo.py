@@ -23,7 +23,9 @@ from keyfold.cli._demo import report, run_demo
 from keyfold.cli._demo.world import SEED, Case, Draws, World
 from keyfold.designs import exchange_rates, letsgo, market, pantry
 from keyfold.designs.exchange_rates import Rate
+from keyfold.engine import Engine
 from keyfold.errors import NotThere, WriteRefused
+from keyfold.wire.server import Server
 from tests.unit.cli.program import Run
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -46,6 +48,17 @@ def test_every_pattern_of_every_design_runs_and_returns_what_it_must(run: Run) -
     assert len(re.findall("^✓", outcome.out, re.MULTILINE)) == PATTERNS
     assert "✗" not in outcome.out
     assert max(map(len, outcome.out.splitlines())) <= 120
+
+
+def test_every_pattern_runs_on_any_database(run: Run, url: str) -> None:
+    outcome = run("demo", "--db", url, "--json")
+    assert outcome.err == ""
+    told = json.loads(outcome.out)
+    problems = [each["problems"] for each in told["designs"]]
+    for design in told["designs"]:
+        problems += [run["problem"] for row in design["patterns"] for run in row["runs"]]
+    assert [each for each in problems if each] == []
+    assert (outcome.code, told["as_expected"]) == (0, True)
 
 
 def test_json_tells_of_every_pattern(run: Run) -> None:
@@ -117,6 +130,20 @@ def test_tables_that_have_items_are_refused_and_left_alone(tmp_path: Path) -> No
     with keyfold.open(list(TABLES.values()), file) as store:
         for table in TABLES.values():
             assert len(store.run(table.scan_whole_table())) == (table is exchange_rates.table)
+
+
+def test_a_service_finds_nothing_that_has_expired() -> None:
+    """It would delete that by its own time, while patterns run that are to find it."""
+    with (
+        Engine.open(
+            ":memory:", clock=NOW.timestamp, ttl_grace_seconds=0.0, upkeep_seconds=None
+        ) as engine,
+        Server(engine).running() as url,
+    ):
+        reports = run_demo(url, now=NOW)
+        assert all(report.holds for report in reports)
+        assert sum(report.expired for report in reports) > 100
+        assert engine.run_upkeep() == 0
 
 
 def test_a_database_of_an_unknown_kind_is_refused(run: Run) -> None:

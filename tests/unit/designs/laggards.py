@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from keyfold import Request, Store, Table
@@ -13,28 +12,29 @@ from keyfold.store import Settings
 from keyfold.testing import Clock, Hardships, Service, dynamodb
 from keyfold.testing._core import Core
 from keyfold.wire.server import Server
-from tests.roads import Road, executor_on
+from tests.roads import START, Execute, Road, executor_on, open_database
 
 V = TypeVar("V")
-Execute = Callable[[str, dict[str, Any]], Any]
 
-START = datetime.fromtimestamp(1704067200, UTC)
 # Expired items are still stored, up to two days after their time.
 KEPT = Hardships(ttl_lag_seconds=172_800)
 LAGGING = Hardships(ttl_lag_seconds=172_800, stale_reads=1.0, index_lag=1.0, lag_writes=3)
 
 
 class Database:
-    """A store on a service, its clock, and every call that went there."""
+    """A store on a service, its clock, and every call that went there.
 
-    def __init__(self, service: Service, table: Table, execute: Execute | None = None) -> None:
-        self._service = service
-        self._execute = execute or service.execute
-        self.clock = service.clock
+    `execute` is what calls the service, and `read` what reads its tables as they are.
+    """
+
+    def __init__(self, table: Table, clock: Clock, execute: Execute, read: Execute) -> None:
+        self._execute, self._read = execute, read
+        self.clock = clock
         self.calls: list[tuple[str, dict[str, Any]]] = []
         settings = Settings([table], cursor_key=bytes(32), clock=self.clock.now)
         self.store = Store(self, settings)
-        self.store.create_table(table)
+        with suppress(*road.get().refusals):
+            self.store.create_table(table)
         self.run = self.store.run
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -52,32 +52,39 @@ class Database:
 
     def stored(self, table: Table) -> list[dict[str, Any]]:
         """Return every item as it is in the table, expired or not."""
-        return self._service.engine.execute("Scan", {"TableName": table.name})["Items"]
+        return self._read("Scan", {"TableName": table.name})["Items"]
 
 
 # The road that the test at hand takes; its fixture sets it.
-road: ContextVar[Road] = ContextVar("road", default="embedded")
+road: ContextVar[Road] = ContextVar("road")
 
 
 @contextmanager
 def database(table: Table, hardships: Hardships) -> Generator[Database]:
-    if road.get() != "embedded":
-        with _far_database(table, hardships) as far:
+    taken, clock = road.get(), Clock(START)
+    if taken.kind == "foreign":
+        # It lags as it likes, if at all.
+        with open_database(taken, clock=clock) as found:
+            yield Database(table, clock, found.execute, found.execute)
+    elif taken.kind == "embedded":
+        with dynamodb(clock=clock, hardships=hardships) as service:
+            yield Database(table, clock, service.execute, service.engine.execute)
+            assert service.engine.verify() == []
+    else:
+        with _far_database(taken, table, clock, hardships) as far:
             yield far
-        return
-    with dynamodb(clock=Clock(START), hardships=hardships) as service:
-        yield Database(service, table)
-        assert service.engine.verify() == []
 
 
 @contextmanager
-def _far_database(table: Table, hardships: Hardships) -> Generator[Database]:
+def _far_database(
+    taken: Road, table: Table, clock: Clock, hardships: Hardships
+) -> Generator[Database]:
     """The same behind a server; boto3 is not answered in process, as it would be elsewhere."""
-    core = Core(clock=Clock(START), hardships=hardships, region="us-east-1", sleep=lambda _: None)
+    core = Core(clock=clock, hardships=hardships, region="us-east-1", sleep=lambda _: None)
     with (
         closing(core),
         Server(Service(core)).running() as url,
-        executor_on(road.get(), url) as execute,
+        executor_on(taken, url) as execute,
     ):
-        yield Database(Service(core), table, execute)
+        yield Database(table, clock, execute, core.engine.execute)
         assert core.engine.verify() == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -22,15 +22,15 @@ EUR_GBP = Rate(base="EUR", target="GBP", rate=Decimal("0.88"), at=START)
 
 
 def example(base: str, target: str, rate: str) -> dict[str, dict[str, object]]:
-    """Return an example item of the document, as DynamoDB stores it."""
+    """Return an example item of the document, but for its time, as DynamoDB stores it."""
     return {
         "PK": {"S": f"RATE#{base}#{target}"},
         "Base": {"S": base},
         "Target": {"S": target},
         "Rate": {"N": rate},
-        "Timestamp": {"N": "1704067200"},
+        "Timestamp": {"N": "4102444800"},
         "Stale": {"BOOL": False},
-        "ttl": {"N": "1704153600"},
+        "ttl": {"N": "4102531200"},
     }
 
 
@@ -108,8 +108,12 @@ def test_get_stale(rates: Database) -> None:
     assert (expired.stale, expired.rate) == (True, Decimal("0.85"))
     stored = exchange_rates.Rate.get(base="USD", target="EUR").include_expired()
     assert rates.run(stored) == fresh, "it is not stored as stale"
-    rates.clock.advance(timedelta(days=3))
-    assert repository.get_stale("USD", "EUR") is None, "what is deleted is gone"
+
+
+def test_what_was_deleted_after_it_expired_is_not_even_stale(rates: Database) -> None:
+    rates.clock.advance(timedelta(days=4))
+    request = exchange_rates.get_stale("USD", "EUR")
+    assert rates.settle(request, lambda rate: rate is None) is None
 
 
 def test_mark_stale(rates: Database) -> None:
@@ -229,7 +233,7 @@ def test_a_rate_is_saved_for_some_time() -> None:
 
 
 def test_a_timestamp_has_whole_seconds() -> None:
-    moment = datetime(2024, 1, 1, 0, 0, 0, 999_999, tzinfo=UTC)
+    moment = START.replace(microsecond=999_999)
     rate = Rate(base="USD", target="EUR", rate=Decimal(1), at=moment)
     assert rate.at == START
-    assert rate.put().to_dynamodb()["Item"]["Timestamp"] == {"N": "1704067200"}
+    assert rate.put().to_dynamodb()["Item"]["Timestamp"] == {"N": "4102444800"}

@@ -247,11 +247,11 @@ def test_members_stay_right_under_concurrent_changes() -> None:
 def test_create_join_link(home: Database) -> None:
     link = JoinLink(group=HOME, expires=START + HOUR)
     home.run(pantry.create_join_link(link))
-    assert stored_under(home, HOME, "ShareLink#2024-01-01T01:00:00.000000Z") == {
+    assert stored_under(home, HOME, "ShareLink#2100-01-01T01:00:00.000000Z") == {
         "PK": {"S": str(HOME)},
-        "SK": {"S": "ShareLink#2024-01-01T01:00:00.000000Z"},
+        "SK": {"S": "ShareLink#2100-01-01T01:00:00.000000Z"},
         "GroupID": {"S": str(HOME)},
-        "LinkExpiredDatetime": {"S": "2024-01-01T01:00:00.000000Z"},
+        "LinkExpiredDatetime": {"S": "2100-01-01T01:00:00.000000Z"},
     }
     with pytest.raises(TransactionFailed) as failure:
         home.run(pantry.create_join_link(JoinLink(group=FRIDGE, expires=START + HOUR)))
@@ -312,8 +312,8 @@ def test_add_food(home: Database) -> None:
                 "Unit": {"S": "l"},
                 "Quantity": {"N": "2"},
                 "Category": {"S": "Dairy"},
-                "Expiry": {"S": "2024-01-03T00:00:00.000000Z"},
-                "CreatedDatetime": {"S": "2024-01-01T00:00:00.000000Z"},
+                "Expiry": {"S": "2100-01-03T00:00:00.000000Z"},
+                "CreatedDatetime": {"S": "2100-01-01T00:00:00.000000Z"},
             }
         }
     }

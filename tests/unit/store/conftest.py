@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,20 +12,28 @@ import pytest
 from keyfold.model import Table
 from keyfold.store import Executor
 from keyfold.testing import Clock
-from tests.roads import Road, parametrize
+from tests.roads import Database, Road, find_road, open_database, parametrize
 from tests.unit.model.shop import accounts, desk, market, rates
-from tests.unit.store.sides import START, Kind, OpenSide, Side, Sites, side_on
+from tests.unit.store.sides import START, AsyncSide, Kind, OpenSide, Side, Sites, side_on
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what opens stores on every road to a database."""
-    parametrize(metafunc, "open_store")
+    parametrize(metafunc)
+
+
+@pytest.fixture(autouse=True)
+def closed_sides() -> Iterator[None]:
+    """Close what a test that fails, as some must on engines of others, leaves open."""
+    yield
+    for side in list(AsyncSide.living):
+        side.close()
 
 
 @pytest.fixture
 def road(request: pytest.FixtureRequest) -> Road:
     """How the database is reached."""
-    return request.param
+    return find_road(request)
 
 
 @pytest.fixture
@@ -46,22 +55,38 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def open_store(kind: Kind, clock: Clock, road: Road) -> Iterator[OpenSide]:
+def sites(road: Road, clock: Clock) -> Iterator[Sites]:
+    """The databases of a test, by their URLs."""
+    with Sites(road, clock) as sites:
+        yield sites
+
+
+@pytest.fixture
+def open_store(kind: Kind, sites: Sites) -> Iterator[OpenSide]:
     """What opens stores, which are closed after the test."""
     opened: list[Side] = []
-    with Sites(road) as sites:
 
-        def open_one(
-            tables: Table | Sequence[Table], url: Any = ":memory:", **options: Any
-        ) -> Side:
-            options.setdefault("clock", clock)
-            side = sites.open(kind, tables, url, **options)
-            opened.append(side)
-            return side
+    def open_one(tables: Table | Sequence[Table], url: Any = ":memory:", **options: Any) -> Side:
+        side = sites.open(kind, tables, url, **options)
+        opened.append(side)
+        return side
 
-        yield open_one
-        for side in opened:
-            side.close()
+    yield open_one
+    for side in opened:
+        side.close()
+
+
+@pytest.fixture
+def engine(road: Road, clock: Clock) -> Iterator[Database]:
+    """An engine without tables, for stores that a test makes itself."""
+    with open_database(road, clock=clock) as engine:
+        yield engine
+
+
+@pytest.fixture
+def token() -> str:
+    """A token for transactions, which are told apart by it in all of a service."""
+    return secrets.token_hex(8)
 
 
 @pytest.fixture

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from datetime import UTC, datetime
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import keyfold
 from keyfold.engine import Engine
@@ -22,16 +21,16 @@ from keyfold.store import (
     Store,
 )
 from keyfold.testing import Clock
+from keyfold.values import Item
+from keyfold.wire.client import Client
 from keyfold.wire.server import Server
-from tests.roads import Road, make_boto_client, new_cursor_key
+from tests import roads
+from tests.roads import Road, make_boto_client, new_cursor_key, place_abroad
 
 V = TypeVar("V")
 Kind = Literal["sync", "async"]
 
-# Options of `keyfold.open` that are an engine's.
-_ENGINE = {"durability", "ttl_grace_seconds", "upkeep_seconds"}
-
-START = datetime(2024, 1, 1, tzinfo=UTC)
+START = roads.START
 
 
 class Side(Protocol):
@@ -99,6 +98,8 @@ class SyncSide:
 class AsyncSide:
     """An AsyncStore on an event loop of its own."""
 
+    living: ClassVar[set[AsyncSide]] = set()
+
     def __init__(
         self,
         make: Callable[[], AsyncStore],
@@ -116,6 +117,8 @@ class AsyncSide:
         except BaseException:
             self._close_runner()
             raise
+        if self._owns_runner:
+            self.living.add(self)
 
     def run(self, request: Request[V]) -> V:
         return self._runner.run(self.store.run(request))
@@ -150,6 +153,7 @@ class AsyncSide:
         return self._runner.run(self.store.retry_parked(table, **options))
 
     def close(self) -> None:
+        self.living.discard(self)
         self._runner.run(self.store.close())
         self._close_runner()
 
@@ -187,13 +191,20 @@ def open_side(
     return AsyncSide(lambda: keyfold.open_async(tables, url, **options), calls, [])
 
 
-class Sites:
-    """Databases behind servers, where a road leads to some; each URL is one, as a file is."""
+class Site(NamedTuple):
+    """A database behind a server: what opens it, and what seals its cursors."""
 
-    def __init__(self, road: Road) -> None:
-        self._road = road
+    place: dict[str, Any]
+    cursor_key: bytes
+
+
+class Sites:
+    """The databases of a test, by its road; each URL is one, as a file is."""
+
+    def __init__(self, road: Road, clock: Clock) -> None:
+        self._road, self._clock = road, clock
         self._stack = ExitStack()
-        self._running: dict[str, tuple[str, bytes]] = {}
+        self._running: dict[str, Site] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -202,34 +213,23 @@ class Sites:
         self._stack.close()
 
     def open(
-        self,
-        kind: Kind,
-        tables: Table | Sequence[Table],
-        url: str | Path,
-        *,
-        clock: Clock,
-        **options: Any,
+        self, kind: Kind, tables: Table | Sequence[Table], url: str | Path, **options: Any
     ) -> Side:
         """Open a store as `open_side` does, by the road."""
-        if self._road == "embedded":
-            return open_side(kind, tables, url, clock=clock, **options)
-        found = self._running.get(str(url))
-        if found is None:
-            engine_options = {name: options.pop(name) for name in _ENGINE & options.keys()}
-            found = self._start(url, clock, engine_options)
-            if str(url) != ":memory:":
-                self._running[str(url)] = found
-        where, cursor_key = found
+        if self._road.kind == "embedded":
+            return open_side(kind, tables, url, clock=self._clock, **options)
+        place, cursor_key = self._find(url)
         options.setdefault("cursor_key", cursor_key)
         # Nothing is made there unasked.
-        with keyfold.open(tables, where) as store:
+        with keyfold.open(tables, **place) as store:
             for table in tables if isinstance(tables, Sequence) else (tables,):
-                store.create_table(table)
+                with suppress(*self._road.refusals):
+                    store.create_table(table)
         calls: list[CallRecord] = []
         options["on_call"] = [*options.get("on_call", ()), calls.append]
-        options["clock"] = clock.now
-        place: dict[str, Any] = {"url": where}
-        if self._road == "boto3":
+        options["clock"] = self._clock.now
+        if self._road.kind == "boto3":
+            where = place["url"]
             place = {
                 "client": make_boto_client(where),
                 "streams_client": make_boto_client(where, "dynamodbstreams"),
@@ -240,12 +240,30 @@ class Sites:
             return SyncSide(keyfold.open(tables, **place, **options), calls, [])
         return AsyncSide(lambda: keyfold.open_async(tables, **place, **options), calls, [])
 
-    def _start(self, url: str | Path, clock: Clock, options: dict[str, Any]) -> tuple[str, bytes]:
-        options.setdefault("upkeep_seconds", None)
-        engine = self._stack.enter_context(
-            Engine.open(url, clock=lambda: clock.now().timestamp(), **options)
-        )
-        return self._stack.enter_context(Server(engine).running()), new_cursor_key()
+    def put(self, url: str, table: str, *items: Item) -> None:
+        """Put items into a table of a database that a store was opened on, as they are."""
+        if self._road.kind == "foreign":
+            opened = Client(**self._running[url].place)
+        else:
+            opened = Engine.open(url, upkeep_seconds=None)
+        with opened as database:
+            for item in items:
+                database.execute("PutItem", {"TableName": table, "Item": item})
+
+    def _find(self, url: str | Path) -> Site:
+        found = self._running.get(str(url))
+        if found is None:
+            found = Site(self._start(url), new_cursor_key())
+            if str(url) != ":memory:":
+                self._running[str(url)] = found
+        return found
+
+    def _start(self, url: str | Path) -> dict[str, Any]:
+        if self._road.kind == "foreign":
+            place = self._stack.enter_context(place_abroad(self._road))
+            return {"url": place.url, "endpoint": place.endpoint}
+        engine = self._stack.enter_context(Engine.open(url, clock=self._clock, upkeep_seconds=None))
+        return {"url": self._stack.enter_context(Server(engine).running())}
 
 
 def side_on(

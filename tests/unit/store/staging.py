@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from keyfold.engine import Engine
 from keyfold.errors import InternalServerError, KeyfoldError
 from keyfold.model import Change, Table
 from keyfold.store import Followed, Settings
@@ -14,6 +13,7 @@ from keyfold.store._follow_options import read_options
 from keyfold.store._following import Worker
 from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
 from keyfold.testing import Clock
+from tests.roads import Database
 
 LEASE_SECONDS = 30.0
 
@@ -37,7 +37,7 @@ class Actor:
 class Stage:
     """The workers, and what their handlers were told, in order."""
 
-    def __init__(self, engine: Engine, clock: Clock, table: Table, chance: random.Random) -> None:
+    def __init__(self, engine: Database, clock: Clock, table: Table, chance: random.Random) -> None:
         self.engine, self.clock, self.table, self.chance = engine, clock, table, chance
         self.actors: list[Actor] = []
         self.told: list[tuple[str, Change[Any]]] = []

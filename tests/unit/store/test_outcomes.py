@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine import Engine
 from keyfold.errors import InternalServerError, OutcomeUnknown
 from keyfold.model import Entity, Key, Table, batch, transaction
 from keyfold.model._updates import Update
+from tests.roads import Database
 from tests.unit.model.shop import Ticket, desk
 from tests.unit.store.sides import START, OpenSide, Side
 
@@ -29,7 +29,7 @@ class Counter(Entity, table=counters, key="COUNTER#{name}"):
 class Shaky:
     """An engine that does what it is asked, and then fails, for as often as it is told."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Database) -> None:
         self.engine = engine
         self.failures = 0
 
@@ -42,9 +42,8 @@ class Shaky:
 
 
 @pytest.fixture
-def service() -> Any:
-    with Engine.open(":memory:", upkeep_seconds=None) as engine:
-        yield Shaky(engine)
+def service(engine: Database) -> Shaky:
+    return Shaky(engine)
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from keyfold.engine import Engine
 from keyfold.errors import CursorInvalid, OptionInvalid, QueryInvalid
 from keyfold.model import Entity, Index, Key, Page, Query, Ref, Table, now
 from keyfold.store import Settings, Store
 from keyfold.testing import Clock
+from tests.roads import Database
 from tests.unit.model.shop import (
     Order,
     OrderId,
@@ -359,16 +359,17 @@ def test_a_cursor_key_is_of_enough_bytes_and_never_shown(open_store: OpenSide, k
     assert "a text" not in str(caught.value)
 
 
-def test_without_a_key_cursors_do_not_outlive_the_store_and_that_is_said() -> None:
-    with Engine.open(":memory:") as engine:
-        store = Store(engine, Settings([rates]))
-        store.create_table(rates)
-        for target in ("EUR", "GBP"):
-            store.run(Rate(base="USD", target=target, rate=Decimal(1), at=START).put())
-        query = Rate.query(by_base, base="USD").limit(1)
-        assert len(store.run(query.limit(3))) == 2
-        with pytest.warns(UserWarning, match="cursors will not outlive this process"):
-            page = store.run(query)
-        assert len(store.run(query.after(page.cursor))) == 1
-        with pytest.raises(CursorInvalid), pytest.warns(UserWarning, match="no cursor_key"):
-            Store(engine, Settings([rates])).run(query.after(page.cursor))
+def test_without_a_key_cursors_do_not_outlive_the_store_and_that_is_said(
+    engine: Database,
+) -> None:
+    store = Store(engine, Settings([rates]))
+    store.create_table(rates)
+    for target in ("EUR", "GBP"):
+        store.run(Rate(base="USD", target=target, rate=Decimal(1), at=START).put())
+    query = Rate.query(by_base, base="USD").limit(1)
+    assert len(store.run(query.limit(3))) == 2
+    with pytest.warns(UserWarning, match="cursors will not outlive this process"):
+        page = store.run(query)
+    assert len(store.run(query.after(page.cursor))) == 1
+    with pytest.raises(CursorInvalid), pytest.warns(UserWarning, match="no cursor_key"):
+        Store(engine, Settings([rates])).run(query.after(page.cursor))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from keyfold.engine import Engine
 from keyfold.errors import InternalServerError
 from keyfold.model import Change, Request
 from keyfold.store import Followed
 from keyfold.testing import Clock
+from tests.roads import Database, Road, open_database
 from tests.unit.model.shop import Rate
 from tests.unit.store.ledger import Account, Receipt, Seen, ledger
 from tests.unit.store.sides import START, Kind, Side, side_on
@@ -41,13 +42,13 @@ def no_handlers() -> Iterator[None]:
 
 
 @pytest.fixture
-def engine(clock: Clock) -> Iterator[Engine]:
-    with Engine.open(":memory:", clock=clock, upkeep_seconds=None, shard_records=8) as engine:
+def engine(road: Road, clock: Clock) -> Iterator[Database]:
+    with open_database(road, clock=clock, shard_records=8) as engine:
         yield engine
 
 
 @pytest.fixture
-def store(kind: Kind, engine: Engine, clock: Clock) -> Iterator[Side]:
+def store(kind: Kind, engine: Database, clock: Clock) -> Iterator[Side]:
     side = side_on(kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True)
     side.create_table(ledger)
     yield side
@@ -85,8 +86,16 @@ def test_a_change_that_cannot_be_handled_is_parked_with_its_error(store: Side) -
     assert (parked.handler, parked.kind, parked.state) == ("moody", "changed", "failed")
     assert (parked.key, parked.attempts) == ("pk='A#ada' sk='ACCOUNT'", 3)
     assert parked.error == "ValueError: no 2, please"
-    assert parked.changed_at == START
     assert parked.parked_at >= START
+
+
+def test_a_parked_change_has_the_time_at_which_it_was_made(store: Side, clock: Clock) -> None:
+    use(Moody(2))
+    put(store, 2)
+    clock.advance(60)
+    follow(store, attempts=1)
+    [parked] = store.parked(ledger)
+    assert (parked.changed_at, parked.parked_at) == (START, START + timedelta(minutes=1))
 
 
 def test_later_changes_of_the_same_item_wait_behind(store: Side) -> None:
@@ -176,7 +185,7 @@ def test_a_handler_that_is_gone_leaves_its_changes_parked(store: Side) -> None:
     assert parked.error == "LookupError: Ledger has no handler 'moody' any longer"
 
 
-def test_a_large_change_is_parked_whole(store: Side, engine: Engine) -> None:
+def test_a_large_change_is_parked_whole(store: Side, engine: Database) -> None:
     told: list[Any] = []
     images: list[Any] = []
 
@@ -214,7 +223,7 @@ def test_a_large_change_is_parked_whole(store: Side, engine: Engine) -> None:
     assert pick.entities == ()
 
 
-def test_a_change_that_is_parked_twice_is_parked_once(store: Side, engine: Engine) -> None:
+def test_a_change_that_is_parked_twice_is_parked_once(store: Side, engine: Database) -> None:
     use(Moody(1))
     put(store, 1)
     follow(store, attempts=2)
@@ -229,7 +238,7 @@ def test_a_change_that_is_parked_twice_is_parked_once(store: Side, engine: Engin
 
 
 def test_a_list_that_lacks_what_was_parked_earlier_does_not_break_the_order(
-    kind: Kind, engine: Engine, clock: Clock
+    kind: Kind, engine: Database, clock: Clock
 ) -> None:
     class Late:
         """A service whose list of the parked was begun before the first of them was written."""
@@ -258,7 +267,7 @@ def test_a_list_that_lacks_what_was_parked_earlier_does_not_break_the_order(
 
 
 def test_a_creation_of_which_nothing_is_known_is_made_once(
-    kind: Kind, engine: Engine, clock: Clock
+    kind: Kind, engine: Database, clock: Clock
 ) -> None:
     class Failing:
         failures = 1

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from keyfold.engine import Engine
+from keyfold.store import Settings, Store
 from keyfold.store._plans import Call, Pause
 from keyfold.testing import Clock
+from tests.roads import Road, open_database
 from tests.unit.store.ledger import Account, Seen, ledger
 from tests.unit.store.staging import LEASE_SECONDS, Stage
 
@@ -33,11 +34,10 @@ def seen() -> Seen:
 
 
 @pytest.fixture(params=range(2))
-def stage(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Stage]:
-    with Engine.open(":memory:", clock=clock, upkeep_seconds=None, shard_records=25) as engine:
-        engine.execute("CreateTable", ledger.to_dynamodb())
+def stage(request: pytest.FixtureRequest, road: Road, clock: Clock) -> Iterator[Stage]:
+    with open_database(road, clock=clock, shard_records=25) as engine:
+        Store(engine, Settings([ledger])).create_table(ledger)
         yield Stage(engine, clock, ledger, random.Random(request.param))
-        assert engine.verify() == []
 
 
 def write(stage: Stage, *balances: int) -> None:
@@ -75,6 +75,11 @@ def spread(stage: Stage) -> None:
         count_parents(stage)
 
 
+def test_the_shards_of_the_stage_split(stage: Stage) -> None:
+    spread(stage)
+    assert count_parents(stage) >= 6
+
+
 def test_each_change_is_told_once_when_nobody_dies(stage: Stage, seen: Seen) -> None:
     spread(stage)
     for name in ("one", "two", "three"):
@@ -83,11 +88,11 @@ def test_each_change_is_told_once_when_nobody_dies(stage: Stage, seen: Seen) -> 
     write(stage, 20)
     stage.run(lambda: has_seen(seen, 20))
     assert Counter(seen.of(name) == list(range(21)) for name in NAMES) == {True: len(NAMES)}
-    assert count_parents(stage) >= 6
 
 
 def test_workers_come_to_have_equal_shares(stage: Stage, seen: Seen) -> None:
     spread(stage)
+    assert count_parents(stage) >= 6, "there is something to share"
     first = stage.start("one")
     stage.run(lambda: has_seen(seen, 19) and first.shards >= 4)
     shards = first.shards
@@ -190,7 +195,7 @@ def test_nothing_is_missed_whoever_dies_and_whenever(
         stage.step()
     stage.start("last")
     stage.run(lambda: has_seen(seen, balance), most=200_000)
-    assert (balance, deaths > 5, count_parents(stage) > 4) == (30, True, True)
+    assert (balance, deaths > 5) == (30, True)
     assert [name for name in NAMES if not is_in_order(seen.of(name))] == []
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from keyfold.engine import Engine
 from keyfold.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -40,7 +40,7 @@ from tests.unit.model.shop import (
     market,
     rates,
 )
-from tests.unit.store.sides import START, OpenSide, Side
+from tests.unit.store.sides import START, OpenSide, Side, Sites
 
 pytestmark = pytest.mark.every_road
 
@@ -137,10 +137,10 @@ def test_a_cancelled_transaction_says_which_requests_failed_and_why(store: Side)
     assert store.run(get("GBP")) is None
 
 
-def test_a_token_makes_it_take_effect_once(store: Side, clock: Clock) -> None:
+def test_a_token_makes_it_take_effect_once(store: Side, clock: Clock, token: str) -> None:
     counted = Ticket.update(team="a", number=1).increment(Ticket.f.watchers)
     store.run(Ticket(team="a", number=1, title="x", opened=START).create())
-    request = transaction(counted, token="once")
+    request = transaction(counted, token=token)
     for _ in range(3):
         store.run(request)
         clock.advance(60)
@@ -148,17 +148,25 @@ def test_a_token_makes_it_take_effect_once(store: Side, clock: Clock) -> None:
     assert found is not None
     assert found.watchers == 1
     with pytest.raises(IdempotentParameterMismatchException):
-        store.run(transaction(Ticket.delete(team="a", number=1), token="once"))
-    clock.advance(timedelta(minutes=11))
-    store.run(request)
+        store.run(transaction(Ticket.delete(team="a", number=1), token=token))
+
+
+def test_a_token_lasts_ten_minutes(store: Side, clock: Clock, token: str) -> None:
+    store.run(Ticket(team="a", number=1, title="x", opened=START).create())
+    counted = Ticket.update(team="a", number=1).increment(Ticket.f.watchers)
+    for _ in range(2):
+        store.run(transaction(counted, token=token))
+        clock.advance(timedelta(minutes=11))
     found = store.run(Ticket.get(team="a", number=1))
     assert found is not None
     assert found.watchers == 2
 
 
-def test_a_token_holds_for_what_depends_on_the_moment(store: Side, clock: Clock) -> None:
+def test_a_token_holds_for_what_depends_on_the_moment(
+    store: Side, clock: Clock, token: str
+) -> None:
     request = transaction(
-        rate("EUR").create().expiring_in(timedelta(hours=1)), rate("GBP").create(), token="once"
+        rate("EUR").create().expiring_in(timedelta(hours=1)), rate("GBP").create(), token=token
     )
     store.run(request)
     clock.advance(60)
@@ -168,7 +176,7 @@ def test_a_token_holds_for_what_depends_on_the_moment(store: Side, clock: Clock)
     assert found is not None
     assert found.expires == START + timedelta(hours=1)
     with pytest.raises(TransactionFailed):
-        store.run(transaction(rate("EUR").create(), token="once"))
+        store.run(transaction(rate("EUR").create(), token=token))
 
 
 # Batches.
@@ -431,14 +439,12 @@ def test_members_lie_in_one_partition() -> None:
 
 
 def test_a_member_that_no_longer_fits_raises_with_its_key_named(
-    open_store: OpenSide, tmp_path: Any
+    open_store: OpenSide, sites: Sites, tmp_path: Path
 ) -> None:
-    path = tmp_path / "market.db"
+    path = str(tmp_path / "market.db")
     store = open_store(market, path)
     store.run(order().put())
-    with Engine.open(path, upkeep_seconds=None) as engine:
-        bad = {"pk": {"S": "U#ada#O"}, "sk": {"S": f"{ORDER}#001"}}
-        engine.execute("PutItem", {"TableName": "Market", "Item": bad})
+    sites.put(path, "Market", {"pk": {"S": "U#ada#O"}, "sk": {"S": f"{ORDER}#001"}})
     with pytest.raises(ItemUnfit, match=f"sk='{ORDER}#001' of Market: sku: Field required"):
         store.run(OrderWithLines.get(user="ada", order=ORDER))
 

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from keyfold.engine import Engine
 from keyfold.errors import AlreadyExists, ItemUnfit, NotThere, OptionInvalid
 from keyfold.model import Entity, Key, RawItem, Table, attr, batch, part, transaction
 from keyfold.values import Item
 from tests.unit.model.shop import OrderId, market
-from tests.unit.store.sides import OpenSide, Side
+from tests.unit.store.sides import OpenSide, Side, Sites
 
 table = Table("Mixed", key=Key("pk", "sk"))
 
@@ -35,18 +34,12 @@ ODD: Item = {"pk": {"S": "USER#ada"}, "sk": {"S": "ODD"}}
 BAD: Item = {"pk": {"S": "USER#ada"}, "sk": {"S": "PROFILE"}, "name": {"S": "ada"}}
 
 
-def write(path: str, *items: Item, name: str = "Mixed") -> None:
-    with Engine.open(path, upkeep_seconds=None) as engine:
-        for item in items:
-            engine.execute("PutItem", {"TableName": name, "Item": item})
-
-
 @pytest.fixture
-def path(open_store: OpenSide, tmp_path: Any) -> str:
+def path(open_store: OpenSide, sites: Sites, tmp_path: Any) -> str:
     found = str(tmp_path / "mixed.db")
     store = open_store(table, found)
     store.run(Post(name="ada", number=1).put())
-    write(found, ODD, BAD)
+    sites.put(found, "Mixed", ODD, BAD)
     return found
 
 
@@ -120,12 +113,12 @@ def test_entities_of_another_kind_are_left_out(open_store: OpenSide, path: str) 
     assert list(store.run(Post.scan_whole_table())) == [Post(name="ada", number=1)]
 
 
-def test_parts_come_back_from_the_key(open_store: OpenSide, path: str) -> None:
+def test_parts_come_back_from_the_key(open_store: OpenSide, sites: Sites, path: str) -> None:
     store = open_store(table, path)
     post = store.run(Post.get(name="ada", number=1))
     assert post is not None
     assert (post.name, post.number) == ("ada", 1)
-    write(path, {"pk": {"S": "USER#bob"}, "sk": {"S": "POST#x"}})
+    sites.put(path, "Mixed", {"pk": {"S": "USER#bob"}, "sk": {"S": "POST#x"}})
     assert list(store.run(Post.query(name="bob"))) == []
 
 
@@ -137,7 +130,9 @@ def test_on_unfit_is_one_of_two(open_store: OpenSide) -> None:
 # Type attributes.
 
 
-def test_the_type_attribute_tells_what_keys_do_not(open_store: OpenSide, tmp_path: Any) -> None:
+def test_the_type_attribute_tells_what_keys_do_not(
+    open_store: OpenSide, sites: Sites, tmp_path: Any
+) -> None:
     typed = Table("Typed", key=Key("pk"), type_attribute="kind")
 
     class Cat(Entity, table=typed, key="{id}", kind="cat"):
@@ -152,7 +147,7 @@ def test_the_type_attribute_tells_what_keys_do_not(open_store: OpenSide, tmp_pat
     store = open_store(typed, path, on_unfit="raw")
     store.run(Cat(id="1").put())
     store.run(Dog(id="2").put())
-    write(path, {"pk": {"S": "3"}, "kind": {"S": "fox"}}, name="Typed")
+    sites.put(path, "Typed", {"pk": {"S": "3"}, "kind": {"S": "fox"}})
     assert Cat(id="1").put().item["kind"] == {"S": "cat"}
     assert Dog(id="2").put().item["kind"] == {"S": "Dog"}
     by_id: dict[str, Any] = {}

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine import Engine
 from keyfold.errors import (
     AlreadyExists,
     ConditionFailed,
@@ -23,6 +22,7 @@ from keyfold.model import Entity, Index, Key, Table, Version, attr, transaction
 from keyfold.store import Settings, Store
 from keyfold.testing import Clock
 from keyfold.values import Item
+from tests.roads import Database
 from tests.unit.model.shop import Device, User, accounts
 from tests.unit.store.sides import OpenSide, Side
 
@@ -33,7 +33,7 @@ BOB = User(name="bob", email="bob@x.org")
 class Racing:
     """An engine on which something else happens just before a transaction, once."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Database) -> None:
         self.engine = engine
         self.before: list[Callable[[], Any]] = []
 
@@ -50,11 +50,9 @@ class Racing:
 
 
 @pytest.fixture
-def racing() -> Any:
-    with Engine.open(":memory:") as engine:
-        engine.execute("CreateTable", accounts.to_dynamodb())
-        yield Racing(engine)
-        assert engine.verify() == []
+def racing(engine: Database) -> Racing:
+    Store(engine, Settings([accounts])).create_table(accounts)
+    return Racing(engine)
 
 
 @pytest.fixture
@@ -288,10 +286,10 @@ def test_guards_count_towards_the_limit(users: Side) -> None:
 
 
 def test_a_token_holds_although_the_guards_differ_the_second_time(
-    users: Side, racing: Racing, clock: Clock
+    users: Side, racing: Racing, clock: Clock, token: str
 ) -> None:
     users.run(ADA.create())
-    request = transaction(email("ada", "new@x.org"), token="once")
+    request = transaction(email("ada", "new@x.org"), token=token)
     users.run(request)
     users.run(email("ada", "third@x.org"))
     users.run(request)
