@@ -11,6 +11,7 @@ OF_AREAS = {
     "create-or-replace",
     "fixed-in-conditions",
     "hidden-in-failures",
+    "unique-in-conditions",
 }
 
 

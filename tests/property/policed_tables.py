@@ -74,7 +74,12 @@ def areas(draw: st.DrawFn) -> dict[str, Area]:
         templates = (template_of(text),)
         entities = (f"E{place}",) if draw(st.booleans()) else (f"E{place}", f"F{place}")
         made[f"area{place}"] = Area(
-            f"area{place}", templates, entities, frozenset({"pk", "sk", *names}), is_shard=True
+            f"area{place}",
+            templates,
+            entities,
+            frozenset({"pk", "sk", *names}),
+            is_shard=True,
+            unique=draw(st.sampled_from([frozenset[str](), frozenset({"a"} & names)])),
         )
     if draw(st.integers(0, 4)) == 0:
         made["Other"] = Area("Other", (), ("Other",), frozenset({"pk", "sk", "a"}))
@@ -96,10 +101,10 @@ def index_entries(draw: st.DrawFn, made: dict[str, Area], width: int) -> tuple[I
 def layouts(draw: st.DrawFn) -> Layout:
     made = draw(areas())
     indexes = {
-        "ByOwner": IndexLayout("ByOwner", ("owner",), False, draw(index_entries(made, 1))),
+        "ByOwner": IndexLayout("ByOwner", ("owner",), False, draw(index_entries(made, 1)), ("c",)),
         "ByPlace": IndexLayout("ByPlace", ("owner", "where"), False, draw(index_entries(made, 2))),
         "Reverse": IndexLayout("Reverse", ("sk",), False, draw(index_entries(made, 1))),
-        "Local": IndexLayout("Local", ("pk",), True, ()),
+        "Local": IndexLayout("Local", ("pk",), True, (), ("b",)),
     }
     chosen = draw(st.sets(st.sampled_from(sorted(indexes))))
     unique = draw(st.sampled_from([frozenset[str](), frozenset({"E0"})]))

@@ -234,9 +234,11 @@ class Rules:
         self._guard = Guard(table.layout, who.role, who.ids)
         self._policy, self._ids = parse_policy(self.export.to_json()), who.ids
 
-    def guard_denies(self, accesses: list[Access]) -> list[bool]:
-        """Tell of each access whether the guard denies it."""
-        return [self._guard.check(access) is not None for access in accesses]
+    def guard_denies(self, accesses: list[Access], *, keeps_unique: bool = False) -> list[bool]:
+        """Tell of each access whether the guard denies it, to a store that keeps values unique or not."""
+        return [
+            self._guard.check(access, keeps_unique=keeps_unique) is not None for access in accesses
+        ]
 
     def evaluator_denies(self, accesses: list[Access]) -> bool:
         """Tell whether the evaluator denies a call that would do all that."""

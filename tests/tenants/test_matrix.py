@@ -118,10 +118,14 @@ def writes_of(request: Request[object]) -> list[Write[object]]:
     return [each for each in members if isinstance(each, Write)]
 
 
+def takes_unique(request: Request[object]) -> set[str]:
+    """Return the entities whose unique values a request takes or gives up."""
+    return {each.schema.name for each in writes_of(request) if touches_unique(each)}
+
+
 def lacks_unique(who: Somebody, request: Request[object]) -> bool:
     """Tell whether a request takes or gives up unique values, and its role may not."""
-    names = {each.schema.name for each in writes_of(request) if touches_unique(each)}
-    return not names <= who.role.unique and EVERYTHING not in who.role.can
+    return not takes_unique(request) <= who.role.unique and EVERYTHING not in who.role.can
 
 
 def may_meet_expired(request: Request[object]) -> bool:
@@ -153,8 +157,10 @@ def check_case(table: Table, who: Somebody, rules: Rules, worlds: list[World], c
     assert rules.evaluator_denies(accesses) is by_policy
     check_gaps(rules.export, table.layout, accesses, guarded, is_denied=by_policy)
     if case.request is not None:
-        told = any(rules.guard_denies(read_accesses(case.request, START)))
-        assert told is by_role or (by_role and may_meet_expired(case.request))
+        told = any(rules.guard_denies(read_accesses(case.request, START), keeps_unique=True))
+        # Calls alone keep nothing unique.
+        is_stores_alone = may_meet_expired(case.request) or bool(takes_unique(case.request))
+        assert told is by_role or (by_role and is_stores_alone)
         in_process = try_in_process(worlds, who, case)
         assert in_process is (told or lacks_unique(who, case.request))
 

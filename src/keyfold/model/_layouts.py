@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from keyfold.errors import KeyfoldError
@@ -11,7 +11,6 @@ from keyfold.keys._annotations import find_type
 from keyfold.model._keys import Index, Shard, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.policy import (
-    EVERYTHING,
     Area,
     IndexEntry,
     IndexLayout,
@@ -79,23 +78,7 @@ def find_policy_problems(table: DeclaredTable, roles: Iterable[Role]) -> list[st
     problems += layout.find_problems()
     for role in listed:
         problems += find_role_problems(layout, role)
-        problems += _find_copies(table, role)
     return problems
-
-
-def _find_copies(table: DeclaredTable, role: Role) -> Iterator[str]:
-    """Find fields that are hidden, and stand in a key of an index, which is not."""
-    for schema in table.entities.values():
-        areas = (schema.shard or schema.name, EVERYTHING)
-        hidden = {name for area in areas for name in role.hidden.get(area, ())}
-        for index, parts in schema.index_keys.items():
-            for name in dict.fromkeys(field for part in parts for field in part.fields):
-                stored = schema.fields[name].stored
-                if stored in hidden and all(part.attribute != stored for part in parts):
-                    yield (
-                        f"{table.name}: role {role.name!r} hides {stored!r}, of which the key of "
-                        f"{schema.name} in index {index} is made."
-                    )
 
 
 def _make_area(
@@ -110,7 +93,30 @@ def _make_area(
     for schema in members:
         attributes |= schema.codec.by_stored.keys() | schema.own_attributes
     entities = tuple(schema.name for schema in members)
-    return Area(name, templates, entities, frozenset(attributes), is_shard)
+    unique = {each.fields[field].stored for each in members for field in each.unique}
+    return Area(
+        name,
+        templates,
+        entities,
+        frozenset(attributes),
+        is_shard,
+        _find_copies(members),
+        frozenset(unique),
+    )
+
+
+def _find_copies(members: list[EntitySchema]) -> dict[str, frozenset[str]]:
+    """Return the key attributes that show what another attribute holds, by that one's name."""
+    copies: dict[str, frozenset[str]] = {}
+    for schema in members:
+        parts = [*schema.keys, *(each for index in schema.index_keys.values() for each in index)]
+        for part in parts:
+            for name in part.fields:
+                field = schema.fields[name]
+                if not field.is_part and field.stored != part.attribute:
+                    known = copies.get(field.stored, frozenset[str]())
+                    copies[field.stored] = known | {part.attribute}
+    return copies
 
 
 def _plain_template(table: TableLike, shard: Shard) -> KeyTemplate:

@@ -9,7 +9,7 @@ from keyfold.errors import PrincipalInvalid
 from keyfold.policy._accesses import Access
 from keyfold.policy._layouts import UNIQUE_START, Layout, join_names
 from keyfold.policy._rights import Right, Role
-from keyfold.policy._rules import Grant, IndexRules, rules_of
+from keyfold.policy._rules import Grant, IndexRules, may_do_anything, rules_of
 from keyfold.values import AttributeValue
 
 # What would mean something else in a pattern or a variable of an IAM policy.
@@ -122,8 +122,18 @@ class Guard:
             return False
         return not written or not self._watched or self._find_stray(written) is None
 
-    def check(self, access: Access) -> Denial | None:
-        """Return why something may not be done; None if it may."""
+    def check(self, access: Access, *, keeps_unique: bool = False) -> Denial | None:
+        """Return why something may not be done; None if it may.
+
+        `keeps_unique` is for who asks on behalf of a store, which looks after unique values itself,
+        and asks `check_unique` about that.
+        """
+        denial = self._check(access)
+        if denial is None and access.written and not keeps_unique:
+            return self._check_raw_write(access)
+        return denial
+
+    def _check(self, access: Access) -> Denial | None:
         if not access.rights:
             return self._check_operation(access)
         if access.table != self.layout.table:
@@ -140,14 +150,22 @@ class Guard:
 
     def check_unique(self, access: Access, entity: str) -> Denial | None:
         """Return why a write may not take or give up unique values of an entity; None if it may."""
-        if entity in self.role.unique or self._may_do_anything():
+        if entity in self.role.unique or may_do_anything(self.role):
             return None
         return _deny(access, f"{self.role.name} may not take or give up unique values of {entity}")
 
-    def _may_do_anything(self) -> bool:
-        everything = self._rules.everything
-        wanted = (Right.GET | Right.CREATE | Right.UPDATE | Right.DELETE).value
-        return everything is not None and everything.rights & wanted == wanted
+    def _check_raw_write(self, access: Access) -> Denial | None:
+        """Return why a write that keeps nothing unique may not be done.
+
+        Whoever had a value that is kept for another could give it up in their place.
+        """
+        found = self._find(access.partition[0]) if access.partition else self._rules.everything
+        if isinstance(found, Grant):
+            taken = sorted(found.unique & access.written.keys())
+            if taken:
+                where = join_names([name for name, _ in found.parts])
+                return _deny(access, f"{where}: {join_names(taken)} is unique, and set by a store")
+        return None
 
     def _check_operation(self, access: Access) -> Denial | None:
         # Statements are named by the operation that carries them.
@@ -232,6 +250,9 @@ class Guard:
         if grant.hidden:
             hidden = join_names(sorted(grant.hidden))
             may_not_see = f"{where}: {name} may not see {hidden}"
+            index = access.index_name
+            if index is not None and (index in grant.closed or index not in self.layout.indexes):
+                return f"{may_not_see}, which the keys of index {index} would tell"
             if attributes is None or (access.select is not None and access.select not in _PARTIAL):
                 return f"{may_not_see}, so it is to name the attributes that it reads"
             if access.return_values in _WHOLE or access.returns_on_failure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from keyfold.keys import KeyTemplate, find_collision
 
@@ -17,7 +17,8 @@ class Area:
 
     `templates` are those of its partition key, one for each way in which entities read the parts
     of the same text. Without any, it has whatever partitions no other area has. `attributes` are
-    all that its entities declare, by their stored names, keys included.
+    all that its entities declare, by their stored names, keys included. `copies` has key attributes
+    that are made from another, by its name; `unique` are those whose values are kept unique.
     """
 
     name: str
@@ -25,6 +26,8 @@ class Area:
     entities: tuple[str, ...]
     attributes: frozenset[str]
     is_shard: bool = False
+    copies: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    unique: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +46,7 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True)
 class IndexLayout:
-    """The partition attributes of an index, and the entities that can be in it.
-
-    `sort` has the attributes of its sort key.
-    """
+    """The attributes of an index's key, and the entities that can be in it."""
 
     name: str
     partition: tuple[str, ...]

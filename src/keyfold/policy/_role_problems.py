@@ -21,8 +21,8 @@ def find_role_problems(layout: Layout, role: Role) -> list[str]:
         *_check_can(subject, layout, role),
         *_check_tenant(subject, layout, role),
         *_check_attributes(subject, layout, "hides", role.hidden),
-        *_check_index_keys(subject, layout, role),
         *_check_attributes(subject, layout, "fixes", role.fixed),
+        *_check_copies(subject, layout, role),
         *_check_unique(subject, layout, role),
         *_check_operations(subject, role),
     ]
@@ -99,16 +99,22 @@ def _check_attributes(
                 )
 
 
-def _check_index_keys(subject: str, layout: Layout, role: Role) -> Iterator[str]:
-    """Find what is hidden, and told by where a page of an index ends."""
-    hidden = frozenset[str]().union(*role.hidden.values())
-    for index in layout.indexes.values():
-        for attribute in sorted(hidden & {*index.partition, *index.sort}, key=str):
-            if attribute not in layout.key:
-                yield (
-                    f"{subject} hides {attribute!r}, which is part of the key of index "
-                    f"{index.name}: where a page of that ends, the key is told."
-                )
+def _check_copies(subject: str, layout: Layout, role: Role) -> Iterator[str]:
+    """Yield where something is hidden, and a key shows it."""
+    everywhere = role.hidden.get(EVERYTHING, frozenset[str]())
+    told: set[tuple[str, str]] = set()
+    for area in layout.areas.values():
+        hidden = role.hidden.get(area.name, frozenset[str]()) | everywhere
+        for attribute in sorted(hidden & area.copies.keys(), key=str):
+            for copy in sorted(area.copies[attribute] - hidden):
+                if (attribute, copy) in told:
+                    continue
+                told.add((attribute, copy))
+                made = f"{subject} hides {attribute!r}, from which {copy!r} is made"
+                if copy in layout.key:
+                    yield f"{made}, part of the key of every item."
+                else:
+                    yield f"{made}, an attribute for an index. Hide that, too."
 
 
 def _check_unique(subject: str, layout: Layout, role: Role) -> Iterator[str]:

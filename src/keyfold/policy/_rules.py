@@ -30,6 +30,10 @@ class Grant:
     declared: frozenset[str]
     # The areas, each with the rights that are granted there.
     parts: tuple[tuple[str, int], ...]
+    # Indexes by whose keys something hidden would be seen: each page tells the last one's.
+    closed: frozenset[str] = frozenset()
+    # What only a store sets, which keeps it unique.
+    unique: frozenset[str] = frozenset()
 
     @property
     def is_plain(self) -> bool:
@@ -49,6 +53,8 @@ def join_grants(grants: Iterable[Grant]) -> Grant:
         frozenset[str]().union(*(each.fixed for each in listed)),
         frozenset[str]().union(*(each.declared for each in listed)),
         tuple(part for each in listed for part in each.parts),
+        frozenset[str]().union(*(each.closed for each in listed)),
+        frozenset[str]().union(*(each.unique for each in listed)),
     )
 
 
@@ -163,8 +169,8 @@ def rules_of(layout: Layout, role: Role) -> Rules:
 
 
 def _compile(layout: Layout, role: Role) -> Rules:
-    granted = {name: _grant(role, area) for name, area in layout.areas.items()}
-    everything = _grant_everything(role, granted)
+    granted = {name: _grant(layout, role, area) for name, area in layout.areas.items()}
+    everything = _grant_everything(layout, role, granted)
     exact: dict[str, Grant] = {}
     own: list[Own] = []
     patterns: list[str] = []
@@ -219,19 +225,37 @@ def _match_of(template: KeyTemplate, tenant: str | None) -> Callable[[str], re.M
     return re.compile(_pattern_of(template, tenant, "tenant")).fullmatch
 
 
-def _grant(role: Role, area: Area) -> Grant:
+def _grant(layout: Layout, role: Role, area: Area) -> Grant:
     rights = role.can.get(area.name, NOTHING) | role.can.get(EVERYTHING, NOTHING)
     none = frozenset[str]()
+    hidden = role.hidden.get(area.name, none) | role.hidden.get(EVERYTHING, none)
     return Grant(
         rights.value,
-        role.hidden.get(area.name, none) | role.hidden.get(EVERYTHING, none),
+        hidden,
         role.fixed.get(area.name, none) | role.fixed.get(EVERYTHING, none),
         area.attributes,
         ((area.name, rights.value),),
+        _find_closed(layout, hidden),
+        frozenset() if may_do_anything(role) else area.unique,
     )
 
 
-def _grant_everything(role: Role, granted: dict[str, Grant]) -> Grant | None:
+def may_do_anything(role: Role) -> bool:
+    """Tell whether a role may do all that a store does to keep values unique."""
+    return Right.GET | Right.CREATE | Right.UPDATE | Right.DELETE in role.can.get(
+        EVERYTHING, NOTHING
+    )
+
+
+def _find_closed(layout: Layout, hidden: frozenset[str]) -> frozenset[str]:
+    return frozenset(
+        index.name
+        for index in layout.indexes.values()
+        if not hidden.isdisjoint(index.partition + index.sort)
+    )
+
+
+def _grant_everything(layout: Layout, role: Role, granted: dict[str, Grant]) -> Grant | None:
     """Return what a role may do with the table as a whole; None if it was not given that."""
     rights = role.can.get(EVERYTHING)
     if rights is None:
@@ -244,7 +268,15 @@ def _grant_everything(role: Role, granted: dict[str, Grant]) -> Grant | None:
         (("EVERYTHING", rights.value),),
     )
     joined = join_grants([whole, *granted.values()])
-    return Grant(whole.rights, joined.hidden, joined.fixed, joined.declared, whole.parts)
+    return Grant(
+        whole.rights,
+        joined.hidden,
+        joined.fixed,
+        joined.declared,
+        whole.parts,
+        _find_closed(layout, joined.hidden),
+        joined.unique,
+    )
 
 
 def _index_rules(

@@ -17,7 +17,7 @@ from keyfold.model._schemas import EntitySchema, Unfit, summarise
 from keyfold.model._showing import show_item
 from keyfold.model._tables import Table
 from keyfold.store._guards import is_guard
-from keyfold.store._plans import Run
+from keyfold.store._plans import OnUnfit, Run
 from keyfold.values import AttributeValue, Item
 
 
@@ -35,13 +35,19 @@ class Decoder:
 
     __slots__ = ("_now_seconds", "_on_unfit", "_shape", "_table", "_ttl")
 
-    def __init__(self, run: Run, request: Get[Any] | Query[Any] | Scan[Any]) -> None:
+    def __init__(
+        self,
+        run: Run,
+        request: Get[Any] | Query[Any] | Scan[Any],
+        *,
+        on_unfit: OnUnfit | None = None,
+    ) -> None:
         table = request.table
         assert isinstance(table, Table)  # the one that made the request
         self._table, self._shape = table, request.shape
         self._ttl = None if request.includes_expired else table.ttl
         self._now_seconds = 0 if self._ttl is None else whole_seconds(run.now)
-        self._on_unfit = run.store.on_unfit
+        self._on_unfit = on_unfit or run.store.on_unfit
 
     def decode(
         self, item: Mapping[str, AttributeValue], known: Mapping[str, Any] | None = None

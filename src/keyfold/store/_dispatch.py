@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from typing import Any, Protocol
 
 from keyfold.errors import (
@@ -30,8 +29,9 @@ from keyfold.store._reads import (
     plan_count,
     plan_first,
     plan_get,
+    plan_lookup,
     plan_page,
-    plan_some,
+    plan_search,
 )
 from keyfold.store._transacting import plan_guarded, plan_transaction
 from keyfold.store._writing import plan_write
@@ -65,42 +65,9 @@ def _plan_mapped(run: Run, request: Mapped[Any]) -> Plan[Any]:
 
 
 def _plan_chain(run: Run, request: Chain[Any]) -> Plan[Any]:
-    if not request.looks_up or not run.store.is_guarded:
-        found = yield from _find(request.first)(run, request.first)
-        return (yield from _follow(run, request, found))
-    # Whoever may not see what is found cannot tell it from what is not there, nor from what is
-    # there and cannot be read.
-    if isinstance(request.first, First):
-        return (yield from _look_up(run, request, request.first))
-    found = None
-    with suppress(ItemUnfit):
-        found = yield from _find(request.first)(run, request.first)
-    if not isinstance(found, RawItem):
-        with suppress(AccessDenied):
-            return (yield from _follow(run, request, found))
-    return None
-
-
-def _look_up(run: Run, request: Chain[Any], first: First[Any]) -> Plan[Any]:
-    """Go on from the first that a query finds from which the caller may go on.
-
-    Others are passed over: what lies beside it could be anybody's, who would keep it from its own.
-    """
-    lenient = copy(run.store)
-    lenient.on_unfit = "raw"
-    start = None
-    while True:
-        found, start = yield from plan_some(run._replace(store=lenient), first.query, start)
-        for each in found:
-            if not isinstance(each, RawItem):
-                with suppress(AccessDenied):
-                    return (yield from _follow(run, request, each))
-        if start is None:
-            return None
-
-
-def _follow(run: Run, request: Chain[Any], found: Any) -> Plan[Any]:
-    """Run the second step of a chain, with what the first has found."""
+    if request.looks_up and run.store.is_guarded:
+        return (yield from _plan_lookup(run, request))
+    found = yield from _find(request.first)(run, request.first)
     if found is None:
         return None
     if isinstance(found, RawItem):
@@ -110,6 +77,36 @@ def _follow(run: Run, request: Chain[Any], found: Any) -> Plan[Any]:
     make = _find(following)
     run.store.check(following)
     return (yield from make(run, following))
+
+
+def _plan_lookup(run: Run, request: Chain[Any]) -> Plan[Any]:
+    """Run a chain for somebody who may not make its first step, and perhaps not the second.
+
+    Whoever may not see what is found cannot tell it from what is not there, nor from what is
+    there and cannot be read: such items are passed over, whatever else they lie beside.
+    """
+
+    def follow(found: Any) -> Request[Any] | None:
+        following = request.make(found)
+        _find(following)
+        with suppress(AccessDenied):
+            run.store.check(following)
+            return following
+        return None
+
+    match request.first:
+        case First(query=query):
+            following = yield from plan_search(run, query, follow)
+        case Get() as get:
+            following = yield from plan_lookup(run, get, follow)
+        case _:
+            fact = "only get() and first() look something up for others"
+            raise QueryInvalid(repr(request), fact, "Leave looks_up out.")
+    if following is not None:
+        # Of several steps, a later one may be denied.
+        with suppress(AccessDenied):
+            return (yield from _find(following)(run, following))
+    return None
 
 
 def _plan_write(run: Run, request: Write[Any]) -> Plan[Any]:

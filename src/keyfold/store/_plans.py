@@ -80,9 +80,8 @@ class Environment(Protocol):
     on_unfit: OnUnfit
     reports_capacity: bool
     draw: Callable[[], float]
-    # Whether it is a principal's, who may not do everything.
+    # Whether it is a principal's, who may not do everything, and what no other principal has.
     is_guarded: bool
-    # Whose it is then: what no other principal has.
     principal: str
 
     def check(self, request: Request[Any]) -> None:

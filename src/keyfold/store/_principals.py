@@ -155,7 +155,7 @@ class PrincipalSettings(Settings):
         if guard is None:
             fact = f"there is no role {self.role} in {access.table}"
             raise AccessDenied(self.role, access.action, access.table, fact)
-        self._deny(guard.check(access))
+        self._deny(guard.check(access, keeps_unique=True))
 
     def _deny(self, denial: Denial | None) -> None:
         if denial is not None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from keyfold.errors import KeyfoldError, QueryInvalid
 from keyfold.model._collections import CollectionGet
 from keyfold.model._expressions import names_in
 from keyfold.model._keys import Index
 from keyfold.model._requests import Count, First, Get, Query, Scan
-from keyfold.model._results import Page
+from keyfold.model._results import Page, RawItem
 from keyfold.model._tables import Table
 from keyfold.store._decoding import SKIPPED, Decoder
 from keyfold.store._plans import Call, Plan, Response, Run, attempt, try_again
 from keyfold.values import Item
+
+F = TypeVar("F")
 
 # Bounds on how many items are asked for at a time, where some are left out after reading.
 _LEAST_ASKED = 8
@@ -129,15 +132,47 @@ def plan_first(run: Run, request: First[Any]) -> Plan[Any]:
     return found.values[0] if found.values else None
 
 
-def plan_some(
-    run: Run, query: Query[Any] | Scan[Any], start: Item | None
-) -> Plan[tuple[list[Any], Item | None]]:
-    """Read some of what a query finds; return it, and where to go on, None at the end."""
+def plan_lookup(run: Run, request: Get[Any], follow: Callable[[Any], F | None]) -> Plan[F | None]:
+    """Read one item, and return what is made of it; None too for one that cannot be read."""
+    response = yield from attempt(run, request, "GetItem", _ask(run, request))
+    item = response.get("Item")
+    if item is None:
+        return None
+    found = Decoder(run, request, on_unfit="raw").decode(item, request.known)
+    return None if found is SKIPPED or isinstance(found, RawItem) else follow(found)
+
+
+def plan_search(
+    run: Run, query: Query[Any] | Scan[Any], follow: Callable[[Any], F | None]
+) -> Plan[F | None]:
+    """Read until something can be made of an item; what cannot be read is passed over.
+
+    It reads on however much there is: to stop early would tell that something lies before.
+    """
     check_readable(query)
-    if start is None and query.cursor is not None:
-        start = run.store.open(query.cursor, binding_of(query))
-    found = yield from _read(run, replace(query, page_limit=None), start)
-    return found.values, found.position
+    decoder = Decoder(run, query, on_unfit="raw")
+    asked = _ask(run, replace(query, page_limit=_LEAST_ASKED))
+    if query.cursor is not None:
+        asked["ExclusiveStartKey"] = run.store.open(query.cursor, binding_of(query))
+    while True:
+        response = yield from attempt(run, query, query.operation, asked)
+        for item in response["Items"]:
+            found = decoder.decode(item)
+            if found is SKIPPED or isinstance(found, RawItem):
+                continue
+            following = follow(found)
+            if following is not None:
+                return following
+        if "LastEvaluatedKey" not in response:
+            return None
+        asked["ExclusiveStartKey"] = response["LastEvaluatedKey"]
+
+
+def _ask(run: Run, request: Get[Any] | Query[Any] | Scan[Any]) -> dict[str, Any]:
+    asked = request.to_dynamodb(now=run.now)
+    if run.store.reports_capacity:
+        asked["ReturnConsumedCapacity"] = "TOTAL"
+    return asked
 
 
 def plan_count(run: Run, request: Count) -> Plan[int]:
@@ -172,9 +207,7 @@ def plan_collection(run: Run, request: CollectionGet[Any]) -> Plan[Any]:
         member.name: Decoder(run, replace(query, shape=replace(query.shape, schema=member.schema)))
         for member in request.members
     }
-    asked = query.to_dynamodb(now=run.now)
-    if run.store.reports_capacity:
-        asked["ReturnConsumedCapacity"] = "TOTAL"
+    asked = _ask(run, query)
     while True:
         response = yield from attempt(run, request, "Query", asked)
         for item in response["Items"]:

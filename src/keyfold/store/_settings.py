@@ -70,7 +70,6 @@ class Settings:
     """How a store runs requests."""
 
     is_guarded = False
-    # Whose it is then: what no other principal has.
     principal = ""
 
     def __init__(

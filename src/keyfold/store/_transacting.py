@@ -147,8 +147,8 @@ def _token_of(request: Transaction, principal: str) -> tuple[str, bool]:
     """Return the token to send, and whether what is sent with it may differ the next time.
 
     If it may, the token is made from what the transaction says, so that the service's refusal to
-    take it with something else means that it was carried out. A principal's tokens are its own:
-    another's that is the same would tell that it was used.
+    take it with something else means that it was carried out. That of a principal is its own: by
+    another's refusal it could tell that somebody has used a token, or use one up.
     """
     if request.token is None:
         return str(uuid.uuid4()), False
@@ -158,8 +158,9 @@ def _token_of(request: Transaction, principal: str) -> tuple[str, bool]:
     )
     if not depends and not principal:
         return request.token, False
-    meant = (f"{principal}\0" if principal else "") + (said if depends else request.token)
-    return hashlib.sha256(meant.encode()).hexdigest()[:LONGEST_TOKEN], depends
+    basis = said if depends else request.token
+    made = hashlib.sha256(f"{principal}\0{basis}".encode()).hexdigest()
+    return made[:LONGEST_TOKEN], depends
 
 
 def _is_race(request: Transaction, action: Action, reason: Mapping[str, Any]) -> bool:

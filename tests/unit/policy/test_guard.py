@@ -230,6 +230,20 @@ def test_where_something_is_fixed_nobody_puts_whole_items(action: str) -> None:
     assert SCRIBE.check(access(DELETE, "U#ada", action=action)) is None
 
 
+@pytest.mark.parametrize("action", ["PutItem", "UpdateItem", "BatchWriteItem"])
+@pytest.mark.parametrize("value", [{"S": "bob@example.com"}, {}, None])
+def test_what_is_unique_is_set_by_a_store_alone(action: str, value: Any) -> None:
+    # Whoever wrote another's value into their own item could have a store give it up.
+    role = Role("r", tenant="user", can={"notes": ALL}, unique=["Member"])
+    written = access(CREATE | UPDATE, "U#ada", action=action, written={"email": value})
+    guard = Guard(LAYOUT, role, {"user": "ada"})
+    assert fact_of(guard.check(written)) == "notes: email is unique, and set by a store"
+    assert guard.check(written, keeps_unique=True) is None
+    assert guard.check(written._replace(written={"text": value})) is None
+    assert KEEPER.check(written) is None
+    assert NURSE.check(written._replace(partition=({"S": "U#ada#F#left"},))) is None
+
+
 def test_what_is_hidden_in_one_area_is_hidden_in_a_scan() -> None:
     whole = access(QUERY, action="Scan", select="ALL_ATTRIBUTES")
     assert AUDITOR.check(whole) is not None
@@ -295,6 +309,32 @@ def test_an_index_is_open_to_whoever_may_query_all_that_can_be_in_it() -> None:
 def test_a_tenant_without_query_may_not_query_an_index_either() -> None:
     writer = Guard(LAYOUT, Role("writer", tenant="user", can={"notes": WRITE}), {"user": "ada"})
     assert fact_of(writer.check(query("ByOwner", "O#ada"))) == "notes: writer lacks query"
+
+
+@pytest.mark.parametrize("names", [frozenset[str](), frozenset({"text", "pk", "state"})])
+@pytest.mark.parametrize(
+    ("hidden", "index", "partition"),
+    [
+        # By the sort key, of a local index; by the partition key; by both sides.
+        ("text", "ByText", ["U#ada"]),
+        ("state", "ByState", ["new"]),
+        ("owner_sk", "ByOwner", ["O#ada"]),
+        ("text", "ByText", []),
+        ("text", "Undeclared", []),
+    ],
+)
+def test_an_index_is_closed_whose_keys_would_tell_what_is_hidden(
+    hidden: str, index: str, partition: list[str], names: frozenset[str]
+) -> None:
+    # The answer names the last key of a page, whatever was asked for.
+    role = Role("r", can={EVERYTHING: READ}, hidden={"notes": [hidden]})
+    for select in ("COUNT", "SPECIFIC_ATTRIBUTES"):
+        asked = access(QUERY, *partition, index_name=index, attributes=names, select=select)
+        fact = fact_of(Guard(LAYOUT, role, {}).check(asked))
+        assert fact is not None
+        assert fact.endswith(f"may not see {hidden}, which the keys of index {index} would tell")
+    other = access(QUERY, "O#ada", index_name="ByOwner", attributes=frozenset(), select="COUNT")
+    assert (Guard(LAYOUT, role, {}).check(other) is None) is (hidden != "owner_sk")
 
 
 def test_what_is_hidden_is_hidden_in_an_index() -> None:

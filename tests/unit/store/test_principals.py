@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
@@ -17,8 +17,10 @@ from keyfold.errors import (
     AlreadyExists,
     ConditionFailed,
     CursorInvalid,
+    IdempotentParameterMismatchException,
     ItemUnfit,
     PrincipalInvalid,
+    QueryInvalid,
     TableForeign,
     TransactionFailed,
     UniqueTaken,
@@ -431,6 +433,15 @@ def test_a_cursor_of_what_is_shared_is_good_for_one_principal(open_store: OpenSi
     assert ada.run(Post.query().limit(1).after(cursor)) == [Post(id="2")]
 
 
+def test_the_token_of_a_transaction_is_its_principals_own(store: Side, ada: Side) -> None:
+    bob = store.as_principal("patient", user="bob")
+    for side, user in ((bob, "bob"), (ada, "ada"), (ada, "ada")):
+        side.run(transaction(note(user, "4").put(), token="order-1"))
+    with pytest.raises(IdempotentParameterMismatchException):
+        ada.run(transaction(note("ada", "5").put(), token="order-1"))
+    assert ada.run(Note.get(user="ada", id="4")) == note("ada", "4")
+
+
 # Chains.
 
 
@@ -454,6 +465,33 @@ def test_a_chain_makes_the_same_calls_for_what_is_anothers_and_what_is_not_there
         assert ada.run(by_note_number(number)) is None
         made.append([each.operation for each in ada.calls])
     assert made == [["Query"], ["Query"]]
+
+
+@pytest.mark.parametrize("others", [0, 1, 20])
+@pytest.mark.parametrize("on_unfit", ["raise", "raw"])
+def test_what_others_have_there_changes_nothing_about_what_a_chain_finds(
+    open_store: OpenSide, others: int, on_unfit: Literal["raise", "raw"]
+) -> None:
+    store = open_store(ward, on_unfit=on_unfit)
+    for number in range(others):
+        # On both sides of the caller's own, and some of them cannot be read.
+        for user in (f"a{number}", f"z{number}"):
+            each = note(user, "shared").put()
+            wrong = {"secret": {"N": "1"}} if number % 2 else {}
+            store.run(replace(each, item={**each.item, **wrong}))
+    ada = store.as_principal("patient", user="ada")
+    assert ada.run(by_note_number("shared")) is None
+    store.run(note("ada", "shared").put())
+    assert ada.run(by_note_number("shared")) == note("ada", "shared")
+
+
+def test_only_reads_of_one_entity_look_something_up(store: Side, ada: Side) -> None:
+    removal: Chain[Any] = Chain(
+        Note.delete(**BOB), lambda _: Note.get(user="ada", id="1"), looks_up=True
+    )
+    with pytest.raises(QueryInvalid, match=r"only get\(\) and first\(\)"):
+        ada.run(removal)
+    assert store.run(Note.get(**BOB)) is not None
 
 
 def test_a_chain_that_looks_nothing_up_is_denied_at_its_first_step(ada: Side) -> None:

@@ -133,6 +133,9 @@ def _read_request(
     if any(each.partition is not None and len(each.partition) > 1 for each in group):
         # What IAM is told of a key of several attributes is written nowhere.
         untold |= {"dynamodb:leadingkeys"}
+    if told["dynamodb:leadingkeys"] and any(each.partition is None for each in group):
+        # One that cannot be told does not hide behind the others of its batch.
+        untold |= {"dynamodb:leadingkeys"}
     return _Request(
         f"dynamodb:{first.action}".lower(),
         resource_of(first, region=region, account=account),

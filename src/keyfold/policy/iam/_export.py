@@ -185,8 +185,11 @@ class _Exporter:
         resources = [self._table]
         if action == "Query":
             # The partitions of a local index are the table's.
-            resources += [f"{self._table}/index/{name}" for name in sorted(self._rules.local)]
+            resources += self._indexes(self._rules.local - treatment.closed)
         self._statements.add(sid, [action], resources, keys, treatment)
+
+    def _indexes(self, names: Iterable[str]) -> list[str]:
+        return [f"{self._table}/index/{name}" for name in sorted(names)]
 
     def _add_rest(
         self, action: str, treatment: Treatment, names: list[str], *, takes_unique: bool
@@ -260,7 +263,8 @@ class _Exporter:
     def _add_scan(self) -> None:
         everything = self._rules.everything
         if everything is not None and everything.rights & Right.QUERY.value:
-            resources = [self._table, f"{self._table}/index/*"]
+            indexes = self._layout.indexes.keys() - everything.closed if everything.hidden else "*"
+            resources = [self._table, *self._indexes(indexes)]
             self._statements.add("Scan", ["Scan"], resources, treatment=treat_reads(everything))
 
     def _add_index(self, index: IndexLayout) -> None:
@@ -268,14 +272,16 @@ class _Exporter:
         tenant = self._role.tenant
         if tenant is None:
             grant = self._rules.indexes[index.name].grant
-            if grant.rights & Right.QUERY.value:
+            if grant.rights & Right.QUERY.value and index.name not in grant.closed:
                 sid = name_statement([index.name])
                 self._statements.add(sid, ["Query"], [resource], treatment=treat_reads(grant))
             return
         for group in index.find_own(tenant):
             areas = dict.fromkeys(entry.area for entry in group)
             grant = join_grants(map(self._grant_of, areas))
-            if not grant.rights & Right.QUERY.value or self._leave_out_index(index):
+            if not grant.rights & Right.QUERY.value or index.name in grant.closed:
+                continue
+            if self._leave_out_index(index):
                 continue
             template = group[0].templates[0]
             assert template is not None  # its only one, which has the tenant in it

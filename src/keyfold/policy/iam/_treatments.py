@@ -35,6 +35,8 @@ class Treatment(NamedTuple):
     never: frozenset[str] = frozenset()
     # Whether reads must name what they read.
     selects: bool = False
+    # The indexes that are left out.
+    closed: frozenset[str] = frozenset()
 
 
 FREE = Treatment()
@@ -44,18 +46,24 @@ def find_treatment(action: str, grant: Grant) -> Treatment | None:
     """Return how an action is allowed by a grant; None where it is not, or IAM cannot say so."""
     if ITEM_ACTIONS[action].value & ~grant.rights:
         return None
-    if action in ("BatchGetItem", "GetItem", "Query"):
+    if action in ("BatchGetItem", "GetItem"):
         return treat_reads(grant)
+    if action == "Query":
+        return treat_reads(grant)._replace(closed=grant.closed)
     if action == "BatchWriteItem":
         if grant.fixed:
             return None
-        return Treatment(only=grant.declared - grant.hidden) if grant.hidden else FREE
+        if grant.hidden:
+            return Treatment(only=grant.declared - grant.hidden - grant.unique)
+        return Treatment(never=grant.unique)
     if grant.hidden:
         # Whoever may give a condition may ask for the item that fails it; nothing tells of that.
         return None
-    if not grant.fixed or action in ("DeleteItem", "ConditionCheckItem"):
+    if action in ("DeleteItem", "ConditionCheckItem"):
         return FREE
-    return Treatment(never=grant.fixed) if action == "UpdateItem" else None
+    if grant.fixed and action == "PutItem":
+        return None
+    return Treatment(never=grant.fixed | grant.unique)
 
 
 def treat_reads(grant: Grant) -> Treatment:
@@ -117,6 +125,15 @@ def find_gaps(grant: Grant) -> list[Gap]:
             {"UpdateItem"},
             f"{fixed} may not be changed, and IAM cannot tell a change from a condition, so no "
             "update may name it",
+            "Leave it out of conditions.",
+        )
+    if grant.unique and not grant.hidden and puts == _PUTS.value:
+        unique = join_names(sorted(grant.unique))
+        narrow(
+            "unique-in-conditions",
+            {"PutItem", "UpdateItem"},
+            f"{unique} may not be set outside a store, which keeps it unique, and IAM cannot tell "
+            "that from a condition, so no put or update may name it",
             "Leave it out of conditions.",
         )
     return gaps

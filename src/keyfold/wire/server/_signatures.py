@@ -39,6 +39,8 @@ _SERVICE = "dynamodb"
 _WINDOW_SECONDS = 300
 _MINUTE = 60
 _MOST_KEPT = 1_000
+# Nothing of what is kept was verified: what no client sends is not to fill the memory.
+_LONGEST_KEPT = 1_024
 
 _MOMENT = re.compile(r"[0-9]{8}T[0-9]{6}Z")
 _is_hex = re.compile(rb"[0-9a-f]{64}").fullmatch
@@ -171,7 +173,7 @@ class Verifier:
     def _keep(self, authorization: bytes, claim: Claim) -> None:
         opening, mark, signature = authorization.rpartition(b"Signature=")
         is_last = mark and opening[-1:] in (b" ", b",") and signature == claim.signature.encode()
-        if is_last and b"Signature=" not in opening:
+        if is_last and b"Signature=" not in opening and len(opening) <= _LONGEST_KEPT:
             if len(self._claims) >= _MOST_KEPT:
                 self._claims.clear()
             self._claims[opening] = claim._replace(query=b"", token=None)

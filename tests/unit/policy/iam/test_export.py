@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -470,3 +471,14 @@ def test_a_gap_reads_as_a_sentence() -> None:
         "writes are left out. Write items one by one, or in transactions. "
         "[batch-writes, narrower]"
     )
+
+
+def test_what_is_unique_is_named_by_no_write() -> None:
+    users = replace(area("users", "U#{user}", "email"), unique=frozenset({"email"}))
+    role = Role("r", tenant="user", can={"users": ALL}, unique=["Users0"])
+    export = export_policy(lay_out(users, unique=frozenset({"Users0"})), role)
+    for each in export.document["Statement"]:
+        writes = {f"dynamodb:{name}" for name in ("BatchWriteItem", "PutItem", "UpdateItem")}
+        never = each["Condition"].get("ForAllValues:StringNotEquals")
+        assert (never == {"dynamodb:Attributes": ["email"]}) is bool(writes & {*each["Action"]})
+    assert "unique-in-conditions" in {gap.kind for gap in export.gaps}

@@ -126,6 +126,17 @@ def test_for_all_values_is_true_of_what_is_absent() -> None:
     assert not is_allowed(allow(Condition=OWN), get("bob"), ids=ada)
 
 
+def test_what_cannot_be_told_does_not_hide_in_a_batch() -> None:
+    mine, unknown = (
+        each._replace(action="BatchGetItem") for each in (get("ada"), Access("GetItem", "Shop"))
+    )
+    keys = {"dynamodb:LeadingKeys": "ada"}
+    for_ada = {"ForAllValues:StringEquals": keys, "Null": {"dynamodb:LeadingKeys": "false"}}
+    assert is_allowed(allow(Condition=for_ada), mine, mine)
+    assert not is_allowed(allow(Condition=for_ada), mine, unknown)
+    assert is_allowed(allow(), mine, unknown)
+
+
 def test_a_batch_is_one_decision() -> None:
     batch = [each._replace(action="BatchGetItem") for each in (get("ada"), get("bob"))]
     for_ada = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "ada"}}

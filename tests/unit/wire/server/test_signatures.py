@@ -7,6 +7,7 @@ Alternator's tests of authorization expect.
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,7 +28,7 @@ from keyfold.errors import ServiceError
 from keyfold.wire.client import Credentials
 from keyfold.wire.client._signing import Signer
 from keyfold.wire.server._requests import HttpRequest
-from keyfold.wire.server._signatures import MISMATCH, UNRECOGNIZED, Verifier
+from keyfold.wire.server._signatures import MISMATCH, UNRECOGNIZED, Claim, Verifier
 from tests.unit.wire.server.http import TABLE, Response, Wire, get, make_table
 from tests.unit.wire.server.signing import (
     ACCESS_KEY,
@@ -172,6 +173,27 @@ def test_what_is_remembered_of_a_request_does_not_outlive_its_day(wire: Wire) ->
     assert "must be a 'SignedHeader'" in refusal(wire, signed.add("X-Amz-Note", "x"))[1]
     token = signed.add("X-Amz-Security-Token", "x")
     assert refusal(wire, token)[0] == "UnrecognizedClientException"
+
+
+def test_what_strangers_claim_does_not_fill_the_memory() -> None:
+    verifier, day = Verifier("us-east-1"), MOMENT[:8]
+    padding = ";".join(f"x-{number}" for number in range(1_500))
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            scope = f"KEY{number}/{day}/us-east-1/dynamodb/aws4_request"
+            listed = f"SignedHeaders=host;{padding}, Signature={'0' * 64}"
+            headers = {
+                b"host": b"localhost",
+                b"x-amz-date": MOMENT.encode(),
+                b"authorization": f"AWS4-HMAC-SHA256 Credential={scope}, {listed}".encode(),
+            }
+            request = HttpRequest(b"POST", b"/", headers, b"", True, None)
+            assert isinstance(verifier.read_claim(request, NOW), Claim)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1 << 20
 
 
 @pytest.mark.parametrize(
