@@ -14,7 +14,7 @@ import keyfold
 from keyfold.engine.operations import OPERATIONS
 from keyfold.errors import DeclarationInvalid, PrincipalInvalid
 from keyfold.model import Entity, Index, Key, Table, part
-from keyfold.model._layouts import find_policy_problems, layout_of
+from keyfold.model._layouts import layout_of
 from keyfold.policy import ALL, EVERYTHING, READ, Guard, Right, Role, find_role_problems
 from keyfold.policy._operations import ADMINISTRATION, BY_NAME, BY_RIGHTS, HARMLESS, MOVING, SHOWING
 from tests.unit.policy.ward import Member, Note, Setting, ward
