@@ -142,13 +142,16 @@ class _Exporter:
                 continue
             names = [name for name, each in treatments.items() if each == treatment]
             if treatment == rest:
-                self._add_rest(action, treatment, names, takes_unique=unique == treatment)
-                # Of a tenant's areas, the rest has left out everybody's partitions.
+                left_out = self._add_rest(
+                    action, treatment, names, takes_unique=unique == treatment
+                )
+                # Of a tenant's areas, the rest has left out everybody's partitions; of others,
+                # those that look like another area's.
                 templates = [
                     (name, template)
                     for name in names
                     for template in self._layout.areas[name].templates
-                    if self._is_own(template)
+                    if self._is_own(template) or any(can_fit(template, each) for each in left_out)
                 ]
             else:
                 templates = [
@@ -193,8 +196,8 @@ class _Exporter:
 
     def _add_rest(
         self, action: str, treatment: Treatment, names: list[str], *, takes_unique: bool
-    ) -> None:
-        """Allow what is in no area that says otherwise."""
+    ) -> list[tuple[GlobPiece, ...]]:
+        """Allow what is in no area that says otherwise; return what that leaves out."""
         others = [
             template
             for area in self._layout.areas.values()
@@ -217,6 +220,7 @@ class _Exporter:
                 "form, are left out: IAM cannot tell",
             )
         self._add("Rest" if unwanted else "Everything", action, keys, treatment)
+        return unwanted
 
     def _is_sure(
         self,

@@ -482,3 +482,15 @@ def test_what_is_unique_is_named_by_no_write() -> None:
         never = each["Condition"].get("ForAllValues:StringNotEquals")
         assert (never == {"dynamodb:Attributes": ["email"]}) is bool(writes & {*each["Action"]})
     assert "unique-in-conditions" in {gap.kind for gap in export.gaps}
+
+
+def test_a_shard_that_looks_like_one_that_is_left_out_is_allowed_by_itself() -> None:
+    layout = lay_out(area("orders", "U#{user}#O"), area("users", "U#{user}"), area("rest", None))
+    role = Role("r", can={"orders": READ, "rest": READ})
+    policy = parse_policy(export_policy(layout, role).to_json())
+
+    def is_allowed(partition: str) -> bool:
+        asked = Access("GetItem", "Shop", rights=Right.GET, partition=({"S": partition},))
+        return find_denial(policy, {}, [asked]) is None
+
+    assert [is_allowed(each) for each in ("U#ada#O", "X#ada", "U#ada")] == [True, True, False]
