@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -43,8 +44,10 @@ _TARGETS = {
     for name in OPERATIONS
 }
 
-# How clients begin it. Whatever begins in another way takes a closer look.
-_AUTHORIZATION = b"AWS4-HMAC-SHA256 Credential="
+# How clients write it. Whatever is written in another way takes a closer look.
+_match_authorization = re.compile(
+    rb"AWS4-HMAC-SHA256 Credential=[^,]*/aws4_request, ?SignedHeaders=[^,]+, ?Signature=."
+).match
 
 # The service answers these without a body, instead of with an empty object.
 _WITHOUT_BODY = {"TagResource", "UntagResource"}
@@ -83,13 +86,9 @@ class Call(NamedTuple):
 
 def read_plainly(method: bytes, url: bytes, headers: Headers) -> str | None:
     """Return the operation of a request that is just as clients send them; None for any other."""
-    authorization = headers.get(b"authorization", b"")
     if (
         headers.get(b"content-type") == AMZ_JSON
-        and authorization.startswith(_AUTHORIZATION)
-        and b"/aws4_request" in authorization
-        and b"SignedHeaders=" in authorization
-        and b"Signature=" in authorization
+        and _match_authorization(headers.get(b"authorization", b""))
         and b"content-encoding" not in headers
         and method == b"POST"
         and url == b"/"
