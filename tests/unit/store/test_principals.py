@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -19,16 +19,13 @@ from keyfold.errors import (
     ConditionFailed,
     CursorInvalid,
     IdempotentParameterMismatchException,
-    ItemUnfit,
     PrincipalInvalid,
-    QueryInvalid,
     TableForeign,
     TransactionFailed,
     UniqueTaken,
     WriteRefused,
 )
 from keyfold.model import (
-    Chain,
     Collection,
     Entity,
     Expiry,
@@ -55,6 +52,7 @@ from tests.unit.policy.ward import (
     by_text,
     ward,
 )
+from tests.unit.store.patients import BOB, deny, fill, note
 from tests.unit.store.sides import START, OpenSide, Side
 
 other = Table("Other", key=Key("pk"))
@@ -75,43 +73,12 @@ class Everything(Collection):
 
 @pytest.fixture
 def store(open_store: OpenSide) -> Side:
-    """A store with something of ada's and of bob's in it."""
-    store = open_store([ward, other])
-    for user in ("ada", "bob"):
-        for number in ("1", "2", "3"):
-            store.run(note(user, number).put())
-        store.run(Member(user=user, email=f"{user}@example.com").create())
-        store.run(File(user=user, box="left", name="scan").put())
-    store.run(Topic(topic="flu", title="Flu").put())
-    store.run(Setting(name="hours", value="9 to 5").put())
-    store.calls.clear()
-    return store
+    return fill(open_store([ward, other]))
 
 
 @pytest.fixture
 def ada(store: Side) -> Side:
     return store.as_principal("patient", user="ada")
-
-
-def note(user: str, number: str) -> Note:
-    return Note(
-        user=user, id=number, text=f"{user} {number}", rank=number, state="new", topic="flu"
-    )
-
-
-def deny(side: Side, request: Request[Any]) -> AccessDenied:
-    """See a request be denied, and nothing be asked of the database."""
-    before = len(side.calls)
-    with pytest.raises(AccessDenied) as caught:
-        side.run(request)
-    assert len(side.calls) == before
-    return caught.value
-
-
-def by_note_number(number: str) -> Chain[Note | None]:
-    """A note, by what an index of all users' knows of it."""
-    found = ward.query(by_key, sk=f"N#{number}").limit(1).newest_first().first()
-    return found.then(lambda each: Note.get(user=each.user, id=number), looks_up=True)
 
 
 # What is allowed.
@@ -162,7 +129,6 @@ def test_open_indexes_are_queried(ada: Side) -> None:
 
 # What is denied.
 
-BOB = {"user": "bob", "id": "1"}
 
 FOREIGN: list[Callable[[], Request[Any]]] = [
     lambda: Note.get(**BOB),
@@ -443,103 +409,6 @@ def test_the_token_of_a_transaction_is_its_principals_own(store: Side, ada: Side
     with pytest.raises(IdempotentParameterMismatchException):
         ada.run(transaction(note("ada", "5").put(), token=token))
     assert ada.run(Note.get(user="ada", id="4")) == note("ada", "4")
-
-
-# Chains.
-
-
-def test_a_chain_looks_up_what_its_caller_may_not(store: Side, ada: Side) -> None:
-    store.run(note("ada", "mine").put())
-    store.run(note("bob", "his").put())
-    assert ada.run(by_note_number("mine")) == note("ada", "mine")
-    assert store.run(by_note_number("his")) == note("bob", "his")
-    assert ada.run(by_note_number("his")) is None
-    assert ada.run(by_note_number("absent")) is None
-    assert ada.run(by_note_number("his").map(lambda found, _: found)) is None
-
-
-def test_a_chain_makes_the_same_calls_for_what_is_anothers_and_what_is_not_there(
-    store: Side, ada: Side
-) -> None:
-    store.run(note("bob", "his").put())
-    made: list[list[str]] = []
-    for number in ("his", "absent"):
-        ada.calls.clear()
-        assert ada.run(by_note_number(number)) is None
-        made.append([each.operation for each in ada.calls])
-    assert made == [["Query"], ["Query"]]
-
-
-@pytest.mark.parametrize("others", [0, 1, 20])
-@pytest.mark.parametrize("on_unfit", ["raise", "raw"])
-def test_what_others_have_there_changes_nothing_about_what_a_chain_finds(
-    open_store: OpenSide, others: int, on_unfit: Literal["raise", "raw"]
-) -> None:
-    store = open_store(ward, on_unfit=on_unfit)
-    for number in range(others):
-        # On both sides of the caller's own, and some of them cannot be read.
-        for user in (f"a{number}", f"z{number}"):
-            each = note(user, "shared").put()
-            wrong = {"secret": {"N": "1"}} if number % 2 else {}
-            store.run(replace(each, item={**each.item, **wrong}))
-    ada = store.as_principal("patient", user="ada")
-    assert ada.run(by_note_number("shared")) is None
-    store.run(note("ada", "shared").put())
-    assert ada.run(by_note_number("shared")) == note("ada", "shared")
-
-
-def test_only_reads_of_one_entity_look_something_up(store: Side, ada: Side) -> None:
-    removal: Chain[Any] = Chain(
-        Note.delete(**BOB), lambda _: Note.get(user="ada", id="1"), looks_up=True
-    )
-    with pytest.raises(QueryInvalid, match=r"only get\(\) and first\(\)"):
-        ada.run(removal)
-    assert store.run(Note.get(**BOB)) is not None
-
-
-def test_a_chain_that_looks_nothing_up_is_denied_at_its_first_step(ada: Side) -> None:
-    found = ward.query(by_key, sk="N#1").first()
-    deny(ada, found.then(lambda each: Note.get(user=each.user, id="1")))
-
-
-def test_the_second_step_of_a_chain_is_the_callers(ada: Side) -> None:
-    mine = Note.get(user="ada", id="1")
-    with pytest.raises(AccessDenied):
-        ada.run(mine.then(lambda _: Note.get(**BOB)))
-    assert ada.run(mine.then(lambda _: Note.get(**BOB), looks_up=True)) is None
-    # However far down the denial comes.
-    deeper = mine.then(
-        lambda _: Note.get(user="ada", id="2").then(lambda _: Note.get(**BOB)), looks_up=True
-    )
-    assert ada.run(deeper) is None
-
-
-def test_what_is_looked_up_and_unfit_is_as_good_as_absent_to_a_principal(
-    store: Side, ada: Side
-) -> None:
-    broken = note("bob", "broken").put()
-    store.run(replace(broken, item={**broken.item, "secret": {"N": "1"}}))
-    with pytest.raises(ItemUnfit):
-        store.run(by_note_number("broken"))
-    assert ada.run(by_note_number("broken")) is None
-    # The second step is the caller's own, who is told.
-    ours = note("ada", "ours").put()
-    store.run(replace(ours, item={**ours.item, "secret": {"N": "1"}}))
-    found = Note.get(user="ada", id="1").then(
-        lambda _: Note.get(user="ada", id="ours"), looks_up=True
-    )
-    with pytest.raises(ItemUnfit):
-        ada.run(found)
-
-
-def test_what_is_looked_up_and_raw_is_as_good_as_absent_to_a_principal(
-    open_store: OpenSide,
-) -> None:
-    store = open_store(ward, on_unfit="raw")
-    broken = note("bob", "broken").put()
-    store.run(replace(broken, item={**broken.item, "secret": {"N": "1"}}))
-    ada = store.as_principal("patient", user="ada")
-    assert ada.run(by_note_number("broken")) is None
 
 
 # Stores and principals.
