@@ -23,7 +23,7 @@ from rich.table import Table
 
 from benchmarks._orders import Draw
 from benchmarks._readme import WIDTH, describe_machine, write_readme
-from benchmarks._store_sides import ITEMS, Case, Side, open_cases
+from benchmarks._store_contestants import ITEMS, Case, Side, open_cases
 
 TARGET = 2.0
 

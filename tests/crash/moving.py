@@ -17,8 +17,8 @@ from keyfold.connect import open_executor
 from keyfold.engine import Engine
 from keyfold.transfer import (
     Options,
-    Place,
     Progress,
+    TableLocation,
     backfill_table,
     copy_table,
     dump_table,
@@ -89,7 +89,10 @@ def run_copy(folder: Path) -> None:
         open_executor(source, keeps_expired=True) as read,
         open_executor(target, may_make=True, keeps_expired=True) as written,
     ):
-        origin, goal = Place(read, source, "Moving"), Place(written, target, "Moving")
+        origin, goal = (
+            TableLocation(read, source, "Moving"),
+            TableLocation(written, target, "Moving"),
+        )
         copy_table(origin, goal, options, declared=table)
 
 
@@ -98,7 +101,7 @@ def run_dump(folder: Path) -> None:
     source, file = str(folder / "source.db"), folder / "items.jsonl.gz"
     with open_executor(source, keeps_expired=True) as read:
         options = make_options(file, ".checkpoint")
-        dump_table(Place(read, source, "Moving"), file, options, declared=table)
+        dump_table(TableLocation(read, source, "Moving"), file, options, declared=table)
 
 
 def run_load(folder: Path) -> None:
@@ -106,7 +109,7 @@ def run_load(folder: Path) -> None:
     target, file = str(folder / "target.db"), folder / "items.jsonl.gz"
     with open_executor(target, may_make=True, keeps_expired=True) as written:
         options = make_options(file, ".checkpoint", creates=True)
-        load_table(file, Place(written, target, "Moving"), options, declared=table)
+        load_table(file, TableLocation(written, target, "Moving"), options, declared=table)
 
 
 def run_backfill(folder: Path) -> None:
@@ -114,7 +117,7 @@ def run_backfill(folder: Path) -> None:
     source = str(folder / "source.db")
     with open_executor(source, keeps_expired=True) as database:
         options = make_options(Path(f"{source}.backfill-Moving"), ".checkpoint")
-        backfill_table(Place(database, source, "Moving"), table, options)
+        backfill_table(TableLocation(database, source, "Moving"), table, options)
 
 
 def make_options(base: Path, checkpoint: str, **more: Any) -> Options:

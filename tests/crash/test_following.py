@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.store import Followed, Settings, Store
+from keyfold.store import Followed, Store, StoreSettings
 from keyfold.testing import Clock
 from tests.crash.following import SHARD_RECORDS, Account, Note, accounts, notes, open_both
 
@@ -54,7 +54,7 @@ def kill_again_and_again(path: Path, *, kills: int, chance: random.Random) -> No
         finally:
             for process in alive:
                 stop(process)
-        assert catch_up(path).parked == 0
+        assert catch_up(path).dead_letters == 0
         for name in NAMES:
             note = store.run(Note.get(name=name))
             assert note is not None
@@ -65,7 +65,7 @@ def catch_up(path: Path) -> Followed:
     """Follow to the end; the leases of the dead lapse by a clock that need not be waited for."""
     clock = Clock()
     with Engine.open(path, clock=clock, shard_records=SHARD_RECORDS) as engine:
-        settings = Settings([accounts, notes], cursor_key=bytes(32), clock=clock.now)
+        settings = StoreSettings([accounts, notes], cursor_key=bytes(32), clock=clock.now)
         return Store(engine, settings, sleep=clock.advance).follow(accounts, until_caught_up=True)
 
 

@@ -41,7 +41,7 @@ def test_every_command_is_documented() -> None:
         for command in program.registered_commands
         if command.callback is not None
     ]
-    assert {"verify", "letsgo ls", "stream parked"} <= set(names)
+    assert {"verify", "letsgo ls", "stream dead-letters"} <= set(names)
     assert [name for name in names if f"## `keyfold {name}`" not in read("cli.md")] == []
 
 

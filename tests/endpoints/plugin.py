@@ -70,5 +70,5 @@ def _find_engine(config: pytest.Config) -> ForeignEngine | None:
 
 def _is_abroad(item: pytest.Item) -> bool:
     return isinstance(item, pytest.Function) and (
-        hasattr(item, "callspec") and item.callspec.params.get("road") == "foreign"
+        hasattr(item, "callspec") and item.callspec.params.get("transport") == "foreign"
     )

@@ -23,10 +23,10 @@ _INDEX_LISTS = {"LocalSecondaryIndexes", "GlobalSecondaryIndexes"}
 
 
 class _Nothing(Enum):
-    NOTHING = "nothing"
+    MUST_NOT_EXIST = "nothing"
 
 
-_NOTHING = _Nothing.NOTHING
+_NOTHING = _Nothing.MUST_NOT_EXIST
 
 
 @dataclass(frozen=True, slots=True)

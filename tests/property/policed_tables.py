@@ -8,7 +8,7 @@ from typing import Any, Literal
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from keyfold.engine import KeyNames
+from keyfold.engine import TableKeyNames
 from keyfold.keys import KeyTemplate
 from keyfold.policy import (
     EVERYTHING,
@@ -152,10 +152,10 @@ def roles(draw: st.DrawFn, layout: Layout) -> Role:
     return role
 
 
-def key_names(layout: Layout) -> KeyNames:
+def key_names(layout: Layout) -> TableKeyNames:
     partition, *sort = layout.key
     indexes = {index.name: index.partition for index in layout.indexes.values()}
-    return KeyNames(partition, sort[0] if sort else None, indexes)
+    return TableKeyNames(partition, sort[0] if sort else None, indexes)
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ from keyfold.model._transactions import Transaction
 from keyfold.model._updates import touches_unique
 from keyfold.model._writes import CreateOrGet, Write
 from keyfold.policy import UNIQUE_START, Access, Right
-from keyfold.store import Settings, Store
+from keyfold.store import Store, StoreSettings
 from keyfold.store._accesses import read_accesses as read_of_request
 from keyfold.wire.server._accesses import read_accesses as read_of_call
-from tests.property.ward_requests import NEXT, shelf_requests, shelves, ward_requests
-from tests.unit.policy.ward import ward
-from tests.unit.store.sides import START
+from tests.property.clinic_requests import NEXT, shelf_requests, shelves, ward_requests
+from tests.unit.policy.clinic import ward
+from tests.unit.store.store_kinds import START
 
 QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 SHORT = settings(max_examples=200, derandomize=True, suppress_health_check=QUIET)
@@ -123,7 +123,7 @@ def check_calls(recorder: Recorder, request: Request[Any]) -> None:
 def check_running(recorder: Recorder, request: Request[Any]) -> None:
     """See that a store makes no other calls for a request than what is told of it."""
     recorder.accesses.clear()
-    options = Settings([ward, shelves], cursor_key=bytes(32), clock=lambda: START)
+    options = StoreSettings([ward, shelves], cursor_key=bytes(32), clock=lambda: START)
     with suppress(KeyfoldError):  # whatever came of it, calls were made
         Store(recorder, options, sleep=lambda _: None).run(request)
     told = told_of(request)

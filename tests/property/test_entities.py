@@ -31,7 +31,7 @@ from keyfold.model import (
     transaction,
 )
 from keyfold.model._expressions import holds_when_absent
-from tests.unit.store.sides import Kind, open_side
+from tests.unit.store.store_kinds import Kind, open_side
 
 QUICK = settings(derandomize=True, max_examples=60, deadline=None)
 

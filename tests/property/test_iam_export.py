@@ -21,7 +21,7 @@ from tests.property.policed_tables import (
     layouts,
     roles,
 )
-from tests.unit.policy.ward import ward
+from tests.unit.policy.clinic import ward
 
 REQUESTS = 25
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]

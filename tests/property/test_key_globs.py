@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyfold.keys import Glob, NamedPart, can_fit, find_globs
-from keyfold.policy.iam._patterns import TAG, Pattern, Variable
+from keyfold.policy.iam._patterns import TAG, Variable, WildcardPattern
 from tests.property.key_strategies import CHARACTERS, Plan, plans
 
 THOROUGH = settings(derandomize=True, max_examples=200, deadline=None)
@@ -19,7 +19,7 @@ def fits(globs: tuple[Glob, ...], key: str, known: dict[str, str] | None = None)
             for piece in pieces
         ]
         tags = {f"{TAG}{name}": text for name, text in (known or {}).items()}
-        return Pattern(tuple(written)).is_like(key, tags)  # pyright: ignore[reportArgumentType] - pieces of both languages
+        return WildcardPattern(tuple(written)).is_like(key, tags)  # pyright: ignore[reportArgumentType] - pieces of both languages
 
     forbidden = [pieces for glob in globs for pieces in glob.forbidden]
     return any(is_like(glob.pieces) for glob in globs) and not any(map(is_like, forbidden))
@@ -71,6 +71,6 @@ def test_whether_a_key_can_fit_is_known(plan: Plan, other: Plan, data: st.DataOb
         for pieces in glob.forbidden:
             assert not can_fit(other.template, pieces)
         if not can_fit(plan.template, glob.pieces):
-            pattern = Pattern(glob.pieces)  # pyright: ignore[reportArgumentType] - nothing is put in later
+            pattern = WildcardPattern(glob.pieces)  # pyright: ignore[reportArgumentType] - nothing is put in later
             for values in plan.draw_several(data, {}):
                 assert not pattern.is_like(plan.template.render(values), {})

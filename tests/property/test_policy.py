@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyfold.policy import Access, Guard, Right, Role
-from tests.unit.policy.ward import Note, keeper, nurse, patient, ward
+from tests.unit.policy.clinic import Note, keeper, nurse, patient, ward
 
 THOROUGH = settings(derandomize=True, max_examples=400, deadline=None)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from keyfold.model import Entity, Expiry, Index, Key, Page, Query, Scan, Table, batch, part
 from keyfold.testing import Clock
-from tests.unit.store.sides import Kind, Side, open_side
+from tests.unit.store.store_kinds import Kind, Side, open_side
 
 QUICK = settings(derandomize=True, max_examples=25, deadline=None)
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -93,7 +93,7 @@ def test_a_paged_walk_finds_what_a_full_read_does(kind: Kind) -> None:
         keeps = query.where(Row.f.keep.eq(True))
         both = table.query(pk=f"SET#{set_name}")
         for asked, wanted in ((query, rows), (keeps, kept), (both, live)):
-            for each, order in ((asked, wanted), (asked.newest_first(), wanted[::-1])):
+            for each, order in ((asked, wanted), (asked.descending(), wanted[::-1])):
                 assert list(store.run(each)) == order
                 assert _walk(store, each, size) == order
                 assert store.iterate(each.limit(size)) == order
@@ -103,7 +103,7 @@ def test_a_paged_walk_finds_what_a_full_read_does(kind: Kind) -> None:
         by_rank = Row.query(local, set=set_name)
         ranked = sorted(rows, key=lambda row: (row.rank, row.place))
         assert _walk(store, by_rank, size) == ranked
-        assert _walk(store, by_rank.newest_first(), size) == ranked[::-1]
+        assert _walk(store, by_rank.descending(), size) == ranked[::-1]
         assert _walk(store, by_rank.between(1, 3), size) == [
             row for row in ranked if 1 <= row.rank <= 3
         ]
@@ -115,9 +115,9 @@ def test_a_paged_walk_finds_what_a_full_read_does(kind: Kind) -> None:
         # The sets of all examples together, by the index that they share and by scanning.
         everything = list(store.iterate(Row.query(by_name, name="n")))
         assert everything == _walk(store, Row.query(by_name, name="n"), 7)
-        scanned = list(store.iterate(Row.scan_whole_table()))
+        scanned = list(store.iterate(Row.scan()))
         for size in (1, 3, 50):
-            assert _walk(store, Row.scan_whole_table(), size) == scanned
-        assert len(scanned) == len(everything) == store.run(Row.scan_whole_table().count())
+            assert _walk(store, Row.scan(), size) == scanned
+        assert len(scanned) == len(everything) == store.run(Row.scan().count())
     finally:
         store.close()

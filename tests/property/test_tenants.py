@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from keyfold.errors import KeyfoldError
 from keyfold.model import Request, transaction
+from tests.property.clinic_calls import Call, calls, transact_put
+from tests.property.clinic_requests import find_note, puts, ward_requests
 from tests.property.two_worlds import Visitor, World, a_world, part_of
-from tests.property.ward_calls import Call, calls, transact_put
-from tests.property.ward_requests import find_note, puts, ward_requests
-from tests.unit.policy.ward import Note
+from tests.unit.policy.clinic import Note
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 SHORT = settings(max_examples=100, derandomize=True, suppress_health_check=QUIET)

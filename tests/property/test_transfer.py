@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
-from keyfold.model._schemas import Unfit
-from keyfold.transfer import Form, Options, Place, copy_table, dump_table, load_table
+from keyfold.model._schemas import ItemMismatch
+from keyfold.transfer import Form, Options, TableLocation, copy_table, dump_table, load_table
 from keyfold.transfer._cells import from_cells, to_cells
 from keyfold.transfer._tallies import to_canonical
 from keyfold.values import Item, normalise_item
@@ -68,7 +68,7 @@ def options(folder: Path) -> Options:
 def test_a_copy_holds_what_was_copied(items: list[Item]) -> None:
     with two_engines(REQUEST) as (source, target, folder):
         put_all(source, items)
-        origin, goal = Place(source, "a", "Things"), Place(target, "b", "Things")
+        origin, goal = TableLocation(source, "a", "Things"), TableLocation(target, "b", "Things")
         summary = copy_table(origin, goal, options(folder))
         assert summary.is_good
         assert read_all(target) == read_all(source)
@@ -84,8 +84,10 @@ def test_a_file_holds_what_was_dumped(form: Form, name: str) -> None:
         with two_engines(REQUEST) as (source, target, folder):
             put_all(source, items)
             file = folder / name
-            dumped = dump_table(Place(source, "a", "Things"), file, options(folder), form=form)
-            loaded = load_table(file, Place(target, "b", "Things"), options(folder))
+            dumped = dump_table(
+                TableLocation(source, "a", "Things"), file, options(folder), form=form
+            )
+            loaded = load_table(file, TableLocation(target, "b", "Things"), options(folder))
             assert dumped.is_good
             assert loaded.is_good
             assert read_all(target) == read_all(source)
@@ -108,7 +110,7 @@ def test_csv_holds_what_was_dumped(drawn: list[Thing]) -> None:
     with two_engines(table.to_dynamodb()) as (source, target, folder):
         put_all(source, [schema.encode(thing) for thing in drawn])
         path = folder / "csv"
-        origin, goal = Place(source, "a", "Things"), Place(target, "b", "Things")
+        origin, goal = TableLocation(source, "a", "Things"), TableLocation(target, "b", "Things")
         dumped = dump_table(origin, path, options(folder), form="csv", declared=table)
         loaded = load_table(path, goal, options(folder), declared=table)
         assert dumped.is_good
@@ -126,7 +128,7 @@ def test_a_row_holds_whatever_an_item_has(
     item = {name: value for name, value in whole.items() if name not in lacking}
     try:
         cells = to_cells(schema, item)
-    except Unfit:
+    except ItemMismatch:
         # What an entity cannot be made of is put aside, not written.
         return
     assert to_canonical(from_cells(schema, cells)) == to_canonical(item)

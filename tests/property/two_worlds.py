@@ -12,12 +12,12 @@ from keyfold.errors import KeyfoldError
 from keyfold.model import Page, Request
 from keyfold.model._requests import PagedRead
 from keyfold.policy import Guard
-from keyfold.store import Settings, Store
+from keyfold.store import Store, StoreSettings
 from keyfold.wire.server._authorizers import RoleAuthorizer
 from keyfold.wire.server._gate import OpenGate
-from tests.property.ward_calls import TABLE, Call
-from tests.unit.policy.ward import File, Member, Note, Setting, Topic, ward
-from tests.unit.store.sides import START
+from tests.property.clinic_calls import TABLE, Call
+from tests.unit.policy.clinic import File, Member, Note, Setting, Topic, ward
+from tests.unit.store.store_kinds import START
 from tests.unit.wire.server.http import Wire, ask
 
 Outcome = tuple[Any, ...]
@@ -29,7 +29,9 @@ class World:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         engine.execute("CreateTable", ward.to_dynamodb())
-        settings = Settings([ward], cursor_key=bytes(32), clock=lambda: START, draw=lambda: 0.0)
+        settings = StoreSettings(
+            [ward], cursor_key=bytes(32), clock=lambda: START, jitter=lambda: 0.0
+        )
         self.store = Store(engine, settings, sleep=lambda _: None)
         self._wires: list[Wire] = []
         for user, numbers in (("ada", "123"), ("bob", "1")):

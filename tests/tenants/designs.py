@@ -20,8 +20,8 @@ from tests.tenants.cases import (
     text,
     transact,
 )
-from tests.tenants.points import Somebody
-from tests.unit.policy.ward import (
+from tests.tenants.enforcement_points import Somebody
+from tests.unit.policy.clinic import (
     File,
     Member,
     Note,
@@ -97,10 +97,10 @@ def requests_for(
         "get": kind.get(**parts),
         "create": entity.create(),
         "update": update,
-        "update blindly": update.blind(),
+        "update blindly": update.returning_nothing(),
         "update if": update.where(path.exists()),
         "delete": kind.delete(**parts),
-        "delete blindly": kind.delete(**parts).blind(),
+        "delete blindly": kind.delete(**parts).returning_nothing(),
         "check": transaction(check),
         "create in a transaction": transaction(entity.create()),
         "delete in a transaction": transaction(kind.delete(**parts)),
@@ -110,7 +110,7 @@ def requests_for(
     if not kind.keyfold_schema().unique:
         made |= {
             "put": entity.put(),
-            "put blindly": entity.put().blind(),
+            "put blindly": entity.put().returning_nothing(),
             "replace": entity.replace(),
             "put in a batch": batch([entity.put()]),
             "delete in a batch": batch([kind.delete(**parts)]),
@@ -182,8 +182,8 @@ def make_ward() -> Design:
     }
     calls: dict[str, Call] = {}
     requests: dict[str, Request[Any]] = {
-        "scan of all": ward.scan_whole_table(),
-        "scan of notes by owner": Note.scan_whole_table(by_owner),
+        "scan of all": ward.scan(),
+        "scan of notes by owner": Note.scan(by_owner),
         "query of a topic": Topic.query(topic="flu"),
     }
     for side, user in SIDES.items():
@@ -238,7 +238,7 @@ def unique_key(email: str) -> Item:
 def make_market() -> Design:
     places: list[Place] = []
     partitions: dict[str, tuple[str, Item]] = {}
-    requests: dict[str, Request[Any]] = {"scan of all": market.table.scan_whole_table()}
+    requests: dict[str, Request[Any]] = {"scan of all": market.table.scan()}
     price = Decimal("0.3")
     for side, user in SIDES.items():
         end = user[0].upper()

@@ -15,10 +15,10 @@ from keyfold.errors import (
 )
 from keyfold.model import transaction
 from keyfold.policy import READ, Role, find_role_problems
+from tests.property.clinic_calls import TABLE, Call, transact_put
+from tests.property.clinic_requests import find_note
 from tests.property.two_worlds import World, a_world
-from tests.property.ward_calls import TABLE, Call, transact_put
-from tests.property.ward_requests import find_note
-from tests.unit.policy.ward import Member, Note, ward
+from tests.unit.policy.clinic import Member, Note, ward
 
 
 @pytest.fixture

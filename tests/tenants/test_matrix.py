@@ -24,7 +24,7 @@ from keyfold.wire.server._gate import Gate
 from tests.property.gaps import check_gaps
 from tests.tenants.cases import Case, calls_on_tables
 from tests.tenants.designs import make_market, make_ward
-from tests.tenants.points import (
+from tests.tenants.enforcement_points import (
     FarLine,
     Line,
     NearLine,
@@ -34,7 +34,7 @@ from tests.tenants.points import (
     is_denied,
     open_worlds,
 )
-from tests.unit.store.sides import START
+from tests.unit.store.store_kinds import START
 
 DESIGNS = {"ward": make_ward(), "market": make_market()}
 PEOPLE = [
@@ -131,7 +131,9 @@ def lacks_unique(who: Somebody, request: Request[object]) -> bool:
 def may_meet_expired(request: Request[object]) -> bool:
     """Tell whether a creation may replace what has expired, which calls cannot be trusted to say."""
     return any(
-        isinstance(each, Put) and each.presence is Presence.NOTHING and each.table.ttl is not None
+        isinstance(each, Put)
+        and each.presence is Presence.MUST_NOT_EXIST
+        and each.table.ttl is not None
         for each in writes_of(request)
     )
 

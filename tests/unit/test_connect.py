@@ -30,10 +30,10 @@ from keyfold.model import Entity, Index, Key, Table, batch
 from keyfold.store import CallRecord
 from keyfold.wire.client import Retries
 from keyfold.wire.server import Server
-from tests.roads import make_boto_client
+from tests.transports import make_boto_client
 from tests.unit.model.shop import Rate, by_base, desk, market, rates
-from tests.unit.store.sides import START, Kind, open_side
-from tests.unit.wire.client.sides import ScriptedServer, ok
+from tests.unit.store.store_kinds import START, Kind, open_side
+from tests.unit.wire.client.client_kinds import ScriptedServer, ok
 
 RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=START)
 GET = Rate.get(base="USD", target="EUR")

@@ -73,6 +73,6 @@ def _print_list(console: Console, values: list[Any]) -> None:
 def _fields_of(value: BaseModel | RawItem) -> dict[str, str]:
     """Return the texts of an entity's fields; those without any are left out."""
     if isinstance(value, RawItem):
-        return {"key": to_cell(value.key), "unfit": value.reason}
+        return {"key": to_cell(value.key), "invalid": value.reason}
     texts = {name: to_cell(each) for name, each in cast(Iterable[tuple[str, Any]], value)}
     return {name: text for name, text in texts.items() if text}

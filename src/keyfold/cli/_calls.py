@@ -51,7 +51,7 @@ class CallLog:
         self._calls: list[SentCall] = []
 
     def __call__(self, record: CallRecord) -> None:
-        key, brief = (self._word_key(record, word) for word in (_word, _word_briefly))
+        key, brief = (self._render_key(record, word) for word in (_word, _render_briefly))
         index: str | None = record.request.get("IndexName")
         milliseconds = record.seconds * _MILLISECONDS
         self._calls.append(
@@ -63,29 +63,29 @@ class CallLog:
         taken, self._calls = self._calls, []
         return taken
 
-    def _word_key(self, record: CallRecord, word: Callable[[AttributeValue], str]) -> str:
+    def _render_key(self, record: CallRecord, word: Callable[[AttributeValue], str]) -> str:
         request = record.request
         match record.operation:
             case "Query" | "Scan":
-                return _word_conditions(request, word)
+                return _render_conditions(request, word)
             case "PutItem":
-                return self._word_item(request["TableName"], request["Item"], word)
+                return self._render_item(request["TableName"], request["Item"], word)
             case "BatchGetItem":
                 wanted = request["RequestItems"].values()
                 return count_of(sum(len(each["Keys"]) for each in wanted), "key")
             case "TransactWriteItems" | "TransactGetItems":
-                return self._word_members(request["TransactItems"], word)
+                return self._render_members(request["TransactItems"], word)
             case "BatchWriteItem":
                 return count_of(sum(map(len, request["RequestItems"].values())), "write")
             case "GetItem" | "UpdateItem" | "DeleteItem":
-                return self._word_item(request["TableName"], request["Key"], word)
+                return self._render_item(request["TableName"], request["Key"], word)
             case _:
                 return ""
 
-    def _word_item(self, table: str, item: Item, word: Callable[[AttributeValue], str]) -> str:
+    def _render_item(self, table: str, item: Item, word: Callable[[AttributeValue], str]) -> str:
         return " AND ".join(f"{name} = {word(item[name])}" for name in self._keys[table])
 
-    def _word_members(
+    def _render_members(
         self, members: Iterable[Mapping[str, Any]], word: Callable[[AttributeValue], str]
     ) -> str:
         """Say what a transaction does, and in which partitions."""
@@ -123,7 +123,7 @@ def shorten_ids(text: str) -> str:
     return _LONG_ID.sub(lambda found: f"{found[0][:_ENDS]}…{found[0][-_ENDS:]}", text)
 
 
-def _word_conditions(request: Mapping[str, Any], word: Callable[[AttributeValue], str]) -> str:
+def _render_conditions(request: Mapping[str, Any], word: Callable[[AttributeValue], str]) -> str:
     names, values = (request.get(f"ExpressionAttribute{kind}", {}) for kind in ("Names", "Values"))
 
     def put_in(placeholder: re.Match[str]) -> str:
@@ -143,6 +143,6 @@ def _word(value: AttributeValue) -> str:
     return repr(data) if kind in ("S", "B") else str(data)
 
 
-def _word_briefly(value: AttributeValue) -> str:
+def _render_briefly(value: AttributeValue) -> str:
     ((_, data),) = value.items()
     return shorten_ids(str(data).replace(".000000Z", "Z"))

@@ -135,18 +135,18 @@ def name_for(given: Path | None, table: str, other: Path, *, is_one_of_several: 
 
 def list_tables(database: Executor) -> list[str]:
     """Return the names of a database's tables."""
-    from keyfold.transfer._calls import Caller, Surroundings
+    from keyfold.transfer._calls import CallEnvironment, Caller
     from keyfold.transfer._calls import list_tables as list_all
 
-    return list_all(Caller(database, Surroundings()))
+    return list_all(Caller(database, CallEnvironment()))
 
 
 def leave_leases_out(database: Executor, names: list[str]) -> tuple[list[str], list[str]]:
     """Return the tables of a database without those of followers, and those."""
-    from keyfold.transfer._calls import Caller, Surroundings
+    from keyfold.transfer._calls import CallEnvironment, Caller
     from keyfold.transfer._leases import find_lease_tables
 
-    leases = find_lease_tables(Caller(database, Surroundings()), names)
+    leases = find_lease_tables(Caller(database, CallEnvironment()), names)
     return [name for name in names if name not in leases], leases
 
 
@@ -167,7 +167,7 @@ def find_only_table(database: Executor, url: str) -> str:
 # Progress.
 
 
-class Show:
+class ProgressDisplay:
     """Shows progress on standard error: a bar for a terminal, a line now and then otherwise."""
 
     def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -332,7 +332,7 @@ def _show_change(change: Any) -> str:
 
 
 def make_options(
-    show: Show,
+    show: ProgressDisplay,
     *,
     checkpoint: Path,
     rejects: Path,

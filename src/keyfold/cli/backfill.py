@@ -45,12 +45,15 @@ def backfill(
 
     Exits with 1 if an item fits no entity; such items are left as they are.
     """
-    from keyfold.transfer import Place, backfill_table
+    from keyfold.transfer import TableLocation, backfill_table
 
     declared = _moving.find_declared(table, hint="TABLE")
     assert declared is not None  # it was named
     called = name or declared.name
-    with _moving.open_source(db) as database, _moving.Show(f"backfilling {called}") as show:
+    with (
+        _moving.open_source(db) as database,
+        _moving.ProgressDisplay(f"backfilling {called}") as show,
+    ):
         options = _moving.make_options(
             show,
             checkpoint=checkpoint or _moving.name_beside("backfill", called, "checkpoint", db),
@@ -59,5 +62,7 @@ def backfill(
             read_rate=read_rate,
             write_rate=write_rate,
         )
-        summary = backfill_table(Place(database, db, called), declared, options, is_dry=dry_run)
+        summary = backfill_table(
+            TableLocation(database, db, called), declared, options, is_dry=dry_run
+        )
     _moving.print_backfill(summary, as_json=as_json)

@@ -57,7 +57,7 @@ def copy(
 
     Exits with 1 if an item was not taken, or if the copy is not what was read.
     """
-    from keyfold.transfer import Place, copy_table
+    from keyfold.transfer import TableLocation, copy_table
 
     declared = _moving.find_declared(table)
     summaries: list[Summary] = []
@@ -77,7 +77,7 @@ def copy(
             ]
             kept.append(_moving.name_for(checkpoint, each, beside[0], is_one_of_several=is_several))
             aside = _moving.name_for(rejects, each, beside[1], is_one_of_several=is_several)
-            with _moving.Show(f"copying {each}") as show:
+            with _moving.ProgressDisplay(f"copying {each}") as show:
                 options = _moving.make_options(
                     show,
                     checkpoint=kept[-1],
@@ -91,7 +91,10 @@ def copy(
                     # All go at once: a run that is killed must not find some copied and forgotten.
                     keeps=is_several,
                 )
-                origin, goal = Place(read, source, each), Place(written, target, new_name or each)
+                origin, goal = (
+                    TableLocation(read, source, each),
+                    TableLocation(written, target, new_name or each),
+                )
                 summaries.append(copy_table(origin, goal, options, declared=declared))
         for path in kept:
             path.unlink(missing_ok=True)

@@ -59,7 +59,7 @@ def dump(
 
     Exits with 1 if an item was not taken, or if the file does not hold what was read.
     """
-    from keyfold.transfer import Place, dump_table
+    from keyfold.transfer import TableLocation, dump_table
 
     declared = _moving.find_declared(table)
     chosen = form or (Format.CSV if file.suffix == ".csv" else Format.LINES)
@@ -70,7 +70,7 @@ def dump(
     if chosen is Format.CSV and file.suffix == ".csv" and entity is None:
         fact = f"{file} is one file, of one entity; say which, or name a folder."
         raise typer.BadParameter(fact, param_hint="--entity")
-    with _moving.open_source(db) as read, _moving.Show(f"dumping to {file}") as show:
+    with _moving.open_source(db) as read, _moving.ProgressDisplay(f"dumping to {file}") as show:
         called = name or (_moving.find_only_table(read, db) if declared is None else declared.name)
         options = _moving.make_options(
             show,
@@ -80,7 +80,7 @@ def dump(
             read_rate=read_rate,
             verifies=not no_verify,
         )
-        place = Place(read, db, called)
+        place = TableLocation(read, db, called)
         summary = dump_table(
             place, file, options, form=chosen.value, declared=declared, entity=entity
         )

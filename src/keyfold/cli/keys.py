@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     # At run time these wait until a command runs, so that help loads no server.
-    from keyfold.wire.server._keyring import Key
+    from keyfold.wire.server._keyring import AccessKey
 
 app = typer.Typer(
     name="keys",
@@ -152,7 +152,7 @@ def revoke(file: _File, access_key: _AccessKey, *, as_json: _AsJson = False) -> 
         print(f"{file}: {access_key}, of {key.name}, is revoked.")
 
 
-def _find(keys: dict[str, Key], access_key: str, file: Path) -> Key:
+def _find(keys: dict[str, AccessKey], access_key: str, file: Path) -> AccessKey:
     found = keys.get(access_key)
     if found is None:
         known = ", ".join(keys) or "none"
@@ -168,7 +168,7 @@ def _seen_from(file: Path, policy: Path) -> str:
     return os.path.relpath(policy.resolve(), file.resolve().parent)
 
 
-def _describe(key: Key) -> dict[str, Any]:
+def _describe(key: AccessKey) -> dict[str, Any]:
     rights = {"role": key.role, "policy": key.policy, "admin": key.is_admin, "ids": dict(key.ids)}
     return {
         "access_key": key.access_key,
@@ -180,7 +180,7 @@ def _describe(key: Key) -> dict[str, Any]:
     }
 
 
-def _show_new(key: Key, file: Path, *, as_json: bool) -> None:
+def _show_new(key: AccessKey, file: Path, *, as_json: bool) -> None:
     if as_json:
         told = {**_describe(key), "secret": key.secret}
         if key.token is not None:

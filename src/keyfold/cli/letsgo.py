@@ -148,7 +148,7 @@ def _open(db: str, *, make: bool = False) -> Store:
     from keyfold.designs.letsgo import table
 
     # What does not fit the platform's own types is shown as well.
-    return open_store(table, db, makes=make, on_unfit="raw")
+    return open_store(table, db, makes=make, on_invalid="raw")
 
 
 # Items as JSON, digit for digit: orjson's fragments print numbers as they are written.

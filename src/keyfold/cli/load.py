@@ -52,7 +52,7 @@ def load(
 
     Exits with 1 if an item was not taken, or if the table does not hold what was read.
     """
-    from keyfold.transfer import Place, load_table
+    from keyfold.transfer import TableLocation, load_table
 
     declared = _moving.find_declared(table)
     if create and declared is None:
@@ -60,7 +60,7 @@ def load(
         raise typer.BadParameter(fact, param_hint="--create")
     # Nothing can be made without a declaration, not even the file.
     opened = _moving.open_source(db) if declared is None else _moving.open_target(db)
-    with opened as written, _moving.Show(f"loading {file}") as show:
+    with opened as written, _moving.ProgressDisplay(f"loading {file}") as show:
         called = name or (
             _moving.find_only_table(written, db) if declared is None else declared.name
         )
@@ -77,7 +77,7 @@ def load(
         )
         summary = load_table(
             file,
-            Place(written, db, called),
+            TableLocation(written, db, called),
             options,
             form=None if form is None else form.value,
             declared=declared,

@@ -117,7 +117,7 @@ def print_patterns(console: Console, table: Table) -> None:
     shown.add_column("parameters", overflow="fold", max_width=_PATTERN_WIDTH)
     shown.add_column("requests", overflow="fold", ratio=1)
     shown.add_column("calls", justify="right", no_wrap=True)
-    shown.add_column("beware", no_wrap=True, min_width=7)
+    shown.add_column("warnings", no_wrap=True, min_width=7)
     shown.expand = True
     for pattern in table.patterns.values():
         parameters = "\n".join(show_parameter(pattern, each) for each in pattern.parameters)
@@ -127,9 +127,9 @@ def print_patterns(console: Console, table: Table) -> None:
             shown.add_row(name, parameters, join_styled((explained, "dim")), "", "")
             continue
         notes = [("scans", explained.scans), ("filters", explained.filters)]
-        beware = ", ".join(note for note, holds in notes if holds)
+        warnings = ", ".join(note for note, holds in notes if holds)
         calls = f"{explained.round_trips}"
-        shown.add_row(name, parameters, _show_steps(explained), calls, beware)
+        shown.add_row(name, parameters, _show_steps(explained), calls, warnings)
     console.print(shown)
     console.print()
 

@@ -132,5 +132,5 @@ def _ask(table: Table, request: Request[Any], db: str) -> PatternAnswer:
 
     log = CallLog([table])
     # What fits no entity is shown as well.
-    with open_store(table, db, makes=writes(request), on_unfit="raw", on_call=[log]) as store:
+    with open_store(table, db, makes=writes(request), on_invalid="raw", on_call=[log]) as store:
         return run_request(store, log, request)

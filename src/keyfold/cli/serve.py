@@ -102,7 +102,7 @@ def serve(
     was accepted and exit with 0.
     """
     from keyfold.cli._ids import read_ids
-    from keyfold.wire.server._process import Settings, run_server
+    from keyfold.wire.server._process import ProcessSettings, run_server
     from keyfold.wire.server._server import bind
 
     if (file is None) is not memory:
@@ -113,7 +113,7 @@ def serve(
             param_hint="--workers",
         )
     _check_rules(auth, table, policy, ids)
-    settings = Settings(
+    settings = ProcessSettings(
         path=":memory:" if file is None else str(file),
         durability=durability,
         region=region,

@@ -101,17 +101,18 @@ def follow(
     else:
         print(
             f"{found.name}: {count_of(done.records, 'change')}, {done.handled:,} handled, "
-            f"{done.parked:,} parked, {count_of(done.gaps, 'gap')}."
+            f"{count_of(done.dead_letters, 'dead letter')}, {count_of(done.gaps, 'gap')}."
         )
 
 
 @app.command(
+    "dead-letters",
     epilog=_show_examples(
-        "parked market --db market.db",
-        "parked --table shop.tables:orders --db shop.db --json",
-    )
+        "dead-letters market --db market.db",
+        "dead-letters --table shop.tables:orders --db shop.db --json",
+    ),
 )
-def parked(
+def dead_letters(
     design: Design = None,
     *,
     db: Database,
@@ -130,10 +131,10 @@ def parked(
 
     found = _find(design, table)
     with _open(found, db) as store:
-        changes = store.parked(found, name=name)
+        changes = store.dead_letters(found, name=name)
     if as_json:
         listed = [asdict(change) for change in changes]
-        _print_json({"table": found.name, "follower": name, "parked": listed})
+        _print_json({"table": found.name, "follower": name, "dead_letters": listed})
     elif changes:
         shown = make_table()
         for column in ("handler", "item", "change", "at", "state", "attempts", "error"):
@@ -150,7 +151,7 @@ def parked(
             )
         make_console().print(shown)
     else:
-        print(f"{found.name}: nothing is parked.")
+        print(f"{found.name}: no dead letters.")
     raise typer.Exit(1 if changes else 0)
 
 
@@ -177,7 +178,7 @@ def retry(
     """
     found = _find(design, table)
     with _open(found, db) as store:
-        marked = store.retry_parked(found, handler=handler, name=name)
+        marked = store.retry_dead_letters(found, handler=handler, name=name)
     if as_json:
         _print_json({"table": found.name, "follower": name, "again": marked})
     else:

@@ -15,13 +15,13 @@ from keyfold.errors import (
     ValidationException,
 )
 from keyfold.model import Table as DeclaredTable
-from keyfold.store import AsyncStore, Executor, Settings, Store
+from keyfold.store import AsyncStore, Executor, Store, StoreSettings
 from keyfold.store._plans import OnUnfit
 from keyfold.store._settings import Clock, Hook, real_now
 
 if TYPE_CHECKING:
     # A database is of one kind: what the others need is not loaded.
-    from keyfold.connect._aside import EngineAside
+    from keyfold.connect._threads import ThreadedEngine
     from keyfold.engine import Engine
 
 _CLIENT = "keyfold.wire.client"
@@ -39,7 +39,7 @@ def open(  # noqa: A001 - keyfold.open is what users call
     streams_client: Any = None,
     clock: Clock = real_now,
     cursor_key: bytes | None = None,
-    on_unfit: OnUnfit = "raise",
+    on_invalid: OnUnfit = "raise",
     on_call: Sequence[Hook] = (),
     **options: Any,
 ) -> Store:
@@ -50,19 +50,19 @@ def open(  # noqa: A001 - keyfold.open is what users call
     `http(s)://HOST:PORT` are services, where nothing is made unasked. `options` go to `Engine.open`
     or to `keyfold.wire.client.Client`. In place of a URL, `client` is a boto3 client that you have,
     and `streams_client` one of its kind for streams, where those are followed.
-    `clock` gives the time by which items expire. An item that fits no entity raises ItemUnfit, or
-    comes back as a RawItem with `on_unfit="raw"`: in place of an entity, though the types of
-    results do not say so, and in a page's `unfit`. `on_call` hooks see every low-level call.
+    `clock` gives the time by which items expire. An item that fits no entity raises ItemInvalid, or
+    comes back as a RawItem with `on_invalid="raw"`: in place of an entity, though the types of
+    results do not say so, and in a page's `invalid`. `on_call` hooks see every low-level call.
     `cursor_key` seals the cursors of pages; a file keeps one, elsewhere they last as long as the
     process does without it.
     """
     listed = _list(tables)
     kind = _kind_of(url, client, options)
-    settings = Settings(
+    settings = StoreSettings(
         listed,
         cursor_key=cursor_key,
         clock=clock,
-        on_unfit=on_unfit,
+        on_invalid=on_invalid,
         on_call=on_call,
         is_embedded=kind == "file",
     )
@@ -97,7 +97,7 @@ def open_async(
     streams_client: Any = None,
     clock: Clock = real_now,
     cursor_key: bytes | None = None,
-    on_unfit: OnUnfit = "raise",
+    on_invalid: OnUnfit = "raise",
     on_call: Sequence[Hook] = (),
     **options: Any,
 ) -> AsyncStore:
@@ -108,11 +108,11 @@ def open_async(
     """
     listed = _list(tables)
     kind = _kind_of(url, client, options)
-    settings = Settings(
+    settings = StoreSettings(
         listed,
         cursor_key=cursor_key,
         clock=clock,
-        on_unfit=on_unfit,
+        on_invalid=on_invalid,
         on_call=on_call,
         is_embedded=kind == "file",
     )
@@ -120,12 +120,14 @@ def open_async(
         boto = _load_boto()
         if boto.is_async(client):
             return AsyncStore(boto.AsyncBotoClient(client, streams_client), settings)
-        return AsyncStore(_load_aside().Aside(boto.BotoClient(client, streams_client)), settings)
+        return AsyncStore(
+            _load_threads().ThreadExecutor(boto.BotoClient(client, streams_client)), settings
+        )
     assert url is not None  # or it would be a client
     if kind == "service":
         service = import_module(_CLIENT).AsyncClient(str(url), **options)
         return AsyncStore(service, settings, close=service.close)
-    aside: EngineAside = _load_aside().EngineAside(
+    aside: ThreadedEngine = _load_threads().ThreadedEngine(
         str(url), lambda: _open_engine(url, clock, options), _SECRET
     )
 
@@ -168,7 +170,7 @@ class Table(DeclaredTable):
         streams_client: Any = None,
         clock: Clock = real_now,
         cursor_key: bytes | None = None,
-        on_unfit: OnUnfit = "raise",
+        on_invalid: OnUnfit = "raise",
         on_call: Sequence[Hook] = (),
         **options: Any,
     ) -> Store:
@@ -189,7 +191,7 @@ class Table(DeclaredTable):
             streams_client=streams_client,
             clock=clock,
             cursor_key=cursor_key,
-            on_unfit=on_unfit,
+            on_invalid=on_invalid,
             on_call=on_call,
             **options,
         )
@@ -202,7 +204,7 @@ class Table(DeclaredTable):
         streams_client: Any = None,
         clock: Clock = real_now,
         cursor_key: bytes | None = None,
-        on_unfit: OnUnfit = "raise",
+        on_invalid: OnUnfit = "raise",
         on_call: Sequence[Hook] = (),
         **options: Any,
     ) -> AsyncStore:
@@ -214,7 +216,7 @@ class Table(DeclaredTable):
             streams_client=streams_client,
             clock=clock,
             cursor_key=cursor_key,
-            on_unfit=on_unfit,
+            on_invalid=on_invalid,
             on_call=on_call,
             **options,
         )
@@ -241,9 +243,9 @@ def open_executor(
         yield engine
 
 
-def _load_aside() -> Any:
+def _load_threads() -> Any:
     # To load asyncio takes a fifth of all that opening a store does, and threads need none of it.
-    return import_module("keyfold.connect._aside")
+    return import_module("keyfold.connect._threads")
 
 
 def _load_boto() -> Any:

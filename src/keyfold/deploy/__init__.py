@@ -23,15 +23,15 @@ True
 from __future__ import annotations
 
 from keyfold.deploy._applying import Event, Report, apply, plan
-from keyfold.deploy._plans import Obstacle, Step, TablePlan, plan_table
+from keyfold.deploy._plans import Obstacle, PlanStep, TablePlan, plan_table
 from keyfold.deploy._states import IndexState, TableState, read_state
 
 __all__ = [
     "Event",
     "IndexState",
     "Obstacle",
+    "PlanStep",
     "Report",
-    "Step",
     "TablePlan",
     "TableState",
     "apply",

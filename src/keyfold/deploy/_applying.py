@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from keyfold.deploy._plans import Step, TablePlan, plan_table
+from keyfold.deploy._plans import PlanStep, TablePlan, plan_table
 from keyfold.deploy._states import Executor, TableState, read_state
 from keyfold.errors import (
     LimitExceededException,
@@ -39,8 +39,8 @@ class Report:
     """What was done to one table, and what is left: `plan` is what it would still take."""
 
     table: str
-    done: tuple[Step, ...]
-    postponed: tuple[Step, ...]
+    done: tuple[PlanStep, ...]
+    postponed: tuple[PlanStep, ...]
     plan: TablePlan
 
     @property
@@ -80,8 +80,8 @@ def apply(
 def _apply_to(database: Executor, table: Table, waiter: _Waiter, *, allow_removal: bool) -> Report:
     state = waiter.settle(table.name)
     planned = plan_table(table, state, allow_removal=allow_removal)
-    done: list[Step] = []
-    postponed: list[Step] = []
+    done: list[PlanStep] = []
+    postponed: list[PlanStep] = []
     for step in planned.steps:
         waiter.tell(Event("begin", table.name, step.text))
         if postponed and step.operation == postponed[-1].operation:
@@ -99,7 +99,7 @@ def _apply_to(database: Executor, table: Table, waiter: _Waiter, *, allow_remova
     return Report(table.name, tuple(done), tuple(postponed), left)
 
 
-def _carry_out(database: Executor, table: Table, step: Step, waiter: _Waiter) -> bool:
+def _carry_out(database: Executor, table: Table, step: PlanStep, waiter: _Waiter) -> bool:
     """Make a step's call; return whether it was made, and not refused as too soon."""
     pauses = waiter.pauses(table.name)
     while True:

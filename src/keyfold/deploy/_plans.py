@@ -11,7 +11,7 @@ from keyfold.model import Index, Provisioned, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """One change: what it does, and the call that does it.
 
     One that `removes` takes something away that is not declared, or has to go first.
@@ -39,8 +39,8 @@ class TablePlan:
     """
 
     table: str
-    steps: tuple[Step, ...] = ()
-    withheld: tuple[Step, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
+    withheld: tuple[PlanStep, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
 
     @property
@@ -66,8 +66,8 @@ def plan_table(table: Table, state: TableState | None, *, allow_removal: bool = 
         _change_expiry(table, state),
         *_change_tags(table, state),
     )
-    steps: list[Step] = []
-    withheld: list[Step] = []
+    steps: list[PlanStep] = []
+    withheld: list[PlanStep] = []
     for group in groups:
         is_withheld = not allow_removal and any(step.removes for step in group)
         (withheld if is_withheld else steps).extend(group)
@@ -75,12 +75,12 @@ def plan_table(table: Table, state: TableState | None, *, allow_removal: bool = 
     return TablePlan(table.name, tuple(steps), tuple(withheld), obstacles)
 
 
-def _create(table: Table) -> Iterator[Step]:
+def _create(table: Table) -> Iterator[PlanStep]:
     request = table.to_dynamodb()
     listed = ", ".join(index.name for index in table.indexes)
     indexes = f" with {listed}" if listed else ""
     key = ", ".join(table.key.names)
-    yield Step(f"create table {table.name} by {key}{indexes}", "CreateTable", request)
+    yield PlanStep(f"create table {table.name} by {key}{indexes}", "CreateTable", request)
     if table.ttl is not None:
         yield _set_expiry(table.name, table.ttl, is_on=True)
 
@@ -121,7 +121,7 @@ def _fits(table: Table, index: Index, state: IndexState | None) -> bool:
     )
 
 
-def _change_indexes(table: Table, state: TableState) -> Iterator[list[Step]]:
+def _change_indexes(table: Table, state: TableState) -> Iterator[list[PlanStep]]:
     """Yield a group for each index: a removal that makes room for an index goes with it."""
     declared = {index.name: index for index in table.indexes if not index.local}
     for name, there in state.indexes.items():
@@ -140,13 +140,13 @@ def _change_indexes(table: Table, state: TableState) -> Iterator[list[Step]]:
             yield [_add_index(table, index, state)]
 
 
-def _remove_index(table: Table, name: str, text: str) -> Step:
+def _remove_index(table: Table, name: str, text: str) -> PlanStep:
     change = {"Delete": {"IndexName": name}}
     request = {"TableName": table.name, "GlobalSecondaryIndexUpdates": [change]}
-    return Step(text, "UpdateTable", request, removes=True)
+    return PlanStep(text, "UpdateTable", request, removes=True)
 
 
-def _add_index(table: Table, index: Index, state: TableState) -> Step:
+def _add_index(table: Table, index: Index, state: TableState) -> PlanStep:
     definition = index.to_dynamodb()
     billing = state.billing if table.billing is None else table.billing
     if isinstance(billing, Provisioned):
@@ -163,19 +163,19 @@ def _add_index(table: Table, index: Index, state: TableState) -> Step:
         "GlobalSecondaryIndexUpdates": [{"Create": definition}],
     }
     key = ", ".join(index.key.names)
-    return Step(f"add index {index.name} by {key}", "UpdateTable", request)
+    return PlanStep(f"add index {index.name} by {key}", "UpdateTable", request)
 
 
 def _keys_of(state: TableState) -> list[Any]:
     return [state.key, *(index.key for index in state.indexes.values())]
 
 
-def _change_billing(table: Table, state: TableState) -> list[Step]:
+def _change_billing(table: Table, state: TableState) -> list[PlanStep]:
     if table.billing is None or _is_same_billing(table, state):
         return []
     if table.billing == "on demand":
         request: dict[str, Any] = {"TableName": table.name, "BillingMode": "PAY_PER_REQUEST"}
-        return [Step("pay for capacity on demand", "UpdateTable", request)]
+        return [PlanStep("pay for capacity on demand", "UpdateTable", request)]
     billing = table.billing
     request = {
         "TableName": table.name,
@@ -194,7 +194,7 @@ def _change_billing(table: Table, state: TableState) -> list[Step]:
         # The service refuses figures that are what they were.
         del request["ProvisionedThroughput"], request["BillingMode"]
     text = f"provision {billing.read} read and {billing.write} write units a second"
-    return [Step(text, "UpdateTable", request)]
+    return [PlanStep(text, "UpdateTable", request)]
 
 
 def _units(billing: Provisioned) -> tuple[int, int]:
@@ -215,33 +215,33 @@ def _is_same_billing(table: Table, state: TableState) -> bool:
     )
 
 
-def _change_protection(table: Table, state: TableState) -> list[Step]:
+def _change_protection(table: Table, state: TableState) -> list[PlanStep]:
     wanted = table.deletion_protection
     if wanted is None or wanted is state.is_protected:
         return []
     request = {"TableName": table.name, "DeletionProtectionEnabled": wanted}
     text = "protect it from deletion" if wanted else "no longer protect it from deletion"
-    return [Step(text, "UpdateTable", request, removes=not wanted)]
+    return [PlanStep(text, "UpdateTable", request, removes=not wanted)]
 
 
-def _change_stream(table: Table, state: TableState) -> list[Step]:
+def _change_stream(table: Table, state: TableState) -> list[PlanStep]:
     declared = table.stream_to_dynamodb()
     wanted = declared.get("StreamViewType")
     if wanted is None or wanted == state.stream:
         return []
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     if state.stream is not None:
         off = {"TableName": table.name, "StreamSpecification": {"StreamEnabled": False}}
         text = f"turn off its stream of {state.stream}, to turn it on as declared"
-        steps.append(Step(text, "UpdateTable", off, removes=True))
+        steps.append(PlanStep(text, "UpdateTable", off, removes=True))
     request = {"TableName": table.name, "StreamSpecification": declared}
-    return [*steps, Step(f"turn on a stream of {wanted}", "UpdateTable", request)]
+    return [*steps, PlanStep(f"turn on a stream of {wanted}", "UpdateTable", request)]
 
 
-def _change_expiry(table: Table, state: TableState) -> list[Step]:
+def _change_expiry(table: Table, state: TableState) -> list[PlanStep]:
     if table.ttl == state.ttl:
         return []
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     if state.ttl is not None:
         steps.append(_set_expiry(table.name, state.ttl, is_on=False))
     if table.ttl is not None:
@@ -249,16 +249,16 @@ def _change_expiry(table: Table, state: TableState) -> list[Step]:
     return steps
 
 
-def _set_expiry(name: str, attribute: str, *, is_on: bool) -> Step:
+def _set_expiry(name: str, attribute: str, *, is_on: bool) -> PlanStep:
     request = {
         "TableName": name,
         "TimeToLiveSpecification": {"AttributeName": attribute, "Enabled": is_on},
     }
     text = f"let items expire by {attribute}" if is_on else f"no longer expire by {attribute}"
-    return Step(text, "UpdateTimeToLive", request, removes=not is_on)
+    return PlanStep(text, "UpdateTimeToLive", request, removes=not is_on)
 
 
-def _change_tags(table: Table, state: TableState) -> Iterator[list[Step]]:
+def _change_tags(table: Table, state: TableState) -> Iterator[list[PlanStep]]:
     if table.tags is None:
         return
     changed = {key: value for key, value in table.tags.items() if state.tags.get(key) != value}
@@ -267,11 +267,11 @@ def _change_tags(table: Table, state: TableState) -> Iterator[list[Step]]:
     if changed:
         listed = [{"Key": key, "Value": value} for key, value in sorted(changed.items())]
         text = "tag it " + ", ".join(f"{key}={value}" for key, value in sorted(changed.items()))
-        yield [Step(text, "TagResource", {"ResourceArn": state.arn, "Tags": listed})]
+        yield [PlanStep(text, "TagResource", {"ResourceArn": state.arn, "Tags": listed})]
     if gone:
         request = {"ResourceArn": state.arn, "TagKeys": gone}
         text = f"remove the tags {', '.join(gone)}, which are not declared"
-        yield [Step(text, "UntagResource", request, removes=True)]
+        yield [PlanStep(text, "UntagResource", request, removes=True)]
 
 
 def _show_key(key: tuple[tuple[str, str, str], ...]) -> str:

@@ -39,7 +39,7 @@ from keyfold import (
     Update,
     attr,
 )
-from keyfold.errors import ValueUnfit
+from keyfold.errors import ValueInvalid
 
 __all__ = [
     "Currency",
@@ -108,7 +108,7 @@ def get_by_base(base: Currency) -> Query[Rate]:
 def save(rate: Rate, ttl: timedelta) -> Put[Rate]:
     """Store a rate in place of the pair's former one, to expire `ttl` after it has run."""
     if ttl <= timedelta():
-        raise ValueUnfit(f"ttl {ttl}", "a rate lasts for some time", "Give more than nothing.")
+        raise ValueInvalid(f"ttl {ttl}", "a rate lasts for some time", "Give more than nothing.")
     return rate.put().expiring_in(ttl)
 
 
@@ -129,7 +129,7 @@ def get_stale(base: Currency, target: Currency) -> Mapped[Rate | None]:
 
 @table.pattern("MarkStale")
 def mark_stale(base: Currency, target: Currency) -> Update[Rate]:
-    """Flag the rate of one pair as stale; raises NotThere without one that has not expired."""
+    """Flag the rate of one pair as stale; raises NotFound without one that has not expired."""
     _check_codes(base, target)
     return Rate.update(base=base, target=target).set(Rate.f.stale, True)  # noqa: FBT003 - the flag itself
 
@@ -139,7 +139,7 @@ def _check_codes(*codes: object) -> None:
     for code in codes:
         if isinstance(code, str) and re.fullmatch(_CODE, code) is None:
             fact = "a currency code is three capital letters"
-            raise ValueUnfit(f"currency {code!r:.80}", fact, "Give one such as 'USD'.")
+            raise ValueInvalid(f"currency {code!r:.80}", fact, "Give one such as 'USD'.")
 
 
 class ExchangeRates:
@@ -169,5 +169,5 @@ class ExchangeRates:
         return self._store.run(get_stale(base, target))
 
     def mark_stale(self, base: Currency, target: Currency) -> Rate:
-        """Flag the rate of one pair as stale; raises NotThere without one."""
+        """Flag the rate of one pair as stale; raises NotFound without one."""
         return self._store.run(mark_stale(base, target))

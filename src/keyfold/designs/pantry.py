@@ -247,7 +247,7 @@ def list_of_expired_join_links() -> Scan[JoinLink]:
     This reads every link in JoinLinkIndex, expired or not, since no partition key says where
     to look; the index holds links alone, and nothing else of the table is read.
     """
-    return JoinLink.scan_whole_table(by_link_expiry).where(JoinLink.f.expires <= now)
+    return JoinLink.scan(by_link_expiry).where(JoinLink.f.expires <= now)
 
 
 # And the same for one group, which reads nothing but what it returns.

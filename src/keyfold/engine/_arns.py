@@ -6,8 +6,8 @@ import re
 import zlib
 from typing import Literal
 
-from keyfold.engine._services import Services
-from keyfold.engine.storage import Reader
+from keyfold.engine._context import EngineContext
+from keyfold.engine.storage import StorageReader
 
 Part = Literal["backup", "bulk-operation", "export", "import"]
 
@@ -31,7 +31,7 @@ def read_arn(arn: str, part: Part) -> tuple[str, str] | None:
     return found["table"], found["id"]
 
 
-def take_id(services: Services, reader: Reader, record: str, now: float) -> str:
+def take_id(services: EngineContext, reader: StorageReader, record: str, now: float) -> str:
     """Return an id that no record of this kind has: milliseconds and eight digits.
 
     Ids sort as the moments at which they were taken.

@@ -11,10 +11,10 @@ from __future__ import annotations
 from contextlib import suppress
 
 from keyfold.engine._catalog import change_columns, read_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._keys import END, entry_or_none
-from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody, Unreadable, build_table, read_stored
-from keyfold.engine.storage import Span, Storage, Writer
+from keyfold.engine.storage import Span, Storage, StorageWriter
 from keyfold.errors import KeyfoldError
 
 BACKFILL_RECORD = "backfill"
@@ -22,7 +22,7 @@ BATCH_ITEMS = 250
 _BATCH_BYTES = 1 << 20
 
 
-def begin_backfill(writer: Writer, body: TableBody) -> None:
+def begin_backfill(writer: StorageWriter, body: TableBody) -> None:
     """Note that the rows of a table are to be filled, from the first on."""
     writer.set_record(BACKFILL_RECORD, body["name"], b"")
 
@@ -33,7 +33,7 @@ def pending_backfills(storage: Storage) -> list[str]:
     return [name for name, _ in records]
 
 
-def begin_filling(services: Services, name: str) -> None:
+def begin_filling(services: EngineContext, name: str) -> None:
     """Fill the first batch at once, which is all of a small table; leave the rest for upkeep.
 
     The column is there already, so a failure here is upkeep's to meet again, not the caller's.
@@ -48,7 +48,7 @@ def begin_filling(services: Services, name: str) -> None:
 def fill_batch(storage: Storage, name: str) -> bool:
     """Fill one batch of a table's rows; return whether that was the last."""
 
-    def work(writer: Writer) -> bool:
+    def work(writer: StorageWriter) -> bool:
         start = writer.get_record(BACKFILL_RECORD, name)
         body = read_body(writer, name)
         if start is None or body is None:
@@ -75,7 +75,7 @@ def fill_batch(storage: Storage, name: str) -> bool:
     return storage.write(work)
 
 
-def _activate(writer: Writer, body: TableBody) -> None:
+def _activate(writer: StorageWriter, body: TableBody) -> None:
     """Say that every index is ready. A new version tells the other processes."""
     ready: TableBody = {
         **body,
@@ -88,6 +88,6 @@ def _activate(writer: Writer, body: TableBody) -> None:
     change_columns(writer, body, ready)
 
 
-def drop_backfill(writer: Writer, name: str) -> None:
+def drop_backfill(writer: StorageWriter, name: str) -> None:
     """Forget a backfill of a table that is going away."""
     writer.set_record(BACKFILL_RECORD, name, None)

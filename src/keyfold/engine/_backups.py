@@ -16,7 +16,8 @@ import orjson
 
 from keyfold.engine._arns import part_arn, read_arn, take_id
 from keyfold.engine._catalog import read_body, take_number
-from keyfold.engine._copying import (
+from keyfold.engine._context import EngineContext
+from keyfold.engine._copy_job import (
     RowsBody,
     create_copy,
     from_rows,
@@ -26,11 +27,10 @@ from keyfold.engine._copying import (
 )
 from keyfold.engine._leases import extended_lease, has_run_out
 from keyfold.engine._records import parse_record
-from keyfold.engine._restoring import is_being_restored
-from keyfold.engine._services import Services
+from keyfold.engine._restore_job import is_being_restored
 from keyfold.engine._table_extras import to_vector_definition
-from keyfold.engine._tables import Table, TableBody, Unreadable, build_table
-from keyfold.engine.storage import Moment, Reader, Storage, Writer
+from keyfold.engine._tables import EngineTable, TableBody, Unreadable, build_table
+from keyfold.engine.storage import Snapshot, Storage, StorageReader, StorageWriter
 from keyfold.errors import (
     BackupInUseException,
     BackupNotFoundException,
@@ -70,7 +70,7 @@ class BackupBody(TypedDict):
 _REQUIRED_FIELDS = frozenset(BackupBody.__annotations__) - {"expires_at"}
 
 
-def create_backup(services: Services, name: str, table_name: str) -> BackupBody:
+def create_backup(services: EngineContext, name: str, table_name: str) -> BackupBody:
     """Make a backup of a table as of now; return it whole."""
     with services.storage.hold_moment() as moment:
         table = moment.read(lambda reader: require_source(reader, table_name))
@@ -85,7 +85,7 @@ def create_backup(services: Services, name: str, table_name: str) -> BackupBody:
     return backup
 
 
-def require_source(reader: Reader, name: str) -> TableBody:
+def require_source(reader: StorageReader, name: str) -> TableBody:
     """Return the body of a table to back up, restore from or export."""
     body = read_body(reader, name)
     if body is None:
@@ -95,7 +95,9 @@ def require_source(reader: Reader, name: str) -> TableBody:
     return body
 
 
-def _begin(services: Services, writer: Writer, name: str, table: TableBody) -> BackupBody:
+def _begin(
+    services: EngineContext, writer: StorageWriter, name: str, table: TableBody
+) -> BackupBody:
     for each in list_backups(writer):
         if each["status"] == "CREATING" and each["table"]["id"] == table["id"]:
             raise BackupInUseException(_IN_USE)
@@ -116,7 +118,7 @@ def _begin(services: Services, writer: Writer, name: str, table: TableBody) -> B
     return backup
 
 
-def _copy(storage: Storage, moment: Moment, backup: BackupBody) -> None:
+def _copy(storage: Storage, moment: Snapshot, backup: BackupBody) -> None:
     source, target = build_table(backup["table"]).rows, to_rows(backup["rows"])
     low: bytes | None = b""
     while low is not None:
@@ -124,7 +126,7 @@ def _copy(storage: Storage, moment: Moment, backup: BackupBody) -> None:
         rows, low = moment.read(lambda reader: read_batch(reader, source, start))  # noqa: B023 - run at once
         is_last = low is None
 
-        def work(writer: Writer) -> None:
+        def work(writer: StorageWriter) -> None:
             keep = keep_in(writer, target)
             for row in rows:  # noqa: B023 - run at once
                 keep(*row)
@@ -138,7 +140,7 @@ def _copy(storage: Storage, moment: Moment, backup: BackupBody) -> None:
         storage.write(work)
 
 
-def keep_system_backup(services: Services, writer: Writer, table: TableBody) -> None:
+def keep_system_backup(services: EngineContext, writer: StorageWriter, table: TableBody) -> None:
     """Keep the rows of a table that is being deleted, as the service does where it can.
 
     They stay where they are and only change hands, so that it takes no time.
@@ -162,11 +164,11 @@ def keep_system_backup(services: Services, writer: Writer, table: TableBody) -> 
     _write(writer, backup)
 
 
-def _write(writer: Writer, backup: BackupBody) -> None:
+def _write(writer: StorageWriter, backup: BackupBody) -> None:
     writer.set_record(BACKUP_RECORD, backup["id"], orjson.dumps(backup))
 
 
-def to_kept_table(backup: BackupBody) -> Table:
+def to_kept_table(backup: BackupBody) -> EngineTable:
     """Return the table that a backup's rows make, for whoever looks at them.
 
     A copy has no index columns; the rows of a deleted table still have theirs.
@@ -177,7 +179,7 @@ def to_kept_table(backup: BackupBody) -> Table:
     return replace(table, rows=rows, encoders=encoders)
 
 
-def list_backups(reader: Reader) -> list[BackupBody]:
+def list_backups(reader: StorageReader) -> list[BackupBody]:
     """Return every backup, those being made included, in the order of their making."""
     backups: list[BackupBody] = []
     for id_, record in reader.list_records(BACKUP_RECORD):
@@ -192,7 +194,7 @@ def parse_backup(id_: str, record: bytes) -> BackupBody:
     return cast(BackupBody, parse_record(BACKUP_RECORD, id_, record, _REQUIRED_FIELDS))
 
 
-def require_backup(reader: Reader, arn: str) -> BackupBody:
+def require_backup(reader: StorageReader, arn: str) -> BackupBody:
     """Return the backup that an ARN names, or raise in the service's words."""
     named = read_arn(arn, "backup")
     record = None if named is None else reader.get_record(BACKUP_RECORD, named[1])
@@ -210,7 +212,7 @@ def require_made(backup: BackupBody) -> BackupBody:
     return backup
 
 
-def require_idle_backup(reader: Reader, arn: str) -> BackupBody:
+def require_idle_backup(reader: StorageReader, arn: str) -> BackupBody:
     """Return a backup that is neither being made nor restored."""
     backup = require_made(require_backup(reader, arn))
     if is_being_restored(reader, backup["rows"]):
@@ -218,7 +220,7 @@ def require_idle_backup(reader: Reader, arn: str) -> BackupBody:
     return backup
 
 
-def drop_backup(writer: Writer, backup: BackupBody) -> None:
+def drop_backup(writer: StorageWriter, backup: BackupBody) -> None:
     """Take a backup away, unless somebody else did."""
     if writer.get_record(BACKUP_RECORD, backup["id"]) is not None:
         writer.drop_rows(to_rows(backup["rows"]))
@@ -240,7 +242,7 @@ def drop_stale_backups(storage: Storage, now: float) -> None:
     """Take away what killed processes left unfinished, and system backups after their time."""
     for backup in find_stale_backups(storage, now):
 
-        def work(writer: Writer) -> None:
+        def work(writer: StorageWriter) -> None:
             # A restore that is under way has it for as long as it takes.
             if not is_being_restored(writer, backup["rows"]):  # noqa: B023 - run at once
                 drop_backup(writer, backup)  # noqa: B023 - run at once
@@ -248,12 +250,12 @@ def drop_stale_backups(storage: Storage, now: float) -> None:
         storage.write(work)
 
 
-def backup_arn(services: Services, backup: BackupBody) -> str:
+def backup_arn(services: EngineContext, backup: BackupBody) -> str:
     """Return a backup's ARN."""
     return part_arn(services.table_arn(backup["table"]["name"]), "backup", backup["id"])
 
 
-def to_backup_details(services: Services, backup: BackupBody) -> dict[str, Any]:
+def to_backup_details(services: EngineContext, backup: BackupBody) -> dict[str, Any]:
     """Return the BackupDetails of the API."""
     details: dict[str, Any] = {
         "BackupArn": backup_arn(services, backup),
@@ -268,7 +270,7 @@ def to_backup_details(services: Services, backup: BackupBody) -> dict[str, Any]:
     return details
 
 
-def to_backup_summary(services: Services, backup: BackupBody) -> dict[str, Any]:
+def to_backup_summary(services: EngineContext, backup: BackupBody) -> dict[str, Any]:
     """Return the BackupSummary of the API."""
     table = backup["table"]
     return {
@@ -279,7 +281,7 @@ def to_backup_summary(services: Services, backup: BackupBody) -> dict[str, Any]:
     }
 
 
-def to_backup_description(services: Services, backup: BackupBody) -> dict[str, Any]:
+def to_backup_description(services: EngineContext, backup: BackupBody) -> dict[str, Any]:
     """Return the BackupDescription of the API."""
     table = backup["table"]
     units = ("ReadCapacityUnits", "WriteCapacityUnits")

@@ -14,10 +14,10 @@ from typing import Any, TypedDict
 import orjson
 
 from keyfold.engine._buckets import Buckets
-from keyfold.engine._bulk_operations import BulkBody
-from keyfold.engine._copying import RowsBody, read_batch, to_rows
-from keyfold.engine._exporting import FILE_BYTES, to_iso
-from keyfold.engine.storage import Storage, Writer
+from keyfold.engine._bulk_records import BulkBody
+from keyfold.engine._copy_job import RowsBody, read_batch, to_rows
+from keyfold.engine._export_job import FILE_BYTES, to_iso
+from keyfold.engine.storage import Storage, StorageWriter
 
 _KEY_BYTES = 8
 
@@ -30,7 +30,7 @@ class ReportsBody(TypedDict):
     files: list[dict[str, Any]]
 
 
-def add_lines(writer: Writer, reports: ReportsBody, lines: list[dict[str, Any]]) -> None:
+def add_lines(writer: StorageWriter, reports: ReportsBody, lines: list[dict[str, Any]]) -> None:
     """Gather lines. `reports` is changed to what there is then."""
     for line in lines:
         key = reports["lines"].to_bytes(_KEY_BYTES, "big")

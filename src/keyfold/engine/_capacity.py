@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keyfold.engine._keys import entry_or_none
-from keyfold.engine._tables import Index, Table
+from keyfold.engine._tables import EngineIndex, EngineTable
 from keyfold.values import Item, item_size_bytes
 
 READ_UNIT_BYTES = 4_096
@@ -29,7 +29,7 @@ def write_units(size_bytes: int) -> float:
     return float(max(1, -(-size_bytes // WRITE_UNIT_BYTES)))
 
 
-def index_write_units(index: Index, old: Item | None, new: Item | None) -> float:
+def index_write_units(index: EngineIndex, old: Item | None, new: Item | None) -> float:
     """Return what a change of an item costs in one index.
 
     Nothing when the index holds the same before and after; one write for an entry that
@@ -55,7 +55,7 @@ def index_write_units(index: Index, old: Item | None, new: Item | None) -> float
 class TableUse:
     """The units one request consumes of one table and of each of its indexes."""
 
-    table: Table
+    table: EngineTable
     units: float = 0.0
     by_index: dict[str, float] = field(default_factory=dict[str, float])
     vector_bytes: dict[str, int] = field(default_factory=dict[str, int])
@@ -118,7 +118,7 @@ class TableUse:
         return described
 
 
-class Meter:
+class CapacityMeter:
     """Counts what one request consumes, if the caller asked to be told."""
 
     def __init__(self, level: str | None) -> None:
@@ -130,7 +130,7 @@ class Meter:
         """Whether anyone will be told."""
         return self.level is not None
 
-    def use_of(self, table: Table) -> TableUse:
+    def use_of(self, table: EngineTable) -> TableUse:
         """Return the count for one table."""
         return self._uses.setdefault(table.name, TableUse(table))
 
@@ -153,5 +153,5 @@ def _in_order(uses: Iterable[TableUse]) -> list[TableUse]:
     return sorted(uses, key=lambda use: use.table.name)
 
 
-OFF = Meter(None)
+OFF = CapacityMeter(None)
 """For requests that did not ask."""

@@ -13,10 +13,10 @@ from typing import cast
 
 import orjson
 
-from keyfold.engine._tables import REQUIRED_FIELDS, Table, TableBody, Unreadable, build_table
-from keyfold.engine._watches import Watches
+from keyfold.engine._tables import REQUIRED_FIELDS, EngineTable, TableBody, Unreadable, build_table
+from keyfold.engine._usage import Watches
 from keyfold.engine.shapes import plain_name
-from keyfold.engine.storage import Reader, RowSet, Storage, Writer
+from keyfold.engine.storage import RowSet, Storage, StorageReader, StorageWriter
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 
 TABLE_RECORD = "table"
@@ -28,11 +28,11 @@ class Catalog:
 
     def __init__(self, storage: Storage, watches: Watches) -> None:
         self._storage, self._watches = storage, watches
-        self._known: dict[str, Table] = {}
+        self._known: dict[str, EngineTable] = {}
         # Kept apart, so that the quick roads, which ask for what is known, leave them alone.
-        self._watched: dict[str, Table] = {}
+        self._watched: dict[str, EngineTable] = {}
 
-    def find(self, name: str) -> Table:
+    def find(self, name: str) -> EngineTable:
         """Return a table, by name or ARN, for reading or writing items.
 
         Raises ResourceNotFoundException in the words of the item operations.
@@ -40,7 +40,7 @@ class Catalog:
         # One table is kept once, by its name, however its ARN is spelled.
         return self._known.get(name) or self._known.get(plain_name(name)) or self._load(name)
 
-    def _load(self, name: str) -> Table:
+    def _load(self, name: str) -> EngineTable:
         plain = plain_name(name)
         watched = self._watched.get(plain)
         if watched is not None:
@@ -55,7 +55,7 @@ class Catalog:
             table = self._known[plain] = build_table(body)
         return table
 
-    def known(self, name: object) -> Table | None:
+    def known(self, name: object) -> EngineTable | None:
         """Return a table that was used before and is not watched, as far as this process knows."""
         return self._known.get(name) if name.__class__ is str else None  # pyright: ignore[reportArgumentType] - text by its class
 
@@ -68,7 +68,7 @@ class Catalog:
         """Tell whether the file knows better about a table that was used."""
         known = [*self._known.values(), *self._watched.values()]
 
-        def work(reader: Reader) -> bool:
+        def work(reader: StorageReader) -> bool:
             for table in known:
                 body = read_body(reader, table.name)
                 if body is None or (body["id"], body["version"]) != (
@@ -96,7 +96,7 @@ class Catalog:
         return bodies
 
 
-def read_body(reader: Reader, name: str) -> TableBody | None:
+def read_body(reader: StorageReader, name: str) -> TableBody | None:
     """Return a table's body as it is in the file."""
     record = reader.get_record(TABLE_RECORD, name)
     return None if record is None else parse_body(name, record)
@@ -114,7 +114,7 @@ def parse_body(name: str, record: bytes) -> TableBody:
     return cast(TableBody, body)
 
 
-def require_body(reader: Reader, name: str) -> TableBody:
+def require_body(reader: StorageReader, name: str) -> TableBody:
     """Return a table's body, or raise in the words of the table operations."""
     body = read_body(reader, name)
     if body is None:
@@ -122,7 +122,7 @@ def require_body(reader: Reader, name: str) -> TableBody:
     return body
 
 
-def require_settled(reader: Reader, name: str) -> TableBody:
+def require_settled(reader: StorageReader, name: str) -> TableBody:
     """Return the body of a table that may be changed: one that is not being made."""
     body = require_body(reader, name)
     if body["status"] == "CREATING":
@@ -132,12 +132,12 @@ def require_settled(reader: Reader, name: str) -> TableBody:
     return body
 
 
-def write_body(writer: Writer, body: TableBody) -> None:
+def write_body(writer: StorageWriter, body: TableBody) -> None:
     """Keep a table's body in the file."""
     writer.set_record(TABLE_RECORD, body["name"], orjson.dumps(body))
 
 
-def change_columns(writer: Writer, before: TableBody, after: TableBody) -> None:
+def change_columns(writer: StorageWriter, before: TableBody, after: TableBody) -> None:
     """Keep a body whose columns differ from before, and change the rows to match.
 
     The version of `after` must be one more than that of `before`.
@@ -147,7 +147,7 @@ def change_columns(writer: Writer, before: TableBody, after: TableBody) -> None:
     write_body(writer, after)
 
 
-def take_number(writer: Writer) -> int:
+def take_number(writer: StorageWriter) -> int:
     """Return a number for a new table's rows, never given before."""
     record = writer.get_record(COUNTER_RECORD, "rows")
     number = int(record or b"0") + 1

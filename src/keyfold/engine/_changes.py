@@ -23,10 +23,10 @@ from keyfold.engine._catalog import (
     take_number,
     write_body,
 )
-from keyfold.engine._tables import Table, TableBody, Unreadable, build_table
-from keyfold.engine._watches import plan_watch
+from keyfold.engine._tables import EngineTable, TableBody, Unreadable, build_table
+from keyfold.engine._usage import plan_watch
 from keyfold.engine.expressions import are_equal
-from keyfold.engine.storage import Reader, Storage, Writer
+from keyfold.engine.storage import Storage, StorageReader, StorageWriter
 
 LOG_RECORD = "log"
 
@@ -39,7 +39,7 @@ _TRIMMED_AT_ONCE = 500
 
 
 class LogBody(TypedDict):
-    """A log as the books have it."""
+    """A log as the metadata have it."""
 
     number: int
     table: str
@@ -52,8 +52,8 @@ _REQUIRED_FIELDS = frozenset(LogBody.__annotations__) - {"closed_at"}
 
 
 def record_put(
-    writer: Writer,
-    table: Table,
+    writer: StorageWriter,
+    table: EngineTable,
     row_key: bytes,
     value: bytes,
     size: int,
@@ -70,8 +70,8 @@ def record_put(
 
 
 def record_put_if(
-    writer: Writer,
-    table: Table,
+    writer: StorageWriter,
+    table: EngineTable,
     row_key: bytes,
     value: bytes,
     size: int,
@@ -86,7 +86,9 @@ def record_put_if(
     return True
 
 
-def record_delete(writer: Writer, table: Table, row_key: bytes, *, is_expiry: bool) -> None:
+def record_delete(
+    writer: StorageWriter, table: EngineTable, row_key: bytes, *, is_expiry: bool
+) -> None:
     """Remove a row of a table that has a log."""
     assert table.log is not None  # or there would be nothing to record
     row = writer.get(table.rows, row_key)
@@ -115,7 +117,7 @@ def retention_seconds(body: TableBody | None) -> float:
     return STREAM_SECONDS
 
 
-def open_log(writer: Writer, body: TableBody, now: float) -> int:
+def open_log(writer: StorageWriter, body: TableBody, now: float) -> int:
     """Make a log for a table, and return its number.
 
     The version of the table's rows must be raised by whoever keeps it in the body.
@@ -127,7 +129,7 @@ def open_log(writer: Writer, body: TableBody, now: float) -> int:
     return number
 
 
-def close_log(writer: Writer, number: int, now: float) -> None:
+def close_log(writer: StorageWriter, number: int, now: float) -> None:
     """Say that nothing is written to a log any more. What it holds stays for a while."""
     log = read_log(writer, number)
     _, last = writer.log_span(number)
@@ -137,7 +139,7 @@ def close_log(writer: Writer, number: int, now: float) -> None:
     _write_log(writer, {**log, "closed_at": now})
 
 
-def keep_body(writer: Writer, before: TableBody, after: TableBody, now: float) -> None:
+def keep_body(writer: StorageWriter, before: TableBody, after: TableBody, now: float) -> None:
     """Keep a changed body, with the log that it asks for and rows that match it."""
     if needs_log(after) and "log" not in after:
         after["log"] = open_log(writer, after, now)
@@ -156,13 +158,13 @@ def keep_body(writer: Writer, before: TableBody, after: TableBody, now: float) -
         change_columns(writer, before, after)
 
 
-def read_log(reader: Reader, number: int) -> LogBody:
-    """Return what the books say about a log."""
+def read_log(reader: StorageReader, number: int) -> LogBody:
+    """Return what the metadata say about a log."""
     record = reader.get_record(LOG_RECORD, str(number))
     return _parse_log(str(number), record)
 
 
-def list_logs(reader: Reader) -> list[LogBody]:
+def list_logs(reader: StorageReader) -> list[LogBody]:
     """Return every log that can be read, also those that are closed and not removed yet."""
     logs: list[LogBody] = []
     for name, record in reader.list_records(LOG_RECORD):
@@ -185,7 +187,7 @@ def trim_batch(storage: Storage, log: LogBody, now: float) -> int:
         if known <= 0:
             return 0
 
-    def work(writer: Writer) -> int:
+    def work(writer: StorageWriter) -> int:
         record = writer.get_record(LOG_RECORD, str(number))
         if record is None:
             # Another process was here.
@@ -205,7 +207,7 @@ def _is_over(log: LogBody, now: float) -> bool:
     return "closed_at" in log and log["closed_at"] + STREAM_SECONDS <= now
 
 
-def _horizon(reader: Reader, log: LogBody, now: float) -> int:
+def _horizon(reader: StorageReader, log: LogBody, now: float) -> int:
     """Return the sequence number of the newest change that nobody may read any more."""
     body = None if "closed_at" in log else read_body(reader, log["table"])
     return reader.find_change(log["number"], now - retention_seconds(body))
@@ -221,5 +223,5 @@ def _parse_log(name: str, record: bytes | None) -> LogBody:
     return cast(LogBody, log)
 
 
-def _write_log(writer: Writer, log: LogBody) -> None:
+def _write_log(writer: StorageWriter, log: LogBody) -> None:
     writer.set_record(LOG_RECORD, str(log["number"]), orjson.dumps(log))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._census import NOTHING, Counts
+from keyfold.engine._context import EngineContext
 from keyfold.engine._replicas import describe_replicas
-from keyfold.engine._services import Services
 from keyfold.engine._table_extras import VectorBody, to_vector_definition
+from keyfold.engine._table_stats import NOTHING, ItemCounts
 from keyfold.engine._tables import IndexBody, TableBody
 from keyfold.engine._throughput import describe_warm
 
 
 def to_table_description(
-    services: Services, body: TableBody, counts: Counts = NOTHING
+    services: EngineContext, body: TableBody, counts: ItemCounts = NOTHING
 ) -> dict[str, Any]:
     """Return the TableDescription of the API."""
     arn = services.table_arn(body["name"])

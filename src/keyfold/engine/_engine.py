@@ -15,17 +15,17 @@ import orjson
 
 from keyfold.engine._buckets import Buckets
 from keyfold.engine._catalog import Catalog
-from keyfold.engine._census import Census
+from keyfold.engine._context import EngineContext
 from keyfold.engine._hot_keys import HotKey
 from keyfold.engine._jobs import Jobs
-from keyfold.engine._key_names import KeyNameReader, KeyNames
+from keyfold.engine._key_names import KeyNameReader, TableKeyNames
 from keyfold.engine._responses import PythonRendering, Rendering, WireRendering
-from keyfold.engine._services import Services
 from keyfold.engine._shards import SHARD_RECORDS
+from keyfold.engine._table_stats import TableStats
 from keyfold.engine._tables import Unreadable
 from keyfold.engine._upkeep import Upkeep
+from keyfold.engine._usage import Watches
 from keyfold.engine._verify import Problem, verify
-from keyfold.engine._watches import Watches
 from keyfold.engine.operations import LOADED, Operation, load_operation
 from keyfold.engine.shapes import check, check_types
 from keyfold.engine.storage import (
@@ -33,7 +33,7 @@ from keyfold.engine.storage import (
     RowsChanged,
     SharingFailed,
     SqliteStorage,
-    Writer,
+    StorageWriter,
 )
 from keyfold.errors import (
     FileBusy,
@@ -89,7 +89,7 @@ class Engine:
     """
 
     def __init__(
-        self, path: str, storage: SqliteStorage, services: Services, upkeep: Upkeep
+        self, path: str, storage: SqliteStorage, services: EngineContext, upkeep: Upkeep
     ) -> None:
         """Use `Engine.open` instead."""
         self.path = path
@@ -200,10 +200,10 @@ class Engine:
             shard_records=shard_records,
             shares_file=path != MEMORY,
         )
-        services = Services(
+        services = EngineContext(
             storage=storage,
             catalog=catalog,
-            census=Census(storage, clock),
+            census=TableStats(storage, clock),
             clock=clock,
             new_id=new_id,
             region=region,
@@ -291,9 +291,9 @@ class Engine:
         except TypeError:
             # Something that is no text at all.
             raise UnknownOperationException from None
-        if known.quick is not None and request.__class__ is dict:
+        if known.try_fast is not None and request.__class__ is dict:
             try:
-                response = known.quick(self._services, request, rendering)
+                response = known.try_fast(self._services, request, rendering)
                 if response is not None:
                     return response
             except (RowsChanged, Unreadable, orjson.JSONDecodeError):
@@ -391,7 +391,7 @@ class Engine:
             raise InsightsOff(table, index)
         return watch.hottest(index or "", by, throttled=throttled, limit=limit)
 
-    def find_key_names(self, table: str) -> KeyNames | None:
+    def find_key_names(self, table: str) -> TableKeyNames | None:
         """Return the names of the key attributes of a table as it is now; None if it is not there.
 
         For those who decide on a request before it runs.
@@ -404,7 +404,7 @@ class Engine:
     def keep_secret(self, name: str) -> bytes:
         """Return a secret that is kept in the file under a name; made at the first use."""
 
-        def work(writer: Writer) -> bytes:
+        def work(writer: StorageWriter) -> bytes:
             secret = writer.get_record("secret", name)
             if secret is None:
                 secret = os.urandom(_SECRET_BYTES)

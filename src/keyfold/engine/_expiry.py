@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from keyfold.engine._catalog import read_body
 from keyfold.engine._tables import TableBody, build_table, encode_expiry, read_stored
-from keyfold.engine._writes import Delete, Outcome, Write, store
-from keyfold.engine.storage import Span, Storage, Writer
+from keyfold.engine._writes import DeleteAction, ItemWrite, WriteOutcome, store
+from keyfold.engine.storage import Span, Storage, StorageWriter
 
 # An expiry further back than this is taken for a mistake, and the item is left alone.
 OLDEST_SECONDS = 5 * 365 * 86_400
@@ -29,7 +29,7 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
         # Looking first keeps a sweep that finds nothing from taking the write lock.
         return 0
 
-    def work(writer: Writer) -> int:
+    def work(writer: StorageWriter) -> int:
         current = read_body(writer, body["name"])
         if current is None or (current["id"], current["version"]) != (body["id"], body["version"]):
             return 0
@@ -37,8 +37,8 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
         values, sizes = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=1 << 20)
         for value, size in zip(values, sizes, strict=True):
             key, item = read_stored(table, value)
-            gone = Write(table, key, Delete(is_expiry=True))
-            store(writer, Outcome(gone, item, size, None, b"", 0, ()))
+            gone = ItemWrite(table, key, DeleteAction(is_expiry=True))
+            store(writer, WriteOutcome(gone, item, size, None, b"", 0, ()))
         return len(values)
 
     return storage.write(work)

@@ -8,10 +8,10 @@ import orjson
 
 from keyfold.engine._auto_scaling import change_scaling
 from keyfold.engine._catalog import read_body
-from keyfold.engine._services import Services
+from keyfold.engine._context import EngineContext
 from keyfold.engine._tables import IndexBody, TableBody
 from keyfold.engine._wording import INVALID
-from keyfold.engine.storage import Reader, Writer
+from keyfold.engine.storage import StorageReader, StorageWriter
 from keyfold.errors import (
     GlobalTableNotFoundException,
     IndexNotFoundException,
@@ -41,13 +41,13 @@ class GlobalTableBody(TypedDict):
     billing_mode: NotRequired[str]
 
 
-def read_global_table(reader: Reader, name: str) -> GlobalTableBody | None:
+def read_global_table(reader: StorageReader, name: str) -> GlobalTableBody | None:
     """Return a global table as it is in the file."""
     record = reader.get_record(GLOBAL_TABLE_RECORD, name)
     return None if record is None else cast(GlobalTableBody, orjson.loads(record))
 
 
-def require_global_table(reader: Reader, name: str) -> GlobalTableBody:
+def require_global_table(reader: StorageReader, name: str) -> GlobalTableBody:
     """Return a global table, or raise."""
     body = read_global_table(reader, name)
     if body is None:
@@ -55,23 +55,23 @@ def require_global_table(reader: Reader, name: str) -> GlobalTableBody:
     return body
 
 
-def list_global_tables(reader: Reader) -> list[GlobalTableBody]:
+def list_global_tables(reader: StorageReader) -> list[GlobalTableBody]:
     """Return every global table in order of name."""
     records = reader.list_records(GLOBAL_TABLE_RECORD)
     return [cast(GlobalTableBody, orjson.loads(record)) for _, record in records]
 
 
-def write_global_table(writer: Writer, body: GlobalTableBody) -> None:
+def write_global_table(writer: StorageWriter, body: GlobalTableBody) -> None:
     """Keep a global table in the file."""
     writer.set_record(GLOBAL_TABLE_RECORD, body["name"], orjson.dumps(body))
 
 
-def drop_global_table(writer: Writer, name: str) -> None:
+def drop_global_table(writer: StorageWriter, name: str) -> None:
     """Forget the global table that a table is part of which is going away."""
     writer.set_record(GLOBAL_TABLE_RECORD, name, None)
 
 
-def require_source(services: Services, reader: Reader, name: str) -> TableBody:
+def require_source(services: EngineContext, reader: StorageReader, name: str) -> TableBody:
     """Return the table of this region that a global table consists of, or raise."""
     body = read_body(reader, name)
     if body is None:
@@ -95,7 +95,7 @@ def new_replica() -> ReplicaSettings:
 
 
 def describe_global_table(
-    services: Services, body: GlobalTableBody, status: str = "ACTIVE"
+    services: EngineContext, body: GlobalTableBody, status: str = "ACTIVE"
 ) -> dict[str, Any]:
     """Return the GlobalTableDescription of the API."""
     name = body["name"]

@@ -20,7 +20,7 @@ class SourceBody(TypedDict):
     records: int
 
 
-class Step(NamedTuple):
+class InputRecord(NamedTuple):
     """A record, and where it leaves the job."""
 
     key: str
@@ -33,9 +33,9 @@ class InputFiles:
 
     def __init__(self, buckets: Buckets) -> None:
         self._buckets = buckets
-        self._streams: dict[str, tuple[SourceBody, Iterator[Step]]] = {}
+        self._streams: dict[str, tuple[SourceBody, Iterator[InputRecord]]] = {}
 
-    def take(self, id_: str, source: SourceBody, body: TableBody) -> Iterator[Step]:
+    def take(self, id_: str, source: SourceBody, body: TableBody) -> Iterator[InputRecord]:
         """Return the records that are left, from files that are open already where they are.
 
         They are the caller's to give back, once what it took of them is written. Raises
@@ -50,7 +50,7 @@ class InputFiles:
         }
         return self._read(source, keys, types)
 
-    def give_back(self, id_: str, source: SourceBody, steps: Iterator[Step]) -> None:
+    def give_back(self, id_: str, source: SourceBody, steps: Iterator[InputRecord]) -> None:
         """Keep what is left for the next batch."""
         self._streams[id_] = (source, steps)
 
@@ -71,7 +71,7 @@ class InputFiles:
             raise BucketFailed("S3NoSuchKey", message)
         return keys
 
-    def _read(self, source: SourceBody, keys: list[str], types: KeyTypes) -> Iterator[Step]:
+    def _read(self, source: SourceBody, keys: list[str], types: KeyTypes) -> Iterator[InputRecord]:
         for key in keys:
             if key < source["key"]:
                 continue
@@ -79,4 +79,4 @@ class InputFiles:
             path = self._buckets.path_of(source["bucket"], key)
             for number, record in enumerate(read_records(path, source["form"], types), start=1):
                 if number > done:
-                    yield Step(key, number, record)
+                    yield InputRecord(key, number, record)

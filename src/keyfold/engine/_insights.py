@@ -7,8 +7,8 @@ from typing import Any
 from keyfold.engine._catalog import require_body
 from keyfold.engine._table_extras import InsightsBody
 from keyfold.engine._tables import TableBody
-from keyfold.engine._watches import ACCESSED_AND_THROTTLED
-from keyfold.engine.storage import Reader
+from keyfold.engine._usage import ACCESSED_AND_THROTTLED
+from keyfold.engine.storage import StorageReader
 from keyfold.errors import ResourceNotFoundException
 
 _OFF = InsightsBody(is_enabled=False, mode=ACCESSED_AND_THROTTLED, changed_at=0.0)
@@ -17,7 +17,7 @@ _OFF = InsightsBody(is_enabled=False, mode=ACCESSED_AND_THROTTLED, changed_at=0.
 _LONGEST_RESOURCE = 80
 
 
-def find_counted(reader: Reader, table: str, index: str | None) -> TableBody:
+def find_counted(reader: StorageReader, table: str, index: str | None) -> TableBody:
     """Return the body of a table; raises when it is not there, or lacks the index."""
     body = require_body(reader, table)
     if index is not None and index not in _counted_indexes(body):

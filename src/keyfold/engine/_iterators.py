@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from keyfold.engine._shards import ShardBody, key_range
-from keyfold.engine.storage import Reader
+from keyfold.engine.storage import StorageReader
 from keyfold.errors import (
     ExpiredIteratorException,
     TrimmedDataAccessException,
@@ -34,7 +34,7 @@ _STEP = 4
 _END, _START = 1, 2
 
 
-class Position(NamedTuple):
+class StreamPosition(NamedTuple):
     """Where to go on reading: in a shard of a stream, after a change."""
 
     stream: str
@@ -42,13 +42,13 @@ class Position(NamedTuple):
     after: int
 
 
-def to_iterator(position: Position, now: float) -> str:
+def to_iterator(position: StreamPosition, now: float) -> str:
     """Return a position as clients carry it, good for fifteen minutes."""
     place = orjson.dumps([position.shard, position.after, now])
     return f"{position.stream}|{_KIND}|{urlsafe_b64encode(place).decode()}"
 
 
-def read_iterator(text: str, now: float) -> Position:
+def read_iterator(text: str, now: float) -> StreamPosition:
     """Return the position that an iterator means.
 
     Raises ExpiredIteratorException for one that is too old, ValidationException for one that
@@ -64,7 +64,7 @@ def read_iterator(text: str, now: float) -> Position:
         raise ValidationException("Invalid ShardIterator") from None
     if now - issued_at >= ITERATOR_SECONDS:
         raise ExpiredIteratorException("The provided iterator exceeds the maximum age allowed.")
-    return Position(stream, shard, after)
+    return StreamPosition(stream, shard, after)
 
 
 def _check_types(parts: Any) -> tuple[str, int, float]:
@@ -110,7 +110,9 @@ def find_position(number: str, shard: ShardBody, last: int, *, includes: bool) -
     return -(-place // _STEP) - 1 if includes else place // _STEP
 
 
-def check_not_trimmed(reader: Reader, log: int, shard: ShardBody, after: int, horizon: int) -> None:
+def check_not_trimmed(
+    reader: StorageReader, log: int, shard: ShardBody, after: int, horizon: int
+) -> None:
     """Raise TrimmedDataAccessException where a record that follows a position is too old.
 
     `horizon` is the number of the newest change that is.

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 from keyfold.engine._backups import drop_stale_backups, list_backups
 from keyfold.engine._buckets import Buckets
-from keyfold.engine._bulk_operations import BULK_JOB_RECORD
-from keyfold.engine._imports import IMPORT_JOB_RECORD
+from keyfold.engine._bulk_records import BULK_JOB_RECORD
+from keyfold.engine._import_records import IMPORT_JOB_RECORD
 from keyfold.engine._loading import load_module
-from keyfold.engine._restoring import restore_batch
-from keyfold.engine._rewinding import EXPORT_JOB_RECORD, RESTORE_RECORD
+from keyfold.engine._restore_job import restore_batch
+from keyfold.engine._rewind_job import EXPORT_JOB_RECORD, RESTORE_RECORD
 from keyfold.engine._tables import Unreadable
-from keyfold.engine.storage import Reader, RowsChanged, Storage
+from keyfold.engine.storage import RowsChanged, Storage, StorageReader
 from keyfold.errors import KeyfoldError
 
 if TYPE_CHECKING:
-    from keyfold.engine._bulk_putting import BulkPutter
-    from keyfold.engine._importing import Importer
+    from keyfold.engine._bulk_job import BulkPutter
+    from keyfold.engine._import_job import Importer
 
 # So many batches are done before the answer.
 BATCHES_AT_ONCE = 50
@@ -50,13 +50,13 @@ class Jobs:
     # What these need to load is a good part of what the whole engine does, and few use them.
 
     def _export_batch(self, name: str) -> bool:
-        exporting = load_module("keyfold.engine._exporting")
+        exporting = load_module("keyfold.engine._export_job")
         return exporting.export_batch(self._storage, self._buckets, self._clock, name)
 
     def _import_batch(self, name: str) -> bool:
         importer = self._importer
         if importer is None:
-            importing = load_module("keyfold.engine._importing")
+            importing = load_module("keyfold.engine._import_job")
             importer = importing.Importer(self._storage, self._clock, self._buckets)
             self._importer = importer
         return importer.import_batch(name)
@@ -64,7 +64,7 @@ class Jobs:
     def _bulk_batch(self, name: str) -> bool:
         putter = self._bulk_putter
         if putter is None:
-            putting = load_module("keyfold.engine._bulk_putting")
+            putting = load_module("keyfold.engine._bulk_job")
             putter = putting.BulkPutter(self._storage, self._clock, self._buckets)
             self._bulk_putter = putter
         return putter.put_batch(name)
@@ -92,7 +92,7 @@ class Jobs:
     def has_more_to_come(self) -> bool:
         """Tell whether there is work left, or time alone makes some."""
 
-        def work(reader: Reader) -> bool:
+        def work(reader: StorageReader) -> bool:
             return any(_names(reader, kind) for kind in self._batches) or any(
                 backup["status"] == "CREATING" or "expires_at" in backup
                 for backup in list_backups(reader)
@@ -101,5 +101,5 @@ class Jobs:
         return self._storage.read(work)
 
 
-def _names(reader: Reader, kind: str) -> list[str]:
+def _names(reader: StorageReader, kind: str) -> list[str]:
     return [name for name, _ in reader.list_records(kind)]

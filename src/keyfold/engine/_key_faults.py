@@ -68,7 +68,7 @@ class KeyFault:
     index: str | None = None
 
 
-class KeyUnfit(Exception):
+class KeyInvalid(Exception):
     """A value is not fit for a key; `fault` waits for words."""
 
     def __init__(self, fault: KeyFault) -> None:
@@ -76,7 +76,7 @@ class KeyUnfit(Exception):
         self.fault = fault
 
 
-def word_item_fault(fault: KeyFault) -> ValidationException:
+def item_fault_error(fault: KeyFault) -> ValidationException:
     """Return the error for an item to be put."""
     (name, *_) = fault.names
     match fault.kind:
@@ -88,63 +88,65 @@ def word_item_fault(fault: KeyFault) -> ValidationException:
                 f"expected: {fault.expected} actual: {fault.actual}"
             )
         case KeyFaultKind.EMPTY | KeyFaultKind.TOO_LONG:
-            return word_value_fault(fault)
+            return value_fault_error(fault)
 
 
-def word_key_fault(fault: KeyFault) -> ValidationException:
+def key_fault_error(fault: KeyFault) -> ValidationException:
     """Return the error for a `Key`, or for an item that a batch is to put."""
     match fault.kind:
         case KeyFaultKind.MISSING | KeyFaultKind.WRONG_TYPE:
             return ValidationException(KEY_MISMATCH)
         case KeyFaultKind.EMPTY | KeyFaultKind.TOO_LONG:
-            return word_value_fault(fault)
+            return value_fault_error(fault)
 
 
-def word_entry_fault(fault: KeyFault) -> ValidationException:
+def index_key_fault_error(fault: KeyFault) -> ValidationException:
     """Return the error for an item, to be put or to be updated, that is unfit for an index."""
     if fault.kind is KeyFaultKind.WRONG_TYPE:
         return ValidationException(
             f"{INVALID}Type mismatch for Index Key {fault.names[0]} "
             f"Expected: {fault.expected} Actual: {fault.actual} IndexName: {fault.index}"
         )
-    return word_value_fault(fault)
+    return value_fault_error(fault)
 
 
-def word_update_fault(fault: KeyFault) -> ValidationException:
+def update_fault_error(fault: KeyFault) -> ValidationException:
     """Return the error for what an update has computed, where it is unfit for an index."""
     match fault.kind:
         case KeyFaultKind.WRONG_TYPE:
             return ValidationException(_UNSUPPORTED_TYPE)
         case KeyFaultKind.EMPTY:
-            return ValidationException(f"{NOT_VALID}{_UNSUPPORTED_UPDATE}{_word_emptiness(fault)}")
+            return ValidationException(
+                f"{NOT_VALID}{_UNSUPPORTED_UPDATE}{_empty_value_message(fault)}"
+            )
         case KeyFaultKind.MISSING | KeyFaultKind.TOO_LONG:
-            return word_value_fault(fault)
+            return value_fault_error(fault)
 
 
-def word_start_key_fault(fault: KeyFault, *, names_start_key: bool) -> ValidationException:
+def start_key_fault_error(fault: KeyFault, *, names_start_key: bool) -> ValidationException:
     """Return the error for an ExclusiveStartKey, which need not say that it is about one."""
     if fault.kind is KeyFaultKind.WRONG_TYPE:
         head = f"{START_KEY_INVALID}: " if names_start_key else ""
         return ValidationException(f"{head}{KEY_MISMATCH}")
-    return ValidationException(f"{START_KEY_INVALID}: {word_value_fault(fault).message}")
+    return ValidationException(f"{START_KEY_INVALID}: {value_fault_error(fault).message}")
 
 
-def word_condition_fault(fault: KeyFault) -> ValidationException:
+def condition_fault_error(fault: KeyFault) -> ValidationException:
     """Return the error for a value of a key condition, on a table or on an index."""
     if fault.kind is KeyFaultKind.TOO_LONG:
         return ValidationException(_TOO_LONG[fault.half])
-    return word_value_fault(fault)
+    return value_fault_error(fault)
 
 
-def word_value_fault(fault: KeyFault) -> ValidationException:
+def value_fault_error(fault: KeyFault) -> ValidationException:
     """Return the error for a value of the right type, which most contexts share."""
     if fault.kind is KeyFaultKind.EMPTY:
         (name,) = fault.names
         if fault.index is None:
-            return ValidationException(f"{NOT_VALID}{_word_emptiness(fault)} Key: {name}")
+            return ValidationException(f"{NOT_VALID}{_empty_value_message(fault)} Key: {name}")
         return ValidationException(
             f"{NOT_VALID}A value specified for a secondary index key is not supported. "
-            f"{_word_emptiness(fault)} IndexName: {fault.index}, IndexKey: {name}"
+            f"{_empty_value_message(fault)} IndexName: {fault.index}, IndexKey: {name}"
         )
     assert fault.kind is KeyFaultKind.TOO_LONG
     if fault.index is None or len(fault.names) == 1:
@@ -156,6 +158,6 @@ def word_value_fault(fault: KeyFault) -> ValidationException:
     )
 
 
-def _word_emptiness(fault: KeyFault) -> str:
+def _empty_value_message(fault: KeyFault) -> str:
     kind = "string" if fault.expected == "S" else "binary"
     return f"The AttributeValue for a key attribute cannot contain an empty {kind} value."

@@ -10,7 +10,7 @@ from keyfold.engine._tables import build_table
 from keyfold.engine.storage import Storage
 
 
-class KeyNames(NamedTuple):
+class TableKeyNames(NamedTuple):
     """The attributes of a table's key, and those of the partition keys of its indexes."""
 
     partition: str
@@ -28,9 +28,9 @@ class KeyNameReader:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._known: dict[str, tuple[bytes, KeyNames]] = {}
+        self._known: dict[str, tuple[bytes, TableKeyNames]] = {}
 
-    def find(self, table: str) -> KeyNames | None:
+    def find(self, table: str) -> TableKeyNames | None:
         """Return the key names of a table; None for one that is not there."""
         record = self._storage.read(lambda reader: reader.get_record(TABLE_RECORD, table))
         if record is None:
@@ -41,7 +41,7 @@ class KeyNameReader:
             return known[1]
         built = build_table(parse_body(table, record))
         (partition,) = built.key.partition
-        names = KeyNames(
+        names = TableKeyNames(
             partition.name,
             built.key.sort[0].name if built.key.sort else None,
             {

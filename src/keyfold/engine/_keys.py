@@ -14,7 +14,7 @@ from keyfold.engine._key_faults import (
     KeyFault,
     KeyFaultKind,
     KeyHalf,
-    KeyUnfit,
+    KeyInvalid,
 )
 from keyfold.engine._plain_values import read_plain_scalar
 from keyfold.engine.expressions import KeyAttribute
@@ -116,7 +116,7 @@ def row_key_encoder(schema: KeySchema) -> Callable[[Item], bytes]:
     return encode_composite
 
 
-def quick_key_encoder(schema: KeySchema) -> Callable[[dict[str, Any]], bytes | None]:
+def fast_key_encoder(schema: KeySchema) -> Callable[[dict[str, Any]], bytes | None]:
     """Compile the encoder of `Key` parameters as they come, for keys of plain values.
 
     It returns None for whatever takes a closer look, keys with faults among them.
@@ -190,19 +190,19 @@ def index_entry_encoder(index_name: str, schema: KeySchema) -> Callable[[Item], 
     """Compile the encoder of an index's entries.
 
     It returns None for an item that lacks one of the index's key attributes: the index is
-    sparse. It raises KeyUnfit for a key attribute of the wrong type, empty, or too long.
+    sparse. It raises KeyInvalid for a key attribute of the wrong type, empty, or too long.
     """
     names = schema.names
 
-    def unfit(item: Item) -> KeyUnfit:
+    def error(item: Item) -> KeyInvalid:
         fault = find_key_fault(schema, item, index_name)
         assert fault is not None  # the caller has seen that there is one
-        return KeyUnfit(fault)
+        return KeyInvalid(fault)
 
     def check(item: Item) -> None:
         fault = find_key_fault(schema, item, index_name)
         if fault is not None:
-            raise KeyUnfit(fault)
+            raise KeyInvalid(fault)
 
     if len(schema.partition) == 1 and len(schema.sort) <= 1:
         partition = schema.partition[0]
@@ -214,7 +214,7 @@ def index_entry_encoder(index_name: str, schema: KeySchema) -> Callable[[Item], 
                     return None
                 data = item[name].get(kind)
                 if not data or len(part := encode(data)) > MAX_PARTITION_BYTES:
-                    raise unfit(item)
+                    raise error(item)
                 return encode_partition(part)
 
             return encode_simple
@@ -229,7 +229,7 @@ def index_entry_encoder(index_name: str, schema: KeySchema) -> Callable[[Item], 
                 check(item)
                 return None
             if not (0 < len(part) <= MAX_PARTITION_BYTES and 0 < len(sort_part) <= MAX_SORT_BYTES):
-                raise unfit(item)
+                raise error(item)
             return encode_partition(part) + sort_part
 
         return encode_composite
@@ -252,5 +252,5 @@ def entry_or_none(encode: Callable[[Item], bytes | None], item: Item) -> bytes |
     """
     try:
         return encode(item)
-    except KeyUnfit:
+    except KeyInvalid:
         return None

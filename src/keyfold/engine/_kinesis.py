@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 from keyfold.engine._catalog import require_body, write_body
-from keyfold.engine._services import Services
+from keyfold.engine._context import EngineContext
 from keyfold.engine._table_extras import DestinationBody
 from keyfold.engine._wording import INVALID
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ValidationException
 
 DEFAULT_PRECISION = "MILLISECOND"
@@ -27,10 +27,10 @@ def check_stream_arn(arn: str) -> None:
         raise ValidationException(f"{INVALID}StreamArn is not the ARN of a Kinesis stream: {arn}")
 
 
-def enable_destination(services: Services, table: str, arn: str, precision: str) -> None:
+def enable_destination(services: EngineContext, table: str, arn: str, precision: str) -> None:
     """Take note of a stream that a table's changes are to go to."""
 
-    def work(writer: Writer) -> None:
+    def work(writer: StorageWriter) -> None:
         body = require_body(writer, table)
         others = [each for each in body.get("kinesis", []) if each["arn"] != arn]
         # One stream at a time, whichever it is.
@@ -47,10 +47,10 @@ def enable_destination(services: Services, table: str, arn: str, precision: str)
     _log.warning("table %s: Kinesis stream %s is kept, but nothing is sent to it", table, arn)
 
 
-def disable_destination(services: Services, table: str, arn: str) -> None:
+def disable_destination(services: EngineContext, table: str, arn: str) -> None:
     """Take note that a table's changes are to go to a stream no longer."""
 
-    def work(writer: Writer) -> None:
+    def work(writer: StorageWriter) -> None:
         body = require_body(writer, table)
         known = _find_active(body.get("kinesis", []), arn)
         if known is None:
@@ -63,10 +63,10 @@ def disable_destination(services: Services, table: str, arn: str) -> None:
     services.storage.write(work)
 
 
-def update_destination(services: Services, table: str, arn: str, precision: str) -> None:
+def update_destination(services: EngineContext, table: str, arn: str, precision: str) -> None:
     """Take note of the precision that a stream's times are to have."""
 
-    def work(writer: Writer) -> None:
+    def work(writer: StorageWriter) -> None:
         body = require_body(writer, table)
         known = _find_active(body.get("kinesis", []), arn)
         if known is None:

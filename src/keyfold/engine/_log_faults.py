@@ -8,15 +8,15 @@ import orjson
 
 from keyfold.engine._catalog import read_body
 from keyfold.engine._changes import LogBody, read_log
-from keyfold.engine._tables import Table, build_table
-from keyfold.engine.storage import Change, Reader
+from keyfold.engine._tables import EngineTable, build_table
+from keyfold.engine.storage import RowChange, StorageReader
 
 _BATCH_CHANGES = 1_000
 _BATCH_BYTES = 1 << 24
 _DIGEST_BYTES = 16
 
 
-def find_log_faults(name: str, reader: Reader) -> list[str]:
+def find_log_faults(name: str, reader: StorageReader) -> list[str]:
     """Return what does not hold of a log, all as of one moment.
 
     Numbers follow each other and times do not go back. What a change found is what the one
@@ -57,14 +57,14 @@ def find_log_faults(name: str, reader: Reader) -> list[str]:
     return facts
 
 
-def _table_of(reader: Reader, log: LogBody) -> Table | None:
+def _table_of(reader: StorageReader, log: LogBody) -> EngineTable | None:
     body = read_body(reader, log["table"])
     if body is None or body["id"] != log["table_id"] or body.get("log") != log["number"]:
         return None
     return build_table(body)
 
 
-def _find_faults(table: Table | None, change: Change) -> list[str]:
+def _find_faults(table: EngineTable | None, change: RowChange) -> list[str]:
     facts: list[str] = []
     if change.old == change.new:
         facts.append("changed nothing")

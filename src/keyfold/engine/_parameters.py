@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from keyfold.engine._key_faults import KeyFaultKind, word_entry_fault
+from keyfold.engine._key_faults import KeyFaultKind, index_key_fault_error
 from keyfold.engine._keys import KeySchema, find_key_fault
-from keyfold.engine._tables import Table
+from keyfold.engine._tables import EngineTable
 from keyfold.engine.expressions import (
     BoundCondition,
     KeyCondition,
@@ -32,7 +32,7 @@ from keyfold.engine.expressions import (
     check_placeholders_wanted,
     check_scalar_keys,
     check_updated_keys,
-    read_plain_condition,
+    read_fast_condition,
 )
 from keyfold.errors import ValidationException
 from keyfold.values import Item, normalise_item
@@ -62,7 +62,7 @@ def read_condition(request: dict[str, Any]) -> BoundCondition | None:
     text = request.get("ConditionExpression")
     if text is None:
         return _read_expected(request)
-    plain = read_plain_condition(text)
+    plain = read_fast_condition(text)
     if plain is not None and request.get("ExpressionAttributeNames") is None:
         values: dict[str, Any] | None = request.get("ExpressionAttributeValues")
         given = values or {}
@@ -111,7 +111,7 @@ def read_update_expressions(
     return plan, condition
 
 
-def check_update(plan: UpdatePlan | None, table: Table) -> None:
+def check_update(plan: UpdatePlan | None, table: EngineTable) -> None:
     """Raise when an update would change its item's key, or break the key of an index."""
     if plan is None:
         return
@@ -121,7 +121,7 @@ def check_update(plan: UpdatePlan | None, table: Table) -> None:
         _check_given_index_keys(plan, table)
 
 
-def _check_given_index_keys(plan: UpdatePlan, table: Table) -> None:
+def _check_given_index_keys(plan: UpdatePlan, table: EngineTable) -> None:
     given: Item = {
         str(change.steps[0]): change.given
         for change in plan.changes
@@ -131,10 +131,12 @@ def _check_given_index_keys(plan: UpdatePlan, table: Table) -> None:
         fault = find_key_fault(index.key, given, index.name)
         # Other faults may yet be undone: what the update computes is looked at in its turn.
         if fault is not None and fault.kind is KeyFaultKind.WRONG_TYPE:
-            raise word_entry_fault(fault)
+            raise index_key_fault_error(fault)
 
 
-def check_paths(table: Table, *parts: BoundCondition | Projection | UpdatePlan | None) -> None:
+def check_paths(
+    table: EngineTable, *parts: BoundCondition | Projection | UpdatePlan | None
+) -> None:
     """Raise when an expression looks into an attribute of a key, which has nothing inside."""
     for part in parts:
         if part is not None and any(len(path) > 1 for path in part.paths):

@@ -7,13 +7,13 @@ import re
 from typing import Any, cast
 
 from keyfold.engine._catalog import require_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._descriptions import to_table_description
-from keyfold.engine._services import Services
 from keyfold.engine._table_extras import PolicyBody
 from keyfold.engine._tables import TableBody
 from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import plain_name
-from keyfold.engine.storage import Reader
+from keyfold.engine.storage import StorageReader
 from keyfold.errors import (
     PolicyNotFoundException,
     ResourceNotFoundException,
@@ -30,7 +30,9 @@ _RESOURCE_ARN = re.compile(
 _NOT_FOUND = "Resource-based policy not found for the provided ResourceArn: "
 
 
-def find_resource(services: Services, reader: Reader, arn: str) -> tuple[TableBody, str]:
+def find_resource(
+    services: EngineContext, reader: StorageReader, arn: str
+) -> tuple[TableBody, str]:
     """Return the table that an ARN leads to, and what of it is meant: itself, or a stream."""
     if not arn.startswith("arn:"):
         raise ValidationException(f"{INVALID}ARNs must start with 'arn:': {arn}")
@@ -50,7 +52,7 @@ def find_resource(services: Services, reader: Reader, arn: str) -> tuple[TableBo
     return body, f"stream/{parts['rest']}"
 
 
-def new_policy(services: Services, document: str, before: PolicyBody | None) -> PolicyBody:
+def new_policy(services: EngineContext, document: str, before: PolicyBody | None) -> PolicyBody:
     """Return a policy to keep; one that says the same has the same revision.
 
     Raises ValidationException for one that no service could follow.

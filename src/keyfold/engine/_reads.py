@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._capacity import CapacityMeter, read_units
 from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import Index, Table
+from keyfold.engine._tables import EngineIndex, EngineTable
 from keyfold.engine.storage import Span, Storage
 from keyfold.values import Item, item_size_bytes
 
@@ -20,9 +20,9 @@ PAGE_BYTES = 1 << 20
 class PageQuery(NamedTuple):
     """What one page is to hold. A tuple, since every query makes one."""
 
-    table: Table
+    table: EngineTable
     # The index that is read; None for the table itself.
-    through: Index | None
+    through: EngineIndex | None
     span: Span
     limit: int | None
     is_consistent: bool
@@ -49,7 +49,7 @@ class _Page:
 
 
 def read_page(
-    storage: Storage, query: PageQuery, meter: Meter, rendering: Rendering
+    storage: Storage, query: PageQuery, meter: CapacityMeter, rendering: Rendering
 ) -> dict[str, Any]:
     """Read one page and return the response to Query or Scan."""
     page = _Page()
@@ -77,7 +77,7 @@ def read_page(
         _count_units(query, page, meter)
         meter.report(response)
     if watch is not None:
-        measured = Meter("INDEXES")
+        measured = CapacityMeter("INDEXES")
         _count_units(query, page, measured)
         watch.use("Read", measured.use_of(query.table).by_name())
     return response
@@ -97,14 +97,14 @@ def read_spans(
     query: PageQuery,
     spans: Sequence[Span],
     first: int,
-    meter: Meter,
+    meter: CapacityMeter,
     rendering: Rendering,
 ) -> SpansPage:
     """Read one page of several spans, from the one at `first` on."""
     index, watch = query.through, query.table.watch
     if watch is not None:
         watch.admit("Read", "" if index is None else index.name, query.partition)
-    measured = Meter(None if watch is None else "INDEXES")
+    measured = CapacityMeter(None if watch is None else "INDEXES")
     whole = query.project is None and (index is None or index.projected is None)
     values: list[bytes] = []
     items: list[Item] = []
@@ -139,7 +139,9 @@ def read_spans(
     return finish(None, None)
 
 
-def cursor_key(table: Table, index: Index | None, value: bytes, rendering: Rendering) -> Any:
+def cursor_key(
+    table: EngineTable, index: EngineIndex | None, value: bytes, rendering: Rendering
+) -> Any:
     """Return the LastEvaluatedKey of a page that ends with a stored item."""
     last: Item = orjson.loads(value)
     names = table.key.names if index is None else index.cursor_names
@@ -213,7 +215,7 @@ def _count_keys(query: PageQuery, items: list[Item]) -> None:
     watch.count("" if query.through is None else query.through.name, items)
 
 
-def _count_units(query: PageQuery, page: _Page, meter: Meter) -> None:
+def _count_units(query: PageQuery, page: _Page, meter: CapacityMeter) -> None:
     use = meter.use_of(query.table)
     units = read_units(page.scanned_bytes, is_consistent=query.is_consistent)
     if query.through is None:

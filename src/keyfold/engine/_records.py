@@ -1,4 +1,4 @@
-"""Records of the engine's own books, as JSON objects that may have been damaged."""
+"""Records of the engine's own metadata, as JSON objects that may have been damaged."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 from keyfold.engine._changes import DAY_SECONDS, keep_body
-from keyfold.engine._rewinding import is_being_copied
+from keyfold.engine._rewind_job import is_being_copied
 from keyfold.engine._tables import RecoveryBody, TableBody
-from keyfold.engine.storage import Reader, Writer
+from keyfold.engine.storage import StorageReader, StorageWriter
 from keyfold.errors import (
     ContinuousBackupsUnavailableException,
     PointInTimeRecoveryUnavailableException,
@@ -22,7 +22,7 @@ from keyfold.errors import (
 MOST_DAYS = 35
 
 
-def switch_on(writer: Writer, body: TableBody, days: int | None, now: float) -> TableBody:
+def switch_on(writer: StorageWriter, body: TableBody, days: int | None, now: float) -> TableBody:
     """Let a table be recoverable, from now on or as it was, for another number of days."""
     wanted = days or MOST_DAYS
     after: TableBody = {**body, "recovery": RecoveryBody(days=wanted, since=now)}
@@ -33,7 +33,7 @@ def switch_on(writer: Writer, body: TableBody, days: int | None, now: float) -> 
     return after
 
 
-def switch_off(writer: Writer, body: TableBody, now: float) -> TableBody:
+def switch_off(writer: StorageWriter, body: TableBody, now: float) -> TableBody:
     """Let a table no longer be recoverable."""
     if "recovery" not in body:
         return body
@@ -87,7 +87,7 @@ def is_recoverable(body: TableBody, at: float, now: float) -> bool:
     return math.floor(earliest_time(body, now)) <= at <= now
 
 
-def last_change_at(reader: Reader, body: TableBody, at: float, now: float) -> int:
+def last_change_at(reader: StorageReader, body: TableBody, at: float, now: float) -> int:
     """Return the sequence number of the last change that had been made at a time."""
     assert "log" in body  # as has every table that is recoverable
     if at >= now:
@@ -96,6 +96,6 @@ def last_change_at(reader: Reader, body: TableBody, at: float, now: float) -> in
     return reader.find_change(body["log"], at)
 
 
-def last_change_before(reader: Reader, body: TableBody, at: float) -> int:
+def last_change_before(reader: StorageReader, body: TableBody, at: float) -> int:
     """Return the sequence number of the last change that had been made before a time."""
     return last_change_at(reader, body, math.nextafter(at, -math.inf), math.inf)

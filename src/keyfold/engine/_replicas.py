@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from keyfold.engine._services import Services
+from keyfold.engine._context import EngineContext
 from keyfold.engine._tables import TableBody
 from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
@@ -39,7 +39,7 @@ def warn_unreplicated(what: str) -> None:
     _log.warning("%s: kept and described, but nothing is replicated by Keyfold", what)
 
 
-def change_replicas(services: Services, request: dict[str, Any], body: TableBody) -> None:
+def change_replicas(services: EngineContext, request: dict[str, Any], body: TableBody) -> None:
     """Change what a table's body says of its replicas, as an UpdateTable request asks."""
     updates: list[dict[str, Any]] = request.get("ReplicaUpdates") or []
     witnesses: list[dict[str, Any]] = request.get("GlobalTableWitnessUpdates") or []
@@ -100,7 +100,7 @@ def _not_member(what: str, region: str) -> ValidationException:
 
 
 def _disassociate(
-    services: Services, actions: list[tuple[str, dict[str, Any]]], body: TableBody
+    services: EngineContext, actions: list[tuple[str, dict[str, Any]]], body: TableBody
 ) -> None:
     if len(actions) > 1:
         message = "Disassociate must be the only replica update in the request"
@@ -117,7 +117,7 @@ def _disassociate(
 
 
 def _change_members(
-    services: Services, actions: list[tuple[str, dict[str, Any]]], body: TableBody
+    services: EngineContext, actions: list[tuple[str, dict[str, Any]]], body: TableBody
 ) -> None:
     replicas = dict(body.get("replicas", {}))
     seen: set[str] = set()
@@ -215,7 +215,7 @@ def _leave_global_table(body: TableBody) -> None:
         del body["settings"]["GlobalTableSettingsReplicationMode"]
 
 
-def describe_replicas(services: Services, body: TableBody) -> dict[str, Any]:
+def describe_replicas(services: EngineContext, body: TableBody) -> dict[str, Any]:
     """Return the members of a table's description that tell of its replicas."""
     replicas = body.get("replicas")
     if not replicas:

@@ -9,11 +9,11 @@ from keyfold.engine._key_faults import (
     KEY_MISMATCH,
     START_KEY_INVALID,
     KeyFault,
-    word_start_key_fault,
+    start_key_fault_error,
 )
 from keyfold.engine._keys import find_key_fault
 from keyfold.engine._reads import PageQuery
-from keyfold.engine._tables import Index, Table
+from keyfold.engine._tables import EngineIndex, EngineTable
 from keyfold.engine._wording import INVALID
 from keyfold.engine.expressions import BoundCondition, Projection
 from keyfold.engine.storage import Span
@@ -31,7 +31,7 @@ class Selection(NamedTuple):
     fetches: bool
 
     def to_page(
-        self, request: dict[str, Any], table: Table, index: Index | None, span: Span
+        self, request: dict[str, Any], table: EngineTable, index: EngineIndex | None, span: Span
     ) -> PageQuery:
         """Return the page of `span` that a Query or Scan asks for."""
         return PageQuery(
@@ -71,8 +71,8 @@ def check_select(request: dict[str, Any]) -> None:
 
 
 def find_index(
-    table: Table, request: dict[str, Any], operation: Literal["Query", "Scan"] = "Query"
-) -> Index | None:
+    table: EngineTable, request: dict[str, Any], operation: Literal["Query", "Scan"] = "Query"
+) -> EngineIndex | None:
     """Return the index that a request names; raises when it cannot be read."""
     name = request.get("IndexName")
     if name is None:
@@ -91,7 +91,7 @@ def find_index(
 
 def resolve_selection(
     request: dict[str, Any],
-    index: Index | None,
+    index: EngineIndex | None,
     projection: Projection | None,
     condition: BoundCondition | None,
 ) -> Selection:
@@ -127,7 +127,7 @@ def resolve_selection(
     return wanted._replace(fetches=bool(missing))
 
 
-def _not_held(index: Index, names: Iterable[str]) -> list[str]:
+def _not_held(index: EngineIndex, names: Iterable[str]) -> list[str]:
     held = index.projected
     return [] if held is None else sorted(set(names) - held)
 
@@ -151,7 +151,7 @@ def normalise_start_key(request: dict[str, Any]) -> Item | None:
 
 
 def read_start_key(
-    operation: Literal["Query", "Scan"], table: Table, index: Index | None, key: Item
+    operation: Literal["Query", "Scan"], table: EngineTable, index: EngineIndex | None, key: Item
 ) -> StartKey:
     """Return the place that an ExclusiveStartKey names; raises when it fits no row."""
     names = {*table.key.names, *(() if index is None else index.key.names)}
@@ -166,11 +166,13 @@ def read_start_key(
     if fault is not None:
         schema = table.key if index is None else index.key
         is_read_by = any(each.type not in key[each.name] for each in schema.attributes)
-        raise word_start_key_fault(fault, names_start_key=scans_table or not is_read_by)
+        raise start_key_fault_error(fault, names_start_key=scans_table or not is_read_by)
     return StartKey(table.encode_key(key), None if index is None else index.encode(key))
 
 
-def _find_start_key_fault(table: Table, index: Index | None, key: Item) -> KeyFault | None:
+def _find_start_key_fault(
+    table: EngineTable, index: EngineIndex | None, key: Item
+) -> KeyFault | None:
     fault = find_key_fault(table.key, key)
     if fault is None and index is not None:
         fault = find_key_fault(index.key, key, index.name)

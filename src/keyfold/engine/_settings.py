@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._services import Services
+from keyfold.engine._context import EngineContext
 from keyfold.engine._throughput import merge_throughput
 from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
 
 
 def read_settings(
-    request: dict[str, Any], services: Services, before: dict[str, Any]
+    request: dict[str, Any], services: EngineContext, before: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the described settings after a CreateTable or UpdateTable request."""
     settings = dict(before)

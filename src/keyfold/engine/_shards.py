@@ -27,7 +27,7 @@ _COUNTS_PER_SHARD = 4
 
 
 class ShardBody(TypedDict):
-    """A shard as the books have it, in its stream's record."""
+    """A shard as the metadata have it, in its stream's record."""
 
     id: str
     parent: NotRequired[str]

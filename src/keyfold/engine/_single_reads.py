@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from keyfold.engine._capacity import read_units
-from keyfold.engine._tables import Table
+from keyfold.engine._tables import EngineTable
 from keyfold.errors import ThrottlingException
 from keyfold.values import Item
 
 
-def admit_read(table: Table, key: Item) -> None:
+def admit_read(table: EngineTable, key: Item) -> None:
     """Raise ThrottlingException while a watched table may not be read."""
     if table.watch is not None:
         table.watch.admit("Read", "", key)
 
 
 def count_read(
-    table: Table, key: Item, size_bytes: int, *, is_consistent: bool, factor: int = 1
+    table: EngineTable, key: Item, size_bytes: int, *, is_consistent: bool, factor: int = 1
 ) -> None:
     """Count the read of one item of a watched table; transactions cost twice."""
     if table.watch is not None:
@@ -31,7 +31,7 @@ class Refusal:
         self._count = 0
         self._last: ThrottlingException | None = None
 
-    def of(self, table: Table, key: Item) -> bool:
+    def of(self, table: EngineTable, key: Item) -> bool:
         """Tell whether the read of an item is refused for now."""
         try:
             admit_read(table, key)

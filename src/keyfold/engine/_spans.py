@@ -14,7 +14,7 @@ from keyfold.engine._key_faults import (
     MAX_SORT_BYTES,
     KeyFault,
     KeyFaultKind,
-    word_condition_fault,
+    condition_fault_error,
 )
 from keyfold.engine._keys import END, KeySchema, encode_part, end_of, join_partition
 from keyfold.engine.expressions import (
@@ -44,7 +44,7 @@ def condition_span(condition: ResolvedKeyCondition, schema: KeySchema) -> tuple[
     size = sum(map(len, parts))
     if size > MAX_PARTITION_BYTES:
         names = tuple(attribute.name for attribute in schema.partition)
-        raise word_condition_fault(KeyFault(KeyFaultKind.TOO_LONG, names, size_bytes=size))
+        raise condition_fault_error(KeyFault(KeyFaultKind.TOO_LONG, names, size_bytes=size))
     low = join_partition(schema, parts)
     sort = schema.sort
     several = len(sort) > 1
@@ -64,7 +64,7 @@ def _closed(attribute: KeyAttribute, value: dict[str, str], *, several: bool) ->
         fault = KeyFault(
             KeyFaultKind.TOO_LONG, (attribute.name,), half="RANGE", size_bytes=len(part)
         )
-        raise word_condition_fault(fault)
+        raise condition_fault_error(fault)
     return terminate_part(part) if several else part
 
 

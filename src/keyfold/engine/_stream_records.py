@@ -7,12 +7,12 @@ from typing import Any
 
 import orjson
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._iterators import to_sequence_number
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._streams import StreamBody
 from keyfold.engine._tables import Unreadable
-from keyfold.engine.storage import Change
+from keyfold.engine.storage import RowChange
 from keyfold.values import Item, item_size_bytes
 
 _ID_BYTES = 16
@@ -27,7 +27,7 @@ _SHOWN = {
 
 
 def to_record(
-    services: Services, stream: StreamBody, arn: str, change: Change, rendering: Rendering
+    services: EngineContext, stream: StreamBody, arn: str, change: RowChange, rendering: Rendering
 ) -> dict[str, Any]:
     """Return the Record of the API for one change."""
     number = to_sequence_number(change.sequence)
@@ -66,7 +66,7 @@ def to_record(
     return record
 
 
-def _name_event(change: Change) -> str:
+def _name_event(change: RowChange) -> str:
     if change.old is None:
         return "INSERT"
     return "REMOVE" if change.new is None else "MODIFY"

@@ -1,4 +1,4 @@
-"""The streams of tables: what the books say about them, from switching on to oblivion.
+"""The streams of tables: what the metadata say about them, from switching on to oblivion.
 
 A stream is a stretch of its table's log: it has a first number, and a last one once it is off.
 What its shards are is said by their lineage (see `_shards`), so nothing is written for a record
@@ -17,7 +17,7 @@ import orjson
 
 from keyfold.engine._catalog import read_body
 from keyfold.engine._changes import STREAM_SECONDS
-from keyfold.engine._services import Services
+from keyfold.engine._context import EngineContext
 from keyfold.engine._shards import (
     ShardBody,
     check_shard,
@@ -29,7 +29,7 @@ from keyfold.engine._shards import (
     roll,
 )
 from keyfold.engine._tables import KeyElement, StreamSettings, TableBody, Unreadable
-from keyfold.engine.storage import Reader, Storage, Writer
+from keyfold.engine.storage import Storage, StorageReader, StorageWriter
 from keyfold.errors import ResourceNotFoundException, ValidationException
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ _ARN = re.compile(
 
 
 class StreamBody(TypedDict):
-    """A stream as the books have it."""
+    """A stream as the metadata have it."""
 
     table: str
     label: str
@@ -90,7 +90,7 @@ def switch_stream_on(body: TableBody, view: str, now: float) -> None:
     body["latest_stream"] = label
 
 
-def keep_labels_apart(writer: Writer, body: TableBody) -> None:
+def keep_labels_apart(writer: StorageWriter, body: TableBody) -> None:
     """Give a new table's stream a label that no stream of a former table of that name has.
 
     Such a stream can be read for a day after its table was deleted, by its name and label.
@@ -122,7 +122,7 @@ def _to_label(moment: float) -> str:
 
 
 def follow_table(
-    writer: Writer, before: TableBody | None, after: TableBody | None, now: float
+    writer: StorageWriter, before: TableBody | None, after: TableBody | None, now: float
 ) -> None:
     """Begin and end streams as a table's settings have changed, once its body is kept."""
     ended = None if before is None else before.get("stream")
@@ -158,12 +158,14 @@ def parse_arn(arn: str) -> StreamName:
     return StreamName(found["table"], found["label"])
 
 
-def stream_arn(services: Services, stream: StreamBody) -> str:
+def stream_arn(services: EngineContext, stream: StreamBody) -> str:
     """Return the ARN of a stream."""
     return f"{services.table_arn(stream['table'])}/stream/{stream['label']}"
 
 
-def with_stream(services: Services, arn: str, work: Callable[[Reader, StreamBody], T]) -> T:
+def with_stream(
+    services: EngineContext, arn: str, work: Callable[[StorageReader, StreamBody], T]
+) -> T:
     """Run `work` on a stream, its shards and its log, all as of one moment.
 
     Shards that are due are closed before. Raises ResourceNotFoundException for a stream that
@@ -171,7 +173,7 @@ def with_stream(services: Services, arn: str, work: Callable[[Reader, StreamBody
     """
     name, now = parse_arn(arn), services.clock()
 
-    def look(reader: Reader) -> T | None:
+    def look(reader: StorageReader) -> T | None:
         stream = _read(reader, name)
         if stream is None or _is_over(stream, now):
             raise ResourceNotFoundException(
@@ -187,7 +189,7 @@ def with_stream(services: Services, arn: str, work: Callable[[Reader, StreamBody
     return result
 
 
-def list_streams(reader: Reader, now: float) -> list[StreamBody]:
+def list_streams(reader: StorageReader, now: float) -> list[StreamBody]:
     """Return every stream that can be read, in the order of their names."""
     streams: list[StreamBody] = []
     for name, record in reader.list_records(STREAM_RECORD):
@@ -201,7 +203,7 @@ def list_streams(reader: Reader, now: float) -> list[StreamBody]:
 def keep_streams(storage: Storage, now: float, shard_records: int) -> None:
     """Close and open shards that are due, and forget what is too old, for upkeep."""
 
-    def find(reader: Reader) -> list[StreamName]:
+    def find(reader: StorageReader) -> list[StreamName]:
         return [
             name_of(stream)
             for stream in map(_parse_record, reader.list_records(STREAM_RECORD))
@@ -218,8 +220,8 @@ def keep_streams(storage: Storage, now: float, shard_records: int) -> None:
         storage.write(lambda writer: _roll(writer, name, now, shard_records))  # noqa: B023 - run at once
 
 
-def find_stream_faults(name: str, reader: Reader) -> list[str]:
-    """Return what does not hold of a stream in the books, for `verify`."""
+def find_stream_faults(name: str, reader: StorageReader) -> list[str]:
+    """Return what does not hold of a stream in the metadata, for `verify`."""
     record = reader.get_record(STREAM_RECORD, name)
     if record is None:
         return []
@@ -238,14 +240,14 @@ def find_stream_faults(name: str, reader: Reader) -> list[str]:
     return find_shard_faults(stream["shards"])
 
 
-def _is_due(reader: Reader, stream: StreamBody, now: float, shard_records: int) -> bool:
+def _is_due(reader: StorageReader, stream: StreamBody, now: float, shard_records: int) -> bool:
     if "end" in stream:
         return False
     _, last = reader.log_span(stream["log"])
     return is_due(stream["shards"], last, now, shard_records)
 
 
-def _roll(writer: Writer, name: StreamName, now: float, shard_records: int) -> None:
+def _roll(writer: StorageWriter, name: StreamName, now: float, shard_records: int) -> None:
     stream = _read(writer, name)
     if stream is None:
         return
@@ -272,14 +274,14 @@ def name_of(stream: StreamBody) -> StreamName:
     return StreamName(stream["table"], stream["label"])
 
 
-def _require(reader: Reader, name: StreamName) -> StreamBody:
+def _require(reader: StorageReader, name: StreamName) -> StreamBody:
     stream = _read(reader, name)
     if stream is None:
         raise Unreadable(f"stream {name.label} of table {name.table}")
     return stream
 
 
-def _read(reader: Reader, name: StreamName) -> StreamBody | None:
+def _read(reader: StorageReader, name: StreamName) -> StreamBody | None:
     key = "/".join(name)
     record = reader.get_record(STREAM_RECORD, key)
     return None if record is None else _parse(key, record)
@@ -303,5 +305,5 @@ def _parse(key: str, record: bytes) -> StreamBody:
     return cast(StreamBody, stream)
 
 
-def _write(writer: Writer, stream: StreamBody) -> None:
+def _write(writer: StorageWriter, stream: StreamBody) -> None:
     writer.set_record(STREAM_RECORD, "/".join(name_of(stream)), orjson.dumps(stream))

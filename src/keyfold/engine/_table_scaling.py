@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._auto_scaling import change_scaling
-from keyfold.engine._services import Services
+from keyfold.engine._context import EngineContext
 from keyfold.engine._table_extras import ScalingBody
 from keyfold.engine._tables import TableBody
 from keyfold.engine._wording import INVALID
@@ -14,12 +14,12 @@ from keyfold.errors import ResourceNotFoundException, ValidationException
 _READ, _WRITE = "ProvisionedReadCapacityAutoScaling", "ProvisionedWriteCapacityAutoScaling"
 
 
-def scaled_regions(services: Services, body: TableBody) -> list[str]:
+def scaled_regions(services: EngineContext, body: TableBody) -> list[str]:
     """Return the regions of a table: its own, and those of its replicas."""
     return [services.region, *body.get("replicas", {})]
 
 
-def change_table_scaling(services: Services, request: dict[str, Any], body: TableBody) -> None:
+def change_table_scaling(services: EngineContext, request: dict[str, Any], body: TableBody) -> None:
     """Change what a table's body says of auto scaling."""
     regions = scaled_regions(services, body)
     scaling: dict[str, ScalingBody] = {
@@ -69,7 +69,7 @@ def _change_index(
         known[kind] = change_scaling(known.get(kind), update[parameter])
 
 
-def describe_table_scaling(services: Services, body: TableBody) -> dict[str, Any]:
+def describe_table_scaling(services: EngineContext, body: TableBody) -> dict[str, Any]:
     """Return the TableAutoScalingDescription of a table."""
     replicas: list[dict[str, Any]] = []
     for region in scaled_regions(services, body):

@@ -9,17 +9,17 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import orjson
 
-from keyfold.engine._key_faults import KEY_MISMATCH, KeyFault, word_key_fault
+from keyfold.engine._key_faults import KEY_MISMATCH, KeyFault, key_fault_error
 from keyfold.engine._keys import (
     KeySchema,
+    fast_key_encoder,
     find_key_fault,
     index_entry_encoder,
-    quick_key_encoder,
     row_key_encoder,
 )
 from keyfold.engine._table_extras import TableExtras
+from keyfold.engine._usage import UsageMonitor
 from keyfold.engine._vectors import VectorIndex, build_vector_index
-from keyfold.engine._watches import Watch
 from keyfold.engine.expressions import KeyAttribute
 from keyfold.engine.storage import RowSet
 from keyfold.errors import ValidationException
@@ -116,7 +116,7 @@ REQUIRED_FIELDS = (
 )
 
 
-class Index(NamedTuple):
+class EngineIndex(NamedTuple):
     """A secondary index."""
 
     name: str
@@ -140,7 +140,7 @@ class Index(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class EngineTable:
     """A table, ready for use: built from its body once and then only read."""
 
     body: TableBody
@@ -150,14 +150,14 @@ class Table:
     encode_key: Callable[[Item], bytes]
     # The same from a `Key` parameter as it came; None where that takes a closer look.
     encode_plain_key: Callable[[dict[str, Any]], bytes | None]
-    indexes: dict[str, Index]
+    indexes: dict[str, EngineIndex]
     vectors: dict[str, VectorIndex]
     # One for each column of the rows, in their order.
     encoders: tuple[EntryEncoder, ...]
     # Where changes of items are written down, in the same commit; None for most tables.
     log: int | None
     # What is counted of its use, and held against what it may use; None for nearly all tables.
-    watch: Watch | None = field(default=None, compare=False)
+    watch: UsageMonitor | None = field(default=None, compare=False)
     key_names: frozenset[str] = field(init=False)
     index_key_names: frozenset[str] = field(init=False)
 
@@ -172,7 +172,7 @@ class Table:
         return any(not index.is_global for index in self.indexes.values())
 
     def entries(self, item: Item) -> tuple[bytes | None, ...]:
-        """Return the item's place in each index; raises KeyUnfit for one that an index refuses."""
+        """Return the item's place in each index; raises KeyInvalid for one that an index refuses."""
         return tuple([encode(item) for encode in self.encoders])
 
     def key_of(self, item: Item) -> Item:
@@ -181,7 +181,7 @@ class Table:
 
 
 def encode_key_of(
-    table: Table, key: Item, word: Callable[[KeyFault], Exception] = word_key_fault
+    table: EngineTable, key: Item, word: Callable[[KeyFault], Exception] = key_fault_error
 ) -> bytes:
     """Return the row key for a normalised `Key` parameter.
 
@@ -201,7 +201,7 @@ class Unreadable(Exception):
     """What is stored makes no sense; never reaches a caller by this name."""
 
 
-def read_stored(table: Table, value: bytes) -> tuple[bytes, Item]:
+def read_stored(table: EngineTable, value: bytes) -> tuple[bytes, Item]:
     """Return a stored item and its row key; raises Unreadable for one that is damaged."""
     try:
         item = orjson.loads(value)
@@ -210,7 +210,7 @@ def read_stored(table: Table, value: bytes) -> tuple[bytes, Item]:
         raise Unreadable(f"an item of table {table.name}") from error
 
 
-def build_table(body: TableBody) -> Table:
+def build_table(body: TableBody) -> EngineTable:
     """Make a Table from its body."""
     types: KeyTypes = {each["AttributeName"]: each["AttributeType"] for each in body["definitions"]}
     key = read_schema(body["key"], types)
@@ -222,13 +222,13 @@ def build_table(body: TableBody) -> Table:
     ttl = body.get("ttl")
     if ttl is not None:
         encoders[ttl["column"]] = expiry_encoder(ttl["attribute"])
-    return Table(
+    return EngineTable(
         body=body,
         name=body["name"],
         rows=RowSet(body["number"], body["version"], tuple(encoders)),
         key=key,
         encode_key=row_key_encoder(key),
-        encode_plain_key=quick_key_encoder(key),
+        encode_plain_key=fast_key_encoder(key),
         indexes=indexes,
         vectors=vectors,
         encoders=tuple(encoders.values()),
@@ -249,14 +249,14 @@ def read_schema(elements: list[KeyElement], types: KeyTypes) -> KeySchema:
     return KeySchema(of_kind("HASH"), of_kind("RANGE"))
 
 
-def _build_index(body: IndexBody, table_key: KeySchema, types: KeyTypes) -> Index:
+def _build_index(body: IndexBody, table_key: KeySchema, types: KeyTypes) -> EngineIndex:
     key = read_schema(body["key"], types)
     kind = body["projection"]["ProjectionType"]
     projected = None
     if kind != "ALL":
         named = body["projection"].get("NonKeyAttributes", [])
         projected = frozenset((*table_key.names, *key.names, *named))
-    return Index(
+    return EngineIndex(
         name=body["name"],
         is_global=body["is_global"],
         key=key,

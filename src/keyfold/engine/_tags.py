@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import TABLE_RECORD
-from keyfold.engine._services import Services
+from keyfold.engine._context import EngineContext
 from keyfold.engine.shapes import plain_name
 from keyfold.errors import ResourceNotFoundException, ValidationException
 
@@ -58,7 +58,7 @@ def check_count(tags: dict[str, str]) -> None:
         )
 
 
-def table_of_arn(services: Services, request: dict[str, Any]) -> str:
+def table_of_arn(services: EngineContext, request: dict[str, Any]) -> str:
     """Return the name of the table that `ResourceArn` means."""
     arn: str | None = request.get("ResourceArn")
     if not arn:

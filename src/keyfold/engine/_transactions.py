@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 
 import orjson
 
-from keyfold.engine._capacity import Meter
-from keyfold.engine._key_faults import KeyFault, KeyFaultKind, word_item_fault, word_key_fault
+from keyfold.engine._capacity import CapacityMeter
+from keyfold.engine._context import EngineContext
+from keyfold.engine._key_faults import KeyFault, KeyFaultKind, item_fault_error, key_fault_error
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._single_reads import admit_read
-from keyfold.engine._tables import Table
-from keyfold.engine._writes import ConditionFailed, Outcome, Write, settle, store
+from keyfold.engine._tables import EngineTable
+from keyfold.engine._writes import ConditionNotMet, ItemWrite, WriteOutcome, settle, store
 from keyfold.engine.shapes import known_part
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     IdempotentParameterMismatchException,
     ThrottlingException,
@@ -37,7 +37,7 @@ _TOKEN_AGE_RECORD = "token-age"  # noqa: S105
 _CLEARED_AT_ONCE = 4
 
 
-def check_distinct(places: Sequence[tuple[Table, bytes]]) -> None:
+def check_distinct(places: Sequence[tuple[EngineTable, bytes]]) -> None:
     """Raise when a transaction names one item twice."""
     if len({(table.name, row_key) for table, row_key in places}) != len(places):
         raise ValidationException(
@@ -53,14 +53,14 @@ class _NoCancellation(Exception):
         self.error = error
 
 
-def word_member_key_fault(fault: KeyFault) -> Exception:
+def member_key_fault_error(fault: KeyFault) -> Exception:
     """Return the error for the `Key` of a member; an empty value is no cancellation."""
-    return _set_apart_if_empty(fault, word_key_fault(fault))
+    return _set_apart_if_empty(fault, key_fault_error(fault))
 
 
-def word_member_item_fault(fault: KeyFault) -> Exception:
+def member_item_fault_error(fault: KeyFault) -> Exception:
     """Return the error for the item that a member puts; an empty value is no cancellation."""
-    return _set_apart_if_empty(fault, word_item_fault(fault))
+    return _set_apart_if_empty(fault, item_fault_error(fault))
 
 
 def _set_apart_if_empty(fault: KeyFault, error: ValidationException) -> Exception:
@@ -68,7 +68,7 @@ def _set_apart_if_empty(fault: KeyFault, error: ValidationException) -> Exceptio
 
 
 def fit_members(
-    tables: Sequence[Table], members: Sequence[_M], fit: Callable[[Table, _M], _T]
+    tables: Sequence[EngineTable], members: Sequence[_M], fit: Callable[[EngineTable, _M], _T]
 ) -> list[_T]:
     """Return `fit` of each member and its table; raises when any of them does not fit."""
     fitted: list[_T] = []
@@ -108,7 +108,7 @@ def cancelled(reasons: list[dict[str, Any]]) -> TransactionCanceledException:
     )
 
 
-def admit_all(reads: Sequence[tuple[Table, Item]]) -> None:
+def admit_all(reads: Sequence[tuple[EngineTable, Item]]) -> None:
     """Raise with the reason for each read of an item that is throttled, if any is."""
     reasons: list[dict[str, Any]] = []
     for table, key in reads:
@@ -122,14 +122,14 @@ def admit_all(reads: Sequence[tuple[Table, Item]]) -> None:
 
 
 def write_all(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
-    writes: Sequence[Write],
+    writes: Sequence[ItemWrite],
     wants_items: Sequence[bool],
     rendering: Rendering,
     response: dict[str, Any],
-    word_failure: Callable[[int], dict[str, Any] | None] = lambda _: None,
-) -> list[Outcome] | None:
+    failure_error: Callable[[int], dict[str, Any] | None] = lambda _: None,
+) -> list[WriteOutcome] | None:
     """Carry out every write by one commit, and report in `response` what they cost.
 
     `wants_items` says which of them want to be told the item that failed their condition, and
@@ -138,13 +138,13 @@ def write_all(
 
     Raises TransactionCanceledException with the reason for each that cannot be carried out.
     """
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     token = request.get("ClientRequestToken")
 
-    def work(writer: Writer) -> list[Outcome] | None:
+    def work(writer: StorageWriter) -> list[WriteOutcome] | None:
         if token is not None and _was_done(writer, services, token, request):
             return None
-        outcomes = _settle_all(writer, writes, wants_items, rendering, word_failure)
+        outcomes = _settle_all(writer, writes, wants_items, rendering, failure_error)
         for outcome in outcomes:
             store(writer, outcome)
         if token is not None:
@@ -163,20 +163,20 @@ def write_all(
 
 
 def _settle_all(
-    writer: Writer,
-    writes: Sequence[Write],
+    writer: StorageWriter,
+    writes: Sequence[ItemWrite],
     wants_items: Sequence[bool],
     rendering: Rendering,
-    word_failure: Callable[[int], dict[str, Any] | None],
-) -> list[Outcome]:
-    outcomes: list[Outcome] = []
+    failure_error: Callable[[int], dict[str, Any] | None],
+) -> list[WriteOutcome]:
+    outcomes: list[WriteOutcome] = []
     reasons: list[dict[str, Any]] = []
     for place, write in enumerate(writes):
         try:
             outcomes.append(settle(writer, write, factor=2))
             reasons.append({"Code": "None"})
-        except ConditionFailed as failure:
-            reason = word_failure(place)
+        except ConditionNotMet as failure:
+            reason = failure_error(place)
             if reason is None:
                 reason = {
                     "Code": "ConditionalCheckFailed",
@@ -194,7 +194,9 @@ def _settle_all(
     return outcomes
 
 
-def _was_done(writer: Writer, services: Services, token: str, request: dict[str, Any]) -> bool:
+def _was_done(
+    writer: StorageWriter, services: EngineContext, token: str, request: dict[str, Any]
+) -> bool:
     """Tell whether a transaction with this token was carried out in the last ten minutes.
 
     Raises IdempotentParameterMismatchException when it was another one.
@@ -210,7 +212,9 @@ def _was_done(writer: Writer, services: Services, token: str, request: dict[str,
     return True
 
 
-def _remember(writer: Writer, services: Services, token: str, request: dict[str, Any]) -> None:
+def _remember(
+    writer: StorageWriter, services: EngineContext, token: str, request: dict[str, Any]
+) -> None:
     """Keep a token with what was done for it, in the same commit."""
     now = services.clock()
     before = writer.get_record(_TOKEN_RECORD, token)

@@ -19,7 +19,7 @@ from keyfold.engine._changes import LOG_RECORD, list_logs, trim_batch
 from keyfold.engine._expiry import sweep_batch
 from keyfold.engine._jobs import Jobs
 from keyfold.engine._tables import Unreadable
-from keyfold.engine.storage import RowsChanged, Storage, Writer
+from keyfold.engine.storage import RowsChanged, Storage, StorageWriter
 
 LEASE_RECORD = "lease"
 LEASE_SECONDS = 30.0
@@ -160,7 +160,7 @@ class Upkeep:
             # One that lasts longer than any does comes from a clock that was wrong.
             return owner == self._owner or not now <= until <= now + LEASE_SECONDS
 
-        def work(writer: Writer) -> bool:
+        def work(writer: StorageWriter) -> bool:
             if not is_free(writer.get_record(LEASE_RECORD, "upkeep")):
                 return False
             lease = [self._owner, now + LEASE_SECONDS]

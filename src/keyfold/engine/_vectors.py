@@ -15,7 +15,7 @@ from heapq import nsmallest
 from operator import mul
 from typing import Any, Literal, NamedTuple
 
-from keyfold.engine._key_faults import KeyFault, KeyFaultKind, KeyUnfit
+from keyfold.engine._key_faults import KeyFault, KeyFaultKind, KeyInvalid
 from keyfold.engine._keys import KeySchema, encode_part, end_of, find_key_fault, join_partition
 from keyfold.engine._table_extras import VectorBody
 from keyfold.engine._wording import INVALID
@@ -40,7 +40,7 @@ def is_float32(number: str) -> bool:
     return math.isfinite(array("f", [float(number)])[0])
 
 
-class VectorUnfit(KeyUnfit):
+class VectorInvalid(KeyInvalid):
     """A value is not fit for a vector index; `error` says so in the service's words."""
 
     def __init__(self, fault: KeyFault, error: ValidationException) -> None:
@@ -80,7 +80,7 @@ class VectorIndex(NamedTuple):
         low = join_partition(self.partition, [part])
         return Span(low, end_of(low), column=self.column)
 
-    def find_unfit(self, item: Item) -> KeyUnfit | None:
+    def find_invalid(self, item: Item) -> KeyInvalid | None:
         """Return what keeps an item from the index that has what belongs there; None if nothing.
 
         One that has no vector, or no partition, is not in the index, and that is no fault.
@@ -88,18 +88,18 @@ class VectorIndex(NamedTuple):
         schema = self.partition
         fault = None if schema is None else find_key_fault(schema, item, self.name)
         if fault is not None:
-            return KeyUnfit(fault)
+            return KeyInvalid(fault)
         for attribute in self.filters:
             value = item.get(attribute.name)
             if value is not None and attribute.type not in value:
                 (actual,) = value
                 names, expected = (attribute.name,), attribute.type
                 kind = KeyFaultKind.WRONG_TYPE
-                return KeyUnfit(KeyFault(kind, names, expected, actual, index=self.name))
+                return KeyInvalid(KeyFault(kind, names, expected, actual, index=self.name))
         value = item.get(self.attribute)
-        return None if value is None else self._find_vector_unfit(value)
+        return None if value is None else self._find_vector_problem(value)
 
-    def _find_vector_unfit(self, value: AttributeValue) -> VectorUnfit | None:
+    def _find_vector_problem(self, value: AttributeValue) -> VectorInvalid | None:
         where = self.attribute
         elements = value.get("L")
         if elements is None:
@@ -119,9 +119,9 @@ class VectorIndex(NamedTuple):
                 return self._refuse(f"Invalid value for parameter {detail}")
         return None
 
-    def _refuse(self, detail: str) -> VectorUnfit:
+    def _refuse(self, detail: str) -> VectorInvalid:
         error = ValidationException(f"{INVALID}{detail}. IndexName: {self.name}")
-        return VectorUnfit(KeyFault(KeyFaultKind.WRONG_TYPE, (self.attribute,)), error)
+        return VectorInvalid(KeyFault(KeyFaultKind.WRONG_TYPE, (self.attribute,)), error)
 
     def write_bytes(self, old: Item | None, new: Item | None) -> int:
         """Return what a change of an item costs in the index; nothing where that stays the same."""
@@ -132,7 +132,7 @@ class VectorIndex(NamedTuple):
         return max(LEAST_REQUEST_BYTES, *sizes)
 
     def _held(self, item: Item | None) -> Item | None:
-        if item is None or self.find_unfit(item) is not None or self.encode(item) is None:
+        if item is None or self.find_invalid(item) is not None or self.encode(item) is None:
             return None
         return self.project(item)
 
@@ -168,9 +168,9 @@ def build_vector_index(
     index: VectorIndex
 
     def encode(item: Item) -> bytes | None:
-        unfit = index.find_unfit(item)
-        if unfit is not None:
-            raise unfit
+        error = index.find_invalid(item)
+        if error is not None:
+            raise error
         if index.attribute not in item:
             return None
         if schema is None:

@@ -1,4 +1,4 @@
-"""Checking a whole file: everything that must hold between rows, indexes and books."""
+"""Checking a whole file: everything that must hold between rows, indexes and metadata."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import orjson
 
 from keyfold.engine._backfill import BACKFILL_RECORD
 from keyfold.engine._backups import BACKUP_RECORD, parse_backup, to_kept_table
-from keyfold.engine._bulk_operations import BULK_JOB_RECORD, BULK_RECORD
+from keyfold.engine._bulk_records import BULK_JOB_RECORD, BULK_RECORD
 from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._changes import LOG_RECORD
-from keyfold.engine._exports import EXPORT_RECORD
-from keyfold.engine._imports import IMPORT_JOB_RECORD, IMPORT_RECORD
+from keyfold.engine._export_records import EXPORT_RECORD
+from keyfold.engine._import_records import IMPORT_JOB_RECORD, IMPORT_RECORD
 from keyfold.engine._keys import entry_or_none
 from keyfold.engine._records import parse_record
-from keyfold.engine._rewinding import EXPORT_JOB_RECORD, RESTORE_RECORD
-from keyfold.engine._tables import Table, Unreadable, build_table
-from keyfold.engine.storage import Reader, Row, RowsChanged, Storage
+from keyfold.engine._rewind_job import EXPORT_JOB_RECORD, RESTORE_RECORD
+from keyfold.engine._tables import EngineTable, Unreadable, build_table
+from keyfold.engine.storage import Row, RowsChanged, Storage, StorageReader
 from keyfold.errors import FileDamaged, ServiceError
 from keyfold.values import Item, normalise_item
 
@@ -70,7 +70,7 @@ def verify(storage: Storage) -> list[Problem]:
         problems += _verify_apart(storage, f"table {name}", partial(_verify_table, name))
     for id_, _ in backups:
         problems += _verify_apart(storage, f"backup {id_}", partial(_verify_backup, id_))
-    problems += _verify_apart(storage, "books", _verify_jobs)
+    problems += _verify_apart(storage, "metadata", _verify_jobs)
     for kind, find, some in (
         ("log", find_log_faults, logs),
         ("stream", find_stream_faults, streams),
@@ -89,7 +89,7 @@ def verify(storage: Storage) -> list[Problem]:
 
 
 def _verify_apart(
-    storage: Storage, subject: str, work: Callable[[Reader], list[Problem]]
+    storage: Storage, subject: str, work: Callable[[StorageReader], list[Problem]]
 ) -> list[Problem]:
     """Check one part of a file; what keeps it from being read is a problem too."""
     try:
@@ -100,7 +100,7 @@ def _verify_apart(
         return [Problem(subject, "its rows are not there")]
 
 
-def _verify_table(name: str, reader: Reader) -> list[Problem]:
+def _verify_table(name: str, reader: StorageReader) -> list[Problem]:
     """Check one table, all as of one moment."""
     record = reader.get_record(TABLE_RECORD, name)
     if record is None:
@@ -116,7 +116,7 @@ def _verify_table(name: str, reader: Reader) -> list[Problem]:
     return problems + _verify_rows(f"table {name}", table, reader, is_filling=is_filling)
 
 
-def _verify_backup(id_: str, reader: Reader) -> list[Problem]:
+def _verify_backup(id_: str, reader: StorageReader) -> list[Problem]:
     """Check one backup; while it is being made, what there is of it."""
     record = reader.get_record(BACKUP_RECORD, id_)
     if record is None:
@@ -136,7 +136,7 @@ def _verify_backup(id_: str, reader: Reader) -> list[Problem]:
     return problems
 
 
-def _verify_jobs(reader: Reader) -> list[Problem]:
+def _verify_jobs(reader: StorageReader) -> list[Problem]:
     """Check that what is left to do, and what was done, can be read."""
     problems: list[Problem] = []
     for kind in (
@@ -156,7 +156,9 @@ def _verify_jobs(reader: Reader) -> list[Problem]:
     return problems
 
 
-def _verify_rows(subject: str, table: Table, reader: Reader, *, is_filling: bool) -> list[Problem]:
+def _verify_rows(
+    subject: str, table: EngineTable, reader: StorageReader, *, is_filling: bool
+) -> list[Problem]:
     problems: list[Problem] = []
     low = b""
     while True:
@@ -178,7 +180,7 @@ def _show_key(key: object) -> str:
 
 
 def _find_faults(
-    table: Table, key: bytes, row: Row, entries: tuple[bytes | None, ...], *, is_filling: bool
+    table: EngineTable, key: bytes, row: Row, entries: tuple[bytes | None, ...], *, is_filling: bool
 ) -> list[str]:
     value, size = row
     item: Item = orjson.loads(value)
@@ -200,7 +202,7 @@ def _find_faults(
     return facts
 
 
-def _describe_column(table: Table, column: str) -> str:
+def _describe_column(table: EngineTable, column: str) -> str:
     for index in (*table.indexes.values(), *table.vectors.values()):
         if index.column == column:
             return f"index {index.name}"

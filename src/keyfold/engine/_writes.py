@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keyfold.engine._capacity import Meter, TableUse, write_units
+from keyfold.engine._capacity import CapacityMeter, TableUse, write_units
 from keyfold.engine._changes import record_delete, record_put, record_put_if
 from keyfold.engine._key_faults import (
     KeyFault,
-    KeyUnfit,
-    word_entry_fault,
-    word_item_fault,
-    word_update_fault,
+    KeyInvalid,
+    index_key_fault_error,
+    item_fault_error,
+    update_fault_error,
 )
 from keyfold.engine._keys import entry_or_none, find_key_fault, partition_span
 from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import Table
-from keyfold.engine._vectors import VectorUnfit
-from keyfold.engine._watches import Watch
+from keyfold.engine._tables import EngineTable
+from keyfold.engine._usage import UsageMonitor
+from keyfold.engine._vectors import VectorInvalid
 from keyfold.engine.expressions import UpdatePlan
-from keyfold.engine.storage import Reader, RowsChanged, Storage, Writer
+from keyfold.engine.storage import RowsChanged, Storage, StorageReader, StorageWriter
 from keyfold.errors import ConditionalCheckFailedException, ValidationException
 from keyfold.values import Item, item_size_bytes, to_json
 
@@ -39,7 +39,7 @@ _ITEM_TOO_LARGE = "Item size has exceeded the maximum allowed size"
 _UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
 
-class Put(NamedTuple):
+class PutAction(NamedTuple):
     """Write a whole item."""
 
     item: Item
@@ -48,39 +48,39 @@ class Put(NamedTuple):
     entries: tuple[bytes | None, ...]
 
 
-class Update(NamedTuple):
+class UpdateAction(NamedTuple):
     """Change an item, or make one that has only its key and then change it."""
 
     key: Item
     plan: UpdatePlan | None
 
 
-class Delete(NamedTuple):
+class DeleteAction(NamedTuple):
     """Remove an item: a caller's wish, who names its key, or its time has come."""
 
     key: Item | None = None
     is_expiry: bool = False
 
 
-class Check(NamedTuple):
+class CheckAction(NamedTuple):
     """Change nothing; the condition alone matters."""
 
     key: Item | None = None
 
 
-class Write(NamedTuple):
+class ItemWrite(NamedTuple):
     """What is to happen to one item, and under which condition."""
 
-    table: Table
+    table: EngineTable
     row_key: bytes
-    change: Put | Update | Delete | Check
+    change: PutAction | UpdateAction | DeleteAction | CheckAction
     holds: Callable[[Item], bool] | None = None
 
 
-class Outcome(NamedTuple):
+class WriteOutcome(NamedTuple):
     """One item before and after a write."""
 
-    write: Write
+    write: ItemWrite
     old: Item | None
     old_size: int
     new: Item | None
@@ -94,7 +94,7 @@ class Outcome(NamedTuple):
         use.add_change(self.old, self.new, largest, factor)
 
 
-class ConditionFailed(Exception):
+class ConditionNotMet(Exception):
     """A condition did not hold; `item` is what is there instead."""
 
     def __init__(self, item: Item | None) -> None:
@@ -109,11 +109,11 @@ def check_item_size(size_bytes: int) -> None:
 
 
 def make_put(
-    table: Table,
+    table: EngineTable,
     item: Item,
     size: int,
-    word: Callable[[KeyFault], Exception] = word_item_fault,
-) -> tuple[bytes, Put]:
+    word: Callable[[KeyFault], Exception] = item_fault_error,
+) -> tuple[bytes, PutAction]:
     """Check a normalised item against its table; return its row key and the change.
 
     A fault of its key becomes the error that `word` returns.
@@ -126,15 +126,17 @@ def make_put(
         raise word(fault) from None
     try:
         entries = table.entries(item)
-    except VectorUnfit as unfit:
-        raise unfit.error from None
-    except KeyUnfit as unfit:
-        raise word_entry_fault(unfit.fault) from None
-    return row_key, Put(item, to_json(item), size, entries)
+    except VectorInvalid as error:
+        raise error.error from None
+    except KeyInvalid as error:
+        raise index_key_fault_error(error.fault) from None
+    return row_key, PutAction(item, to_json(item), size, entries)
 
 
-def settle(reader: Reader, write: Write, *, needs_old: bool = True, factor: int = 1) -> Outcome:
-    """Work out what a write does to its item; raises ConditionFailed or ValidationException.
+def settle(
+    reader: StorageReader, write: ItemWrite, *, needs_old: bool = True, factor: int = 1
+) -> WriteOutcome:
+    """Work out what a write does to its item; raises ConditionNotMet or ValidationException.
 
     Without `needs_old` the old image of an unconditional put is not read, and not reported.
     A watched table may raise ThrottlingException, and counts the write, `factor` times.
@@ -144,14 +146,16 @@ def settle(reader: Reader, write: Write, *, needs_old: bool = True, factor: int 
     return _settle(reader, write, needs_old=needs_old)
 
 
-def _settle_watched(reader: Reader, write: Write, watch: Watch, factor: int) -> Outcome:
+def _settle_watched(
+    reader: StorageReader, write: ItemWrite, watch: UsageMonitor, factor: int
+) -> WriteOutcome:
     table = write.table
     key = _key_of(write)
     watch.admit("Write", "", key)
     use = TableUse(table)
     try:
         outcome = _settle(reader, write, needs_old=True)
-    except ConditionFailed as failure:
+    except ConditionNotMet as failure:
         # It is charged for what is there, as if that had been written.
         size = 0 if failure.item is None else item_size_bytes(failure.item)
         use.units = factor * write_units(size)
@@ -168,96 +172,98 @@ def _settle_watched(reader: Reader, write: Write, watch: Watch, factor: int) -> 
     return outcome
 
 
-def _key_of(write: Write) -> Item | None:
+def _key_of(write: ItemWrite) -> Item | None:
     match write.change:
-        case Put(item):
+        case PutAction(item):
             return item
-        case Update(key) | Delete(key) | Check(key):
+        case UpdateAction(key) | DeleteAction(key) | CheckAction(key):
             return key
 
 
-def _settle(reader: Reader, write: Write, *, needs_old: bool) -> Outcome:
+def _settle(reader: StorageReader, write: ItemWrite, *, needs_old: bool) -> WriteOutcome:
     table, change = write.table, write.change
-    if not needs_old and write.holds is None and isinstance(change, Put):
-        return Outcome(write, None, 0, change.item, change.value, change.size, change.entries)
+    if not needs_old and write.holds is None and isinstance(change, PutAction):
+        return WriteOutcome(write, None, 0, change.item, change.value, change.size, change.entries)
     row = reader.get(table.rows, write.row_key)
     old: Item | None = None if row is None else orjson.loads(row[0])
     old_size = 0 if row is None else row[1]
     if write.holds is not None and not write.holds(old or {}):
-        raise ConditionFailed(old)
+        raise ConditionNotMet(old)
     match change:
-        case Put(item, value, size, entries):
-            return Outcome(write, old, old_size, item, value, size, entries)
-        case Update():
+        case PutAction(item, value, size, entries):
+            return WriteOutcome(write, old, old_size, item, value, size, entries)
+        case UpdateAction():
             return _settle_update(write, change, old, old_size)
-        case Delete():
-            return Outcome(write, old, old_size, None, b"", 0, ())
-        case Check():
-            return Outcome(write, old, old_size, old, b"", old_size, ())
+        case DeleteAction():
+            return WriteOutcome(write, old, old_size, None, b"", 0, ())
+        case CheckAction():
+            return WriteOutcome(write, old, old_size, old, b"", old_size, ())
 
 
-def _settle_update(write: Write, change: Update, old: Item | None, old_size: int) -> Outcome:
+def _settle_update(
+    write: ItemWrite, change: UpdateAction, old: Item | None, old_size: int
+) -> WriteOutcome:
     plan = change.plan
     if old is None and plan is not None and plan.only_removes:
         # Taking something away from an item that is not there does not make it.
-        return Outcome(write, None, 0, None, b"", 0, ())
+        return WriteOutcome(write, None, 0, None, b"", 0, ())
     base = change.key if old is None else old
     new = base if plan is None else plan.apply(base)
     size = item_size_bytes(new)
     if size > MAX_ITEM_BYTES:
         raise ValidationException(_UPDATE_TOO_LARGE)
     entries = _updated_entries(write.table, old, new)
-    return Outcome(write, old, old_size, new, to_json(new), size, entries)
+    return WriteOutcome(write, old, old_size, new, to_json(new), size, entries)
 
 
-def _updated_entries(table: Table, old: Item | None, new: Item) -> tuple[bytes | None, ...]:
+def _updated_entries(table: EngineTable, old: Item | None, new: Item) -> tuple[bytes | None, ...]:
     try:
         return table.entries(new)
-    except KeyUnfit as unfit:
+    except KeyInvalid as error:
         if old is None:
-            raise _word_unfit_update(unfit) from None
+            raise _update_key_error(error) from None
     # An item from before an index was added may have a value there that the index refuses. It
     # stays out of the index, and may be updated, as long as that value is left as it is.
     for index in table.indexes.values():
         fault = find_key_fault(index.key, new, index.name)
         if fault and any(old.get(name) != new.get(name) for name in index.key.names):
-            raise word_update_fault(fault)
+            raise update_fault_error(fault)
     for vector in table.vectors.values():
-        unfit = vector.find_unfit(new)
-        if unfit and any(old.get(name) != new.get(name) for name in unfit.fault.names):
-            raise _word_unfit_update(unfit)
+        error = vector.find_invalid(new)
+        if error and any(old.get(name) != new.get(name) for name in error.fault.names):
+            raise _update_key_error(error)
     return tuple([entry_or_none(encode, new) for encode in table.encoders])
 
 
-def _word_unfit_update(unfit: KeyUnfit) -> ValidationException:
-    return unfit.error if isinstance(unfit, VectorUnfit) else word_update_fault(unfit.fault)
+def _update_key_error(error: KeyInvalid) -> ValidationException:
+    return error.error if isinstance(error, VectorInvalid) else update_fault_error(error.fault)
 
 
-def store(writer: Writer, outcome: Outcome) -> None:
+def store(writer: StorageWriter, outcome: WriteOutcome) -> None:
     """Carry out what `settle` worked out."""
     write = outcome.write
     table, row_key = write.table, write.row_key
     match write.change:
-        case Put() | Update():
+        case PutAction() | UpdateAction():
             if outcome.new is not None:
                 row = (outcome.new_value, outcome.new_size, outcome.new_entries)
                 if table.log is None:
                     writer.put(table.rows, row_key, *row)
                 else:
                     record_put(writer, table, row_key, *row)
-        case Delete(_, is_expiry):
+        case DeleteAction(_, is_expiry):
             if outcome.old is not None:
                 if table.log is None:
                     writer.delete(table.rows, row_key)
                 else:
                     record_delete(writer, table, row_key, is_expiry=is_expiry)
-        case Check():
+        case CheckAction():
             pass
 
 
 def put_unseen(
     storage: Storage,
-    table: Table,
+    table: EngineTable,
     row_key: bytes,
     value: bytes,
     size: int,
@@ -272,7 +278,7 @@ def put_unseen(
 
 def put_if(
     storage: Storage,
-    table: Table,
+    table: EngineTable,
     row_key: bytes,
     value: bytes,
     size: int,
@@ -293,10 +299,10 @@ def put_if(
         raise ConditionalCheckFailedException("The conditional request failed")
 
 
-def perform(storage: Storage, write: Write) -> Outcome:
-    """Carry out one write by itself; raises ConditionFailed when its condition does not hold."""
+def perform(storage: Storage, write: ItemWrite) -> WriteOutcome:
+    """Carry out one write by itself; raises ConditionNotMet when its condition does not hold."""
 
-    def work(writer: Writer) -> Outcome:
+    def work(writer: StorageWriter) -> WriteOutcome:
         outcome = settle(writer, write)
         store(writer, outcome)
         return outcome
@@ -305,12 +311,12 @@ def perform(storage: Storage, write: Write) -> Outcome:
 
 
 def perform_for(
-    storage: Storage, write: Write, request: dict[str, Any], rendering: Rendering
-) -> Outcome:
+    storage: Storage, write: ItemWrite, request: dict[str, Any], rendering: Rendering
+) -> WriteOutcome:
     """Carry out the write of a request of its own, with the error that its caller expects."""
     try:
         return perform(storage, write)
-    except ConditionFailed as failure:
+    except ConditionNotMet as failure:
         fields: dict[str, Any] = {}
         wants_item = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
         if wants_item and failure.item is not None:
@@ -322,14 +328,14 @@ def respond_to_write(
     storage: Storage,
     request: dict[str, Any],
     rendering: Rendering,
-    outcome: Outcome,
+    outcome: WriteOutcome,
     returned: Item | None,
 ) -> dict[str, Any]:
     """Return the response to a write of its own: `returned`, and what else was asked for."""
     response: dict[str, Any] = {}
     if returned is not None:
         response["Attributes"] = rendering.item(returned)
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     if meter.is_on:
         outcome.charge(meter.use_of(outcome.write.table))
         meter.report(response)
@@ -340,7 +346,7 @@ def respond_to_write(
 def report_collections(
     storage: Storage,
     request: dict[str, Any],
-    outcomes: list[Outcome],
+    outcomes: list[WriteOutcome],
     rendering: Rendering,
     response: dict[str, Any],
     *,

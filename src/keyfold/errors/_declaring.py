@@ -32,14 +32,14 @@ class _SubjectError(KeyfoldError, ValueError):
         return f"{self.subject}: {self.fact}.{advice} [{self.code}]"
 
 
-class ValueUnfit(_SubjectError):
+class ValueInvalid(_SubjectError):
     """A value cannot be stored."""
 
-    code = "value-unfit"
+    code = "value-invalid"
 
-    def inside(self, owner: str) -> ValueUnfit:
+    def inside(self, owner: str) -> ValueInvalid:
         """Return the same of a field that is named."""
-        return ValueUnfit(owner, f"{self.fact}: {self.subject}", self.advice)
+        return ValueInvalid(owner, f"{self.fact}: {self.subject}", self.advice)
 
 
 class QueryInvalid(_SubjectError):

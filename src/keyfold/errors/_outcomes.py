@@ -24,10 +24,10 @@ class AlreadyExists(ConditionFailed):
     code = "already-exists"
 
 
-class NotThere(ConditionFailed):
+class NotFound(ConditionFailed):
     """Nothing is there that was to be changed."""
 
-    code = "not-there"
+    code = "not-found"
 
 
 class VersionConflict(ConditionFailed):
@@ -71,10 +71,10 @@ class CursorInvalid(KeyfoldError, ValueError):
         return f"cursor: {self.fact}. Start again without one. [{self.code}]"
 
 
-class ItemUnfit(KeyfoldError):
+class ItemInvalid(KeyfoldError):
     """A stored item fits no entity, or fails the validation of the one that it fits."""
 
-    code = "item-unfit"
+    code = "item-invalid"
 
     def __init__(self, table: str, key: str, reason: str) -> None:
         super().__init__(table, key, reason)
@@ -101,10 +101,10 @@ class LeasesMissing(KeyfoldError):
         )
 
 
-class StreamUnfit(KeyfoldError):
+class StreamUnsuitable(KeyfoldError):
     """A table's stream is off, or does not show what its handlers need."""
 
-    code = "stream-unfit"
+    code = "stream-unsuitable"
 
     def __init__(self, table: str, fact: str, advice: str) -> None:
         super().__init__(table, fact, advice)
@@ -114,10 +114,10 @@ class StreamUnfit(KeyfoldError):
         return f"stream of {self.table}: {self.fact}. {self.advice} [{self.code}]"
 
 
-class TableForeign(KeyfoldError, ValueError):
+class WrongTable(KeyfoldError, ValueError):
     """A request is for a table that the store was not opened for."""
 
-    code = "table-foreign"
+    code = "wrong-table"
 
     def __init__(self, table: str, known: tuple[str, ...]) -> None:
         super().__init__(table, known)

@@ -29,11 +29,11 @@ from keyfold.keys._errors import (
 from keyfold.keys._formats import PartFormat, PartRefused
 from keyfold.keys._globs import Glob, GlobPiece, NamedPart, Wildcard, find_globs, is_free_text
 from keyfold.keys._templates import (
-    KeyPart,
     KeyPrefix,
     KeySpan,
     KeyTemplate,
     TemplateField,
+    TemplatePart,
     read_fields,
 )
 from keyfold.keys._ulid import Ulid, UlidSource
@@ -42,7 +42,6 @@ __all__ = [
     "Glob",
     "GlobPiece",
     "IdInvalid",
-    "KeyPart",
     "KeyPartInvalid",
     "KeyPrefix",
     "KeyRangeInvalid",
@@ -54,6 +53,7 @@ __all__ = [
     "PartFormat",
     "PartRefused",
     "TemplateField",
+    "TemplatePart",
     "Ulid",
     "UlidSource",
     "Wildcard",

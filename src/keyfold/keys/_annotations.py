@@ -32,7 +32,7 @@ _match_width = re.compile(r"0?([1-9][0-9]{0,3})").fullmatch
 _match_scaled = re.compile(r"0?([1-9][0-9]{0,3})\.([0-9]{1,4})").fullmatch
 
 
-class _Unfit(Exception):
+class _TemplateProblem(Exception):
     """A type and a spec that have no format together; the facts are for the error."""
 
     def __init__(self, fact: str, advice: str) -> None:
@@ -52,9 +52,9 @@ def format_for(annotation: object, spec: str, *, field: str, owner: str) -> Part
     """
     try:
         return _choose(find_type(annotation), spec, field)
-    except _Unfit as unfit:
+    except _TemplateProblem as error:
         template = f"{{{field}:{spec}}}" if spec else f"{{{field}}}"
-        raise KeyTemplateInvalid(owner, template, unfit.fact, unfit.advice) from None
+        raise KeyTemplateInvalid(owner, template, error.fact, error.advice) from None
 
 
 def find_type(annotation: Any) -> Any:
@@ -98,13 +98,13 @@ def _choose(kind: Any, spec: str, field: str) -> PartFormat:
     else:
         raise _refuse(kind.__name__, field)
     if spec:
-        raise _Unfit(f"has {show(spec)} behind a {kind.__name__}", f"Write {{{field}}}.")
+        raise _TemplateProblem(f"has {show(spec)} behind a {kind.__name__}", f"Write {{{field}}}.")
     return found
 
 
 def _choose_int(spec: str, field: str) -> PartFormat:
     if not spec:
-        raise _Unfit(
+        raise _TemplateProblem(
             "has an int without a width",
             f"Write {{{field}:03}} for numbers of up to three digits: without zeros in front, "
             "10 would come before 9.",
@@ -115,7 +115,7 @@ def _choose_int(spec: str, field: str) -> PartFormat:
 def _choose_decimal(spec: str, field: str) -> PartFormat:
     found = _match_scaled(spec)
     if found is None or int(found[1]) + int(found[2]) > MAX_WIDTH:
-        raise _Unfit(
+        raise _TemplateProblem(
             f"has {show(spec)} for the width of a Decimal" if spec else "has a bare Decimal",
             f"Give its digits before the point and after it, as in {{{field}:12.2}}.",
         )
@@ -127,13 +127,13 @@ def _choose_enum(kind: type[Enum], spec: str, field: str) -> PartFormat:
     if spec:
         numbers = IntFormat(_read_width(spec, f"a width, as in {{{field}:02}}"))
         if issubclass(kind, Flag) or not all(numbers.accepts(member.value) for member in kind):
-            raise _Unfit(
+            raise _TemplateProblem(
                 f"has the enum {name}, and not all of its values are numbers of that width",
                 f"Write {{{field}}} where they are texts; else declare more digits.",
             )
         return _make_choice(kind, [(numbers.render(member.value), member) for member in kind])
     if not all(isinstance(member.value, str) for member in kind):
-        raise _Unfit(
+        raise _TemplateProblem(
             f"has the enum {name}, and not all of its values are texts",
             f"Make them texts, or non-negative numbers with a width, as in {{{field}:02}}.",
         )
@@ -146,32 +146,38 @@ def _choose_literal(annotation: object, spec: str) -> PartFormat:
         if isinstance(value, str) and not spec:
             choices.append((value.value if isinstance(value, Enum) else value, value))
         elif value is not None:
-            raise _Unfit(f"has the type {_name(annotation)}", "Use texts alone, without a width.")
+            raise _TemplateProblem(
+                f"has the type {_name(annotation)}", "Use texts alone, without a width."
+            )
     return _make_choice(str, choices)
 
 
 def _make_choice(kind: type, choices: list[tuple[str, object]]) -> PartFormat:
     if not choices:
-        raise _Unfit("has a type without any value", "Give it one.")
+        raise _TemplateProblem("has a type without any value", "Give it one.")
     for text, _ in choices:
         if not text or not is_encodable(text):
-            raise _Unfit(f"has the choice {text!r}", "A part is valid Unicode, and never empty.")
+            raise _TemplateProblem(
+                f"has the choice {text!r}", "A part is valid Unicode, and never empty."
+            )
     return ChoiceFormat(kind, dict(choices))
 
 
 def _read_width(spec: str, wanted: str) -> int:
     found = _match_width(spec)
     if found is None or int(found[1]) > MAX_WIDTH:
-        raise _Unfit(f"has {show(spec)} for a width", f"It takes {wanted}.")
+        raise _TemplateProblem(f"has {show(spec)} for a width", f"It takes {wanted}.")
     return int(found[1])
 
 
-def _refuse(name: str, field: str) -> _Unfit:
+def _refuse(name: str, field: str) -> _TemplateProblem:
     if name == "bool":
-        return _Unfit("has a bool", "Use an enum of texts, or a Literal of two.")
+        return _TemplateProblem("has a bool", "Use an enum of texts, or a Literal of two.")
     if name == "float":
-        return _Unfit("has a float", f"Use a Decimal, with its digits, as in {{{field}:12.2}}.")
-    return _Unfit(
+        return _TemplateProblem(
+            "has a float", f"Use a Decimal, with its digits, as in {{{field}:12.2}}."
+        )
+    return _TemplateProblem(
         f"has the type {name}, which cannot be a part of a key",
         "Use str, int, Decimal, date, datetime, UUID, an enum, a Literal of texts or a typed id.",
     )

@@ -43,7 +43,7 @@ class KeySpan(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPart:
+class TemplatePart:
     """One part of a template, between the literals on its two sides."""
 
     name: str
@@ -253,7 +253,7 @@ class KeyTemplate:
             text += self._render_part(part, values[part.name])
         return text + self.tail, len(self.parts)
 
-    def _next_part(self, values: Mapping[str, object]) -> tuple[str, KeyPart]:
+    def _next_part(self, values: Mapping[str, object]) -> tuple[str, TemplatePart]:
         text, place = self._advance(values)
         if place == len(self.parts):
             raise KeyRangeInvalid(
@@ -264,7 +264,7 @@ class KeyTemplate:
             )
         return text, self.parts[place]
 
-    def _render_part(self, part: KeyPart, value: object) -> str:
+    def _render_part(self, part: TemplatePart, value: object) -> str:
         try:
             return part.format.render(value)
         except PartRefused as refused:
@@ -277,8 +277,8 @@ class KeyTemplate:
 
     def _make_parts(
         self, pieces: list[tuple[str, TemplateField | None]], formats: Mapping[str, PartFormat]
-    ) -> tuple[KeyPart, ...]:
-        parts: list[KeyPart] = []
+    ) -> tuple[TemplatePart, ...]:
+        parts: list[TemplatePart] = []
         for place, (before, named) in enumerate(pieces[:-1]):
             assert named is not None  # only the last piece has no field
             name = named.name
@@ -293,7 +293,7 @@ class KeyTemplate:
             shape, after = narrowed.shape, pieces[place + 1][0]
             is_followed = place < len(pieces) - 2 or after != ""
             parts.append(
-                KeyPart(name, narrowed, shape, find_head(shape), before, after, is_followed)
+                TemplatePart(name, narrowed, shape, find_head(shape), before, after, is_followed)
             )
         return tuple(parts)
 
@@ -317,7 +317,7 @@ def _refuse_unknown(
     return KeyTemplateInvalid(owner, text, f"names {name!r}, which is no field", advice)
 
 
-def _find_last(text: str, part: KeyPart) -> str | None:
+def _find_last(text: str, part: TemplatePart) -> str | None:
     """Return the greatest text that `text`, which ends with the part, may go on to."""
     return find_end(text + part.after) if part.is_followed else text
 

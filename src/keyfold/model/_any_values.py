@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from keyfold.errors import ValueUnfit
+from keyfold.errors import ValueInvalid
 from keyfold.model import _scalars as scalars
 from keyfold.model._placeholders import Placeholder
 from keyfold.values import AttributeValue
@@ -29,7 +29,7 @@ def encode_list_of(members: Any, encode: Encode) -> AttributeValue:
 
 
 def encode_set_of(members: Any, encode: Encode) -> AttributeValue:
-    """Encode a set, with an encoder for its members; raises ValueUnfit for an empty one."""
+    """Encode a set, with an encoder for its members; raises ValueInvalid for an empty one."""
     if isinstance(members, Placeholder):
         return {"S": str(members)}
     if not isinstance(members, set | frozenset):
@@ -46,7 +46,7 @@ def encode_set_of(members: Any, encode: Encode) -> AttributeValue:
     elif not kinds <= {"S", "N", "B"} or {"S": ""} in encoded or {"B": b""} in encoded:
         fact = "a set holds numbers, and text or bytes that are not empty"
     if fact is not None:
-        raise ValueUnfit(scalars.show(members), fact, "Use None for no members, or a list.")  # pyright: ignore[reportUnknownArgumentType] - of anything
+        raise ValueInvalid(scalars.show(members), fact, "Use None for no members, or a list.")  # pyright: ignore[reportUnknownArgumentType] - of anything
     (kind,) = kinds
     return {f"{kind}S": sorted(member[kind] for member in encoded)}
 
@@ -81,7 +81,7 @@ def _make_encode_any(encode_float: Encode) -> Encode:
             found = next((each for kind, each in by_type.items() if isinstance(value, kind)), None)
             if found is None:
                 fact = f"a {type(value).__name__} cannot be stored"
-                raise ValueUnfit(scalars.show(value), fact, "")
+                raise ValueInvalid(scalars.show(value), fact, "")
         return found(value)
 
     return encode
@@ -93,9 +93,9 @@ encode_any_float = _make_encode_any(scalars.encode_float)
 
 
 def check_name(name: Any) -> str:
-    """Return a name in a map; raises ValueUnfit for what is no text, or an empty one."""
+    """Return a name in a map; raises ValueInvalid for what is no text, or an empty one."""
     if not isinstance(name, str) or not name:
-        raise ValueUnfit(scalars.show(name), "the names in a map are text, and not empty", "")
+        raise ValueInvalid(scalars.show(name), "the names in a map are text, and not empty", "")
     return str.__str__(name)
 
 

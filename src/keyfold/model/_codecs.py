@@ -22,7 +22,7 @@ from uuid import UUID
 from pydantic import BaseModel, RootModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from keyfold.errors import ValueUnfit
+from keyfold.errors import ValueInvalid
 from keyfold.keys._annotations import find_type
 from keyfold.model import _scalars as scalars
 from keyfold.model._any_values import (
@@ -140,11 +140,11 @@ class ModelCodec:
         return item
 
     def encode_extra(self, value: BaseModel, item: Item, taken: frozenset[str], owner: str) -> None:
-        """Add what a value has besides its fields; raises ValueUnfit for a name that is taken."""
+        """Add what a value has besides its fields; raises ValueInvalid for a name that is taken."""
         for name, held in (value.model_extra or {}).items():
             if name in self.by_stored or name in taken:
                 fact = "something else is stored under that name"
-                raise ValueUnfit(f"{owner}.{name}", fact, "Call it something else.")
+                raise ValueInvalid(f"{owner}.{name}", fact, "Call it something else.")
             item[name] = encode_any(held)
 
     def decode(self, item: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class ModelCodec:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CodecRules:
     """What decides about a codec besides the type: the names of nested fields, and floats."""
 
     name_of: Callable[[str], str]
@@ -189,7 +189,7 @@ def as_written(name: str) -> str:
     return name
 
 
-_PLAIN = Rules(as_written)
+_PLAIN = CodecRules(as_written)
 
 _SCALARS: tuple[tuple[type[Any], Codec], ...] = (
     (bool, Codec(scalars.encode_bool, kinds=frozenset({"BOOL"}))),
@@ -220,7 +220,7 @@ _ANY = Codec(encode_any)
 _ANY_FLOAT = Codec(encode_any_float)
 
 
-def codec_for(annotation: Any, metadata: Sequence[Any] = (), rules: Rules = _PLAIN) -> Codec:
+def codec_for(annotation: Any, metadata: Sequence[Any] = (), rules: CodecRules = _PLAIN) -> Codec:
     """Return the codec of a field with this annotation."""
     marks: set[type[Any]] = {type(each) for each in metadata}
     if Expires in marks:
@@ -281,7 +281,7 @@ def _literal_codec(options: tuple[Any, ...]) -> Codec:
     return Codec(encode, kinds=frozenset(kinds))
 
 
-def _union_codec(options: tuple[Any, ...], rules: Rules) -> Codec:
+def _union_codec(options: tuple[Any, ...], rules: CodecRules) -> Codec:
     given = [option for option in options if option is not type(None)]
     codecs = [codec_for(option, rules=rules) for option in given]
     if len(codecs) != 1:
@@ -300,7 +300,7 @@ def _union_codec(options: tuple[Any, ...], rules: Rules) -> Codec:
     return Codec(encode_optional, optional_decode, codec.kinds, codec.members, codec.model)
 
 
-def _choice_codec(codecs: list[Codec], rules: Rules) -> Codec:
+def _choice_codec(codecs: list[Codec], rules: CodecRules) -> Codec:
     """Return the codec of a union: a map is the model that it has the most fields of."""
     models = [codec.model for codec in codecs if codec.model is not None]
     encode_other = encode_any_float if rules.allows_float else encode_any
@@ -346,7 +346,7 @@ def _list_codec(member: Codec) -> Codec:
     )
 
 
-def _tuple_codec(arguments: tuple[Any, ...], rules: Rules) -> Codec:
+def _tuple_codec(arguments: tuple[Any, ...], rules: CodecRules) -> Codec:
     codecs = [codec_for(each, rules=rules) for each in arguments]
 
     def encode(value: Any) -> AttributeValue:
@@ -409,7 +409,7 @@ def _map_codec(key: Codec, member: Codec) -> Codec:
     return Codec(encode_map, None if is_plain else decode_map, frozenset({"M"}), members=member)
 
 
-def _nested_codec(model: type[BaseModel], rules: Rules) -> Codec:
+def _nested_codec(model: type[BaseModel], rules: CodecRules) -> Codec:
     codec = model_codec(model, rules.name_of)
 
     def encode(value: Any) -> AttributeValue:
@@ -425,7 +425,7 @@ def _nested_codec(model: type[BaseModel], rules: Rules) -> Codec:
     return Codec(encode, decode, frozenset({"M"}), model=codec)
 
 
-def _root_codec(model: type[BaseModel], rules: Rules) -> Codec:
+def _root_codec(model: type[BaseModel], rules: CodecRules) -> Codec:
     inner = read_fields(model, rules.name_of)[0].codec
 
     def encode(value: Any) -> AttributeValue:
@@ -460,7 +460,7 @@ def read_fields(
 
 def _read_field(name: str, info: FieldInfo, name_of: Callable[[str], str]) -> StoredField:
     stored = next((each for each in info.metadata if isinstance(each, Stored)), Stored())
-    rules = Rules(name_of, stored.allows_float)
+    rules = CodecRules(name_of, stored.allows_float)
     return StoredField(
         name=name,
         stored=stored.name or name_of(name),

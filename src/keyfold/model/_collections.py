@@ -13,7 +13,7 @@ from keyfold.errors import DeclarationInvalid, FieldUnknown
 from keyfold.model._keys import TableLike
 from keyfold.model._queries import make_query
 from keyfold.model._ranges import KeyState, SortRange
-from keyfold.model._requests import Query, Request, Shape
+from keyfold.model._requests import Query, Request, ResultShape
 from keyfold.model._schemas import EntitySchema
 
 C_co = TypeVar("C_co", covariant=True)
@@ -97,7 +97,7 @@ class Collection(BaseModel, metaclass=CollectionMeta):
         limits = None
         if shared and len(table.key.names) > 1:
             limits = SortRange(table.key.sort[0], prefix={"S": shared})
-        query: Query[Any] = Query(table, None, Shape(None), KeyState(partition, range=limits))
+        query: Query[Any] = Query(table, None, ResultShape(None), KeyState(partition, range=limits))
         return CollectionGet(cls, members, parts, query)
 
 

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from keyfold.errors import KeyfoldError
 from keyfold.keys import KeyTemplate, read_fields
-from keyfold.model._codecs import Codec, ModelCodec, Rules, codec_for
+from keyfold.model._codecs import Codec, CodecRules, ModelCodec, codec_for
 from keyfold.model._codecs import read_fields as read_model_fields
-from keyfold.model._fields import Counts
+from keyfold.model._fields import CountsWrites
 from keyfold.model._keys import Index, Shard, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.model._unions import find_ambiguities
@@ -50,7 +50,7 @@ def build_schema(
                 f"{name}.{each.name}: it is stored as {each.stored!r}, and so is {other.name}."
             )
         codec.add(each)
-        rules = Rules(name_of, each.allows_float)
+        rules = CodecRules(name_of, each.allows_float)
         problems += (
             f"{name}.{each.name}: {problem}"
             for problem in find_ambiguities(each.annotation, each.metadata, rules)
@@ -73,7 +73,7 @@ def build_schema(
         if part.template is not None
     }
     ttl_field = codec.by_stored.get(table.ttl) if table.ttl is not None else None
-    versions = [each for each in codec.fields.values() if each.has_mark(Counts)]
+    versions = [each for each in codec.fields.values() if each.has_mark(CountsWrites)]
     computed_names = {attribute for attribute, _ in computed.values()}
     problems += _find_name_problems(name, codec, keys, own, computed_names, type_attribute)
     problems += _find_unique_problems(name, declaration.unique, codec, keys, table)
@@ -276,6 +276,6 @@ def _read_computed(
     entity: type[BaseModel], name_of: Callable[[str], str]
 ) -> dict[str, tuple[str, Codec]]:
     return {
-        name: (name_of(name), codec_for(info.return_type, rules=Rules(name_of)))
+        name: (name_of(name), codec_for(info.return_type, rules=CodecRules(name_of)))
         for name, info in entity.__pydantic_computed_fields__.items()
     }

@@ -16,7 +16,7 @@ from keyfold.model._fields import attr, part
 from keyfold.model._keys import Index, Shard
 from keyfold.model._paths import Fields
 from keyfold.model._queries import make_query
-from keyfold.model._requests import Get, Query, Scan, Shape
+from keyfold.model._requests import Get, Query, ResultShape, Scan
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._tables import Table
 from keyfold.model._updates import Update
@@ -136,7 +136,7 @@ def _check_names(name: str, fields: Iterable[str]) -> None:
 
 _TAKEN = frozenset(
     {"check", "create", "delete", "f", "get", "put", "query", "replace"}
-    | {"scan_whole_table", "update", "keyfold_schema"}
+    | {"scan", "update", "keyfold_schema"}
 )
 
 
@@ -149,7 +149,7 @@ class Entity(BaseModel, metaclass=EntityMeta):
     model_config = ConfigDict(frozen=True)
 
     _keyfold_schema: ClassVar[EntitySchema | None]
-    _keyfold_shape: ClassVar[Shape[Any] | None]
+    _keyfold_shape: ClassVar[ResultShape[Any] | None]
     _keyfold_table: ClassVar[Table | None]
 
     # Reading.
@@ -180,26 +180,26 @@ class Entity(BaseModel, metaclass=EntityMeta):
         return make_query(table, cls.keyfold_schema(), index, parts)
 
     @classmethod
-    def scan_whole_table(cls, index: Index | None = None, /) -> Scan[Self]:
+    def scan(cls, index: Index | None = None, /) -> Scan[Self]:
         """Return the request that reads the whole table, or an index, for entities of this kind."""
         table = _table(cls)
         if index is not None:
             table.index_named(index)
-        return Scan(table, index, Shape(cls.keyfold_schema()))
+        return Scan(table, index, ResultShape(cls.keyfold_schema()))
 
     # Writing.
 
     def put(self) -> Put[Self]:
         """Return the request that writes it, in place of whatever has its key."""
-        return _make_put(self, Presence.ANYTHING)
+        return _make_put(self, Presence.ANY)
 
     def create(self) -> Put[Self]:
         """Return the request that writes it where nothing has its key."""
-        return _make_put(self, Presence.NOTHING)
+        return _make_put(self, Presence.MUST_NOT_EXIST)
 
     def replace(self) -> Put[Self]:
         """Return the request that writes it in place of what has its key."""
-        return _make_put(self, Presence.SOMETHING)
+        return _make_put(self, Presence.MUST_EXIST)
 
     @classmethod
     def update(cls, **parts: Any) -> Update[Self]:
@@ -232,10 +232,10 @@ def _table(entity: EntityMeta) -> Table:
     return table
 
 
-def _shape(entity: EntityMeta) -> Shape[Any]:
+def _shape(entity: EntityMeta) -> ResultShape[Any]:
     """Return what an entity's reads make of items; made once, as every get needs it."""
-    shape: Shape[Any] | None = entity.__dict__.get("_keyfold_shape")
+    shape: ResultShape[Any] | None = entity.__dict__.get("_keyfold_shape")
     if shape is None:
-        shape = Shape(entity.keyfold_schema())
+        shape = ResultShape(entity.keyfold_schema())
         type.__setattr__(entity, "_keyfold_shape", shape)
     return shape

@@ -31,13 +31,13 @@ class Expires:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class CountsWrites:
     """A number that every write adds one to, so that lost updates are noticed."""
 
 
 UnixTime = Annotated[datetime, UnixSeconds()]
 Expiry = Annotated[datetime, UnixSeconds(), Expires()]
-Version = Annotated[int, Counts()]
+Version = Annotated[int, CountsWrites()]
 
 
 def attr(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, NoReturn, TypeVar
 
-from keyfold.errors import FieldUnknown, KeyfoldError, PathInvalid, ValueUnfit
+from keyfold.errors import FieldUnknown, KeyfoldError, PathInvalid, ValueInvalid
 from keyfold.model._any_values import Encode, encode_any
 from keyfold.model._codecs import Codec, StoredField
 from keyfold.model._expressions import (
@@ -50,7 +50,7 @@ class Comparable(ABC, Generic[C]):
 
     @abstractmethod
     def _right(self, value: C) -> Operand:
-        """Return what it is compared with; raises PathInvalid, ValueUnfit."""
+        """Return what it is compared with; raises PathInvalid, ValueInvalid."""
 
     def _compare(self, comparator: Comparator, value: C) -> Condition:
         return Compared(self._left(), comparator, self._right(value))
@@ -240,15 +240,15 @@ def operand_for(path: FieldPath, value: Any) -> Operand:
 def given_for(path: FieldPath, value: Any, encode: Encode | None = None) -> Given:
     """Return a value as the field stores it, or as `encode` does.
 
-    Raises PathInvalid or ValueUnfit where it does not fit.
+    Raises PathInvalid or ValueInvalid where it does not fit.
     """
     encode = encode or facts_of(path).codec.encode
     try:
         if has_moment(value):
             encode(resolve_moments(value, _SOME_TIME))
         return give(value, encode)
-    except ValueUnfit as unfit:
-        raise unfit.inside(repr(path)) from None
+    except ValueInvalid as error:
+        raise error.inside(repr(path)) from None
     except (AttributeError, TypeError, ValueError) as error:
         if isinstance(error, KeyfoldError):
             raise

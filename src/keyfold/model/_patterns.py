@@ -23,8 +23,8 @@ from keyfold.model._requests import (
     Query,
     Ref,
     Request,
+    ResultShape,
     Scan,
-    Shape,
 )
 from keyfold.model._showing import show_item
 from keyfold.model._transactions import Transaction
@@ -39,7 +39,7 @@ R_co = TypeVar("R_co", bound=Request[Any], covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PatternStep:
     """One call that a pattern makes."""
 
     operation: str
@@ -55,7 +55,7 @@ class Explanation:
     """What a pattern does, found out without a database."""
 
     pattern: str
-    steps: tuple[Step, ...]
+    steps: tuple[PatternStep, ...]
 
     @property
     def scans(self) -> bool:
@@ -145,10 +145,10 @@ def _placeholder_for(name: str, annotation: Any) -> Any:
     return Placeholder(name)
 
 
-def _explain(request: Request[Any]) -> Iterator[Step]:
+def _explain(request: Request[Any]) -> Iterator[PatternStep]:
     match request:
         case Query(table=table, index=index, keys=keys):
-            yield Step(
+            yield PatternStep(
                 "Query",
                 table.name,
                 None if index is None else index.name,
@@ -157,11 +157,13 @@ def _explain(request: Request[Any]) -> Iterator[Step]:
             )
         case Scan(table=table, index=index):
             name = None if index is None else index.name
-            yield Step("Scan", table.name, name, "", scans=True, filters=request.filter is not None)
+            yield PatternStep(
+                "Scan", table.name, name, "", scans=True, filters=request.filter is not None
+            )
         case First(query=query) | Count(query=query) | CollectionGet(query=query):
             yield from _explain(query)
         case Get(table=table, key=key):
-            yield Step("GetItem", table.name, None, show_item(key))
+            yield PatternStep("GetItem", table.name, None, show_item(key))
         case Write(table=table):
             yield from _explain_write(request)
         case CreateOrGet(put=put):
@@ -177,37 +179,39 @@ def _explain(request: Request[Any]) -> Iterator[Step]:
                 if isinstance(each, Write) and touches_unique(each) and not _is_create(each):
                     yield _look_up(each)
             keys = "; ".join(map(_key_of, members))
-            yield Step(operation, ", ".join(each.name for each in request.tables), None, keys)
+            yield PatternStep(
+                operation, ", ".join(each.name for each in request.tables), None, keys
+            )
         case Batch():
             for call in request.split(_SOME_TIME):
                 members = [
                     request.requests[each] for places in call.places.values() for each in places
                 ]
                 tables = ", ".join(dict.fromkeys(each.table.name for each in members))
-                yield Step(call.operation, tables, None, "; ".join(map(_key_of, members)))
+                yield PatternStep(call.operation, tables, None, "; ".join(map(_key_of, members)))
         case _:
             raise TypeError(f"{request!r} is no request")
 
 
-def _explain_write(request: Write[Any]) -> Iterator[Step]:
+def _explain_write(request: Write[Any]) -> Iterator[PatternStep]:
     key = _key_of(request)
     if not touches_unique(request):
-        yield Step(request.operation, request.table.name, None, key)
+        yield PatternStep(request.operation, request.table.name, None, key)
         return
     # What unique fields held is looked up, and what becomes of an update too.
     if not _is_create(request):
         yield _look_up(request)
-    yield Step("TransactWriteItems", request.table.name, None, key)
+    yield PatternStep("TransactWriteItems", request.table.name, None, key)
     if isinstance(request, Update):
         yield _look_up(request)
 
 
 def _is_create(request: Write[Any]) -> bool:
-    return isinstance(request, Put) and request.presence is Presence.NOTHING
+    return isinstance(request, Put) and request.presence is Presence.MUST_NOT_EXIST
 
 
-def _look_up(request: Write[Any]) -> Step:
-    return Step("GetItem", request.table.name, None, _key_of(request))
+def _look_up(request: Write[Any]) -> PatternStep:
+    return PatternStep("GetItem", request.table.name, None, _key_of(request))
 
 
 def _key_of(request: Write[Any] | Get[Any]) -> str:
@@ -227,7 +231,7 @@ def _answer_of(request: Request[Any]) -> Any:
             return Placeholder("found")
 
 
-def _found(name: str, shape: Shape[Any]) -> Any:
+def _found(name: str, shape: ResultShape[Any]) -> Any:
     """Return something that stands for what is read."""
     if shape.schema is None:
         return Placeholder(name)
@@ -242,7 +246,7 @@ class _PageOf(Placeholder):
 
     __slots__ = ("_shape",)
 
-    def __init__(self, shape: Shape[Any]) -> None:
+    def __init__(self, shape: ResultShape[Any]) -> None:
         super().__init__("found")
         object.__setattr__(self, "_shape", shape)
 

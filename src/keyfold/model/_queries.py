@@ -10,7 +10,7 @@ from keyfold.keys import MissingKeyPart
 from keyfold.model._keys import Index, Key, TableLike
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._ranges import KeyState, SortRange
-from keyfold.model._requests import Query, Shape
+from keyfold.model._requests import Query, ResultShape
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.model._sketches import sketch_prefix
 from keyfold.values import AttributeValue
@@ -25,7 +25,7 @@ def make_query(
         keys = _read_attributes(table, index, key, fields)
     else:
         keys = _read_fields(schema, index, key, fields)
-    return Query(table, index, Shape(schema), keys)
+    return Query(table, index, ResultShape(schema), keys)
 
 
 def _read_attributes(

@@ -47,7 +47,7 @@ class SortRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PartRange:
     """A range of the next key part, by its values; moments among them wait until it runs."""
 
     part: KeyPart
@@ -89,9 +89,11 @@ class Span:
         return f"{name} <= {ends[1]}" if ends[0] is None else f"{name} >= {ends[0]}"
 
 
-def make_range(part: KeyPart, known: Mapping[str, Any], low: Any, high: Any) -> SortRange | Span:
+def make_range(
+    part: KeyPart, known: Mapping[str, Any], low: Any, high: Any
+) -> SortRange | PartRange:
     """Return the range of the next key part from one value to another; raises where there is none."""
-    span = Span(part, known, low, high)
+    span = PartRange(part, known, low, high)
     try:
         tried = span.resolve(_SOME_TIME)
     except (AttributeError, TypeError) as error:
@@ -146,7 +148,7 @@ class KeyState:
     # The sort part that comes next, and what is known of its fields.
     open_part: KeyPart | None = None
     known: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    range: SortRange | Span | None = None
+    range: SortRange | PartRange | None = None
     # Whether the caller has limited the sort key, beyond what the fields do.
     is_limited: bool = False
 

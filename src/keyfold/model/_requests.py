@@ -20,7 +20,7 @@ from keyfold.model._expressions import (
 )
 from keyfold.model._keys import Index, TableLike
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._ranges import KeyState, SortRange, Span, make_prefix, make_range
+from keyfold.model._ranges import KeyState, PartRange, SortRange, make_prefix, make_range
 from keyfold.model._results import Page
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.model._showing import show_item
@@ -86,7 +86,7 @@ def moment_of(given: datetime | None) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape(Generic[V_co]):
+class ResultShape(Generic[V_co]):
     """What becomes of the items that are read.
 
     `schema` is the entity that is wanted, None for any of the table. `only` is a model of some
@@ -132,7 +132,7 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
 
     table: TableLike
     key: Item
-    shape: Shape[Any]
+    shape: ResultShape[Any]
     # The fields that its key would give, so that it need not be read back.
     known: Mapping[str, Any] | None = field(default=None, compare=False)
     is_consistent: bool = False
@@ -153,15 +153,17 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
         check_only(self.shape.schema, model)
         return replace(self, shape=replace(self.shape, only=model))  # type: ignore[return-value]
 
-    def then(
-        self, make: Callable[[V_co], Request[W]], *, looks_up: bool = False
-    ) -> Chain[W | None]:
-        """Make the next request from what is found; None where nothing is.
+    def then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
+        """Make the next request from the result; the chain returns None if there is none."""
+        return Chain(self, make)
 
-        Where it only looks up where something is, `looks_up` lets principals have it looked up who
-        may not do so themselves: if they may not make the next request either, there is nothing.
+    def lookup_then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
+        """Make the next request from the result of a lookup.
+
+        Principals may run it even if their role does not allow the lookup itself. If it does not
+        allow the next request either, the chain returns None.
         """
-        return Chain(self, make, looks_up)
+        return Chain(self, make, is_lookup=True)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the GetItem request."""
@@ -194,21 +196,21 @@ class Ref(Generic[V_co]):
     def get(self) -> Get[V_co]:
         """Return the request for the whole entity."""
         schema: EntitySchema = cast(Any, self.entity).keyfold_schema()
-        return Get(schema.table, self.key, Shape(schema))
+        return Get(schema.table, self.key, ResultShape(schema))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in self.parts:
-            raise AttributeError(self._word_lack(name))
+            raise AttributeError(self._missing_right_message(name))
         return self.parts[name]
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.parts:
-            raise KeyError(self._word_lack(name))
+            raise KeyError(self._missing_right_message(name))
         return self.parts[name]
 
-    def _word_lack(self, name: str) -> str:
+    def _missing_right_message(self, name: str) -> str:
         known = ", ".join(self.parts)
         return f"Ref[{self.entity.__name__}] has {known}; fetch the entity for {name!r}."
 
@@ -219,7 +221,7 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
     __slots__ = ()
 
     index: Index | None
-    shape: Shape[Any]
+    shape: ResultShape[Any]
     filter: Condition | None
     page_limit: int | None
     is_consistent: bool
@@ -323,7 +325,7 @@ class Query(PagedRead[V_co], Generic[V_co]):
 
     table: TableLike
     index: Index | None
-    shape: Shape[Any]
+    shape: ResultShape[Any]
     keys: KeyState
     filter: Condition | None = None
     page_limit: int | None = None
@@ -355,7 +357,7 @@ class Query(PagedRead[V_co], Generic[V_co]):
         """Only those whose next key part lies between these, both included; as for `since`."""
         return self._limited("between", _needed("between", low), _needed("between", high))
 
-    def newest_first(self) -> Self:
+    def descending(self) -> Self:
         """From the greatest sort key to the least."""
         return replace(self, is_reversed=True)
 
@@ -406,7 +408,7 @@ class Query(PagedRead[V_co], Generic[V_co]):
             low, high = (self.shape.schema.fit({name: end})[name] for end in (low, high))
         return self._with_range(make_range(part, self.keys.known, low, high))
 
-    def _with_range(self, limits: SortRange | Span) -> Self:
+    def _with_range(self, limits: SortRange | PartRange) -> Self:
         return replace(self, keys=replace(self.keys, range=limits, is_limited=True))
 
     def __repr__(self) -> str:
@@ -438,7 +440,7 @@ class Scan(PagedRead[V_co], Generic[V_co]):
 
     table: TableLike
     index: Index | None
-    shape: Shape[Any]
+    shape: ResultShape[Any]
     filter: Condition | None = None
     page_limit: int | None = None
     is_consistent: bool = False
@@ -470,15 +472,17 @@ class First(Request[V_co | None], Generic[V_co]):
     def tables(self) -> tuple[TableLike, ...]:
         return self.query.tables
 
-    def then(
-        self, make: Callable[[V_co], Request[W]], *, looks_up: bool = False
-    ) -> Chain[W | None]:
-        """Make the next request from what is found; None where nothing is.
+    def then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
+        """Make the next request from the result; the chain returns None if there is none."""
+        return Chain(self, make)
 
-        Where it only looks up where something is, `looks_up` lets principals have it looked up who
-        may not do so themselves: if they may not make the next request either, there is nothing.
+    def lookup_then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
+        """Make the next request from the result of a lookup.
+
+        Principals may run it even if their role does not allow the lookup itself. If it does not
+        allow the next request either, the chain returns None.
         """
-        return Chain(self, make, looks_up)
+        return Chain(self, make, is_lookup=True)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the request for the first item that is read."""
@@ -495,7 +499,7 @@ class Chain(Request[V_co]):
     first: Request[Any]
     make: Callable[[Any], Request[Any]]
     # Whether the first runs under the table's own role, whoever asks.
-    looks_up: bool = False
+    is_lookup: bool = False
 
     @property
     def tables(self) -> tuple[TableLike, ...]:
@@ -549,7 +553,7 @@ class Count(Request[int]):
 # Showing and checking.
 
 
-def _name(shape: Shape[Any]) -> str:
+def _name(shape: ResultShape[Any]) -> str:
     name = "items" if shape.schema is None else shape.schema.name
     if shape.only is not None:
         return f"{shape.only.__name__} of {name}"

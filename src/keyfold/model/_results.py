@@ -17,8 +17,8 @@ class Page(Sequence[T_co]):
     `cursor` goes on after it, and is None at the end. `consumed` is the capacity that reading
     it took; `scanned` how many items were read for it.
 
-    In a store with `on_unfit="raw"` there may be a RawItem among them, of which the type says
-    nothing: `unfit` has those, and `fit` has the others.
+    In a store with `on_invalid="raw"` there may be a RawItem among them, of which the type says
+    nothing: `invalid` has those, and `fit` has the others.
     """
 
     __slots__ = ("_items", "consumed", "cursor", "reads", "scanned")
@@ -39,7 +39,7 @@ class Page(Sequence[T_co]):
         self.reads = reads
 
     @property
-    def unfit(self) -> tuple[RawItem, ...]:
+    def invalid(self) -> tuple[RawItem, ...]:
         """Those that fit no entity, or fail its validation."""
         return tuple(each for each in self._items if isinstance(each, RawItem))
 
@@ -80,8 +80,8 @@ class RawItem:
     """An item that fits no entity, or fits one and fails its validation.
 
     `reason` says which; `item` is in DynamoDB's form, `key` its primary key. A store that is
-    opened with `on_unfit="raw"` returns one in place of the entity, whatever the type of the
-    result: look with `isinstance`, or at `Page.unfit`.
+    opened with `on_invalid="raw"` returns one in place of the entity, whatever the type of the
+    result: look with `isinstance`, or at `Page.invalid`.
     """
 
     key: Item

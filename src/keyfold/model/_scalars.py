@@ -1,7 +1,7 @@
 """Scalar values as DynamoDB's attribute values.
 
 An encoder takes values of its type, and placeholders. What is of another type raises TypeError
-or ValueError, for the caller to say whose value it is; what no item can hold raises ValueUnfit.
+or ValueError, for the caller to say whose value it is; what no item can hold raises ValueInvalid.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from keyfold.errors import ValidationException, ValueUnfit
+from keyfold.errors import ValidationException, ValueInvalid
 from keyfold.model._placeholders import Placeholder
 from keyfold.values import AttributeValue, is_plain_number, normalise_number
 
@@ -77,7 +77,7 @@ def _number_of(value: Decimal | int) -> str:
     except (ValidationException, ValueError):
         advice = "Numbers have up to 38 digits, and a magnitude from 1E-130 to 9.99E+125."
         shown = _show_number(value)
-        raise ValueUnfit(shown, "it is no number that can be stored", advice) from None
+        raise ValueInvalid(shown, "it is no number that can be stored", advice) from None
 
 
 def _show_number(value: Decimal | int) -> str:
@@ -97,7 +97,7 @@ def refuse_float(value: Any) -> AttributeValue:
     """Refuse a float, for a field that did not ask for one; placeholders are let through."""
     if isinstance(value, Placeholder):
         return {"N": str(value)}
-    raise ValueUnfit(show(value), "a float cannot be stored", _FLOAT)
+    raise ValueInvalid(show(value), "a float cannot be stored", _FLOAT)
 
 
 def encode_bool(value: Any) -> AttributeValue:
@@ -136,11 +136,11 @@ def _to_utc(value: Any) -> datetime:
         raise TypeError(value)
     if value.tzinfo is None:
         advice = "Use an aware datetime, such as one in UTC."
-        raise ValueUnfit(show(value), "it has no time zone", advice)
+        raise ValueInvalid(show(value), "it has no time zone", advice)
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise ValueUnfit(show(value), "in UTC it is out of range", "") from None
+        raise ValueInvalid(show(value), "in UTC it is out of range", "") from None
 
 
 def encode_date(value: Any) -> AttributeValue:

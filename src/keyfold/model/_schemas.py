@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from keyfold.errors import FieldUnknown, KeyfoldError, ValueUnfit
+from keyfold.errors import FieldUnknown, KeyfoldError, ValueInvalid
 from keyfold.keys import KeyPartInvalid, KeyTemplate, MissingKeyPart, Ulid
 from keyfold.keys._annotations import find_type
 from keyfold.keys._errors import show as show_part
@@ -31,7 +31,7 @@ _QuickReader = tuple[str, str, str, Decode | None]
 _Reader = tuple[str, str, str, Decode | None, Decode, Callable[[], Any] | None]
 
 
-class Unfit(Exception):
+class ItemMismatch(Exception):
     """An item is not of an entity; the text says why."""
 
 
@@ -59,7 +59,7 @@ class KeyPart:
         return next(iter(sorted(self.held_by.codec.kinds & {"S", "N", "B"})), "S")
 
     def encode(self, value: Any) -> AttributeValue:
-        """Return a value as the attribute holds it; raises ValueUnfit."""
+        """Return a value as the attribute holds it; raises ValueInvalid."""
         encode = encode_any if self.held_by is None else self.held_by.codec.encode
         try:
             encoded = encode(value)
@@ -67,11 +67,11 @@ class KeyPart:
             if isinstance(error, KeyfoldError):
                 raise
             fact = f"{show(value)} is not of the key's type"
-            raise ValueUnfit(self.attribute, fact, "") from None
+            raise ValueInvalid(self.attribute, fact, "") from None
         check_not_empty(self.attribute, encoded)
         return encoded
 
-    def quick_render(self) -> Render:
+    def fast_render(self) -> Render:
         """Return what renders the attribute where nothing is wrong, and raises anything else."""
         if self.template is not None:
             render = self.template.render
@@ -107,10 +107,10 @@ class KeyPart:
 
 
 def check_not_empty(owner: str, value: AttributeValue) -> None:
-    """Raise ValueUnfit for an empty text or empty bytes, which no key can hold."""
+    """Raise ValueInvalid for an empty text or empty bytes, which no key can hold."""
     ((_, data),) = value.items()
     if data in ("", b""):
-        raise ValueUnfit(owner, "a key holds it, and may not be empty", "Use None for nothing.")
+        raise ValueInvalid(owner, "a key holds it, and may not be empty", "Use None for nothing.")
 
 
 @dataclass(slots=True)
@@ -149,7 +149,7 @@ class EntitySchema:
     # The types of the fields that only keys carry; None if some look different when read back.
     _part_types: tuple[tuple[str, type[Any]], ...] | None = field(init=False)
     _adapters: dict[str, TypeAdapter[Any]] = field(init=False)
-    _quick: tuple[_QuickReader, ...] = field(init=False)
+    _fast: tuple[_QuickReader, ...] = field(init=False)
     _others: tuple[_Reader, ...] = field(init=False)
     _all_readers: tuple[_Reader, ...] = field(init=False)
     _key_readers: tuple[tuple[str, str, Parse | None], ...] = field(init=False)
@@ -169,13 +169,13 @@ class EntitySchema:
             )
             for is_set in (False, True)
         )
-        self._key_writers = tuple((each.attribute, each.quick_render()) for each in self.keys)
+        self._key_writers = tuple((each.attribute, each.fast_render()) for each in self.keys)
         self._typed = frozenset(name for name in self.fields if not self.fields[name].is_text)
         self._part_types = self._find_part_types()
         self._adapters = {}
         self._all_readers = tuple(map(_reader_of, self.codec.by_stored.values()))
-        quick = [each.stored for each in self.codec.by_stored.values() if _is_quick(each)]
-        self._quick = tuple(each[:4] for each in self._all_readers if each[0] in quick)
+        quick = [each.stored for each in self.codec.by_stored.values() if _is_fast(each)]
+        self._fast = tuple(each[:4] for each in self._all_readers if each[0] in quick)
         self._others = tuple(each for each in self._all_readers if each[0] not in quick)
         self._key_readers = tuple(
             (each.attribute, each.kind, None if each.template is None else each.template.parse)
@@ -280,12 +280,12 @@ class EntitySchema:
                     held = getattr(value, name)
                     if held is not None:
                         item[attribute] = codec.encode(held)
-        except ValueUnfit as unfit:
-            raise unfit.inside(f"{self.name}.{name}") from None
+        except ValueInvalid as error:
+            raise error.inside(f"{self.name}.{name}") from None
         except (AttributeError, TypeError, ValueError) as error:
             # A value that was never validated, as in a copy with an update.
             fact = f"{show(held)} is not of its type"
-            raise ValueUnfit(f"{self.name}.{name}", fact, "") from error
+            raise ValueInvalid(f"{self.name}.{name}", fact, "") from error
         if self.codec.has_extra:
             self.codec.encode_extra(value, item, self.own_attributes, self.name)
         for attribute in self._held:
@@ -355,7 +355,7 @@ class EntitySchema:
         """
         raw: dict[str, Any] = {}
         try:
-            for attribute, name, kind, convert in self._quick:
+            for attribute, name, kind, convert in self._fast:
                 data = item[attribute][kind]
                 raw[name] = data if convert is None else convert(data)
         except KeyError:
@@ -378,7 +378,7 @@ class EntitySchema:
                 raw, strict=False, by_alias=False, by_name=True
             )
         except ValidationError as error:
-            raise Unfit(summarise(error)) from error
+            raise ItemMismatch(summarise(error)) from error
 
     def _read_each(
         self, readers: tuple[_Reader, ...], item: Mapping[str, AttributeValue], raw: dict[str, Any]
@@ -400,7 +400,7 @@ class EntitySchema:
                 text = item.get(each.attribute, {}).get("S", "")
                 parsed = each.template.parse(text)
                 if parsed is None:
-                    raise Unfit(f"{each.attribute} does not fit {each.template.text!r}")
+                    raise ItemMismatch(f"{each.attribute} does not fit {each.template.text!r}")
                 fields |= parsed
         return fields
 
@@ -436,7 +436,7 @@ _QUICK: dict[frozenset[str], tuple[str, Decode | None]] = {
 }
 
 
-def _is_quick(each: StoredField) -> bool:
+def _is_fast(each: StoredField) -> bool:
     return each.is_needed and each.codec.decode is None and each.codec.kinds in _QUICK
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keyfold.keys import KeyPart, KeyTemplate, PartRefused
+from keyfold.keys import KeyTemplate, PartRefused, TemplatePart
 from keyfold.model._placeholders import Placeholder
 
 
@@ -32,7 +32,7 @@ def sketch_prefix(template: KeyTemplate, values: Mapping[str, Any]) -> str:
     return sketch_start(template, values) + following
 
 
-def _sketch(part: KeyPart, value: object) -> str:
+def _sketch(part: TemplatePart, value: object) -> str:
     if isinstance(value, Placeholder):
         return str(value)
     try:

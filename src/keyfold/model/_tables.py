@@ -21,8 +21,8 @@ from keyfold.model._layouts import find_policy_problems, layout_of
 from keyfold.model._patterns import Pattern, PatternRegistry
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._queries import make_query
-from keyfold.model._requests import Get, Query, Request, Scan, Shape
-from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.model._requests import Get, Query, Request, ResultShape, Scan
+from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._table_problems import find_problems
 from keyfold.policy import Layout, Role
 from keyfold.values import AttributeValue
@@ -382,7 +382,7 @@ class Table:
         for name in self.key.names:
             if name not in whole:
                 raise MissingKeyPart(self.name, " and ".join(self.key.names), name, tuple(key))
-        return Get(self, whole, Shape(None))
+        return Get(self, whole, ResultShape(None))
 
     def query(self, index: Index | None = None, /, **fields: Any) -> Query[Any]:
         """Query by attributes, for entities of every type that lie there.
@@ -399,11 +399,11 @@ class Table:
                 raise QueryInvalid(self.name, fact, "Give a value of that type.")
         return query
 
-    def scan_whole_table(self, index: Index | None = None, /) -> Scan[Any]:
+    def scan(self, index: Index | None = None, /) -> Scan[Any]:
         """Read every item of the table, or of an index."""
         if index is not None:
             self.index_named(index)
-        return Scan(self, index, Shape(None))
+        return Scan(self, index, ResultShape(None))
 
     def find_schema(self, item: Mapping[str, AttributeValue]) -> EntitySchema:
         """Return the entity that an item is of; raises Unfit."""
@@ -412,7 +412,7 @@ class Table:
                 return schema
         if self._fallback is not None:
             return self._fallback
-        raise Unfit("no entity of the table has such a key")
+        raise ItemMismatch("no entity of the table has such a key")
 
     def is_of(self, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> bool:
         """Tell whether an item that an entity could be is that: a fallback is what no other is."""

@@ -23,7 +23,7 @@ from pydantic.errors import PydanticSchemaGenerationError
 from keyfold.errors import KeyfoldError
 from keyfold.keys import Ulid
 from keyfold.model._any_values import decode_any
-from keyfold.model._codecs import ModelCodec, Rules, annotate, codec_for
+from keyfold.model._codecs import CodecRules, ModelCodec, annotate, codec_for
 
 _SAMPLES: tuple[tuple[type[Any], tuple[Any, ...]], ...] = (
     (bool, (True,)),
@@ -40,7 +40,7 @@ _SAMPLES: tuple[tuple[type[Any], tuple[Any, ...]], ...] = (
 
 
 def find_ambiguities(
-    annotation: Any, metadata: Sequence[Any], rules: Rules, seen: set[type[Any]] | None = None
+    annotation: Any, metadata: Sequence[Any], rules: CodecRules, seen: set[type[Any]] | None = None
 ) -> Iterator[str]:
     """Yield what is wrong with the unions in an annotation, however deep inside they are."""
     seen = set() if seen is None else seen
@@ -63,7 +63,7 @@ def find_ambiguities(
             yield from _find_in_union(annotation, metadata, rules)
 
 
-def _find_in_union(annotation: Any, metadata: Sequence[Any], rules: Rules) -> Iterator[str]:
+def _find_in_union(annotation: Any, metadata: Sequence[Any], rules: CodecRules) -> Iterator[str]:
     options = [each for each in get_args(annotation) if each is not types.NoneType]
     if len(options) == 1:
         return

@@ -71,7 +71,7 @@ class Update(Write[E_co], Generic[E_co]):
     assigned: Mapping[str, Any] | None = None
     known: Mapping[str, Any] | None = None
     expiry: Moment | None = None
-    is_blind: bool = False
+    returns_nothing: bool = False
 
     operation = "UpdateItem"
 
@@ -152,12 +152,12 @@ class Update(Write[E_co], Generic[E_co]):
         self._check_apart(Place((self.schema.ttl_field.stored,)))
         return replace(self, expiry=expiry)
 
-    def blind(self) -> Update[None]:
+    def returning_nothing(self) -> Update[None]:
         """Ask for nothing of what is stored: neither what it is then, nor why it is refused.
 
         So it is for roles that may write an entity, and not see all of it.
         """
-        return replace(self, is_blind=True)  # type: ignore[return-value]
+        return replace(self, returns_nothing=True)  # type: ignore[return-value]
 
     def condition(self) -> Condition | None:
         """Return the whole condition: an update never makes an entity."""
@@ -204,7 +204,7 @@ class Update(Write[E_co], Generic[E_co]):
             "UpdateExpression": writer.write_update(self.all_actions(moment)),
             "ConditionExpression": writer.write_condition(condition),
         }
-        if not self.is_blind:
+        if not self.returns_nothing:
             request["ReturnValues"] = "ALL_NEW"
             request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         writer.add_to(request)

@@ -37,9 +37,9 @@ E_co = TypeVar("E_co", covariant=True)
 class Presence(Enum):
     """What must be there for a put."""
 
-    ANYTHING = "put"
-    NOTHING = "create"
-    SOMETHING = "replace"
+    ANY = "put"
+    MUST_NOT_EXIST = "create"
+    MUST_EXIST = "replace"
 
 
 class Write(SingleRequest[E_co], Generic[E_co]):
@@ -49,7 +49,7 @@ class Write(SingleRequest[E_co], Generic[E_co]):
 
     schema: EntitySchema
     # Whether it asks for nothing of what is stored.
-    is_blind: bool
+    returns_nothing: bool
 
     @property
     @abstractmethod
@@ -74,10 +74,10 @@ class Put(Write[E_co], Generic[E_co]):
     schema: EntitySchema
     entity: E_co
     item: Item
-    presence: Presence = Presence.ANYTHING
+    presence: Presence = Presence.ANY
     where_condition: Condition | None = None
     expiry: Moment | None = None
-    is_blind: bool = False
+    returns_nothing: bool = False
 
     operation = "PutItem"
 
@@ -95,20 +95,20 @@ class Put(Write[E_co], Generic[E_co]):
         """Let it expire so long after the request has run."""
         return replace(self, expiry=expiry_in(self.schema, delay))
 
-    def blind(self) -> Self:
+    def returning_nothing(self) -> Self:
         """Ask for nothing of what is stored: not what is there where it is refused.
 
         So it is for roles that may write an entity, and not see all of it.
         """
-        return replace(self, is_blind=True)
+        return replace(self, returns_nothing=True)
 
     def or_get(self) -> CreateOrGet[E_co]:
         """Return the request that gets what is there already, in place of failing.
 
         It makes a creation that may be run twice: what is there the second time counts as made.
         """
-        if self.presence is not Presence.NOTHING or self.is_blind:
-            what = "what is blind" if self.is_blind else f"a {self.presence.value}"
+        if self.presence is not Presence.MUST_NOT_EXIST or self.returns_nothing:
+            what = "what is blind" if self.returns_nothing else f"a {self.presence.value}"
             raise UpdateInvalid(
                 self.schema.name, f"{what} finds nothing in its way", "Use create().or_get()."
             )
@@ -118,16 +118,16 @@ class Put(Write[E_co], Generic[E_co]):
         """Return the whole condition."""
         key = Place((self.schema.partition.attribute,))
         presence: Condition | None = None
-        if self.presence is Presence.NOTHING:
+        if self.presence is Presence.MUST_NOT_EXIST:
             presence = Called("attribute_not_exists", key)
-        elif self.presence is Presence.SOMETHING:
+        elif self.presence is Presence.MUST_EXIST:
             presence = Called("attribute_exists", key)
         version = self._version_condition(key)
         return as_if_deleted(self.table, join("AND", presence, version, self.where_condition))
 
     def _version_condition(self, key: Place) -> Condition | None:
         field = self.schema.version_field
-        if field is None or self.presence is Presence.NOTHING:
+        if field is None or self.presence is Presence.MUST_NOT_EXIST:
             return None
         # What the entity will have is one more than what it was read with.
         read = getattr(self.entity, field.name) - 1
@@ -154,7 +154,7 @@ class Put(Write[E_co], Generic[E_co]):
         if condition is not None:
             writer = ExpressionWriter(moment)
             request["ConditionExpression"] = writer.write_condition(condition)
-            if not self.is_blind:
+            if not self.returns_nothing:
                 request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
             writer.add_to(request)
         return request
@@ -191,7 +191,7 @@ class Delete(Write[E_co | None], Generic[E_co]):
     key: Item
     values: Mapping[str, Any]
     where_condition: Condition | None = None
-    is_blind: bool = False
+    returns_nothing: bool = False
 
     operation = "DeleteItem"
 
@@ -205,12 +205,12 @@ class Delete(Write[E_co | None], Generic[E_co]):
         whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
-    def blind(self) -> Delete[None]:
+    def returning_nothing(self) -> Delete[None]:
         """Ask for nothing of what is stored: neither what it was, nor why it is refused.
 
         So it is for roles that may write an entity, and not see all of it.
         """
-        return replace(self, is_blind=True)  # type: ignore[return-value]
+        return replace(self, returns_nothing=True)  # type: ignore[return-value]
 
     def condition(self) -> Condition | None:
         """Return the whole condition."""
@@ -219,13 +219,13 @@ class Delete(Write[E_co | None], Generic[E_co]):
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the DeleteItem request."""
         request: dict[str, Any] = {"TableName": self.table.name, "Key": self.key}
-        if not self.is_blind:
+        if not self.returns_nothing:
             request["ReturnValues"] = "ALL_OLD"
         condition = self.condition()
         if condition is not None:
             writer = ExpressionWriter(moment_of(now))
             request["ConditionExpression"] = writer.write_condition(condition)
-            if not self.is_blind:
+            if not self.returns_nothing:
                 request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
             writer.add_to(request)
         return request
@@ -242,7 +242,7 @@ class Check(Write[None]):
     schema: EntitySchema
     key: Item
     where_condition: Condition
-    is_blind: bool = False
+    returns_nothing: bool = False
 
     operation = "ConditionCheck"
 
@@ -251,12 +251,12 @@ class Check(Write[None]):
         """The primary key of the item."""
         return self.key
 
-    def blind(self) -> Self:
+    def returning_nothing(self) -> Self:
         """Ask for nothing of what is stored: not what is there where it fails.
 
         So it is for roles that may write an entity, and not see all of it.
         """
-        return replace(self, is_blind=True)
+        return replace(self, returns_nothing=True)
 
     def condition(self) -> Condition | None:
         """Return the whole condition."""
@@ -272,7 +272,7 @@ class Check(Write[None]):
             "Key": self.key,
             "ConditionExpression": writer.write_condition(condition),
         }
-        if not self.is_blind:
+        if not self.returns_nothing:
             request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         writer.add_to(request)
         return request
@@ -293,7 +293,7 @@ def expiry_in(schema: EntitySchema, delay: timedelta) -> Moment:
 
 def make_put(table: TableLike, schema: EntitySchema, entity: Any, presence: Presence) -> Put[Any]:
     """Return the request that writes an entity; its item is rendered now."""
-    if schema.unique and presence is Presence.ANYTHING:
+    if schema.unique and presence is Presence.ANY:
         raise WriteRefused(
             schema.name,
             "it has unique fields, whose guards a plain put would leave behind",
@@ -304,7 +304,7 @@ def make_put(table: TableLike, schema: EntitySchema, entity: Any, presence: Pres
     if version is not None:
         held = getattr(entity, version.name)
         if not isinstance(held, Placeholder):
-            following = 1 if presence is Presence.NOTHING else (held or 0) + 1
+            following = 1 if presence is Presence.MUST_NOT_EXIST else (held or 0) + 1
             item[version.stored] = {"N": str(following)}
             entity = entity.model_copy(update={version.name: following})
     return Put(table, schema, entity, item, presence)

@@ -120,7 +120,7 @@ class Guard:
             self._plain[text] = granted
         if granted & right != right:
             return False
-        return not written or not self._watched or self._find_stray(written) is None
+        return not written or not self._watched or self._foreign_index_key(written) is None
 
     def check(self, access: Access, *, keeps_unique: bool = False) -> Denial | None:
         """Return why something may not be done; None if it may.
@@ -232,13 +232,13 @@ class Guard:
     def _check_grant(self, access: Access, grant: Grant) -> Denial | None:
         missing = access.rights.value & ~grant.rights
         if missing:
-            return _deny(access, _word_lack(self.role.name, access.rights, grant))
+            return _deny(access, _missing_right_message(self.role.name, access.rights, grant))
         if grant.hidden or grant.fixed:
             fact = self._find_field_problem(access, grant)
             if fact is not None:
                 return _deny(access, fact)
         if access.written:
-            fact = self._find_stray(access.written)
+            fact = self._foreign_index_key(access.written)
             if fact is not None:
                 return _deny(access, fact)
         return None
@@ -272,7 +272,7 @@ class Guard:
                 return f"{where}: {name} may not change {join_names(changed)}"
         return None
 
-    def _find_stray(self, written: Mapping[str, AttributeValue | None]) -> str | None:
+    def _foreign_index_key(self, written: Mapping[str, AttributeValue | None]) -> str | None:
         """Return what would put an item into another tenant's partition of an index."""
         for attribute, index, match in self._watched:
             if attribute not in written:
@@ -291,7 +291,7 @@ class Guard:
         return None
 
 
-def _word_lack(role: str, rights: Right, grant: Grant) -> str:
+def _missing_right_message(role: str, rights: Right, grant: Grant) -> str:
     """Return which right is missing, in the first area that lacks one."""
     for area, granted in grant.parts:
         lacking = [

@@ -122,7 +122,7 @@ class Watched(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RoleRules:
     """A role's rights, laid out for looking them up."""
 
     role: Role
@@ -156,10 +156,10 @@ class Rules:
 
 
 # By their tables, as long as those are there; principals come and go.
-_known: WeakKeyDictionary[Layout, dict[str, Rules]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Layout, dict[str, RoleRules]] = WeakKeyDictionary()
 
 
-def rules_of(layout: Layout, role: Role) -> Rules:
+def rules_of(layout: Layout, role: Role) -> RoleRules:
     """Return what a role means in a table."""
     by_name = _known.setdefault(layout, {})
     rules = by_name.get(role.name)
@@ -168,7 +168,7 @@ def rules_of(layout: Layout, role: Role) -> Rules:
     return rules
 
 
-def _compile(layout: Layout, role: Role) -> Rules:
+def _compile(layout: Layout, role: Role) -> RoleRules:
     granted = {name: _grant(layout, role, area) for name, area in layout.areas.items()}
     everything = _grant_everything(layout, role, granted)
     exact: dict[str, Grant] = {}
@@ -194,7 +194,7 @@ def _compile(layout: Layout, role: Role) -> Rules:
         if not index.is_local
     }
     watched = tuple(_find_watched(layout, role))
-    return Rules(
+    return RoleRules(
         role,
         exact,
         tuple(dict.fromkeys(own)),

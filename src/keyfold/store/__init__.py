@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from keyfold.store._async_store import AsyncExecutor, AsyncStore
-from keyfold.store._follow_options import Followed, ParkedChange, Stop
+from keyfold.store._follow_options import DeadLetter, Followed, Stop
 from keyfold.store._opentelemetry import trace_calls
-from keyfold.store._settings import CallRecord, Settings
+from keyfold.store._settings import CallRecord, StoreSettings
 from keyfold.store._store import Executor, Store
 
 __all__ = [
     "AsyncExecutor",
     "AsyncStore",
     "CallRecord",
+    "DeadLetter",
     "Executor",
     "Followed",
-    "ParkedChange",
-    "Settings",
     "Stop",
     "Store",
+    "StoreSettings",
     "trace_calls",
 ]

@@ -31,7 +31,7 @@ _CREATE = Right.CREATE.value
 _UPDATE = Right.UPDATE.value
 _EITHER = _CREATE | _UPDATE
 # Looking a member up in its enum takes its time.
-_ANYTHING = Presence.ANYTHING
+_ANYTHING = Presence.ANY
 
 
 def read_accesses(request: Request[Any], now: datetime) -> list[Access]:
@@ -52,8 +52,8 @@ def read_accesses(request: Request[Any], now: datetime) -> list[Access]:
             return [read_access(put, now)]
         case Mapped(request=inner):
             return read_accesses(inner, now)
-        case Chain(first=first, looks_up=looks_up):
-            return [] if looks_up else read_accesses(first, now)
+        case Chain(first=first, is_lookup=is_lookup):
+            return [] if is_lookup else read_accesses(first, now)
         case Transaction(requests=members):
             # A transaction takes no return values.
             return [read_access(each, now)._replace(return_values=None) for each in members]
@@ -79,7 +79,7 @@ def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
                 attributes=frozenset(item) | _names(condition),
                 written=item,
                 return_values="NONE",
-                returns_on_failure=condition is not None and not request.is_blind,
+                returns_on_failure=condition is not None and not request.returns_nothing,
             )
         case Update():
             return Access(
@@ -93,8 +93,8 @@ def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
                     | _names(condition)
                 ),
                 written=written_by(request, now),
-                return_values="NONE" if request.is_blind else "ALL_NEW",
-                returns_on_failure=not request.is_blind,
+                return_values="NONE" if request.returns_nothing else "ALL_NEW",
+                returns_on_failure=not request.returns_nothing,
             )
         case Delete():
             return Access(
@@ -103,8 +103,8 @@ def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
                 rights=Right.DELETE,
                 partition=_partition(request, request.key),
                 attributes=frozenset(request.key) | _names(condition),
-                return_values="NONE" if request.is_blind else "ALL_OLD",
-                returns_on_failure=condition is not None and not request.is_blind,
+                return_values="NONE" if request.returns_nothing else "ALL_OLD",
+                returns_on_failure=condition is not None and not request.returns_nothing,
             )
         case Check():
             return Access(
@@ -113,7 +113,7 @@ def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
                 rights=Right.GET,
                 partition=_partition(request, request.key),
                 attributes=frozenset(request.key) | _names(condition),
-                returns_on_failure=not request.is_blind,
+                returns_on_failure=not request.returns_nothing,
             )
         case _:
             raise TypeError(f"{request!r:.80} is no request for one item")
@@ -134,7 +134,7 @@ def put_rights(request: Put[Any]) -> int:
     every put comes past here.
     """
     if request.presence is not _ANYTHING:
-        return _CREATE if request.presence is Presence.NOTHING else _UPDATE
+        return _CREATE if request.presence is Presence.MUST_NOT_EXIST else _UPDATE
     version = request.schema.version_field
     # The first version replaces nothing.
     if version is not None and getattr(request.entity, version.name) == 1:

@@ -12,10 +12,10 @@ from keyfold.errors import KeyfoldError
 from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
-from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
+from keyfold.store._follow_options import DeadLetter, Followed, Start, Stop, read_options
 from keyfold.store._making import make_table
-from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
-from keyfold.store._settings import Settings, Watch
+from keyfold.store._plans import ApiCall, Handling, Pause, Steps, requests_of
+from keyfold.store._settings import CallObserver, StoreSettings
 
 V = TypeVar("V")
 
@@ -38,17 +38,15 @@ class AsyncStore:
     def __init__(
         self,
         executor: AsyncExecutor,
-        settings: Settings,
+        settings: StoreSettings,
         *,
         prepare: Callable[[AsyncStore], Awaitable[None]] | None = None,
         close: Callable[[], Awaitable[None]] = _nothing,
         sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         self._executor = executor
-        # As in a store for threads.
-        self._execute_telling: Callable[..., Awaitable[dict[str, Any]]] | None = getattr(
-            executor, "execute_telling", None
-        )
+        # Our own clients retry by themselves, and can say when they do.
+        self._reports_retries: bool = getattr(executor, "reports_retries", False)
         self._settings = settings
         self._prepare = prepare
         self._close = close
@@ -95,7 +93,7 @@ class AsyncStore:
     async def drop_table(self, table: Table) -> None:
         """Remove a table and everything in it."""
         self._settings.check_administration("DeleteTable", table)
-        await self._call(Call("DeleteTable", {"TableName": table.name}))
+        await self._call(ApiCall("DeleteTable", {"TableName": table.name}))
 
     async def follow(
         self,
@@ -118,7 +116,7 @@ class AsyncStore:
         Takes what `Store.follow` takes, and does the same; `stop` may be an event of asyncio's. A
         task that is cancelled gives its leases back.
 
-        Raises StreamUnfit, LeasesMissing, and OptionInvalid.
+        Raises StreamUnsuitable, LeasesMissing, and OptionInvalid.
         """
         from keyfold.store._following import Worker  # noqa: PLC0415 - loaded with the first one
 
@@ -150,17 +148,17 @@ class AsyncStore:
                 await self._drive(follower.release())
             raise
 
-    async def parked(
+    async def dead_letters(
         self, table: Table, *, name: str = "default", leases: str | None = None
-    ) -> list[ParkedChange]:
+    ) -> list[DeadLetter]:
         """Return the changes that handlers could not take, oldest first."""
-        from keyfold.store._parking import list_parked, open_lot  # noqa: PLC0415 - as above
+        from keyfold.store._dead_letters import list_dead_letters, open_dead_letters  # noqa: PLC0415 - as above
 
         self._settings.check_administration("GetRecords", table)
-        lot = open_lot(self._settings, table, name, leases)
-        return await self._drive(list_parked(lot))
+        dead_letters = open_dead_letters(self._settings, table, name, leases)
+        return await self._drive(list_dead_letters(dead_letters))
 
-    async def retry_parked(
+    async def retry_dead_letters(
         self,
         table: Table,
         *,
@@ -172,11 +170,11 @@ class AsyncStore:
 
         A worker that follows the table does so when it next looks at the leases. Returns how many.
         """
-        from keyfold.store._parking import open_lot, retry_parked  # noqa: PLC0415 - as above
+        from keyfold.store._dead_letters import open_dead_letters, retry_dead_letters  # noqa: PLC0415 - as above
 
         self._settings.check_administration("GetRecords", table)
-        lot = open_lot(self._settings, table, name, leases)
-        return await self._drive(retry_parked(lot, handler))
+        dead_letters = open_dead_letters(self._settings, table, name, leases)
+        return await self._drive(retry_dead_letters(dead_letters, handler))
 
     async def close(self) -> None:
         """Give the database back."""
@@ -199,8 +197,8 @@ class AsyncStore:
         try:
             step = next(steps)
             while True:
-                if not isinstance(step, Call):
-                    step = await self._aside(steps, step)
+                if not isinstance(step, ApiCall):
+                    step = await self._handle_step(steps, step)
                     continue
                 try:
                     response = await self._call(step)
@@ -211,7 +209,9 @@ class AsyncStore:
         except StopIteration as stop:
             return stop.value
 
-    async def _aside(self, steps: Steps[Any], step: Pause | Handling) -> Call | Pause | Handling:
+    async def _handle_step(
+        self, steps: Steps[Any], step: Pause | Handling
+    ) -> ApiCall | Pause | Handling:
         """Do what is no call, and return the step after it."""
         if isinstance(step, Pause):
             await self._sleep(step.seconds)
@@ -225,15 +225,16 @@ class AsyncStore:
             return steps.throw(error)
         return steps.send(requests)
 
-    async def _call(self, call: Call) -> dict[str, Any]:
+    async def _call(self, call: ApiCall) -> dict[str, Any]:
         if not self._settings.on_call:
             return await self._executor.execute(call.operation, call.request)
-        watch = Watch(self._settings, call)
+        watch = CallObserver(self._settings, call)
         try:
-            if self._execute_telling is None:
-                response = await self._executor.execute(call.operation, call.request)
+            if self._reports_retries:
+                execute: Callable[..., Any] = self._executor.execute
+                response = await execute(call.operation, call.request, on_retry=watch.note)
             else:
-                response = await self._execute_telling(call.operation, call.request, watch.note)
+                response = await self._executor.execute(call.operation, call.request)
         except KeyfoldError as error:
             watch.end(None, error)
             raise

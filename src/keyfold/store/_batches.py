@@ -9,7 +9,7 @@ from keyfold.model._batches import Batch, BatchCall
 from keyfold.model._keys import identify
 from keyfold.model._requests import Get
 from keyfold.model._writes import Put
-from keyfold.store._plans import MOST_ATTEMPTS, Plan, Run, attempt, pause
+from keyfold.store._plans import MOST_ATTEMPTS, Plan, RunContext, attempt, pause
 from keyfold.store._refusals import find_oversize
 from keyfold.store._writing import decode_for, written
 from keyfold.values import Item
@@ -17,7 +17,7 @@ from keyfold.values import Item
 _LEFT = {"BatchGetItem": "UnprocessedKeys", "BatchWriteItem": "UnprocessedItems"}
 
 
-def plan_batch(run: Run, request: Batch[Any]) -> Plan[list[Any]]:
+def plan_batch(run: RunContext, request: Batch[Any]) -> Plan[list[Any]]:
     """Carry out any number of gets, puts and deletions."""
     results: list[Any] = [
         written(run, each) if isinstance(each, Put) else None for each in request.requests
@@ -37,14 +37,16 @@ def plan_batch(run: Run, request: Batch[Any]) -> Plan[list[Any]]:
     return results
 
 
-def _check_sizes(run: Run, request: Batch[Any]) -> None:
+def _check_sizes(run: RunContext, request: Batch[Any]) -> None:
     for each in request.requests:
         found = find_oversize(each, "", run.now)
         if found is not None:
             raise found
 
 
-def _carry_out(run: Run, request: Batch[Any], call: BatchCall) -> Plan[list[tuple[str, Item]]]:
+def _carry_out(
+    run: RunContext, request: Batch[Any], call: BatchCall
+) -> Plan[list[tuple[str, Item]]]:
     """Make a call until nothing of it is left; give up when that is no nearer for long."""
     found: list[tuple[str, Item]] = []
     wanted: dict[str, Any] = call.request["RequestItems"]

@@ -8,16 +8,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from keyfold.errors import ItemUnfit
+from keyfold.errors import ItemInvalid
 from keyfold.model._any_values import decode_any
 from keyfold.model._expiry import whole_seconds
 from keyfold.model._requests import Get, Query, Ref, Scan
 from keyfold.model._results import RawItem
-from keyfold.model._schemas import EntitySchema, Unfit, summarise
+from keyfold.model._schemas import EntitySchema, ItemMismatch, summarise
 from keyfold.model._showing import show_item
 from keyfold.model._tables import Table
 from keyfold.store._guards import is_guard
-from keyfold.store._plans import OnUnfit, Run
+from keyfold.store._plans import OnUnfit, RunContext
 from keyfold.values import AttributeValue, Item
 
 
@@ -37,17 +37,17 @@ class Decoder:
 
     def __init__(
         self,
-        run: Run,
+        run: RunContext,
         request: Get[Any] | Query[Any] | Scan[Any],
         *,
-        on_unfit: OnUnfit | None = None,
+        on_invalid: OnUnfit | None = None,
     ) -> None:
         table = request.table
         assert isinstance(table, Table)  # the one that made the request
         self._table, self._shape = table, request.shape
         self._ttl = None if request.includes_expired else table.ttl
         self._now_seconds = 0 if self._ttl is None else whole_seconds(run.now)
-        self._on_unfit = on_unfit or run.store.on_unfit
+        self._on_unfit = on_invalid or run.store.on_invalid
 
     def decode(
         self, item: Mapping[str, AttributeValue], known: Mapping[str, Any] | None = None
@@ -73,8 +73,8 @@ class Decoder:
             if shape.only is not None:
                 return _decode_only(schema, shape.only, item)
             return schema.decode(item, keys)
-        except Unfit as unfit:
-            return self._unfit(item, str(unfit))
+        except ItemMismatch as error:
+            return self._invalid(item, str(error))
 
     def _make_ref(self, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> Ref[Any]:
         parts: dict[str, Any] = {}
@@ -90,10 +90,10 @@ class Decoder:
         """Return the primary key of an item."""
         return {name: item[name] for name in self._table.key.names if name in item}
 
-    def _unfit(self, item: Mapping[str, AttributeValue], reason: str) -> RawItem:
+    def _invalid(self, item: Mapping[str, AttributeValue], reason: str) -> RawItem:
         key = self.key_of(item)
         if self._on_unfit == "raise":
-            raise ItemUnfit(self._table.name, show_item(key), reason)
+            raise ItemInvalid(self._table.name, show_item(key), reason)
         return RawItem(key, dict(item), reason)
 
 
@@ -117,7 +117,7 @@ def _decode_only(schema: EntitySchema, model: type[Any], item: Mapping[str, Attr
     try:
         return model.model_validate(raw, strict=False, by_alias=False, by_name=True)
     except ValidationError as error:
-        raise Unfit(f"it makes no {model.__name__}: {summarise(error)}") from error
+        raise ItemMismatch(f"it makes no {model.__name__}: {summarise(error)}") from error
 
 
 def is_expired(item: Mapping[str, AttributeValue], ttl: str, now_seconds: int) -> bool:

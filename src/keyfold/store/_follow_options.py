@@ -14,10 +14,10 @@ from typing import Literal, Protocol
 
 from keyfold.errors import OptionInvalid
 from keyfold.model._tables import Table
-from keyfold.store._settings import Settings
+from keyfold.store._settings import StoreSettings
 
 Start = Literal["oldest", "latest"]
-ParkedState = Literal["failed", "waiting", "again"]
+DeadLetterState = Literal["failed", "waiting", "again"]
 
 # What the name of a lease table ends in, after that of the table which is followed.
 LEASE_TABLE_ENDING = "-leases"
@@ -43,12 +43,12 @@ class Followed:
 
     records: int = 0
     handled: int = 0
-    parked: int = 0
+    dead_letters: int = 0
     gaps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class ParkedChange:
+class DeadLetter:
     """A change that a handler could not take, as people are shown it.
 
     `state` is "failed", "waiting" for an earlier change of the same item, or "again" when it is
@@ -60,7 +60,7 @@ class ParkedChange:
     kind: str
     changed_at: datetime
     parked_at: datetime
-    state: ParkedState
+    state: DeadLetterState
     attempts: int
     error: str
 
@@ -84,7 +84,7 @@ class FollowOptions:
 
 
 def read_options(
-    settings: Settings,
+    settings: StoreSettings,
     table: Table,
     *,
     name: str,
@@ -99,7 +99,7 @@ def read_options(
     leases: str | None,
     setup: bool | None,
 ) -> FollowOptions:
-    """Return what a worker is told; raises OptionInvalid, TableForeign, DeclarationInvalid."""
+    """Return what a worker is told; raises OptionInvalid, WrongTable, DeclarationInvalid."""
     settings.check_table(table)
     table.check()
     if not table.handlers:

@@ -15,23 +15,23 @@ from typing import Any
 
 from keyfold.errors import (
     ExpiredIteratorException,
-    ItemUnfit,
+    ItemInvalid,
     LimitExceededException,
     ResourceNotFoundException,
-    StreamUnfit,
+    StreamUnsuitable,
     TrimmedDataAccessException,
     Unavailable,
 )
 from keyfold.model._changes import Handler
 from keyfold.model._requests import Request
+from keyfold.store._dead_letters import DeadLetters
 from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, FollowOptions
-from keyfold.store._keeping import RENEWAL, Held, LeaseCalls, LeaseKeeper
-from keyfold.store._leases import ParkedHead
-from keyfold.store._parking import ParkingLot
-from keyfold.store._plans import Handling, Pause, Plan, Run, Steps
+from keyfold.store._lease_keeper import RENEWAL, LeaseCalls, LeaseKeeper, OwnedLease
+from keyfold.store._leases import DeadLetterHead
+from keyfold.store._plans import Handling, Pause, Plan, RunContext, Steps
 from keyfold.store._records import ChangeReader, StreamRecord
-from keyfold.store._settings import Settings
+from keyfold.store._settings import StoreSettings
 from keyfold.store._streams import check_leases, check_stream, describe_stream, open_shard
 
 _LOG = logging.getLogger("keyfold.store")
@@ -49,10 +49,10 @@ class _Interrupted(Exception):
 class Worker:
     """One follower's share of the work, call by call, without making any."""
 
-    def __init__(self, settings: Settings, options: FollowOptions) -> None:
+    def __init__(self, settings: StoreSettings, options: FollowOptions) -> None:
         self._settings, self._options = settings, options
         self._calls = LeaseCalls(settings, options.leases)
-        self._lot = ParkingLot(self._calls, options.name)
+        self._dead_letters = DeadLetters(self._calls, options.name)
         self._keeper = LeaseKeeper(
             self._calls,
             options.name,
@@ -61,7 +61,7 @@ class Worker:
             latest=options.start == "latest",
         )
         # What is parked, in order; no later change of the same item goes past it.
-        self._heads: list[ParkedHead] = []
+        self._heads: list[DeadLetterHead] = []
         self._blocked: set[tuple[str, str]] = set()
         self._balanced_at: datetime | None = None
         self._synced_at: datetime | None = None
@@ -113,12 +113,12 @@ class Worker:
         if stream is None or not stream.is_on:
             # What was recorded before it was switched off can be read for a day.
             found = yield from self._keeper.list_leases()
-            if stream is None or all(each.is_done or each.is_parked for each in found):
+            if stream is None or all(each.is_done or each.is_for_dead_letters for each in found):
                 advice = (
                     "Switch it on: setup=True, or `keyfold stream follow --setup`, does for a "
                     "table that declares one."
                 )
-                raise StreamUnfit(table.name, "it is off", advice)
+                raise StreamUnsuitable(table.name, "it is off", advice)
 
     def _sync(self) -> Plan[None]:
         self._synced_at, self._balanced_at = self._calls.now(), None
@@ -129,7 +129,7 @@ class Worker:
         self._balanced_at = self._calls.now()
         yield from self._keeper.balance()
         # After taking: what the last owner has parked must be known before anything is handed out.
-        self._heads = yield from self._lot.list_heads()
+        self._heads = yield from self._dead_letters.list_heads()
         self._blocked = {head.line for head in self._heads}
 
     def _is_stopped(self) -> bool:
@@ -142,18 +142,20 @@ class Worker:
         for lease in view.leases:
             held = self._keeper.held.get(lease.place)
             if held is not None:
-                if not lease.is_parked and held.empty_reads < _EMPTY_READS:
+                if not lease.is_for_dead_letters and held.empty_reads < _EMPTY_READS:
                     return False
-            elif (lease.is_parked or lease.place in ready) and not view.is_left_to_others(lease):
+            elif (lease.is_for_dead_letters or lease.place in ready) and not view.is_left_to_others(
+                lease
+            ):
                 return False
         return True
 
-    def _work(self, held: Held) -> Steps[bool]:
+    def _work(self, held: OwnedLease) -> Steps[bool]:
         """Do some of what a lease is for; tell whether there was anything to do."""
-        if held.lease.heir is not None:
-            yield from self._keeper.give(held, held.lease.heir)
+        if held.lease.requested_by is not None:
+            yield from self._keeper.give(held, held.lease.requested_by)
             return True
-        if not held.lease.is_parked:
+        if not held.lease.is_for_dead_letters:
             return (yield from self._read(held))
         try:
             return (yield from self._hand_out_again(held))
@@ -164,7 +166,7 @@ class Worker:
 
     # Reading.
 
-    def _read(self, held: Held) -> Steps[bool]:
+    def _read(self, held: OwnedLease) -> Steps[bool]:
         """Read a batch of a shard, and hand it out."""
         if held.iterator is None and not (yield from self._open(held)):
             return True
@@ -204,7 +206,7 @@ class Worker:
             yield from self._keeper.checkpoint(held)
         return held.empty_reads < _EMPTY_READS
 
-    def _open(self, held: Held) -> Plan[bool]:
+    def _open(self, held: OwnedLease) -> Plan[bool]:
         """Find where to go on in a shard; tell whether there is anything to go on with."""
         opened = yield from open_shard(
             self._calls.ask,
@@ -221,17 +223,17 @@ class Worker:
         held.iterator, held.at_end = opened.iterator, False
         return True
 
-    def _finish(self, held: Held) -> Plan[None]:
+    def _finish(self, held: OwnedLease) -> Plan[None]:
         yield from self._keeper.finish(held)
         # Its children's turn has come.
         self._synced_at = None
 
-    def _lose(self, held: Held) -> Plan[None]:
+    def _lose(self, held: OwnedLease) -> Plan[None]:
         """Give up a shard that is not there any longer."""
         self._note_gap(held)
         yield from self._finish(held)
 
-    def _note_gap(self, held: Held) -> None:
+    def _note_gap(self, held: OwnedLease) -> None:
         _LOG.warning(
             "follower %r of %s: changes in %s were dropped before they were read",
             self._options.name,
@@ -242,7 +244,7 @@ class Worker:
 
     # Handing out.
 
-    def _deliver(self, held: Held, record: StreamRecord) -> Steps[None]:
+    def _deliver(self, held: OwnedLease, record: StreamRecord) -> Steps[None]:
         """Hand a record to every handler that it is for."""
         since = held.lease.since
         if since is not None and record.at < since.replace(microsecond=0):
@@ -255,18 +257,20 @@ class Worker:
                 error, attempts = yield from self._try(held, handler, record)
                 if error is None:
                     continue
-            yield from self._lot.park(record, handler.name, error, attempts, self._calls.now())
+            yield from self._dead_letters.park(
+                record, handler.name, error, attempts, self._calls.now()
+            )
             self._blocked.add(line)
-            self.done = replace(self.done, parked=self.done.parked + 1)
+            self.done = replace(self.done, dead_letters=self.done.dead_letters + 1)
         self.done = replace(self.done, records=self.done.records + 1)
 
-    def _check_lease(self, held: Held) -> Plan[None]:
+    def _check_lease(self, held: OwnedLease) -> Plan[None]:
         """Raise _Interrupted if it is time to stop, or another may have the lease."""
         yield from self._keeper.renew()
         if self._is_stopped() or not self._keeper.is_ours(held):
             raise _Interrupted
 
-    def _hand_out_again(self, held: Held) -> Steps[bool]:
+    def _hand_out_again(self, held: OwnedLease) -> Steps[bool]:
         """Hand out what was parked, each line in order, up to what has failed and stays."""
         seen = {head for head in self._heads if head.state != "failed"}
         self._heads = []
@@ -274,7 +278,7 @@ class Worker:
             return False
         # A list is not of one moment: it may have what was parked later, and lack what was parked
         # earlier. Whatever was in the way of something on it is on one that is made afterwards.
-        heads = yield from self._lot.list_heads()
+        heads = yield from self._dead_letters.list_heads()
         stuck: set[tuple[str, str]] = set()
         work = False
         for head in heads:
@@ -283,23 +287,23 @@ class Worker:
             if head not in seen:
                 stuck.add(head.line)
                 continue
-            found = yield from self._lot.fetch(head)
+            found = yield from self._dead_letters.fetch(head)
             if found is None:
                 continue
-            parked, record = found
-            error, attempts = yield from self._try_parked(held, parked.handler, record)
+            letter, record = found
+            error, attempts = yield from self._retry_dead_letter(held, letter.handler, record)
             if error is None:
-                yield from self._lot.remove(parked)
+                yield from self._dead_letters.remove(letter)
             else:
                 stuck.add(head.line)
-                yield from self._lot.fail_again(parked, error, attempts)
+                yield from self._dead_letters.fail_again(letter, error, attempts)
             work = True
         # What waited behind them may be parked no longer, and more may have come.
         self._balanced_at = None
         return work
 
-    def _try_parked(
-        self, held: Held, name: str, record: StreamRecord
+    def _retry_dead_letter(
+        self, held: OwnedLease, name: str, record: StreamRecord
     ) -> Steps[tuple[Exception | None, int]]:
         handler = self._options.table.handlers.get(name)
         if handler is None:
@@ -307,7 +311,7 @@ class Worker:
         return (yield from self._try(held, handler, record))
 
     def _try(
-        self, held: Held, handler: Handler[Any], record: StreamRecord
+        self, held: OwnedLease, handler: Handler[Any], record: StreamRecord
     ) -> Steps[tuple[Exception | None, int]]:
         """Call a handler, again after a while if it fails; return how that ended.
 
@@ -315,8 +319,8 @@ class Worker:
         """
         try:
             change = self._reader().read(record, handler)
-        except ItemUnfit as unfit:
-            return unfit, 0
+        except ItemInvalid as error:
+            return error, 0
         number = 0
         while True:
             yield from self._check_lease(held)
@@ -334,4 +338,4 @@ class Worker:
             yield Pause(min(_LONGEST_RETRY_SECONDS, _FIRST_RETRY_SECONDS * 2 ** (number - 1)))
 
     def _reader(self) -> ChangeReader:
-        return ChangeReader(self._options.table, Run(self._calls.now(), self._settings))
+        return ChangeReader(self._options.table, RunContext(self._calls.now(), self._settings))

@@ -19,10 +19,10 @@ from keyfold.model._fields import part
 from keyfold.model._keys import Key
 from keyfold.model._tables import Table
 from keyfold.model._updates import Update
-from keyfold.store._follow_options import ParkedState
+from keyfold.store._follow_options import DeadLetterState
 
 # The label of the lease that lets one worker hand out again what was parked.
-PARKED = "parked"
+DEAD_LETTERS = "dead-letters"
 
 # What tells a lease from the follower's others: the stream's label, and the shard.
 Place = tuple[str, str]
@@ -45,7 +45,7 @@ class Lease(Entity):
     is_done: bool = False
     owner: str | None = None
     counter: int = 0
-    heir: str | None = None
+    requested_by: str | None = None
     # Changes before this moment were not asked for.
     since: datetime | None = None
 
@@ -60,9 +60,9 @@ class Lease(Entity):
         return {"follower": self.follower, "label": self.label, "shard": self.shard}
 
     @property
-    def is_parked(self) -> bool:
+    def is_for_dead_letters(self) -> bool:
         """Whether it is for what was parked, and not for a shard."""
-        return self.label == PARKED
+        return self.label == DEAD_LETTERS
 
     def change(self) -> Update[Lease]:
         """Return the request that changes it, if nobody else did since it was read."""
@@ -72,7 +72,7 @@ class Lease(Entity):
         return update.where(unchanged)
 
 
-class Parked(Entity):
+class StoredDeadLetter(Entity):
     """A change that a handler could not take, or that came after such a one of the same item."""
 
     follower: str = part()
@@ -80,7 +80,7 @@ class Parked(Entity):
     # A hash of the item's key, of a fixed width.
     item: str = part()
     handler: str = part()
-    state: ParkedState
+    state: DeadLetterState
     error: str
     key: str
     kind: str
@@ -103,14 +103,14 @@ class Piece(Entity):
     record: bytes
 
 
-class ParkedHead(BaseModel, frozen=True):
+class DeadLetterHead(BaseModel, frozen=True):
     """What of a parked change tells whether it is in another's way."""
 
     follower: str
     sequence: int
     item: str
     handler: str
-    state: ParkedState
+    state: DeadLetterState
 
     @property
     def line(self) -> tuple[str, str]:
@@ -124,7 +124,7 @@ class LeaseTable:
 
     table: Table
     lease: type[Lease]
-    parked: type[Parked]
+    dead_letters: type[StoredDeadLetter]
     piece: type[Piece]
 
 
@@ -137,7 +137,9 @@ def lease_table(name: str) -> LeaseTable:
         pass
 
     class OwnParked(
-        Parked, table=table, key=("F#{follower}#PARKED", "{sequence:040}#{item}#{handler}")
+        StoredDeadLetter,
+        table=table,
+        key=("F#{follower}#DEAD", "{sequence:040}#{item}#{handler}"),
     ):
         pass
 
@@ -207,12 +209,12 @@ class LeaseView:
         All shards of a stream come after those of the streams that the table had before.
         """
         undone = {lease.place for lease in self.leases if not lease.is_done}
-        first = min((label for label, _ in undone if label != PARKED), default="")
+        first = min((label for label, _ in undone if label != DEAD_LETTERS), default="")
         return [
             lease
             for lease in self.leases
             if not lease.is_done
-            and not lease.is_parked
+            and not lease.is_for_dead_letters
             and lease.label == first
             and (lease.label, lease.parent or "") not in undone
         ]
@@ -242,12 +244,12 @@ class LeaseView:
         spare = [
             lease
             for lease in self.leases
-            if lease.is_parked and lease.place not in mine and self.is_free(lease, mine)
+            if lease.is_for_dead_letters and lease.place not in mine and self.is_free(lease, mine)
         ]
         return [*taken, *spare], asked
 
     def _find_askable(self, ready: Sequence[Lease], owner: str) -> Lease | None:
         theirs = [lease for lease in ready if lease.owner == owner]
-        if any(lease.heir == self._worker for lease in theirs):
+        if any(lease.requested_by == self._worker for lease in theirs):
             return None
-        return next((lease for lease in theirs if lease.heir is None), None)
+        return next((lease for lease in theirs if lease.requested_by is None), None)

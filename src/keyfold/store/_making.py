@@ -8,8 +8,8 @@ from typing import Any
 
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 from keyfold.model._tables import Table
-from keyfold.store._plans import Call, Pause, Plan, Response, Run, ask
-from keyfold.store._settings import Settings
+from keyfold.store._plans import ApiCall, Pause, Plan, Response, RunContext, ask
+from keyfold.store._settings import StoreSettings
 
 # Makes a call, and makes it again where the service refuses for the moment.
 Ask = Callable[[str, dict[str, Any]], Plan[Response]]
@@ -19,17 +19,17 @@ _FIRST_SECONDS = 0.05
 _LONGEST_SECONDS = 2.0
 
 
-def make_table(settings: Settings, table: Table) -> Plan[None]:
+def make_table(settings: StoreSettings, table: Table) -> Plan[None]:
     """Make a table that can be used then; one that is there is left as it is.
 
     One that is being removed is made anew.
     """
     table.check()
-    asking = partial(ask, Run(settings.clock(), settings))
+    asking = partial(ask, RunContext(settings.clock(), settings))
     while True:
         try:
             # Not asked for again: a table that a failed call has made would be taken for another's.
-            yield Call("CreateTable", table.to_dynamodb())
+            yield ApiCall("CreateTable", table.to_dynamodb())
         except ResourceInUseException:
             if (yield from _is_kept(asking, table.name)):
                 return

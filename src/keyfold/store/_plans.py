@@ -27,7 +27,7 @@ from keyfold.errors import (
 from keyfold.model._changes import Change, Handler, Reaction
 from keyfold.model._requests import Request
 from keyfold.model._writes import Write
-from keyfold.store._refusals import word_refusal
+from keyfold.store._refusals import refusal_error
 from keyfold.values import Item
 
 V = TypeVar("V")
@@ -48,7 +48,7 @@ _READS = {"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"}
 _PASSING_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
-class Call(NamedTuple):
+class ApiCall(NamedTuple):
     """One call of DynamoDB's API; `attempt` counts from 1."""
 
     operation: str
@@ -69,23 +69,23 @@ class Handling(NamedTuple):
     change: Change[Any]
 
 
-Plan = Generator[Call | Pause, Response, V]
+Plan = Generator[ApiCall | Pause, Response, V]
 # A plan that may also want handlers to be called.
-Steps = Generator[Call | Pause | Handling, Any, V]
+Steps = Generator[ApiCall | Pause | Handling, Any, V]
 
 
 class Environment(Protocol):
     """What plans need to know of the store that runs them."""
 
-    on_unfit: OnUnfit
+    on_invalid: OnUnfit
     reports_capacity: bool
-    draw: Callable[[], float]
+    jitter: Callable[[], float]
     # Whether it is a principal's, who may not do everything, and what no other principal has.
     is_guarded: bool
     principal: str
 
     def check(self, request: Request[Any]) -> None:
-        """Raise TableForeign for a request of another table, AccessDenied for one that is denied."""
+        """Raise WrongTable for a request of another table, AccessDenied for one that is denied."""
         ...
 
     def seal(self, position: Item, binding: str) -> str:
@@ -97,7 +97,7 @@ class Environment(Protocol):
         ...
 
 
-class Run(NamedTuple):
+class RunContext(NamedTuple):
     """The moment at which a request runs, and the store that runs it."""
 
     now: datetime
@@ -105,20 +105,27 @@ class Run(NamedTuple):
 
 
 def attempt(
-    run: Run, request: Request[Any], operation: str, asked: dict[str, Any], *, earlier: int = 0
+    run: RunContext,
+    request: Request[Any],
+    operation: str,
+    asked: dict[str, Any],
+    *,
+    earlier: int = 0,
 ) -> Plan[Response]:
     """Make a call for a request, again after a pause if the service refuses for the moment alone.
 
     `earlier` attempts that were answered, but not all done, count for those who watch.
     """
-    call = Call(operation, asked, earlier + 1)
+    call = ApiCall(operation, asked, earlier + 1)
     try:
         return (yield call)
     except KeyfoldError as error:
         return (yield from try_again(run, request, call, error))
 
 
-def try_again(run: Run, request: Request[Any], call: Call, error: KeyfoldError) -> Plan[Response]:
+def try_again(
+    run: RunContext, request: Request[Any], call: ApiCall, error: KeyfoldError
+) -> Plan[Response]:
     """Make a call that has failed again, after a pause, if that is worth it.
 
     Plans of one call come here themselves: `attempt` would cost them a generator for nothing.
@@ -131,7 +138,7 @@ def try_again(run: Run, request: Request[Any], call: Call, error: KeyfoldError) 
         if is_open and isinstance(error, ConditionalCheckFailedException):
             raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
         if isinstance(error, ValidationException):
-            raise word_refusal(request, error, run.now) from error
+            raise refusal_error(request, error, run.now) from error
         if not is_passing(error):
             raise error
         if isinstance(error, InternalServerError) and call.operation not in _READS:
@@ -151,11 +158,11 @@ def try_again(run: Run, request: Request[Any], call: Call, error: KeyfoldError) 
     raise Unavailable(call.operation, attempts, _reason(error)) from error
 
 
-def ask(run: Run, operation: str, asked: dict[str, Any]) -> Plan[Response]:
+def ask(run: RunContext, operation: str, asked: dict[str, Any]) -> Plan[Response]:
     """Make a call that is for no request, again after a pause if it is refused for the moment."""
     for number in range(1, MOST_ATTEMPTS + 1):
         try:
-            return (yield Call(operation, asked, number))
+            return (yield ApiCall(operation, asked, number))
         except KeyfoldError as error:
             if not is_passing(error):
                 raise
@@ -169,15 +176,15 @@ def _reason(error: KeyfoldError) -> str:
     return str(error).rstrip(".")
 
 
-def pause(run: Run, attempts: int) -> Pause:
+def pause(run: RunContext, attempts: int) -> Pause:
     """Return how long to wait after so many attempts: up to twice as long each time."""
-    return Pause(pause_seconds(attempts, run.store.draw))
+    return Pause(pause_seconds(attempts, run.store.jitter))
 
 
-def pause_seconds(attempts: int, draw: Callable[[], float]) -> float:
+def pause_seconds(attempts: int, jitter: Callable[[], float]) -> float:
     """Return so many seconds to wait after so many attempts."""
     longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempts - 1))
-    return draw() * longest
+    return jitter() * longest
 
 
 def is_passing(error: KeyfoldError) -> bool:

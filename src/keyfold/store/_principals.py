@@ -15,7 +15,7 @@ from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write
 from keyfold.policy import Access, Denial, Guard, Right
 from keyfold.store._accesses import put_rights, read_access, read_accesses, read_member
 from keyfold.store._cursors import CursorBox
-from keyfold.store._settings import Settings
+from keyfold.store._settings import StoreSettings
 
 _GET = Right.GET.value
 _QUERY = Right.QUERY.value
@@ -24,7 +24,7 @@ _DELETE = Right.DELETE.value
 _EITHER = (Right.CREATE | Right.UPDATE).value
 
 
-class PrincipalSettings(Settings):
+class PrincipalSettings(StoreSettings):
     """The settings of a store, for one principal.
 
     Nearly every request is allowed, so that is found out first, without spelling out all that the
@@ -33,7 +33,7 @@ class PrincipalSettings(Settings):
 
     is_guarded = True
 
-    def __init__(self, base: Settings, role: str, ids: Mapping[str, str]) -> None:
+    def __init__(self, base: StoreSettings, role: str, ids: Mapping[str, str]) -> None:
         if base.is_guarded:
             fact = "a principal's store makes no other principals"
             raise AccessDenied(cast(PrincipalSettings, base).role, "as_principal", None, fact)
@@ -42,7 +42,7 @@ class PrincipalSettings(Settings):
         self.role = role
         self._guards = _make_guards(base, role, ids)
         # The guard of each table and the name of its partition key, by which table it is.
-        self._ways = {
+        self._fast_guards = {
             id(table): (self._guards[table.name], table.key.partition[0])
             for table in base.tables.values()
             if table.name in self._guards
@@ -55,10 +55,10 @@ class PrincipalSettings(Settings):
         return self._base.cursors.of(self.principal)
 
     def check(self, request: Request[Any]) -> None:
-        """Raise TableForeign for a request of another table, AccessDenied for one that is denied."""
+        """Raise WrongTable for a request of another table, AccessDenied for one that is denied."""
         look = self._LOOKS.get(type(request))
         if look is None:
-            self._look_closely(request)
+            self._check_in_full(request)
         else:
             look(self, request)
 
@@ -69,72 +69,72 @@ class PrincipalSettings(Settings):
 
     # Looks that tell quickly of what is allowed. What they are not sure of is looked at closely.
 
-    def _look_at_get(self, request: Get[Any]) -> None:
-        way = self._ways.get(id(request.table))
+    def _check_get(self, request: Get[Any]) -> None:
+        way = self._fast_guards.get(id(request.table))
         if way is None or not way[0].admits(_GET, request.key[way[1]]):
-            self._look_closely(request)
+            self._check_in_full(request)
 
-    def _look_at_query(self, request: Query[Any]) -> None:
-        way = self._ways.get(id(request.table))
+    def _check_query(self, request: Query[Any]) -> None:
+        way = self._fast_guards.get(id(request.table))
         if (
             way is None
             or request.index is not None
             or not way[0].admits(_QUERY, request.keys.equals[0][1])
         ):
-            self._look_closely(request)
+            self._check_in_full(request)
 
-    def _look_at_put(self, request: Put[Any], *, is_member: bool = False) -> None:
-        way, item = self._ways.get(id(request.table)), request.item
+    def _check_put(self, request: Put[Any], *, is_member: bool = False) -> None:
+        way, item = self._fast_guards.get(id(request.table)), request.item
         if (
             way is None
             or request.schema.unique
             or not way[0].admits(put_rights(request), item[way[1]], item)
         ):
-            self._look_at_write(request, is_member=is_member)
+            self._check_write(request, is_member=is_member)
 
-    def _look_at_update(self, request: Update[Any], *, is_member: bool = False) -> None:
-        way, key = self._ways.get(id(request.table)), request.key
+    def _check_update(self, request: Update[Any], *, is_member: bool = False) -> None:
+        way, key = self._fast_guards.get(id(request.table)), request.key
         if (
             way is None
             or not way[0].watches_keys_alone
             or request.schema.unique
             or not way[0].admits(_UPDATE, key[way[1]], key)
         ):
-            self._look_at_write(request, is_member=is_member)
+            self._check_write(request, is_member=is_member)
 
-    def _look_at_delete(self, request: Delete[Any], *, is_member: bool = False) -> None:
-        way = self._ways.get(id(request.table))
+    def _check_delete(self, request: Delete[Any], *, is_member: bool = False) -> None:
+        way = self._fast_guards.get(id(request.table))
         if way is None or request.schema.unique or not way[0].admits(_DELETE, request.key[way[1]]):
-            self._look_at_write(request, is_member=is_member)
+            self._check_write(request, is_member=is_member)
 
-    def _look_at_transaction(self, request: Transaction) -> None:
+    def _check_transaction(self, request: Transaction) -> None:
         for each in request.requests:
             if isinstance(each, Get):
-                self._look_at_get(each)
+                self._check_get(each)
             else:
                 # It returns nothing, whatever the write would by itself.
                 self._LOOKS[type(each)](self, each, is_member=True)
 
-    def _look_at_batch(self, request: Batch[Any]) -> None:
+    def _check_batch(self, request: Batch[Any]) -> None:
         super().check(request)
         for each in request.requests:
-            way = self._ways.get(id(each.table))
+            way = self._fast_guards.get(id(each.table))
             if way is None or not _admits_member(each, *way):
                 self._check_access(read_member(each, self.clock()))
 
-    def _look_at_create_or_get(self, request: CreateOrGet[Any]) -> None:
-        self._look_at_put(request.put)
+    def _check_create_or_get(self, request: CreateOrGet[Any]) -> None:
+        self._check_put(request.put)
 
-    def _look_at_mapped(self, request: Mapped[Any]) -> None:
+    def _check_mapped(self, request: Mapped[Any]) -> None:
         self.check(request.request)
 
-    def _look_at_chain(self, request: Chain[Any]) -> None:
-        if request.looks_up:
+    def _check_chain(self, request: Chain[Any]) -> None:
+        if request.is_lookup:
             super().check(request)
         else:
             self.check(request.first)
 
-    def _look_at_write(self, request: Write[Any], *, is_member: bool = False) -> None:
+    def _check_write(self, request: Write[Any], *, is_member: bool = False) -> None:
         """Look at all that a write would do, and whether it takes or gives up unique values."""
         super().check(request)
         access = read_access(request, self.clock())
@@ -144,7 +144,7 @@ class PrincipalSettings(Settings):
         if touches_unique(request):
             self._deny(self._guards[request.table.name].check_unique(access, request.schema.name))
 
-    def _look_closely(self, request: Request[Any]) -> None:
+    def _check_in_full(self, request: Request[Any]) -> None:
         super().check(request)
         for access in read_accesses(request, self.clock()):
             self._check_access(access)
@@ -162,17 +162,17 @@ class PrincipalSettings(Settings):
             raise AccessDenied(self.role, denial.action, denial.table, denial.fact)
 
     _LOOKS: ClassVar[dict[type[Any], Callable[..., None]]] = {
-        Batch: _look_at_batch,
-        Chain: _look_at_chain,
-        Check: _look_at_write,
-        CreateOrGet: _look_at_create_or_get,
-        Delete: _look_at_delete,
-        Get: _look_at_get,
-        Mapped: _look_at_mapped,
-        Put: _look_at_put,
-        Query: _look_at_query,
-        Transaction: _look_at_transaction,
-        Update: _look_at_update,
+        Batch: _check_batch,
+        Chain: _check_chain,
+        Check: _check_write,
+        CreateOrGet: _check_create_or_get,
+        Delete: _check_delete,
+        Get: _check_get,
+        Mapped: _check_mapped,
+        Put: _check_put,
+        Query: _check_query,
+        Transaction: _check_transaction,
+        Update: _check_update,
     }
 
 
@@ -187,7 +187,7 @@ def _admits_member(request: Get[Any] | Put[Any] | Delete[Any], guard: Guard, nam
             return guard.admits(_DELETE, key[name])
 
 
-def _make_guards(base: Settings, role: str, ids: Mapping[str, str]) -> dict[str, Guard]:
+def _make_guards(base: StoreSettings, role: str, ids: Mapping[str, str]) -> dict[str, Guard]:
     """Return what guards each table in which there is a role of that name."""
     found = {name: table.roles[role] for name, table in base.tables.items() if role in table.roles}
     if not found:

@@ -16,7 +16,7 @@ from keyfold.model._requests import Count, First, Get, Query, Scan
 from keyfold.model._results import Page, RawItem
 from keyfold.model._tables import Table
 from keyfold.store._decoding import SKIPPED, Decoder
-from keyfold.store._plans import Call, Plan, Response, Run, attempt, try_again
+from keyfold.store._plans import ApiCall, Plan, Response, RunContext, attempt, try_again
 from keyfold.values import Item
 
 F = TypeVar("F")
@@ -30,12 +30,12 @@ _MARGIN = 1.25
 _NEVER = datetime.fromtimestamp(0, UTC)
 
 
-def plan_get(run: Run, request: Get[Any]) -> Plan[Any]:
+def plan_get(run: RunContext, request: Get[Any]) -> Plan[Any]:
     """Read one item."""
     asked = request.to_dynamodb(now=run.now)
     if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
-    call = Call("GetItem", asked)
+    call = ApiCall("GetItem", asked)
     try:
         response = yield call
     except KeyfoldError as error:
@@ -58,7 +58,7 @@ class _Found:
     reads: int = 0
 
 
-def plan_page(run: Run, request: Query[Any] | Scan[Any]) -> Plan[Page[Any]]:
+def plan_page(run: RunContext, request: Query[Any] | Scan[Any]) -> Plan[Page[Any]]:
     """Read until a page is full, past whatever is expired, filtered out, or of another kind."""
     check_readable(request)
     start = None
@@ -77,7 +77,7 @@ def plan_page(run: Run, request: Query[Any] | Scan[Any]) -> Plan[Page[Any]]:
     )
 
 
-def _read(run: Run, request: Query[Any] | Scan[Any], start: Item | None) -> Plan[_Found]:
+def _read(run: RunContext, request: Query[Any] | Scan[Any], start: Item | None) -> Plan[_Found]:
     asked = request.to_dynamodb(now=run.now)
     asked["ReturnConsumedCapacity"] = "TOTAL"
     decoder = Decoder(run, request)
@@ -123,7 +123,7 @@ def suggest_limit(missing: int, *, matched: int, read: int, asked: int) -> int:
     return max(missing, _LEAST_ASKED, min(wanted, _MOST_ASKED))
 
 
-def plan_first(run: Run, request: First[Any]) -> Plan[Any]:
+def plan_first(run: RunContext, request: First[Any]) -> Plan[Any]:
     """Read until one is found."""
     query = request.query
     check_readable(query)
@@ -132,25 +132,27 @@ def plan_first(run: Run, request: First[Any]) -> Plan[Any]:
     return found.values[0] if found.values else None
 
 
-def plan_lookup(run: Run, request: Get[Any], follow: Callable[[Any], F | None]) -> Plan[F | None]:
+def plan_lookup(
+    run: RunContext, request: Get[Any], follow: Callable[[Any], F | None]
+) -> Plan[F | None]:
     """Read one item, and return what is made of it; None too for one that cannot be read."""
     response = yield from attempt(run, request, "GetItem", _ask(run, request))
     item = response.get("Item")
     if item is None:
         return None
-    found = Decoder(run, request, on_unfit="raw").decode(item, request.known)
+    found = Decoder(run, request, on_invalid="raw").decode(item, request.known)
     return None if found is SKIPPED or isinstance(found, RawItem) else follow(found)
 
 
 def plan_search(
-    run: Run, query: Query[Any] | Scan[Any], follow: Callable[[Any], F | None]
+    run: RunContext, query: Query[Any] | Scan[Any], follow: Callable[[Any], F | None]
 ) -> Plan[F | None]:
     """Read until something can be made of an item; what cannot be read is passed over.
 
     It reads on however much there is: to stop early would tell that something lies before.
     """
     check_readable(query)
-    decoder = Decoder(run, query, on_unfit="raw")
+    decoder = Decoder(run, query, on_invalid="raw")
     asked = _ask(run, replace(query, page_limit=_LEAST_ASKED))
     if query.cursor is not None:
         asked["ExclusiveStartKey"] = run.store.open(query.cursor, binding_of(query))
@@ -168,14 +170,14 @@ def plan_search(
         asked["ExclusiveStartKey"] = response["LastEvaluatedKey"]
 
 
-def _ask(run: Run, request: Get[Any] | Query[Any] | Scan[Any]) -> dict[str, Any]:
+def _ask(run: RunContext, request: Get[Any] | Query[Any] | Scan[Any]) -> dict[str, Any]:
     asked = request.to_dynamodb(now=run.now)
     if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
     return asked
 
 
-def plan_count(run: Run, request: Count) -> Plan[int]:
+def plan_count(run: RunContext, request: Count) -> Plan[int]:
     """Count what a query finds; what is expired or of another kind does not count."""
     # Keys tell what an item is, so that any index will do.
     query = replace(
@@ -199,7 +201,7 @@ def plan_count(run: Run, request: Count) -> Plan[int]:
         start = found.position
 
 
-def plan_collection(run: Run, request: CollectionGet[Any]) -> Plan[Any]:
+def plan_collection(run: RunContext, request: CollectionGet[Any]) -> Plan[Any]:
     """Read entities of several types, and group them."""
     groups: dict[str, list[Any]] = {member.name: [] for member in request.members}
     query = request.query

@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
-from keyfold.errors import ItemUnfit
+from keyfold.errors import ItemInvalid
 from keyfold.model._changes import Change, ChangeKind, Handler
 from keyfold.model._keys import identify
-from keyfold.model._requests import Get, Ref, Shape
-from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.model._requests import Get, Ref, ResultShape
+from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
 from keyfold.store._decoding import SKIPPED, Decoder
 from keyfold.store._guards import is_guard
-from keyfold.store._plans import Run
+from keyfold.store._plans import RunContext
 from keyfold.values import Item
 
 _KINDS: dict[str, ChangeKind] = {"INSERT": "inserted", "MODIFY": "changed", "REMOVE": "removed"}
@@ -96,7 +96,7 @@ def _read_binary(value: dict[str, Any]) -> Any:
 class ChangeReader:
     """Makes the changes of one table's records, for each handler in its own types."""
 
-    def __init__(self, table: Table, run: Run) -> None:
+    def __init__(self, table: Table, run: RunContext) -> None:
         self._table, self._run = table, run
 
     def find_handlers(self, record: StreamRecord) -> list[Handler[Any]]:
@@ -112,7 +112,7 @@ class ChangeReader:
         ]
 
     def read(self, record: StreamRecord, handler: Handler[Any]) -> Change[Any]:
-        """Return a record as a handler is told of it; raises ItemUnfit."""
+        """Return a record as a handler is told of it; raises ItemInvalid."""
         old, is_old_hidden = self._decode(record.old, handler)
         new, is_new_hidden = self._decode(record.new, handler)
         kind = record.kind
@@ -137,7 +137,7 @@ class ChangeReader:
     def _find_schema(self, item: Item) -> EntitySchema | None:
         try:
             return self._table.find_schema(item)
-        except Unfit:
+        except ItemMismatch:
             return None
 
     def _decode(self, image: Item | None, handler: Handler[Any]) -> tuple[Any, bool]:
@@ -147,7 +147,7 @@ class ChangeReader:
         schema = self._find_schema(image)
         if handler.entities and (schema is None or schema.entity not in handler.entities):
             return None, True
-        found = self._decoder(Shape(schema)).decode(image)
+        found = self._decoder(ResultShape(schema)).decode(image)
         assert found is not SKIPPED  # it is of that schema, and no guard
         return found, False
 
@@ -156,13 +156,13 @@ class ChangeReader:
             if schema is None or (handler.entities and schema.entity not in handler.entities):
                 continue
             # Its type attribute may say what its keys do not.
-            with suppress(ItemUnfit):
-                decoder = self._decoder(Shape(schema, as_refs=True))
+            with suppress(ItemInvalid):
+                decoder = self._decoder(ResultShape(schema, as_refs=True))
                 found = decoder.decode(record.new or record.old or record.key)
                 if isinstance(found, Ref):
                     return found  # pyright: ignore[reportUnknownVariableType] - of any entity
         return None
 
-    def _decoder(self, shape: Shape[Any]) -> Decoder:
+    def _decoder(self, shape: ResultShape[Any]) -> Decoder:
         # Whether its time has come does not matter: so it was, or is.
         return Decoder(self._run, Get(self._table, {}, shape, includes_expired=True))

@@ -26,7 +26,7 @@ _MOST_SORT_BYTES = 1_024
 _UPDATE_TOO_LARGE = "Item size to update has exceeded"
 
 
-def word_refusal(request: Request[Any], error: ValidationException, now: datetime) -> KeyfoldError:
+def refusal_error(request: Request[Any], error: ValidationException, now: datetime) -> KeyfoldError:
     """Return what a refusal means: something is too large, or the service's own words."""
     for each in _members_of(request):
         found = find_oversize(each, error.message, now)

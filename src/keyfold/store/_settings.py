@@ -15,13 +15,13 @@ from keyfold.errors import (
     DeclarationInvalid,
     KeyfoldError,
     OptionInvalid,
-    TableForeign,
+    WrongTable,
 )
 from keyfold.model._keys import TableLike
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._cursors import KEY_BYTES, CursorBox, derive_key
-from keyfold.store._plans import Call, OnUnfit, Run
+from keyfold.store._plans import ApiCall, OnUnfit, RunContext
 from keyfold.values import Item
 
 Clock = Callable[[], datetime]
@@ -66,7 +66,7 @@ def real_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Settings:
+class StoreSettings:
     """How a store runs requests."""
 
     is_guarded = False
@@ -78,9 +78,9 @@ class Settings:
         *,
         cursor_key: bytes | None = None,
         clock: Clock = real_now,
-        on_unfit: OnUnfit = "raise",
+        on_invalid: OnUnfit = "raise",
         on_call: Sequence[Hook] = (),
-        draw: Callable[[], float] = random.random,
+        jitter: Callable[[], float] = random.random,
         is_embedded: bool = False,
     ) -> None:
         for table in tables:
@@ -92,15 +92,15 @@ class Settings:
         self.tables = {table.name: table for table in tables}
         if len(self.tables) != len(tables):
             raise DeclarationInvalid(("a store takes tables of different names.",))
-        if on_unfit not in ("raise", "raw"):
-            raise OptionInvalid("on_unfit", on_unfit, "Give 'raise' or 'raw'.")
+        if on_invalid not in ("raise", "raw"):
+            raise OptionInvalid("on_invalid", on_invalid, "Give 'raise' or 'raw'.")
         if cursor_key is not None:
             check_cursor_key(cursor_key)
         self.clock = clock
-        self.on_unfit: OnUnfit = on_unfit
+        self.on_invalid: OnUnfit = on_invalid
         self.on_call = tuple(on_call)
         self.reports_capacity = bool(self.on_call)
-        self.draw = draw
+        self.jitter = jitter
         # Whether tables that are needed may be made unasked.
         self.is_embedded = is_embedded
         self._cursor_key = cursor_key
@@ -117,25 +117,25 @@ class Settings:
             self._cursors = CursorBox(derive_key(secret))
         return self._cursors
 
-    def start(self, request: Request[Any]) -> Run:
-        """Return what a plan needs to know, now; raises TableForeign."""
+    def start(self, request: Request[Any]) -> RunContext:
+        """Return what a plan needs to know, now; raises WrongTable."""
         self.check(request)
-        return Run(self.clock(), self)
+        return RunContext(self.clock(), self)
 
     def check(self, request: Request[Any]) -> None:
-        """Raise TableForeign for a request of another table."""
+        """Raise WrongTable for a request of another table."""
         for table in request.tables:
             # Not by way of check_table: every request comes past here.
             if self.tables.get(table.name) is not table:
-                raise TableForeign(table.name, tuple(self.tables))
+                raise WrongTable(table.name, tuple(self.tables))
 
     def check_administration(self, operation: str, table: TableLike) -> None:
         """Raise AccessDenied for whoever may run requests alone; here, nobody."""
 
     def check_table(self, table: TableLike) -> None:
-        """Raise TableForeign for a table that the store was not opened for."""
+        """Raise WrongTable for a table that the store was not opened for."""
         if self.tables.get(table.name) is not table:
-            raise TableForeign(table.name, tuple(self.tables))
+            raise WrongTable(table.name, tuple(self.tables))
 
     def seal(self, position: Item, binding: str) -> str:
         """Seal a cursor; the key is only looked for when there is one to seal."""
@@ -151,7 +151,7 @@ class Settings:
 
     def tell(
         self,
-        call: Call,
+        call: ApiCall,
         seconds: float,
         response: dict[str, Any] | None,
         error: KeyfoldError | None = None,
@@ -173,10 +173,10 @@ class Settings:
             hook(record)
 
 
-class Watch:
+class CallObserver:
     """Tells the hooks of each try of one call, and how long it took."""
 
-    def __init__(self, settings: Settings, call: Call) -> None:
+    def __init__(self, settings: StoreSettings, call: ApiCall) -> None:
         self._settings, self._call = settings, call
         self._since = time.perf_counter()
 

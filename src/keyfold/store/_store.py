@@ -13,10 +13,10 @@ from keyfold.model._changes import Reaction
 from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
-from keyfold.store._follow_options import Followed, ParkedChange, Start, Stop, read_options
+from keyfold.store._follow_options import DeadLetter, Followed, Start, Stop, read_options
 from keyfold.store._making import make_table
-from keyfold.store._plans import Call, Handling, Pause, Steps, requests_of
-from keyfold.store._settings import Settings, Watch
+from keyfold.store._plans import ApiCall, Handling, Pause, Steps, requests_of
+from keyfold.store._settings import CallObserver, StoreSettings
 
 V = TypeVar("V")
 
@@ -38,16 +38,14 @@ class Store:
     def __init__(
         self,
         executor: Executor,
-        settings: Settings,
+        settings: StoreSettings,
         *,
         close: Callable[[], None] = lambda: None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._executor = executor
-        # A client that makes calls again by itself can tell of it.
-        self._execute_telling: Callable[..., dict[str, Any]] | None = getattr(
-            executor, "execute_telling", None
-        )
+        # Our own clients retry by themselves, and can say when they do.
+        self._reports_retries: bool = getattr(executor, "reports_retries", False)
         self._settings = settings
         self._close = close
         self._sleep = sleep
@@ -91,7 +89,7 @@ class Store:
     def drop_table(self, table: Table) -> None:
         """Remove a table and everything in it."""
         self._settings.check_administration("DeleteTable", table)
-        self._call(Call("DeleteTable", {"TableName": table.name}))
+        self._call(ApiCall("DeleteTable", {"TableName": table.name}))
 
     def follow(
         self,
@@ -124,7 +122,7 @@ class Store:
         Returns when `stop` is set, an event of threading's for instance; with `until_caught_up`,
         when nothing is left to read. Otherwise it looks for more every `poll_seconds`.
 
-        Raises StreamUnfit, LeasesMissing, and OptionInvalid.
+        Raises StreamUnsuitable, LeasesMissing, and OptionInvalid.
         """
         from keyfold.store._following import Worker  # noqa: PLC0415 - loaded with the first one
 
@@ -157,17 +155,17 @@ class Store:
                 self._drive(follower.release())
             raise
 
-    def parked(
+    def dead_letters(
         self, table: Table, *, name: str = "default", leases: str | None = None
-    ) -> list[ParkedChange]:
+    ) -> list[DeadLetter]:
         """Return the changes that handlers could not take, oldest first."""
-        from keyfold.store._parking import list_parked, open_lot  # noqa: PLC0415 - as above
+        from keyfold.store._dead_letters import list_dead_letters, open_dead_letters  # noqa: PLC0415 - as above
 
         self._settings.check_administration("GetRecords", table)
-        lot = open_lot(self._settings, table, name, leases)
-        return self._drive(list_parked(lot))
+        dead_letters = open_dead_letters(self._settings, table, name, leases)
+        return self._drive(list_dead_letters(dead_letters))
 
-    def retry_parked(
+    def retry_dead_letters(
         self,
         table: Table,
         *,
@@ -179,11 +177,11 @@ class Store:
 
         A worker that follows the table does so when it next looks at the leases. Returns how many.
         """
-        from keyfold.store._parking import open_lot, retry_parked  # noqa: PLC0415 - as above
+        from keyfold.store._dead_letters import open_dead_letters, retry_dead_letters  # noqa: PLC0415 - as above
 
         self._settings.check_administration("GetRecords", table)
-        lot = open_lot(self._settings, table, name, leases)
-        return self._drive(retry_parked(lot, handler))
+        dead_letters = open_dead_letters(self._settings, table, name, leases)
+        return self._drive(retry_dead_letters(dead_letters, handler))
 
     def close(self) -> None:
         """Give the database back."""
@@ -205,8 +203,8 @@ class Store:
         try:
             step = next(steps)
             while True:
-                if not isinstance(step, Call):
-                    step = self._aside(steps, step)
+                if not isinstance(step, ApiCall):
+                    step = self._handle_step(steps, step)
                     continue
                 try:
                     if is_watched:
@@ -220,7 +218,7 @@ class Store:
         except StopIteration as stop:
             return stop.value
 
-    def _aside(self, steps: Steps[Any], step: Pause | Handling) -> Call | Pause | Handling:
+    def _handle_step(self, steps: Steps[Any], step: Pause | Handling) -> ApiCall | Pause | Handling:
         """Do what is no call, and return the step after it."""
         if isinstance(step, Pause):
             self._sleep(step.seconds)
@@ -231,15 +229,16 @@ class Store:
             return steps.throw(error)
         return steps.send(requests)
 
-    def _call(self, call: Call) -> dict[str, Any]:
+    def _call(self, call: ApiCall) -> dict[str, Any]:
         if not self._settings.on_call:
             return self._executor.execute(call.operation, call.request)
-        watch = Watch(self._settings, call)
+        watch = CallObserver(self._settings, call)
         try:
-            if self._execute_telling is None:
-                response = self._executor.execute(call.operation, call.request)
+            if self._reports_retries:
+                execute: Callable[..., Any] = self._executor.execute
+                response = execute(call.operation, call.request, on_retry=watch.note)
             else:
-                response = self._execute_telling(call.operation, call.request, watch.note)
+                response = self._executor.execute(call.operation, call.request)
         except KeyfoldError as error:
             watch.end(None, error)
             raise

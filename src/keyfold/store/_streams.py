@@ -9,7 +9,7 @@ from keyfold.errors import (
     LeasesMissing,
     ResourceInUseException,
     ResourceNotFoundException,
-    StreamUnfit,
+    StreamUnsuitable,
     TrimmedDataAccessException,
     ValidationException,
 )
@@ -112,7 +112,7 @@ def open_shard(
 
 
 def check_stream(ask: Ask, table: Table, *, may_change: bool) -> Plan[StreamState | None]:
-    """Return the newest stream of a table, which shows what handlers need; raises StreamUnfit.
+    """Return the newest stream of a table, which shows what handlers need; raises StreamUnsuitable.
 
     A stream that is off is switched on if that is allowed.
     """
@@ -131,7 +131,7 @@ def check_stream(ask: Ask, table: Table, *, may_change: bool) -> Plan[StreamStat
             if handler.find_problems(table.name, shown):
                 fact = f"it shows {shown}, and handler {handler.name!r} needs {handler.images}"
                 advice = "Switch it off, and on again with another view type."
-                raise StreamUnfit(table.name, fact, advice)
+                raise StreamUnsuitable(table.name, fact, advice)
     return _read_state(described)
 
 

@@ -28,14 +28,14 @@ from keyfold.model._expressions import (
     join,
 )
 from keyfold.model._keys import identify
-from keyfold.model._requests import Get, Shape
+from keyfold.model._requests import Get, ResultShape
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._showing import show_item
 from keyfold.model._transactions import LONGEST_TOKEN, MOST_ACTIONS, Transaction, to_member
 from keyfold.model._updates import Update, touches_unique
 from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._guards import guard_item, guard_key
-from keyfold.store._plans import Plan, Run, attempt, pause
+from keyfold.store._plans import Plan, RunContext, attempt, pause
 from keyfold.store._reads import plan_get
 from keyfold.store._refusals import find_oversize
 from keyfold.store._writing import decode_for, decode_written, explain_failure, written
@@ -72,7 +72,7 @@ class Action:
     before: LookedUp | None = None
 
 
-def plan_transaction(run: Run, request: Transaction) -> Plan[list[Any]]:
+def plan_transaction(run: RunContext, request: Transaction) -> Plan[list[Any]]:
     """Carry out several requests together."""
     if request.is_read:
         return (yield from _plan_reads(run, request))
@@ -80,7 +80,7 @@ def plan_transaction(run: Run, request: Transaction) -> Plan[list[Any]]:
     return [written(run, each) if isinstance(each, Put) else None for each in request.requests]
 
 
-def plan_guarded(run: Run, request: Write[Any]) -> Plan[Any]:
+def plan_guarded(run: RunContext, request: Write[Any]) -> Plan[Any]:
     """Write one entity together with the guards of its unique fields."""
     try:
         actions = yield from _carry_out(run, Transaction((request,)))
@@ -89,18 +89,18 @@ def plan_guarded(run: Run, request: Write[Any]) -> Plan[Any]:
         raise reason or failure from None
     if isinstance(request, Put):
         return written(run, request)
-    if request.is_blind:
+    if request.returns_nothing:
         return None
     if isinstance(request, Update):
         # A transaction does not say what it has made of an item.
-        shape: Shape[Any] = Shape(request.schema)
+        shape: ResultShape[Any] = ResultShape(request.schema)
         get: Get[Any] = Get(request.table, request.item_key, shape, is_consistent=True)
         return (yield from plan_get(run, get))
     before = next(action.before for action in actions if action.before is not None)
     return None if before.item is None else decode_written(run, request, before.item)
 
 
-def _carry_out(run: Run, request: Transaction) -> Plan[list[Action]]:
+def _carry_out(run: RunContext, request: Transaction) -> Plan[list[Action]]:
     """Write what a transaction says, with the guards of unique fields; return what was sent."""
     token, depends = _token_of(request, run.store.principal)
     for race in range(1, _MOST_RACES + 1):
@@ -179,7 +179,7 @@ def _held_in(schema: EntitySchema, item: Item | None) -> Held | None:
 
 
 def _word(
-    run: Run, request: Transaction, failed: list[tuple[Action, dict[str, Any]]]
+    run: RunContext, request: Transaction, failed: list[tuple[Action, dict[str, Any]]]
 ) -> tuple[KeyfoldError | None, ...]:
     reasons: list[KeyfoldError | None] = [None] * len(request.requests)
     for action, reason in failed:
@@ -205,13 +205,13 @@ def _taken(request: Write[Any], field: str) -> UniqueTaken:
     return UniqueTaken(request.schema.name, key, f"another has the same {field}")
 
 
-def _expand(run: Run, request: Write[Any], owner: int) -> Plan[list[Action]]:
+def _expand(run: RunContext, request: Write[Any], owner: int) -> Plan[list[Action]]:
     """Return the actions of one request in a transaction, with those on its guards."""
     if not touches_unique(request):
         return [Action(owner, to_member(request, run.now))]
     assert isinstance(request, Put | Update | Delete)  # the others have no guards
     schema = request.schema
-    if isinstance(request, Put) and request.presence is Presence.NOTHING:
+    if isinstance(request, Put) and request.presence is Presence.MUST_NOT_EXIST:
         own = Action(owner, to_member(request, run.now))
         held: Held = dict.fromkeys(schema.unique)
     else:
@@ -219,7 +219,7 @@ def _expand(run: Run, request: Write[Any], owner: int) -> Plan[list[Action]]:
         response = yield from attempt(run, request, "GetItem", asked)
         before = LookedUp(response.get("Item"), _held_in(schema, response.get("Item")))
         # What is there tells a race from a refusal, and is told nobody who is blind.
-        unchanged = replace(request.where(_unchanged(schema, before.held)), is_blind=False)
+        unchanged = replace(request.where(_unchanged(schema, before.held)), returns_nothing=False)
         own = Action(owner, to_member(unchanged, run.now), before=before)
         if before.held is None:
             return [own]
@@ -318,7 +318,7 @@ def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:
     return merged
 
 
-def _plan_reads(run: Run, request: Transaction) -> Plan[list[Any]]:
+def _plan_reads(run: RunContext, request: Transaction) -> Plan[list[Any]]:
     asked = request.to_dynamodb(now=run.now)
     asked.pop("ClientRequestToken", None)
     if run.store.reports_capacity:

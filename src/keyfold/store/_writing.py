@@ -9,29 +9,29 @@ from keyfold.errors import (
     AlreadyExists,
     ConditionalCheckFailedException,
     ConditionFailed,
-    ItemUnfit,
+    ItemInvalid,
     KeyfoldError,
-    NotThere,
+    NotFound,
     VersionConflict,
 )
 from keyfold.model._any_values import decode_any
 from keyfold.model._expiry import whole_seconds
-from keyfold.model._requests import Get, Shape
-from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.model._requests import Get, ResultShape
+from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._showing import show_item
 from keyfold.model._updates import Update
 from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._decoding import SKIPPED, Decoder, is_expired
-from keyfold.store._plans import Call, Plan, Run, try_again
+from keyfold.store._plans import ApiCall, Plan, RunContext, try_again
 from keyfold.values import AttributeValue, Item
 
 
-def plan_write(run: Run, request: Write[Any]) -> Plan[Any]:
+def plan_write(run: RunContext, request: Write[Any]) -> Plan[Any]:
     """Write one entity."""
     asked = request.to_dynamodb(now=run.now)
     if run.store.reports_capacity:
         asked["ReturnConsumedCapacity"] = "TOTAL"
-    call = Call(request.operation, asked)
+    call = ApiCall(request.operation, asked)
     try:
         try:
             response = yield call
@@ -42,7 +42,7 @@ def plan_write(run: Run, request: Write[Any]) -> Plan[Any]:
     return _result_of(run, request, response.get("Attributes"))
 
 
-def _result_of(run: Run, request: Write[Any], attributes: Item | None) -> Any:
+def _result_of(run: RunContext, request: Write[Any], attributes: Item | None) -> Any:
     match request:
         case Put():
             return written(run, request)
@@ -52,7 +52,7 @@ def _result_of(run: Run, request: Write[Any], attributes: Item | None) -> Any:
             return None
 
 
-def written(run: Run, request: Put[Any]) -> Any:
+def written(run: RunContext, request: Put[Any]) -> Any:
     """Return a written entity as it is stored: with the expiry that it got."""
     if request.expiry is None:
         return request.entity
@@ -63,33 +63,33 @@ def written(run: Run, request: Put[Any]) -> Any:
     return request.entity.model_copy(update={field.name: decode(expires)})
 
 
-def decode_item(run: Run, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> Any:
+def decode_item(run: RunContext, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> Any:
     """Return the entity that an item holds; None for one that is expired, or of another kind."""
-    return decode_for(run, Get(schema.table, {}, Shape(schema)), item)
+    return decode_for(run, Get(schema.table, {}, ResultShape(schema)), item)
 
 
-def decode_written(run: Run, request: Write[Any], item: Item) -> Any:
-    """Return the entity that was written or removed; raises ItemUnfit, which says that it was."""
+def decode_written(run: RunContext, request: Write[Any], item: Item) -> Any:
+    """Return the entity that was written or removed; raises ItemInvalid, which says that it was."""
     try:
         return decode_item(run, request.schema, item)
-    except ItemUnfit as unfit:
+    except ItemInvalid as error:
         done = "was deleted" if isinstance(request, Delete) else "was changed"
-        raise ItemUnfit(
-            unfit.table, unfit.key, f"it {done}, and is unfit: {unfit.reason}"
+        raise ItemInvalid(
+            error.table, error.key, f"it {done}, and is unfit: {error.reason}"
         ) from None
 
 
-def decode_for(run: Run, request: Get[Any], item: Mapping[str, AttributeValue]) -> Any:
+def decode_for(run: RunContext, request: Get[Any], item: Mapping[str, AttributeValue]) -> Any:
     """Return what a read that was part of several has found."""
     found = Decoder(run, request).decode(item, request.known)
     return None if found is SKIPPED else found
 
 
-def explain_failure(run: Run, request: Write[Any], item: Item | None) -> ConditionFailed:
+def explain_failure(run: RunContext, request: Write[Any], item: Item | None) -> ConditionFailed:
     """Return why a condition did not hold, by what is there instead; a blind write is not told."""
     schema = request.schema
     key = show_item(request.item_key)
-    if request.is_blind:
+    if request.returns_nothing:
         return ConditionFailed(schema.name, key, "the condition does not hold")
     ttl = schema.table.ttl
     if item is not None and ttl is not None and is_expired(item, ttl, whole_seconds(run.now)):
@@ -98,15 +98,15 @@ def explain_failure(run: Run, request: Write[Any], item: Item | None) -> Conditi
     if item is not None:
         try:
             found = schema.decode(item)
-        except Unfit:
+        except ItemMismatch:
             found = None
     match request:
-        case Put(presence=Presence.NOTHING) if item is not None:
+        case Put(presence=Presence.MUST_NOT_EXIST) if item is not None:
             return AlreadyExists(schema.name, key, "it exists already", found)
-        case Put(presence=Presence.SOMETHING) | Update() if item is None:
-            return NotThere(schema.name, key, "it does not exist")
+        case Put(presence=Presence.MUST_EXIST) | Update() if item is None:
+            return NotFound(schema.name, key, "it does not exist")
         case Update() if item is not None and not schema.fits(item):
-            return NotThere(schema.name, key, "another entity has its key")
+            return NotFound(schema.name, key, "another entity has its key")
         case Put() | Update():
             conflict = _find_conflict(request, item)
             if conflict is not None:

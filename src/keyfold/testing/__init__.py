@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from keyfold.testing._clock import Clock
 from keyfold.testing._dynamodb import dynamodb
-from keyfold.testing._hardships import Hardships
+from keyfold.testing._fault_profile import FaultProfile
 from keyfold.testing._service import Service
 
-__all__ = ["Clock", "Hardships", "Service", "dynamodb"]
+__all__ = ["Clock", "FaultProfile", "Service", "dynamodb"]

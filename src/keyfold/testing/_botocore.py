@@ -108,9 +108,9 @@ def _find_places() -> list[tuple[type, str, Callable[[Method], Method]]]:
         (client, "_resolve_endpoint_ruleset", _skip_endpoints),
         (client, "_convert_to_request_dict", _skip_user_agents),
         (session, "create_client", _fill_in_settings),
-        (session, "__init__", _look_again),
-        (loaders.JSONFileLoader, "_load_file", _load_quickly),
-        (loaders.Loader, "list_available_services", _list_quickly),
+        (session, "__init__", _recheck),
+        (loaders.JSONFileLoader, "_load_file", _load_fast),
+        (loaders.Loader, "list_available_services", _list_fast),
     ]
     if "aiobotocore.client" in sys.modules and "aiobotocore.session" in sys.modules:
         client = sys.modules["aiobotocore.client"].AioBaseClient
@@ -145,7 +145,7 @@ def _answer_requests_async(original: Method) -> Method:
         core = active.core
         if core is None or self.meta.service_model.service_name not in SERVICES:
             return await original(self, operation_model, request_dict, request_context)
-        delay = core.faults.draw_delay()
+        delay = core.injector.draw_delay()
         if delay:
             # Here, since it takes long to load; who has such a client has loaded it.
             import asyncio  # noqa: PLC0415
@@ -231,7 +231,7 @@ def _has_keys(session: Any, options: dict[str, Any]) -> bool:
     )
 
 
-def _load_quickly(original: Method) -> Method:
+def _load_fast(original: Method) -> Method:
     """Read botocore's data files in a third of the time, which every new session does."""
 
     def _load_file(self: Any, full_path: str, open_method: Callable[..., Any]) -> Any:
@@ -261,7 +261,7 @@ def _making_client() -> Generator[None]:
         _making.is_ours = before
 
 
-def _list_quickly(original: Method) -> Method:
+def _list_fast(original: Method) -> Method:
     """Do not look through the folders of four hundred services for the one that is wanted.
 
     botocore does so twice for each session's first client, only to see whether it knows the
@@ -274,7 +274,7 @@ def _list_quickly(original: Method) -> Method:
     return list_available_services
 
 
-def _look_again(original: Method) -> Method:
+def _recheck(original: Method) -> Method:
     def __init__(self: Any, *arguments: Any, **options: Any) -> None:  # noqa: N807 - as it is replaced
         original(self, *arguments, **options)
         if active.core is not None:

@@ -54,21 +54,21 @@ class Clock:
                 self._offset_seconds += seconds
             else:
                 self._stopped_at += seconds
-        self._tell_watchers()
+        self._notify_watchers()
 
     def set(self, at: datetime | float) -> None:
         """Go to a moment, earlier or later, and stand there until the next call."""
         seconds = _to_seconds("at", at)
         with self._lock:
             self._stopped_at = seconds
-        self._tell_watchers()
+        self._notify_watchers()
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Have `watcher` called whenever the clock was moved; return what ends that."""
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher)
 
-    def _tell_watchers(self) -> None:
+    def _notify_watchers(self) -> None:
         for watcher in list(self._watchers):
             watcher()
 

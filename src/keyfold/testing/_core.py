@@ -1,4 +1,4 @@
-"""The engine under the hardships: what clients, servers and tests all go through."""
+"""The engine under the faults: what clients, servers and tests all go through."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from keyfold.engine import Engine
 from keyfold.errors import OptionInvalid
 from keyfold.testing._batches import add_leftovers, count_members, is_acceptable, split
 from keyfold.testing._clock import Clock
-from keyfold.testing._faults import Faults
-from keyfold.testing._hardships import Hardships
+from keyfold.testing._fault_injector import FaultInjector
+from keyfold.testing._fault_profile import FaultProfile
 from keyfold.testing._operations import (
     BACKUP_KEEPERS,
     BATCHES,
@@ -30,7 +30,7 @@ from keyfold.testing._replica import Replica, is_global_index
 Call = Callable[[Engine, str, dict[str, Any]], dict[str, Any]]
 
 # How far upkeep is behind the clock, for the time of a call of it: an engine's own grace period
-# is fixed when it is opened, hardships come and go.
+# is fixed when it is opened, faults come and go.
 _upkeep_lag_seconds: ContextVar[float] = ContextVar("keyfold_upkeep_lag_seconds", default=0.0)
 
 
@@ -41,7 +41,7 @@ class Core:
         self,
         *,
         clock: Clock,
-        hardships: Hardships,
+        faults: FaultProfile,
         region: str,
         shard_records: int | None = None,
         sleep: Callable[[float], object] = time.sleep,
@@ -53,25 +53,25 @@ class Core:
         self._shard_records = shard_records
         self._sleep = sleep
         self.engine = self._open_engine()
-        self.faults = Faults(hardships)
+        self.injector = FaultInjector(faults)
         self._replica = self._make_replica()
         self._stop_watching = clock.watch(self._keep_up)
 
     @property
-    def hardships(self) -> Hardships:
-        """The hardships of the moment."""
-        return self.faults.hardships
+    def faults(self) -> FaultProfile:
+        """The faults of the moment."""
+        return self.injector.faults
 
-    def use(self, hardships: Hardships) -> None:
-        """Change the hardships, and draw them from their seed."""
-        if not isinstance(hardships, Hardships):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-            raise OptionInvalid("hardships", hardships, "Give a keyfold.testing.Hardships.")
-        self.resume(Faults(hardships))
+    def use(self, faults: FaultProfile) -> None:
+        """Change the faults, and draw them from their seed."""
+        if not isinstance(faults, FaultProfile):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+            raise OptionInvalid("faults", faults, "Give a keyfold.testing.FaultProfile.")
+        self.resume(FaultInjector(faults))
 
-    def resume(self, faults: Faults) -> None:
+    def resume(self, injector: FaultInjector) -> None:
         """Go on with faults that were in use before, from where their draws were."""
         former = self._replica
-        self.faults = faults
+        self.injector = injector
         self._replica = self._make_replica()
         if former is not None:
             former.close()
@@ -82,7 +82,7 @@ class Core:
         """Start over with an empty engine."""
         former, former_replica = self.engine, self._replica
         self.engine = self._open_engine()
-        self.faults = Faults(self.hardships)
+        self.injector = FaultInjector(self.faults)
         self._replica = self._make_replica()
         former.close()
         if former_replica is not None:
@@ -97,13 +97,13 @@ class Core:
 
     def wait(self) -> None:
         """Wait for as long as the next call is to be delayed."""
-        delay = self.faults.draw_delay()
+        delay = self.injector.draw_delay()
         if delay:
             self._sleep(delay)
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out an operation with dicts, as `Engine.execute` does."""
-        if self.faults.can_strike:
+        if self.injector.can_strike:
             response = self._execute_hard(operation, request, _call)
         else:
             response = self.engine.execute(operation, request)
@@ -113,7 +113,7 @@ class Core:
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
         """Carry out an operation with bytes, as `Engine.execute_json` does."""
-        if not self.faults.can_strike:
+        if not self.injector.can_strike:
             answer = self.engine.execute_json(operation, body)
         else:
             try:
@@ -130,14 +130,14 @@ class Core:
         return answer
 
     def _execute_hard(self, operation: str, request: dict[str, Any], call: Call) -> dict[str, Any]:
-        """Carry out an operation, or what the hardships leave of it."""
-        faults, engine = self.faults, self.engine
-        refusal = faults.draw_refusal(operation, request)
+        """Carry out an operation, or what the faults leave of it."""
+        injector, engine = self.injector, self.engine
+        refusal = injector.draw_refusal(operation, request)
         if refusal is not None:
             raise refusal
         left: dict[str, Any] = {}
         if operation in BATCHES:
-            places = faults.draw_leftovers(count_members(operation, request))
+            places = injector.draw_leftovers(count_members(operation, request))
             if places and is_acceptable(engine, operation, request):
                 request, left = split(request, places)
         response = self._execute_late(operation, request, call)
@@ -162,7 +162,7 @@ class Core:
                 operation, request, lambda: call(engine, operation, request)
             )
         if is_eventual_read(operation, request) and (
-            self.faults.draw_staleness(of_global_index=is_global_index(engine, request))
+            self.injector.draw_staleness(of_global_index=is_global_index(engine, request))
         ):
             return replica.read(lambda any_engine: call(any_engine, operation, request))
         return call(engine, operation, request)
@@ -179,13 +179,13 @@ class Core:
         )
 
     def _make_replica(self) -> Replica | None:
-        if not self.faults.needs_replica:
+        if not self.injector.needs_replica:
             return None
-        return Replica(self.engine, self._open_engine, self.hardships.lag_writes)
+        return Replica(self.engine, self._open_engine, self.faults.lag_writes)
 
     def _keep_up(self) -> None:
         """Fill new indexes and delete expired items, now that the clock or a table has changed."""
-        token = _upkeep_lag_seconds.set(self.hardships.ttl_lag_seconds)
+        token = _upkeep_lag_seconds.set(self.faults.ttl_lag_seconds)
         try:
             self.engine.run_upkeep()
             if self._replica is not None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 from keyfold.errors import OptionInvalid
 from keyfold.testing._clock import Clock
 from keyfold.testing._collections import without_collections
-from keyfold.testing._hardships import Hardships
+from keyfold.testing._fault_profile import FaultProfile
 from keyfold.testing._service import Service
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ class Activation:
         self,
         *,
         clock: Clock | None,
-        hardships: Hardships,
+        faults: FaultProfile,
         region: str,
         shard_records: int | None,
         sleep: Callable[[float], object],
         buckets: str | os.PathLike[str] | None,
     ) -> None:
-        self._clock, self._hardships = clock, hardships
+        self._clock, self._faults = clock, faults
         self._shard_records, self._buckets = shard_records, buckets
         self._region, self._sleep = region, sleep
         self._entered: list[Core] = []
@@ -55,7 +55,7 @@ class Activation:
 
         core = Core(
             clock=Clock() if self._clock is None else self._clock,
-            hardships=self._hardships,
+            faults=self._faults,
             region=self._region,
             shard_records=self._shard_records,
             sleep=self._sleep,
@@ -94,7 +94,7 @@ class Activation:
         """Return the same once more, for one call: several may be under way at the same time."""
         return Activation(
             clock=self._clock,
-            hardships=self._hardships,
+            faults=self._faults,
             region=self._region,
             shard_records=self._shard_records,
             sleep=self._sleep,
@@ -159,7 +159,7 @@ def dynamodb(target: Callable[P, R], /) -> Callable[P, R]: ...
 def dynamodb(
     *,
     clock: Clock | None = None,
-    hardships: Hardships | None = None,
+    faults: FaultProfile | None = None,
     region: str = "us-east-1",
     shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
@@ -170,7 +170,7 @@ def dynamodb(
     /,
     *,
     clock: Clock | None = None,
-    hardships: Hardships | None = None,
+    faults: FaultProfile | None = None,
     region: str = "us-east-1",
     shard_records: int | None = None,
     sleep: Callable[[float], object] = time.sleep,
@@ -196,7 +196,7 @@ def dynamodb(
     inner one counts. No network is used, and no keys or region need be configured: clients made
     inside have `region` when they have none.
 
-    `clock` is the service's time, `hardships` what its callers meet. Shards of streams are split
+    `clock` is the service's time, `faults` what its callers meet. Shards of streams are split
     after `shard_records` records; a small number tries how code follows that. `sleep` is how a
     call that is delayed waits (asynchronous clients await asyncio.sleep). `buckets` is a folder
     whose folders stand for S3 buckets, for exports, imports and bulk operations.
@@ -205,11 +205,11 @@ def dynamodb(
     """
     if not isinstance(clock, Clock | None):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
         raise OptionInvalid("clock", clock, "Give a keyfold.testing.Clock.")
-    if not isinstance(hardships, Hardships | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionInvalid("hardships", hardships, "Give a keyfold.testing.Hardships.")
+    if not isinstance(faults, FaultProfile | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionInvalid("faults", faults, "Give a keyfold.testing.FaultProfile.")
     activation = Activation(
         clock=clock,
-        hardships=hardships or Hardships(),
+        faults=faults or FaultProfile(),
         region=region,
         shard_records=shard_records,
         sleep=sleep,

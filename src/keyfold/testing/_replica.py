@@ -43,7 +43,7 @@ class Replica:
             if self._is_open:
                 self._waiting.append((operation, deepcopy(request)))
                 if len(self._waiting) > self._lag_writes:
-                    self._hear_of_one()
+                    self._record_one()
             return result
 
     def change_tables(self, operation: str, request: dict[str, Any], run: Callable[[], T]) -> T:
@@ -52,7 +52,7 @@ class Replica:
             result = run()
             if self._is_open:
                 self._waiting.append((operation, request))
-                self._hear_of_all()
+                self._record_all()
             return result
 
     def read(self, run: Callable[[Engine], T]) -> T:
@@ -65,14 +65,14 @@ class Replica:
                     # Of a table that it has not heard of, perhaps: the primary knows.
                     pass
                 finally:
-                    self._hear_of_one()
+                    self._record_one()
             return run(self._primary)
 
     def catch_up(self) -> None:
         """Hear of everything, and do the upkeep that the primary has done."""
         with self._lock:
             if self._is_open:
-                self._hear_of_all()
+                self._record_all()
                 self._engine.run_upkeep()
 
     def start_over(self) -> None:
@@ -88,11 +88,11 @@ class Replica:
             self._waiting.clear()
             self._engine.close()
 
-    def _hear_of_all(self) -> None:
+    def _record_all(self) -> None:
         while self._waiting:
-            self._hear_of_one()
+            self._record_one()
 
-    def _hear_of_one(self) -> None:
+    def _record_one(self) -> None:
         operation, request = self._waiting.popleft()
         try:
             self._engine.execute(operation, request)

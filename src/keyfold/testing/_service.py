@@ -1,4 +1,4 @@
-"""What a test holds: the engine of the moment, its clock, and its hardships."""
+"""What a test holds: the engine of the moment, its clock, and its faults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from keyfold.testing._clock import Clock
-from keyfold.testing._hardships import Hardships
+from keyfold.testing._fault_profile import FaultProfile
 
 if TYPE_CHECKING:
     # Loading the engine takes longer than all else here, and not every test run wants it.
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Service:
     """The DynamoDB that clients talk to inside `dynamodb()`.
 
-    >>> from keyfold.testing import Hardships, dynamodb
+    >>> from keyfold.testing import FaultProfile, dynamodb
     >>> with dynamodb() as service:
-    ...     with service.under(Hardships(throttling=1.0)):
+    ...     with service.under(FaultProfile(throttling=1.0)):
     ...         try:
     ...             service.execute("Scan", {"TableName": "Music"})
     ...         except Exception as error:
@@ -36,7 +36,7 @@ class Service:
 
     @property
     def engine(self) -> Engine:
-        """The engine of the moment; calls of its own methods meet no hardships."""
+        """The engine of the moment; calls of its own methods meet no faults."""
         return self._core.engine
 
     @property
@@ -45,32 +45,32 @@ class Service:
         return self._core.clock
 
     @property
-    def hardships(self) -> Hardships:
+    def faults(self) -> FaultProfile:
         """What callers have to put up with at the moment; may be set."""
-        return self._core.hardships
+        return self._core.faults
 
-    @hardships.setter
-    def hardships(self, hardships: Hardships) -> None:
-        self._core.use(hardships)
+    @faults.setter
+    def faults(self, faults: FaultProfile) -> None:
+        self._core.use(faults)
 
     @contextmanager
-    def under(self, hardships: Hardships) -> Generator[None]:
-        """Use other hardships for a while, and then the former again."""
+    def under(self, faults: FaultProfile) -> Generator[None]:
+        """Use other faults for a while, and then the former again."""
         core = self._core
-        before = core.faults
-        core.use(hardships)
+        before = core.injector
+        core.use(faults)
         try:
             yield
         finally:
             core.resume(before)
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation as `Engine.execute` does, under the hardships."""
+        """Carry out one operation as `Engine.execute` does, under the faults."""
         self._core.wait()
         return self._core.execute(operation, request)
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
-        """Carry out one operation as `Engine.execute_json` does, under the hardships.
+        """Carry out one operation as `Engine.execute_json` does, under the faults.
 
         That is all a server asks of an engine, so it can be put on a service.
         """
@@ -78,7 +78,7 @@ class Service:
         return self._core.execute_json(operation, body)
 
     def reset(self) -> None:
-        """Forget every table, and draw hardships from their seed again, within a millisecond.
+        """Forget every table, and draw faults from their seed again, within a millisecond.
 
         Clients stay as they are. The former engine is closed.
         """

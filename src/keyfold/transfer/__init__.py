@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from keyfold.transfer._backfill import BackfillSummary, Change, backfill_table
-from keyfold.transfer._calls import Surroundings
+from keyfold.transfer._backfill import BackfillSummary, ItemPatch, backfill_table
+from keyfold.transfer._calls import CallEnvironment
 from keyfold.transfer._job import Summary
-from keyfold.transfer._moves import Form, Options, Place, copy_table, dump_table, load_table
+from keyfold.transfer._moves import Form, Options, TableLocation, copy_table, dump_table, load_table
 from keyfold.transfer._progress import Progress
-from keyfold.transfer._tallies import Comparison, Tally
+from keyfold.transfer._tallies import EntityComparison, Tally
 
 __all__ = [
     "BackfillSummary",
-    "Change",
-    "Comparison",
+    "CallEnvironment",
+    "EntityComparison",
     "Form",
+    "ItemPatch",
     "Options",
-    "Place",
     "Progress",
     "Summary",
-    "Surroundings",
+    "TableLocation",
     "Tally",
     "backfill_table",
     "copy_table",

@@ -8,15 +8,15 @@ from typing import Any
 
 from keyfold.errors import ConditionalCheckFailedException, Unavailable
 from keyfold.model import Table
-from keyfold.model._schemas import Unfit
+from keyfold.model._schemas import ItemMismatch
 from keyfold.transfer._calls import Caller
-from keyfold.transfer._changes import Change, find_change, is_of_no_entity
-from keyfold.transfer._checkpoints import Checkpoint, Outcome, locked
+from keyfold.transfer._changes import ItemPatch, find_change, is_of_no_entity
+from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint, locked
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._job import run_segments
-from keyfold.transfer._moves import Options, Place, open_source
-from keyfold.transfer._progress import Meter
-from keyfold.transfer._sources import Batch
+from keyfold.transfer._moves import Options, TableLocation, open_source
+from keyfold.transfer._progress import ProgressMeter
+from keyfold.transfer._sources import SourceBatch
 from keyfold.values import Item, normalise_item, restore_binaries
 
 # So often, an item is read again that was changed while it was looked at.
@@ -39,7 +39,7 @@ class BackfillSummary:
     changed: dict[str, int]
     rejects: int
     rejects_file: str | None
-    examples: tuple[Change, ...]
+    examples: tuple[ItemPatch, ...]
     seconds: float
     read_units: float
     write_units: float
@@ -69,7 +69,7 @@ class BackfillSummary:
 
 
 def backfill_table(
-    place: Place, declared: Table, options: Options, *, is_dry: bool = False
+    place: TableLocation, declared: Table, options: Options, *, is_dry: bool = False
 ) -> BackfillSummary:
     """Rewrite the index keys, type attributes and defaults that are not as declared.
 
@@ -90,7 +90,7 @@ def backfill_table(
             started_at=options.surroundings.now(),
         )
         clock = options.surroundings.clock
-        meter = Meter(clock, readers=[reader], writers=[writer], watch=options.watch)
+        meter = ProgressMeter(clock, readers=[reader], writers=[writer], watch=options.watch)
         work = _Backfill(place.table, declared, reader, writer, is_dry=is_dry)
         state, earlier = checkpoint.state, checkpoint.state.items
         if not checkpoint.is_resumed:
@@ -134,24 +134,24 @@ class _Backfill:
         self._table, self._declared = table, declared
         self._reader, self._writer, self._is_dry = reader, writer, is_dry
         self._lock = threading.Lock()
-        self.examples: dict[str, list[Change]] = {}
+        self.examples: dict[str, list[ItemPatch]] = {}
 
-    def handle(self, segment: str, batch: Batch) -> Outcome:  # noqa: ARG002 - one signature
+    def handle(self, segment: str, batch: SourceBatch) -> BatchOutcome:  # noqa: ARG002 - one signature
         """Bring the items of a batch up to date."""
         counts: dict[str, int] = {}
         rejects: list[Reject] = []
         for item in batch.items:
             try:
                 found = self._renew(item)
-            except Unfit as unfit:
-                rejects.append(Reject(str(unfit), item))
+            except ItemMismatch as error:
+                rejects.append(Reject(str(error), item))
                 continue
             if found is not None:
                 entity, was_changed = found
                 for kind in (_LOOKED_AT, _CHANGED)[: 1 + was_changed]:
                     name = f"{kind} {entity}"
                     counts[name] = counts.get(name, 0) + 1
-        return Outcome(len(batch.items), batch.size_bytes, rejects=rejects, counts=counts)
+        return BatchOutcome(len(batch.items), batch.size_bytes, rejects=rejects, counts=counts)
 
     def _renew(self, item: Item) -> tuple[str, bool] | None:
         """Bring one item up to date; return its entity and whether it was not, None if it is none."""
@@ -186,7 +186,7 @@ class _Backfill:
         found = self._reader.call("GetItem", request).get("Item")
         return None if found is None else normalise_item(found)[0]
 
-    def _keep_example(self, change: Change) -> None:
+    def _keep_example(self, change: ItemPatch) -> None:
         with self._lock:
             kept = self.examples.setdefault(change.entity, [])
             if len(kept) < _EXAMPLES and change not in kept:

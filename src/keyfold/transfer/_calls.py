@@ -12,24 +12,24 @@ from typing import Any
 from keyfold.errors import KeyfoldError, ResourceNotFoundException, TableMissing, Unavailable
 from keyfold.store import Executor
 from keyfold.store._plans import MOST_ATTEMPTS, is_passing, pause_seconds
-from keyfold.transfer._rates import Bucket
+from keyfold.transfer._rates import RateLimiter
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CallEnvironment:
     """Time and chance, which tests give themselves."""
 
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
-    draw: Callable[[], float] = random.random
+    jitter: Callable[[], float] = random.random
 
 
 class Caller:
     """Calls one database, and adds up the capacity that this takes."""
 
     def __init__(
-        self, executor: Executor, surroundings: Surroundings, rate: float | None = None
+        self, executor: Executor, surroundings: CallEnvironment, rate: float | None = None
     ) -> None:
         self._executor = executor
         self._surroundings = surroundings
@@ -37,7 +37,7 @@ class Caller:
         self.rate = rate
         self.units = 0.0
         clock, sleep = surroundings.clock, surroundings.sleep
-        self._bucket = None if rate is None else Bucket(rate, clock=clock, sleep=sleep)
+        self._bucket = None if rate is None else RateLimiter(rate, clock=clock, sleep=sleep)
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Make a call, again after a pause if the service refuses for the moment alone."""
@@ -60,7 +60,7 @@ class Caller:
     def pause(self, attempts: int) -> None:
         """Wait for up to twice as long each time."""
         surroundings = self._surroundings
-        surroundings.sleep(pause_seconds(attempts, surroundings.draw))
+        surroundings.sleep(pause_seconds(attempts, surroundings.jitter))
 
     def _count(self, response: dict[str, Any]) -> None:
         consumed: Any = response.get("ConsumedCapacity") or []

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from keyfold.errors import KeyfoldError, ServiceError
 from keyfold.model._any_values import decode_any
 from keyfold.model._codecs import StoredField
-from keyfold.model._schemas import EntitySchema, Unfit, summarise
+from keyfold.model._schemas import EntitySchema, ItemMismatch, summarise
 from keyfold.transfer._tallies import to_canonical
 from keyfold.values import (
     AttributeValue,
@@ -68,7 +68,9 @@ def from_cells(schema: EntitySchema, cells: Mapping[str, str]) -> Item:
             try:
                 stored = restore_binaries({name: _from_cell(cell, _column_type(field))})[name]
             except (ServiceError, ValueError) as error:
-                raise Unfit(f"{name}: {cell!r:.80} is no value of the column: {error}") from None
+                raise ItemMismatch(
+                    f"{name}: {cell!r:.80} is no value of the column: {error}"
+                ) from None
             raw[name] = (field.codec.decode or decode_any)(stored)
     schema.codec.fill(raw)
     try:
@@ -76,11 +78,11 @@ def from_cells(schema: EntitySchema, cells: Mapping[str, str]) -> Item:
             raw, strict=False, by_alias=False, by_name=True
         )
     except ValidationError as error:
-        raise Unfit(summarise(error)) from error
+        raise ItemMismatch(summarise(error)) from error
     try:
         item = normalise_item(schema.encode(value))[0]
     except KeyfoldError as error:
-        raise Unfit(str(error)) from error
+        raise ItemMismatch(str(error)) from error
     for name, cell in cells.items():
         if not cell and name != OTHER and not schema.fields[name].is_part:
             # Its default is what readers see without it.
@@ -147,13 +149,13 @@ def _with_other(item: Item, cell: str) -> Item:
     try:
         read: Any = orjson.loads(cell)
     except ValueError as error:
-        raise Unfit(f"{OTHER}: it is not JSON: {error}") from None
+        raise ItemMismatch(f"{OTHER}: it is not JSON: {error}") from None
     if not isinstance(read, dict):
-        raise Unfit(f"{OTHER}: it is no JSON object")
+        raise ItemMismatch(f"{OTHER}: it is no JSON object")
     other = cast(dict[str, Any], read)
     kept = {name: value for name, value in item.items() if name not in other}
     added = {name: value for name, value in other.items() if value is not None}
     try:
         return kept | normalise_item(added)[0]
     except ServiceError as error:
-        raise Unfit(f"{OTHER}: {error.message}") from None
+        raise ItemMismatch(f"{OTHER}: {error.message}") from None

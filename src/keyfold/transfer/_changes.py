@@ -8,7 +8,7 @@ from typing import Any
 
 from keyfold.errors import KeyfoldError
 from keyfold.model import Table
-from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._showing import show_item
 from keyfold.store._guards import is_guard
 from keyfold.transfer._tallies import to_canonical
@@ -16,7 +16,7 @@ from keyfold.values import AttributeValue, Item, normalise_item, restore_binarie
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ItemPatch:
     """What brings one item up to date: attributes to set, and others to remove.
 
     `derived_from` has the attributes that this was found from, None for those that were not
@@ -76,7 +76,7 @@ class Change:
         }
 
 
-def find_change(table: Table, item: Item) -> tuple[str, Change | None]:
+def find_change(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
     """Return the entity of a normalised item, and what is to be changed of it, if anything.
 
     Index keys, the type attribute and computed fields are compared with what the declaration
@@ -90,7 +90,7 @@ def find_change(table: Table, item: Item) -> tuple[str, Change | None]:
     try:
         rendered = normalise_item(schema.encode(value))[0]
     except KeyfoldError as error:
-        raise Unfit(str(error)) from error
+        raise ItemMismatch(str(error)) from error
     key = {name: item[name] for name in table.key.names}
     _check_key(schema, key, rendered)
     # Made from fields: keys by templates, the type, computed fields.
@@ -109,7 +109,7 @@ def find_change(table: Table, item: Item) -> tuple[str, Change | None]:
         return schema.name, None
     sources = _find_sources(schema, [*sets, *removes]) - key.keys()
     derived_from = {name: item.get(name) for name in sorted(sources)}
-    return schema.name, Change(schema.name, key, sets, removes, derived_from)
+    return schema.name, ItemPatch(schema.name, key, sets, removes, derived_from)
 
 
 def is_of_no_entity(table: Table, item: Item) -> bool:
@@ -135,13 +135,15 @@ def _find_schema(table: Table, item: Mapping[str, AttributeValue]) -> EntitySche
     if len(fitting) == 1:
         return fitting[0]
     names = ", ".join(schema.name for schema in fitting) or "none"
-    raise Unfit(f"{attribute} is {kind!r}, which is no entity's; by its key it could be {names}")
+    raise ItemMismatch(
+        f"{attribute} is {kind!r}, which is no entity's; by its key it could be {names}"
+    )
 
 
 def _check_key(schema: EntitySchema, key: Item, rendered: Item) -> None:
     made = {name: rendered[name] for name in key}
     if to_canonical(made) != to_canonical(key):
-        raise Unfit(
+        raise ItemMismatch(
             f"its key is {show_item(key)}, and {schema.name} would have {show_item(made)}; "
             "a key cannot be changed in place"
         )

@@ -55,7 +55,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BatchOutcome:
     """What became of one batch."""
 
     items: int
@@ -91,7 +91,7 @@ class Checkpoint:
                 raise FileTaken(str(rejects))
             _cut(rejects, self.state.rejects_length)
 
-    def record(self, segment: str, position: Any, outcome: Outcome, *, is_last: bool) -> None:
+    def record(self, segment: str, position: Any, outcome: BatchOutcome, *, is_last: bool) -> None:
         """Keep that a batch is done, and all that came of it."""
         with self._lock:
             state = self.state

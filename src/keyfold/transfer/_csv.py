@@ -12,12 +12,12 @@ import orjson
 
 from keyfold.errors import SourceUnreadable
 from keyfold.model import Table
-from keyfold.model._schemas import EntitySchema, Unfit
+from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.transfer._cells import OTHER, from_cells, from_whole, list_columns, to_cells
 from keyfold.transfer._entities import GUARDS, Reject
 from keyfold.transfer._files import FileTarget, join_files, part_name
-from keyfold.transfer._sources import Batch, Estimate, Source
-from keyfold.transfer._targets import Sorted, Written
+from keyfold.transfer._sources import Estimate, ItemSource, SourceBatch
+from keyfold.transfer._targets import ClassifiedItem, Written
 from keyfold.values import Item, item_size_bytes
 
 _BATCH_ROWS = 500
@@ -48,7 +48,7 @@ class CsvSource:
         sizes = {name: file.stat().st_size for name, (file, _) in self._files.items()}
         return {"source": str(self._path.absolute()), "file_sizes": sizes, "form": "csv"}
 
-    def read(self, segment: str, position: Any) -> Iterator[Batch]:
+    def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
         """Read a file after so many rows."""
         file, entity = self._files[segment]
         schema = self._table.entities.get(entity)
@@ -65,20 +65,20 @@ class CsvSource:
             size += sum(map(len, cells)) + len(cells) + 1
             try:
                 items.append(_read_item(schema, columns, cells))
-            except Unfit as unfit:
-                rejects.append(Reject(str(unfit), line=_to_row(cells).decode().rstrip()))
+            except ItemMismatch as error:
+                rejects.append(Reject(str(error), line=_to_row(cells).decode().rstrip()))
             if len(items) + len(rejects) == _BATCH_ROWS:
                 self._estimate.note(len(items), size)
                 size = 0
-                yield Batch(items, done, sum(map(item_size_bytes, items)), rejects=rejects)
+                yield SourceBatch(items, done, sum(map(item_size_bytes, items)), rejects=rejects)
                 items, rejects = [], []
         size_bytes = sum(map(item_size_bytes, items))
-        yield Batch(items, done, size_bytes, is_last=True, rejects=rejects)
+        yield SourceBatch(items, done, size_bytes, is_last=True, rejects=rejects)
 
 
 def _read_item(schema: EntitySchema | None, columns: Sequence[str], cells: Sequence[str]) -> Item:
     if len(cells) != len(columns):
-        raise Unfit(f"the row has {len(cells)} cells, and there are {len(columns)} columns")
+        raise ItemMismatch(f"the row has {len(cells)} cells, and there are {len(columns)} columns")
     if schema is None:
         return from_whole(cells[0])
     return from_cells(schema, dict(zip(columns, cells, strict=True)))
@@ -156,16 +156,16 @@ class CsvTarget(FileTarget):
         table.check()
         self._table, self._entity = table, entity
 
-    def write(self, segment: str, items: Sequence[Sorted]) -> Written:
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:
         """Write the rows of a batch; what no row can hold comes back."""
         rows: dict[str, list[bytes]] = {}
-        taken: list[Sorted] = []
+        taken: list[ClassifiedItem] = []
         rejects: list[Reject] = []
         for each in items:
             try:
                 row = _to_row(self._to_cells(each))
-            except Unfit as unfit:
-                rejects.append(Reject(str(unfit), each.item))
+            except ItemMismatch as error:
+                rejects.append(Reject(str(error), each.item))
             else:
                 rows.setdefault(each.entity, []).append(row)
                 taken.append(each)
@@ -175,7 +175,7 @@ class CsvTarget(FileTarget):
             lengths[name] = self.parts.append(name, b"".join(encoded))
         return Written(taken, rejects, lengths)
 
-    def _to_cells(self, each: Sorted) -> Sequence[str]:
+    def _to_cells(self, each: ClassifiedItem) -> Sequence[str]:
         schema = self._table.entities.get(each.entity)
         if schema is None:
             return [orjson.dumps(each.item).decode()]
@@ -200,7 +200,7 @@ class CsvTarget(FileTarget):
         schema = self._table.entities.get(entity)
         return _to_row([OTHER] if schema is None else list_columns(schema))
 
-    def read_back(self) -> Source:
+    def read_back(self) -> ItemSource:
         """Return the files."""
         return CsvSource(self.parts.path, self._table, self._entity)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from keyfold.model import Table
-from keyfold.model._schemas import Unfit
+from keyfold.model._schemas import ItemMismatch
 from keyfold.store._decoding import is_expired
 from keyfold.store._guards import is_guard
 from keyfold.transfer._tallies import Tallies
@@ -15,7 +15,7 @@ from keyfold.values import Item, restore_binaries
 UNDECLARED = "items"
 GUARDS = "unique-guards"
 # In a table that is looked at in the end, what no entity takes.
-UNFIT = "unfit"
+INVALID = "invalid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,6 @@ class Classifier:
         """Add an item that a target holds, whatever it is."""
         try:
             entity = self.name_entity(item)
-        except Unfit:
-            entity = UNFIT
+        except ItemMismatch:
+            entity = INVALID
         self.count(tallies, entity, item)

@@ -21,8 +21,8 @@ import orjson
 from keyfold.errors import FileTaken, FileUnreachable
 from keyfold.transfer._checkpoints import flush, told_as_failed
 from keyfold.transfer._lines import LinesSource, md5_of, open_lines_source, to_line
-from keyfold.transfer._sources import Source
-from keyfold.transfer._targets import Sorted, Written
+from keyfold.transfer._sources import ItemSource
+from keyfold.transfer._targets import ClassifiedItem, Written
 
 _JOINED = "joined"
 
@@ -160,7 +160,7 @@ class FileTarget(ABC):
         self.parts.clean_up()
 
     @abstractmethod
-    def write(self, segment: str, items: Sequence[Sorted]) -> Written:
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:
         """Write a batch to the ends of the segment's parts."""
 
     @abstractmethod
@@ -168,7 +168,7 @@ class FileTarget(ABC):
         """Make the file or folder from the parts."""
 
     @abstractmethod
-    def read_back(self) -> Source:
+    def read_back(self) -> ItemSource:
         """Return what was made."""
 
 
@@ -179,7 +179,7 @@ class LinesTarget(FileTarget):
         super().__init__(path, "gzip lines" if is_compressed else "lines")
         self._is_compressed = is_compressed
 
-    def write(self, segment: str, items: Sequence[Sorted]) -> Written:
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:
         """Write the lines of a batch."""
         if not items:
             return Written(items)
@@ -196,7 +196,7 @@ class LinesTarget(FileTarget):
         is_bare = self._is_compressed and not parts
         join_files(joined, parts, heading=gzip.compress(b"", mtime=0) if is_bare else b"")
 
-    def read_back(self) -> Source:
+    def read_back(self) -> ItemSource:
         """Return the file."""
         return LinesSource(self.parts.path, [self.parts.path], None)
 
@@ -208,7 +208,7 @@ class ExportTarget(FileTarget):
         super().__init__(path, "export")
         self._table_arn = table_arn
 
-    def write(self, segment: str, items: Sequence[Sorted]) -> Written:
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:
         """Write the lines of a batch; a segment without items has a data file, too."""
         name, data = part_name(segment), b"".join(to_line(each.item) for each in items)
         compressed = gzip.compress(data, mtime=0)
@@ -238,7 +238,7 @@ class ExportTarget(FileTarget):
         }
         _write_manifest(joined / "manifest-summary.json", orjson.dumps(summary))
 
-    def read_back(self) -> Source:
+    def read_back(self) -> ItemSource:
         """Return the folder."""
         return open_lines_source(self.parts.path)
 

@@ -8,15 +8,15 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-from keyfold.model._schemas import Unfit
-from keyfold.transfer._checkpoints import Checkpoint, Outcome
+from keyfold.model._schemas import ItemMismatch
+from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint
 from keyfold.transfer._entities import Classifier, Reject
-from keyfold.transfer._progress import Meter
-from keyfold.transfer._sources import Batch, Source
-from keyfold.transfer._tallies import Comparison, Tallies, compare
-from keyfold.transfer._targets import Sorted, Target
+from keyfold.transfer._progress import ProgressMeter
+from keyfold.transfer._sources import ItemSource, SourceBatch
+from keyfold.transfer._tallies import EntityComparison, Tallies, compare
+from keyfold.transfer._targets import ClassifiedItem, Target
 
-Handle = Callable[[str, Batch], Outcome]
+Handle = Callable[[str, SourceBatch], BatchOutcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Summary:
     read_units: float
     write_units: float
     is_resumed: bool
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[EntityComparison, ...]
     entities: dict[str, int]
 
     @property
@@ -63,7 +63,7 @@ class Summary:
 
 
 def run_segments(
-    source: Source,
+    source: ItemSource,
     checkpoint: Checkpoint,
     handle: Handle,
     *,
@@ -106,11 +106,11 @@ def run_segments(
 class Move:
     """A job that takes items from a source to a target."""
 
-    source: Source
+    source: ItemSource
     target: Target
     classifier: Classifier
     checkpoint: Checkpoint
-    meter: Meter
+    meter: ProgressMeter
     threads: int
     is_merged: bool
     verifies: bool
@@ -118,7 +118,7 @@ class Move:
     # Items of other entities are left where they are.
     only: str | None = None
 
-    def run(self) -> tuple[Comparison, ...]:
+    def run(self) -> tuple[EntityComparison, ...]:
         """Do what is left of the job, and return how source and target compare in the end."""
         checkpoint, state = self.checkpoint, self.checkpoint.state
         try:
@@ -154,22 +154,22 @@ class Move:
 
         run_segments(source, checkpoint, self._handle, threads=self.threads, on_batch=show)
 
-    def _handle(self, segment: str, batch: Batch) -> Outcome:
-        accepted: list[Sorted] = []
+    def _handle(self, segment: str, batch: SourceBatch) -> BatchOutcome:
+        accepted: list[ClassifiedItem] = []
         rejects = list(batch.rejects)
         for item in batch.items:
             try:
                 entity = self.classifier.name_entity(item)
-            except Unfit as unfit:
-                rejects.append(Reject(str(unfit), item))
+            except ItemMismatch as error:
+                rejects.append(Reject(str(error), item))
                 continue
             if self.only is None or entity == self.only:
-                accepted.append(Sorted(entity, item))
+                accepted.append(ClassifiedItem(entity, item))
         written = self.target.write(segment, accepted)
         tallies = Tallies()
         for each in written.taken:
             self.classifier.count(tallies, each.entity, each.item)
-        return Outcome(
+        return BatchOutcome(
             items=len(written.taken),
             size_bytes=batch.size_bytes,
             tallies=tallies,
@@ -177,7 +177,7 @@ class Move:
             rejects=[*rejects, *written.rejects],
         )
 
-    def _verify(self) -> tuple[Comparison, ...]:
+    def _verify(self) -> tuple[EntityComparison, ...]:
         self.meter.begin("verifying")
         source, state = self.target.read_back(), self.checkpoint.state
         held = Tallies()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from keyfold.model._schemas import Unfit
+from keyfold.model._schemas import ItemMismatch
 from keyfold.store._follow_options import LEASE_TABLE_ENDING
 from keyfold.store._leases import lease_table
 from keyfold.transfer._calls import Caller
@@ -35,6 +35,6 @@ def _holds_leases(caller: Caller, name: str) -> bool:
     item = restore_binaries(items[0])
     try:
         lease_table(name).table.find_schema(item).decode(item)
-    except Unfit:
+    except ItemMismatch:
         return False
     return True

@@ -17,7 +17,7 @@ import orjson
 
 from keyfold.errors import ServiceError, SourceUnreadable
 from keyfold.transfer._entities import Reject
-from keyfold.transfer._sources import Batch, Estimate
+from keyfold.transfer._sources import Estimate, SourceBatch
 from keyfold.values import Item, item_size_bytes, normalise_item, to_json
 
 _BATCH_ITEMS = 500
@@ -89,7 +89,7 @@ class LinesSource:
         sizes = {name: file.stat().st_size for name, file in self._files.items()}
         return {"source": str(self._path.absolute()), "file_sizes": sizes}
 
-    def read(self, segment: str, position: Any) -> Iterator[Batch]:
+    def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
         """Read a file from a place among its bytes, those behind the compression if it has one."""
         file = self._files[segment]
         try:
@@ -113,7 +113,7 @@ def open_lines(raw: IO[bytes]) -> IO[bytes]:
     return cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if is_compressed else raw
 
 
-def _read_batches(stream: IO[bytes], file: Path, position: int) -> Iterator[Batch]:
+def _read_batches(stream: IO[bytes], file: Path, position: int) -> Iterator[SourceBatch]:
     items: list[Item] = []
     rejects: list[Reject] = []
     size_bytes = began = 0
@@ -130,9 +130,9 @@ def _read_batches(stream: IO[bytes], file: Path, position: int) -> Iterator[Batc
                 items.append(read)
                 size_bytes += item_size_bytes(read)
         if len(items) + len(rejects) >= _BATCH_ITEMS or position - began >= _BATCH_BYTES:
-            yield Batch(items, position, size_bytes, rejects=rejects)
+            yield SourceBatch(items, position, size_bytes, rejects=rejects)
             items, rejects, size_bytes, began = [], [], 0, position
-    yield Batch(items, position, size_bytes, is_last=True, rejects=rejects)
+    yield SourceBatch(items, position, size_bytes, is_last=True, rejects=rejects)
 
 
 def open_lines_source(path: Path) -> LinesSource:

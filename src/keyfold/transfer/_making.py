@@ -7,7 +7,7 @@ from typing import Any
 
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 from keyfold.model import Table
-from keyfold.transfer._calls import Caller, Surroundings
+from keyfold.transfer._calls import CallEnvironment, Caller
 
 _POLL_SECONDS = 1.0
 
@@ -28,14 +28,14 @@ def read_ttl(caller: Caller, name: str) -> str | None:
     return told.get("AttributeName") if is_on else None
 
 
-def ensure_declared(caller: Caller, surroundings: Surroundings, table: Table, name: str) -> None:
+def ensure_declared(caller: Caller, surroundings: CallEnvironment, table: Table, name: str) -> None:
     """Make a table by its declaration if it is not there, under a name that may be another."""
     table.check()
     _ensure(caller, surroundings, {**table.to_dynamodb(), "TableName": name}, table.ttl)
 
 
 def ensure_like(
-    caller: Caller, surroundings: Surroundings, described: dict[str, Any], ttl: str | None
+    caller: Caller, surroundings: CallEnvironment, described: dict[str, Any], ttl: str | None
 ) -> None:
     """Make a table as it is described if it is not there: keys, indexes and expiry.
 
@@ -57,7 +57,7 @@ def ensure_like(
 
 
 def _ensure(
-    caller: Caller, surroundings: Surroundings, request: dict[str, Any], ttl: str | None
+    caller: Caller, surroundings: CallEnvironment, request: dict[str, Any], ttl: str | None
 ) -> None:
     name = {"TableName": request["TableName"]}
     if not has_table(caller, request["TableName"]):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from keyfold.errors import OptionInvalid, TableMissing
 from keyfold.model import Table
 from keyfold.store import Executor
-from keyfold.transfer._calls import Caller, Surroundings, describe_table, list_tables
+from keyfold.transfer._calls import CallEnvironment, Caller, describe_table, list_tables
 from keyfold.transfer._checkpoints import Checkpoint, locked
 from keyfold.transfer._csv import CsvSource, CsvTarget, is_csv
 from keyfold.transfer._entities import Classifier
@@ -18,8 +18,8 @@ from keyfold.transfer._files import ExportTarget, LinesTarget
 from keyfold.transfer._job import Move, Summary
 from keyfold.transfer._lines import open_lines_source
 from keyfold.transfer._making import ensure_declared, ensure_like, has_table, read_ttl
-from keyfold.transfer._progress import Meter, Watch, ignore
-from keyfold.transfer._sources import Source, TableSource
+from keyfold.transfer._progress import ProgressMeter, Watch, ignore
+from keyfold.transfer._sources import ItemSource, TableSource
 from keyfold.transfer._targets import TableTarget, Target
 
 Form = Literal["lines", "export", "csv"]
@@ -29,7 +29,7 @@ _Callers = tuple[list[Caller], list[Caller]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TableLocation:
     """A table in a database; `url` is what messages and checkpoints call the database."""
 
     executor: Executor
@@ -61,7 +61,7 @@ class Options:
     verifies: bool = True
     keeps: bool = False
     watch: Watch = ignore
-    surroundings: Surroundings = field(default_factory=Surroundings)
+    surroundings: CallEnvironment = field(default_factory=CallEnvironment)
 
     def __post_init__(self) -> None:
         if not 1 <= self.segments <= _MOST_SEGMENTS:
@@ -73,7 +73,7 @@ class Options:
 
 
 def copy_table(
-    source: Place, target: Place, options: Options, *, declared: Table | None = None
+    source: TableLocation, target: TableLocation, options: Options, *, declared: Table | None = None
 ) -> Summary:
     """Copy a table's items into another, be that in the same database or not.
 
@@ -101,7 +101,7 @@ def copy_table(
 
 
 def dump_table(
-    source: Place,
+    source: TableLocation,
     path: Path,
     options: Options,
     *,
@@ -138,7 +138,7 @@ def dump_table(
 
 def load_table(
     path: Path,
-    target: Place,
+    target: TableLocation,
     options: Options,
     *,
     form: Form | None = None,
@@ -156,7 +156,7 @@ def load_table(
     with locked(options.checkpoint):
         _check_entity(declared, entity)
         found = form or ("csv" if is_csv(path, declared.entities if declared else {}) else "lines")
-        source: Source
+        source: ItemSource
         if found == "csv":
             source = CsvSource(path, _need_declaration(declared, path), entity)
         else:
@@ -176,7 +176,7 @@ def load_table(
         return _move(source, written, options, declared, ttl, job, callers, target.table, only)
 
 
-def open_source(reader: Caller, source: Place, options: Options) -> TableSource:
+def open_source(reader: Caller, source: TableLocation, options: Options) -> TableSource:
     """Return the source that a table is."""
     return TableSource(
         reader,
@@ -187,7 +187,9 @@ def open_source(reader: Caller, source: Place, options: Options) -> TableSource:
     )
 
 
-def _open_target(writer: Caller, checker: Caller, target: Place, options: Options) -> TableTarget:
+def _open_target(
+    writer: Caller, checker: Caller, target: TableLocation, options: Options
+) -> TableTarget:
     return TableTarget(
         writer,
         checker,
@@ -199,7 +201,7 @@ def _open_target(writer: Caller, checker: Caller, target: Place, options: Option
 
 
 def _move(
-    source: Source,
+    source: ItemSource,
     target: Target,
     options: Options,
     declared: Table | None,
@@ -220,7 +222,7 @@ def _move(
     state = checkpoint.state
     readers, writers = callers
     clock = options.surroundings.clock
-    meter = Meter(clock, readers=readers, writers=writers, watch=options.watch)
+    meter = ProgressMeter(clock, readers=readers, writers=writers, watch=options.watch)
     move = Move(
         source=source,
         target=target,
@@ -238,7 +240,7 @@ def _move(
 
 
 def summarise_job(
-    table: str, checkpoint: Checkpoint, meter: Meter, *, comparisons: tuple[Any, ...] = ()
+    table: str, checkpoint: Checkpoint, meter: ProgressMeter, *, comparisons: tuple[Any, ...] = ()
 ) -> Summary:
     """Return how a job has ended."""
     state = checkpoint.state

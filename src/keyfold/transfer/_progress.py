@@ -38,7 +38,7 @@ def ignore(progress: Progress) -> None:
     """Watch nothing."""
 
 
-class Meter:
+class ProgressMeter:
     """Makes the looks at a job."""
 
     def __init__(

@@ -6,17 +6,17 @@ import threading
 from collections.abc import Callable
 
 
-class Bucket:
+class RateLimiter:
     """Lets so many capacity units a second pass, by the service's own count of them.
 
-    What a call takes is known when it is answered, so a bucket goes into debt and the next call
+    What a call takes is known when it is answered, so a limiter goes into debt and the next call
     waits until that is paid: over any while, no more than the rate and one second's worth of it
     is used.
 
     >>> slept = []
-    >>> bucket = Bucket(10.0, clock=lambda: 0.0, sleep=slept.append)
-    >>> bucket.take(25.0)
-    >>> bucket.wait()
+    >>> limiter = RateLimiter(10.0, clock=lambda: 0.0, sleep=slept.append)
+    >>> limiter.take(25.0)
+    >>> limiter.wait()
     >>> slept
     [1.5]
     """

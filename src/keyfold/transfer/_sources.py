@@ -12,7 +12,7 @@ from keyfold.values import Item, item_size_bytes, normalise_item, restore_binari
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class SourceBatch:
     """Some items of a segment, in the engine's form, and where the next ones begin.
 
     `position` is what JSON can hold. `is_last` says that the segment ends here.
@@ -25,7 +25,7 @@ class Batch:
     rejects: Sequence[Reject] = field(default=())
 
 
-class Source(Protocol):
+class ItemSource(Protocol):
     """Something that items can be read from, in segments side by side."""
 
     @property
@@ -42,7 +42,7 @@ class Source(Protocol):
         """Return what tells this source from another, as JSON has it."""
         ...
 
-    def read(self, segment: str, position: Any) -> Iterator[Batch]:
+    def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
         """Read a segment from a position, None for its beginning, to its end."""
         ...
 
@@ -91,7 +91,7 @@ class TableSource:
         """Return what tells this source from another."""
         return {"source": self._url, "from_table": self._name, "segments": len(self.segments)}
 
-    def read(self, segment: str, position: Any) -> Iterator[Batch]:
+    def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
         """Read one segment of the scan, page by page."""
         request: dict[str, Any] = {
             "TableName": self._name,
@@ -114,7 +114,7 @@ class TableSource:
             last = page.get("LastEvaluatedKey")
             position = None if last is None else normalise_item(last)[0]
             size_bytes = sum(map(item_size_bytes, items))
-            yield Batch(items, position, size_bytes, is_last=last is None)
+            yield SourceBatch(items, position, size_bytes, is_last=last is None)
             if last is None:
                 return
 

@@ -98,7 +98,7 @@ class Tallies:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class EntityComparison:
     """What was written of one entity, and what the target holds of it in the end.
 
     `held` is None where nobody looked. `fact` says what is wrong, or what could not be told.
@@ -123,7 +123,7 @@ class Comparison:
 _SAME_KEYS = "items of one key replace each other, or something else writes to the target"
 
 
-def compare(written: Tallies, held: Tallies, *, is_merged: bool) -> list[Comparison]:
+def compare(written: Tallies, held: Tallies, *, is_merged: bool) -> list[EntityComparison]:
     """Compare what was written with what is held, entity by entity."""
     entities = set[str]().union(written.lasting, held.lasting, written.expired, held.expired)
     return [
@@ -139,7 +139,7 @@ def compare(written: Tallies, held: Tallies, *, is_merged: bool) -> list[Compari
 
 def _compare(
     entity: str, written: tuple[Tally, Tally], held: tuple[Tally, Tally], *, is_merged: bool
-) -> Comparison:
+) -> EntityComparison:
     put, found = written[0] + written[1], held[0] + held[1]
     is_wrong, fact = False, ""
     if written[0] != held[0]:
@@ -156,4 +156,4 @@ def _compare(
             "the others are as they should be"
         )
         is_wrong = held[1].count > written[1].count and not is_merged
-    return Comparison(entity, put, found, is_wrong=is_wrong, fact=fact)
+    return EntityComparison(entity, put, found, is_wrong=is_wrong, fact=fact)

@@ -12,14 +12,14 @@ from keyfold.model._keys import identify
 from keyfold.store._plans import MOST_ATTEMPTS
 from keyfold.transfer._calls import Caller, describe_table
 from keyfold.transfer._entities import Reject
-from keyfold.transfer._sources import Source, TableSource
+from keyfold.transfer._sources import ItemSource, TableSource
 from keyfold.values import Item, normalise_item, restore_binaries
 
 _MOST_WRITES = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class ClassifiedItem:
     """An item, and the entity that it is of."""
 
     entity: str
@@ -30,7 +30,7 @@ class Sorted:
 class Written:
     """What became of a batch: what was taken, what was not, and how long the parts are now."""
 
-    taken: Sequence[Sorted]
+    taken: Sequence[ClassifiedItem]
     rejects: Sequence[Reject] = ()
     lengths: Mapping[str, int] = field(default_factory=dict[str, int])
 
@@ -50,7 +50,7 @@ class Target(Protocol):
         """Begin, or go on where a checkpoint says: what was written after it is taken back."""
         ...
 
-    def write(self, segment: str, items: Sequence[Sorted]) -> Written:
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:
         """Write a batch of one segment."""
         ...
 
@@ -58,7 +58,7 @@ class Target(Protocol):
         """Make what was written whole; `is_repeated` if an earlier run had begun to."""
         ...
 
-    def read_back(self) -> Source:
+    def read_back(self) -> ItemSource:
         """Return what is there now, to be compared."""
         ...
 
@@ -109,9 +109,9 @@ class TableTarget:
     def begin(self, lengths: Mapping[str, int]) -> None:
         """Do nothing: an item that is written once more is the same item."""
 
-    def write(self, segment: str, items: Sequence[Sorted]) -> Written:  # noqa: ARG002 - one signature
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:  # noqa: ARG002 - one signature
         """Write a batch; what the service does not take comes back with its words."""
-        taken: list[Sorted] = []
+        taken: list[ClassifiedItem] = []
         rejects: list[Reject] = []
         for different in _split_by_key(items, self._name, self._key):
             chunks = [
@@ -123,7 +123,7 @@ class TableTarget:
                 rejects += written.rejects
         return Written(taken, rejects)
 
-    def _write_chunk(self, items: Sequence[Sorted]) -> Written:
+    def _write_chunk(self, items: Sequence[ClassifiedItem]) -> Written:
         wanted: list[Any] = [
             {"PutRequest": {"Item": restore_binaries(each.item)}} for each in items
         ]
@@ -151,8 +151,8 @@ class TableTarget:
             wanted = left
             self._caller.pause(idle)
 
-    def _write_singly(self, items: Sequence[Sorted]) -> Written:
-        taken: list[Sorted] = []
+    def _write_singly(self, items: Sequence[ClassifiedItem]) -> Written:
+        taken: list[ClassifiedItem] = []
         rejects: list[Reject] = []
         for each in items:
             request = {
@@ -173,7 +173,7 @@ class TableTarget:
     def finish(self, *, is_repeated: bool) -> None:
         """Do nothing more: each batch was there when it was written."""
 
-    def read_back(self) -> Source:
+    def read_back(self) -> ItemSource:
         """Return the table, to be scanned."""
         return TableSource(self._checker, self._url, self._name, segments=self._segments)
 
@@ -186,10 +186,10 @@ class TableTarget:
 
 
 def _split_by_key(
-    items: Sequence[Sorted], table: str, key: Sequence[str]
-) -> Iterator[list[Sorted]]:
+    items: Sequence[ClassifiedItem], table: str, key: Sequence[str]
+) -> Iterator[list[ClassifiedItem]]:
     """Split items so that no two of one key are together, since no batch may have them."""
-    group: list[Sorted] = []
+    group: list[ClassifiedItem] = []
     seen: set[Hashable] = set()
     for each in items:
         found = {name: each.item[name] for name in key if name in each.item}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from keyfold.testing import Hardships, dynamodb
+from keyfold.testing import FaultProfile, dynamodb
 from tests.unit.testing.tables import CREATE, TABLE, key_of, make_item
 
 
@@ -74,7 +74,7 @@ def test_a_client_of_aiobotocore_meets_hardships() -> None:
         session = import_module("aiobotocore.session").get_session()
         async with session.create_client("dynamodb") as client:
             await client.create_table(**CREATE)
-            service.hardships = Hardships(throttling=1.0)
+            service.faults = FaultProfile(throttling=1.0)
             with pytest.raises(client.exceptions.ProvisionedThroughputExceededException):
                 await client.get_item(TableName=TABLE, Key=key_of("a"))
 

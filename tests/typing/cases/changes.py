@@ -8,7 +8,7 @@ from typing import Any, assert_type
 
 from keyfold import AsyncStore, Change, Entity, Key, Request, Store, Table, part
 from keyfold.model import ChangeKind, CreateOrGet, Handler
-from keyfold.store import Followed, ParkedChange
+from keyfold.store import Followed, DeadLetter
 
 shop = Table("Shop", key=Key("pk", "sk"), stream="new and old")
 
@@ -60,8 +60,8 @@ assert_type(awaited, Handler[Order])
 def follow(store: Store) -> None:
     assert_type(store.follow(shop, until_caught_up=True), Followed)
     assert_type(store.follow(shop, stop=threading.Event(), start="latest"), Followed)
-    assert_type(store.parked(shop), list[ParkedChange])
-    assert_type(store.retry_parked(shop), int)
+    assert_type(store.dead_letters(shop), list[DeadLetter])
+    assert_type(store.retry_dead_letters(shop), int)
     line = Line(user="ada", number=1)
     assert_type(line.create().or_get(), CreateOrGet[Line])
     assert_type(store.run(line.create().or_get()), Line)
@@ -69,7 +69,7 @@ def follow(store: Store) -> None:
 
 async def follow_async(store: AsyncStore) -> None:
     assert_type(await store.follow(shop), Followed)
-    assert_type(await store.parked(shop), list[ParkedChange])
+    assert_type(await store.dead_letters(shop), list[DeadLetter])
 
 
 def declare_wrongly(store: Store) -> None:

@@ -48,7 +48,7 @@ def query(store: Store) -> None:
     assert_type(store.run(usd).consumed, float)
     assert_type(store.run(usd.after(store.run(usd).cursor)), Page[Rate])
     assert_type(
-        store.run(usd.where(Rate.f.expires > now).newest_first().limit(10).max_reads(3)), Page[Rate]
+        store.run(usd.where(Rate.f.expires > now).descending().limit(10).max_reads(3)), Page[Rate]
     )
     assert_type(store.run(usd.include_expired().consistent()), Page[Rate])
     assert_type(usd.first(), First[Rate])
@@ -72,7 +72,7 @@ def query(store: Store) -> None:
     usd.after(b"cursor")  # error: reportArgumentType
     usd.only(dict)  # error: reportArgumentType
     usd.then(lambda page: page)  # error: reportArgumentType
-    usd.then(lambda page: page[0].put(), looks_up=True)  # error: reportCallIssue
+    usd.lookup_then(lambda page: page[0].put())  # error: reportAttributeAccessIssue, reportUnknownLambdaType, reportUnknownMemberType
     usd.then(lambda page: page[0].put()).then(usd)  # error: reportAttributeAccessIssue, reportUnknownMemberType
     page: Page[Order] = store.run(usd)  # error: reportAssignmentType
     store.run(usd).cursor.upper()  # error: reportOptionalMemberAccess
@@ -84,7 +84,7 @@ def references(store: Store) -> None:
     assert_type(refs[0], Ref[Order])
     assert_type(refs[0].get(), Get[Order])
     assert_type(refs.fit, tuple[Ref[Order], ...])
-    assert_type(refs.unfit, tuple[RawItem, ...])
+    assert_type(refs.invalid, tuple[RawItem, ...])
     assert_type(store.run(refs[0].get()), Order | None)
 
 
@@ -93,7 +93,7 @@ def several_types(store: Store) -> None:
 
 
 def scan(store: Store) -> None:
-    everything = Rate.scan_whole_table()
+    everything = Rate.scan()
     assert_type(everything, Scan[Rate])
     assert_type(store.run(everything), Page[Rate])
     assert_type(store.run(everything.where(Rate.f.stale.eq(True)).limit(5)), Page[Rate])
@@ -101,13 +101,13 @@ def scan(store: Store) -> None:
     assert_type(store.run(everything.refs()), Page[Ref[Rate]])
     assert_type(store.run(everything.first()), Rate | None)
     assert_type(store.run(everything.count()), int)
-    everything.newest_first()  # error: reportAttributeAccessIssue, reportUnknownMemberType
+    everything.descending()  # error: reportAttributeAccessIssue, reportUnknownMemberType
 
 
 def iterate(store: Store) -> None:
     for rate in store.iterate(Rate.query(by_base, base="USD")):
         assert_type(rate, Rate)
-    for summary in store.iterate(Rate.scan_whole_table().only(RateSummary)):
+    for summary in store.iterate(Rate.scan().only(RateSummary)):
         assert_type(summary, RateSummary)
     for ref in store.iterate(Order.query(by_key, order=OrderId.new()).refs()):
         assert_type(ref, Ref[Order])
@@ -136,7 +136,7 @@ def chain(store: Store) -> None:
         lambda order: Order.get(user="bob", order=order.order)
     )
     assert_type(store.run(direct), Order | None)
-    hers = by_its_id.then(lambda order: Order.get(user="ada", order=order.order), looks_up=True)
+    hers = by_its_id.lookup_then(lambda order: Order.get(user="ada", order=order.order))
     assert_type(store.run(hers), Order | None)
     by_its_id.then(lambda order: order)  # error: reportArgumentType
     by_its_id.then(lambda order: Rate.get(base=order.basis))  # error: reportAttributeAccessIssue, reportUnknownMemberType

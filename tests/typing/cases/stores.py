@@ -38,7 +38,7 @@ def sync() -> None:
         "shop.db",
         clock=lambda: datetime.now(UTC),
         cursor_key=b"secret",
-        on_unfit="raw",
+        on_invalid="raw",
         on_call=[show],
     ) as store:
         assert_type(store, Store)
@@ -53,11 +53,11 @@ def sync() -> None:
         assert_type(store.run(Rate.get(base="USD", target="EUR")), Rate | None)
     with market.open(client=object(), streams_client=object()) as store:
         assert_type(store, Store)
-    rates.open(":memory:", on_unfit="skip")  # error: reportArgumentType
+    rates.open(":memory:", on_invalid="skip")  # error: reportArgumentType
     rates.open(7)  # error: reportArgumentType
     DeclaredTable("Rates", key=Key("pk")).open(":memory:")  # error: reportAttributeAccessIssue, reportUnknownMemberType
     keyfold.open("rates", ":memory:")  # error: reportArgumentType
-    keyfold.open(rates, ":memory:", on_unfit="skip")  # error: reportArgumentType
+    keyfold.open(rates, ":memory:", on_invalid="skip")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", clock=lambda: 0.0)  # error: reportArgumentType
     keyfold.open(rates, ":memory:", cursor_key="secret")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", on_call=[print, len])  # error: reportArgumentType
@@ -81,13 +81,13 @@ async def not_sync(rate: Rate) -> None:
         assert_type(store.iterate(get_by_base("USD")), AsyncIterator[Rate])
         async for each in store.iterate(get_by_base("USD")):
             assert_type(each, Rate)
-        async for summary in store.iterate(Rate.scan_whole_table().only(RateSummary)):
+        async for summary in store.iterate(Rate.scan().only(RateSummary)):
             assert_type(summary, RateSummary)
         store.run(Rate.get(base="USD", target="EUR"))  # error: reportUnusedCoroutine
         found: Rate | None = store.run(Rate.get(base="A", target="B"))  # error: reportAssignmentType
         for each in store.iterate(get_by_base("USD")):  # error: reportGeneralTypeIssues, reportUnknownVariableType
             pass
-    async with rates.open_async("dynamodb://eu-west-1", on_unfit="raw") as store:
+    async with rates.open_async("dynamodb://eu-west-1", on_invalid="raw") as store:
         assert_type(store, AsyncStore)
         assert_type(await store.run(Rate.get(base="USD", target="EUR")), Rate | None)
     rates.open_async(":memory:", cursor_key="secret")  # error: reportArgumentType

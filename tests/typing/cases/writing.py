@@ -33,7 +33,7 @@ def update(store: Store) -> None:
         store.run(change.append(Rate.f.tags, "a", "b").set_if_absent(Rate.f.stale, False)), Rate
     )
     assert_type(store.run(change.add(Rate.f.rate, 1).knowing(base="USD")), Rate)
-    assert_type(store.run(change.set(Rate.f.stale, True).blind()), None)
+    assert_type(store.run(change.set(Rate.f.stale, True).returning_nothing()), None)
     change.set("stale", True)  # error: reportArgumentType
     change.set(Rate.f.stale)  # error: reportCallIssue
     change.put(Rate.f.stale, True)  # error: reportAttributeAccessIssue, reportUnknownMemberType
@@ -47,11 +47,11 @@ def delete(store: Store) -> None:
     )
 
 
-def blind(store: Store, rate: Rate) -> None:
-    assert_type(store.run(rate.create().blind()), Rate)
-    assert_type(store.run(Rate.delete(base="USD", target="EUR").blind()), None)
+def returning_nothing(store: Store, rate: Rate) -> None:
+    assert_type(store.run(rate.create().returning_nothing()), Rate)
+    assert_type(store.run(Rate.delete(base="USD", target="EUR").returning_nothing()), None)
     check = Rate.check(Rate.f.stale.eq(True), base="USD", target="EUR")
-    assert_type(check.blind(), Check)
+    assert_type(check.returning_nothing(), Check)
 
 
 def conditions() -> None:

@@ -10,7 +10,7 @@ import pytest
 from keyfold.cli import main
 from keyfold.engine import Engine
 from keyfold.wire.server import Server
-from tests.roads import Road, find_road, parametrize
+from tests.transports import Transport, find_transport, parametrize
 from tests.unit.cli.program import Outcome, Run
 
 
@@ -20,19 +20,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def road(request: pytest.FixtureRequest) -> Road:
+def transport(request: pytest.FixtureRequest) -> Transport:
     """How the database is reached."""
-    return find_road(request)
+    return find_transport(request)
 
 
 @pytest.fixture
-def url(road: Road, tmp_path: Path) -> Iterator[str]:
+def url(transport: Transport, tmp_path: Path) -> Iterator[str]:
     """Where a database is that has none of the designs' tables."""
-    if road.kind == "foreign":
-        yield road.url
+    if transport.kind == "foreign":
+        yield transport.url
         return
     path = tmp_path / "database.db"
-    if road.kind == "embedded":
+    if transport.kind == "embedded":
         yield str(path)
         return
     with Engine.open(path, upkeep_seconds=None) as engine, Server(engine).running() as url:

@@ -31,7 +31,7 @@ def orders_of(user: str) -> Query[Order]:
 
 @shop.pattern("Orders of all")
 def orders_of_all() -> Scan[Order]:
-    return Order.scan_whole_table()
+    return Order.scan()
 
 
 @shop.pattern("How many orders")

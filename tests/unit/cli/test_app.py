@@ -66,7 +66,11 @@ def test_bad_usage_exits_with_two(run: Run, arguments: list[str]) -> None:
         (["verify"], "usage", "Missing argument"),
         (["verify", "made.db", "--nonsense"], "usage", "No such option: --nonsense"),
         (["run", "market", "bonuses", "--db", "made.db"], "usage", "Missing --user: "),
-        (["stream", "parked", "markt", "--db", "made.db"], "usage", "Invalid value for DESIGN: "),
+        (
+            ["stream", "dead-letters", "markt", "--db", "made.db"],
+            "usage",
+            "Invalid value for DESIGN: ",
+        ),
         (["unheard-of"], "usage", "No such command"),
     ],
 )

@@ -20,9 +20,9 @@ GET = Rate.get(base="USD", target="EUR")
     [
         (GET, ("GetItem", "", "PK = RATE#USD#EUR")),
         (Rate.query(by_base, base="USD"), ("Query", "BaseCurrencyIndex", "Base = USD")),
-        (Rate.scan_whole_table(), ("Scan", "", "")),
+        (Rate.scan(), ("Scan", "", "")),
         (
-            Rate.scan_whole_table().where(Rate.f.rate > Decimal("0.5")),
+            Rate.scan().where(Rate.f.rate > Decimal("0.5")),
             ("Scan", "", "filter Rate > 0.5"),
         ),
         (save(RATE, timedelta(days=1)), ("PutItem", "", "PK = RATE#USD#EUR")),

@@ -49,7 +49,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     [
         ("run", "market", "last-orders", "--user", "ada", "--count", "1"),
         ("letsgo", "ls", "order"),
-        ("stream", "parked", "market"),
+        ("stream", "dead-letters", "market"),
         ("sql", "SELECT * FROM Market"),
         ("shell",),
         ("dump", "items.jsonl"),
@@ -93,7 +93,7 @@ def test_an_empty_file_is_no_source_and_can_be_a_target(
         ("run", "market", "last-orders", "--user", "ada", "--count", "1"),
         ("letsgo", "ls", "order"),
         ("letsgo", "rm", "order", "1"),
-        ("stream", "parked", "market"),
+        ("stream", "dead-letters", "market"),
     ],
 )
 def test_asking_the_wrong_database_says_so_and_makes_nothing(

@@ -24,7 +24,7 @@ from keyfold.cli._demo.world import SEED, Case, Draws, World
 from keyfold.designs import exchange_rates, letsgo, market, pantry
 from keyfold.designs.exchange_rates import Rate
 from keyfold.engine import Engine
-from keyfold.errors import NotThere, WriteRefused
+from keyfold.errors import NotFound, WriteRefused
 from keyfold.wire.server import Server
 from tests.unit.cli.program import Run
 
@@ -129,7 +129,7 @@ def test_tables_that_have_items_are_refused_and_left_alone(tmp_path: Path) -> No
         run_demo(str(file), now=NOW)
     with keyfold.open(list(TABLES.values()), file) as store:
         for table in TABLES.values():
-            assert len(store.run(table.scan_whole_table())) == (table is exchange_rates.table)
+            assert len(store.run(table.scan())) == (table is exchange_rates.table)
 
 
 def test_a_service_finds_nothing_that_has_expired() -> None:
@@ -170,8 +170,8 @@ WRONG: list[tuple[Callable[[World], None], str]] = [
         "✗ Get: expected None; got Rate(",
     ),
     (
-        lambda world: world.expect(exchange_rates.mark_stale, NotThere, base="USD", target="GBP"),
-        "✗ MarkStale: expected NotThere; got Rate(",
+        lambda world: world.expect(exchange_rates.mark_stale, NotFound, base="USD", target="GBP"),
+        "✗ MarkStale: expected NotFound; got Rate(",
     ),
     (
         lambda world: world.expect(exchange_rates.mark_stale, RATE, base="USD", target="XXX"),

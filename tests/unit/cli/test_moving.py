@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from keyfold.cli import _terminal
-from keyfold.cli._moving import Show, name_beside, name_for, show_progress
+from keyfold.cli._moving import ProgressDisplay, name_beside, name_for, show_progress
 from keyfold.transfer import Progress
 
 MOVING = Progress(
@@ -39,7 +39,7 @@ def test_where_no_bar_can_be_drawn_a_line_is_printed_now_and_then(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     times = iter([0.0, 1.0, 5.0, 5.0, 6.0, 9.0])
-    with Show("copying Shop", clock=lambda: next(times)) as show:
+    with ProgressDisplay("copying Shop", clock=lambda: next(times)) as show:
         for _ in range(4):
             show(MOVING)
     printed = capsys.readouterr()
@@ -52,7 +52,7 @@ def test_on_a_terminal_a_bar_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path:
     with (tmp_path / "screen").open("w") as screen:
         console = Console(file=screen, force_terminal=True, width=160)
         monkeypatch.setattr(_terminal, "make_progress_console", lambda: console)
-        with Show("copying Shop") as show:
+        with ProgressDisplay("copying Shop") as show:
             show(MOVING)
     drawn = (tmp_path / "screen").read_text()
     assert "copying Shop, moving" in drawn

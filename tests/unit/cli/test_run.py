@@ -145,7 +145,7 @@ def test_entities_of_several_types_are_shown_by_type(run: Run, db: Path, tmp_pat
         module_file.read_text("utf-8")
         + "\n\nclass User(Entity, table=shop, key=('USER#{user}', 'USER')):\n"
         "    user: str = part()\n    name: str\n\n\n"
-        "@shop.pattern('All')\ndef everything() -> Scan:\n    return shop.scan_whole_table()\n",
+        "@shop.pattern('All')\ndef everything() -> Scan:\n    return shop.scan()\n",
         "utf-8",
     )
     sys.path.insert(0, str(tmp_path))
@@ -209,9 +209,9 @@ def test_a_condition_that_does_not_hold_exits_with_one(run: Run, db: Path) -> No
     asked = ("run", "exchange_rates", "mark-stale", "--base", "USD", "--target", "XXX")
     outcome = run(*asked)
     assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.err.endswith("it does not exist. [not-there]\n")
+    assert outcome.err.endswith("it does not exist. [not-found]\n")
     told = json.loads(run(*asked, "--json").out)
-    assert told["error"]["code"] == "not-there"
+    assert told["error"]["code"] == "not-found"
     cart = CART.model_dump_json()
     outcome = run("run", "market", "place-order", "--cart", cart, "--order", ORDER, "--id", "9")
     assert outcome.code == 1

@@ -61,7 +61,7 @@ def test_a_design_is_followed(run: Run, folder: Path) -> None:
     outcome = run("stream", "follow", "market", "--db", "market.db", "--until-caught-up")
     assert (outcome.code, outcome.err) == (0, "")
     # The bill and the reward are changes, too, which nobody handles.
-    assert outcome.out == "Market: 3 changes, 2 handled, 0 parked, 0 gaps.\n"
+    assert outcome.out == "Market: 3 changes, 2 handled, 0 dead letters, 0 gaps.\n"
     with keyfold.open(market.table, "market.db") as store:
         [reward] = store.run(market.bonuses("ada"))
     assert reward.amount == Decimal(5)
@@ -71,7 +71,7 @@ def test_a_design_is_followed(run: Run, folder: Path) -> None:
         "follower": "default",
         "records": 0,
         "handled": 0,
-        "parked": 0,
+        "dead_letters": 0,
         "gaps": 0,
     }
 
@@ -86,24 +86,24 @@ def test_signals_are_for_whoever_had_them_before(run: Run, folder: Path) -> None
 def test_one_change_is_no_plural(run: Run, folder: Path) -> None:
     where = ("--table", write_shop(folder, "oneshop", 1), "--db", "shop.db")
     outcome = run("stream", "follow", *where, "--until-caught-up")
-    assert outcome.out == "Oneshop: 1 change, 1 handled, 0 parked, 0 gaps.\n"
+    assert outcome.out == "Oneshop: 1 change, 1 handled, 0 dead letters, 0 gaps.\n"
 
 
 def test_what_failed_is_shown_and_handed_out_again(run: Run, folder: Path) -> None:
     where = ("--table", write_shop(folder, "parkshop", 1, 2), "--db", "shop.db")
-    outcome = run("stream", "parked", *where)
-    assert (outcome.code, outcome.out) == (0, "Parkshop: nothing is parked.\n")
+    outcome = run("stream", "dead-letters", *where)
+    assert (outcome.code, outcome.out) == (0, "Parkshop: no dead letters.\n")
     Path("broken").touch()
     assert run("stream", "follow", *where, "--until-caught-up", "--attempts", "1").code == 0
-    outcome = run("stream", "parked", *where)
+    outcome = run("stream", "dead-letters", *where)
     assert outcome.code == 1
     first, second = outcome.out.splitlines()[1:]
     assert "pk='ORDER#1'" in first
     assert "failed" in first
     assert "ConnectionError: nobody answers" in first
     assert "waiting" in second
-    outcome = run("stream", "parked", *where, "--json")
-    listed = json.loads(outcome.out)["parked"]
+    outcome = run("stream", "dead-letters", *where, "--json")
+    listed = json.loads(outcome.out)["dead_letters"]
     assert [(each["state"], each["attempts"]) for each in listed] == [("failed", 1), ("waiting", 0)]
     Path("broken").unlink()
     outcome = run("stream", "retry", *where)
@@ -111,11 +111,11 @@ def test_what_failed_is_shown_and_handed_out_again(run: Run, folder: Path) -> No
     assert json.loads(run("stream", "retry", *where, "--json").out)["again"] == 0
     run("stream", "follow", *where, "--until-caught-up")
     assert Path("told").read_text() == "1 2 "
-    assert run("stream", "parked", *where).code == 0
+    assert run("stream", "dead-letters", *where).code == 0
 
 
 def test_what_cannot_be_followed_is_said(run: Run, folder: Path) -> None:
-    outcome = run("stream", "parked", "market", "--db", "absent.db")
+    outcome = run("stream", "dead-letters", "market", "--db", "absent.db")
     assert (outcome.code, "there is no such file" in outcome.err) == (2, True)
     where = ("--table", write_shop(folder, "oddshop"), "--db", "shop.db")
     outcome = run("stream", "follow", *where, "--start", "middle")
@@ -123,5 +123,5 @@ def test_what_cannot_be_followed_is_said(run: Run, folder: Path) -> None:
     Path("pyproject.toml").write_text(
         '[tool.keyfold]\ntables = ["oddshop:shop", "keyfold.designs.market:table"]', "utf-8"
     )
-    outcome = run("stream", "parked", "--db", "shop.db")
+    outcome = run("stream", "dead-letters", "--db", "shop.db")
     assert (outcome.code, "name one of Oddshop, Market" in outcome.err) == (2, True)

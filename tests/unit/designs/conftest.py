@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import roads
-from tests.unit.designs import laggards
+from tests import transports
+from tests.unit.designs import stale_databases
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test of a design on every road."""
-    roads.parametrize(metafunc)
+    transports.parametrize(metafunc)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what an engine of others cannot be told: to lag."""
     if config.getoption("--engine") is None:
         return
-    left = [item for item in items if _has(item, laggards.LAGGING)]
+    left = [item for item in items if _has(item, stale_databases.LAGGING)]
     config.hook.pytest_deselected(items=left)
     items[:] = [item for item in items if item not in left]
 
@@ -30,8 +30,8 @@ def _has(item: pytest.Item, value: object) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def road(request: pytest.FixtureRequest) -> Iterator[None]:
+def transport(request: pytest.FixtureRequest) -> Iterator[None]:
     """How the database is reached."""
-    token = laggards.road.set(roads.find_road(request))
+    token = stale_databases.transport.set(transports.find_transport(request))
     yield
-    laggards.road.reset(token)
+    stale_databases.transport.reset(token)

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from keyfold.designs import exchange_rates
 from keyfold.designs.exchange_rates import ExchangeRates, Rate
-from keyfold.errors import NotThere, ValueUnfit
-from tests.unit.designs.laggards import KEPT, LAGGING, START, Database, database
+from keyfold.errors import NotFound, ValueInvalid
+from tests.unit.designs.stale_databases import KEPT, LAGGING, START, Database, database
 
 DAY = timedelta(days=1)
 
@@ -118,10 +118,10 @@ def test_what_was_deleted_after_it_expired_is_not_even_stale(rates: Database) ->
 
 def test_mark_stale(rates: Database) -> None:
     assert rates.run(exchange_rates.mark_stale("USD", "EUR")).stale
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         rates.run(exchange_rates.mark_stale("USD", "JPY"))
     rates.clock.advance(DAY)
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         rates.run(exchange_rates.mark_stale("USD", "GBP"))
 
 
@@ -157,7 +157,7 @@ def test_the_reserved_word_base_reaches_the_engine_only_behind_a_placeholder(
     rates: Database,
 ) -> None:
     rates.run(exchange_rates.get_by_base("USD"))
-    rates.run(Rate.scan_whole_table().where(Rate.f.base.eq("USD")))
+    rates.run(Rate.scan().where(Rate.f.base.eq("USD")))
     rates.run(exchange_rates.mark_stale("USD", "EUR"))
     rates.run(USD_EUR.put().where(Rate.f.base.eq("USD")))
     rates.run(exchange_rates.get("USD", "EUR").only(Rate))
@@ -219,16 +219,16 @@ def test_a_rate_that_is_not_positive_is_refused(rate: Decimal) -> None:
 def test_a_code_of_other_than_three_capital_letters_is_refused(code: str) -> None:
     with pytest.raises(ValidationError):
         Rate(base=code, target="EUR", rate=Decimal(1), at=START)
-    with pytest.raises(ValueUnfit):
+    with pytest.raises(ValueInvalid):
         exchange_rates.get(code, "EUR")
-    with pytest.raises(ValueUnfit):
+    with pytest.raises(ValueInvalid):
         exchange_rates.get_by_base(code)
-    with pytest.raises(ValueUnfit, match=r"three capital letters.*\[value-unfit\]$"):
+    with pytest.raises(ValueInvalid, match=r"three capital letters.*\[value-invalid\]$"):
         exchange_rates.delete("EUR", code)
 
 
 def test_a_rate_is_saved_for_some_time() -> None:
-    with pytest.raises(ValueUnfit):
+    with pytest.raises(ValueInvalid):
         exchange_rates.save(USD_EUR, timedelta())
 
 

@@ -17,12 +17,12 @@ from keyfold.errors import (
     ConditionFailed,
     CursorInvalid,
     DeclarationInvalid,
-    NotThere,
+    NotFound,
     TransactionFailed,
     WriteRefused,
 )
 from keyfold.keys import KeyPartInvalid
-from tests.unit.designs.laggards import KEPT, LAGGING, START, Database, database
+from tests.unit.designs.stale_databases import KEPT, LAGGING, START, Database, database
 
 DAY = timedelta(days=1)
 
@@ -305,7 +305,7 @@ def test_delete_tenant(db: Database, acme: letsgo.Tenant) -> None:
     assert db.run(request) == deleted, "deletion is logical"
     with pytest.raises(ConditionFailed):
         db.run(letsgo.delete_tenant("acme"))
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         db.run(letsgo.delete_tenant("zoo"))
     with pytest.raises(AlreadyExists):
         db.run(letsgo.create_tenant(acme))

@@ -39,14 +39,14 @@ from keyfold.errors import (
     AlreadyExists,
     ConditionFailed,
     KeyfoldError,
-    NotThere,
+    NotFound,
     TransactionFailed,
     TransactionInvalid,
 )
 from keyfold.store import Followed
-from tests.unit.designs.laggards import KEPT, LAGGING, START, Database, database
+from tests.unit.designs.stale_databases import KEPT, LAGGING, START, Database, database
 
-pytestmark = pytest.mark.every_road
+pytestmark = pytest.mark.all_transports
 
 DAY = timedelta(days=1)
 
@@ -206,7 +206,7 @@ def test_put_a_product_into_a_cart(shop: Database) -> None:
     one = CartLine(name="Apple", price=Decimal("0.3"))
     cart = shop.run(market.put_in_cart(RABINOVICH, CART.cart, APPLE, one))
     assert cart.lines == GOODS | {APPLE: one}
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         shop.run(market.put_in_cart(ANOTHER, CART.cart, APPLE, one))
 
 
@@ -371,13 +371,13 @@ def test_an_item_without_id_or_type_is_not_in_the_id_lookup_index(
     shop.run(Order.update(user=RABINOVICH, order=SECOND).remove(Order.f[field]))
     check(shop, market.order_by_id("2025-2"), None)
     shop.clock.advance(0)
-    found = shop.run(market.table.scan_whole_table(market.by_id))
+    found = shop.run(market.table.scan(market.by_id))
     assert {each.id for each in found} == {USER.id, "2025-1"}, "a cart has no id"
 
 
 def test_the_reverse_index_has_every_item_and_nothing_but_keys(shop: Database) -> None:
     shop.clock.advance(0)
-    refs = shop.run(market.table.scan_whole_table(market.by_key).refs())
+    refs = shop.run(market.table.scan(market.by_key).refs())
     assert sorted((ref.key["pk"]["S"], ref.key["sk"]["S"]) for ref in refs) == keys_of(shop)
     listed = market.table.to_dynamodb()["GlobalSecondaryIndexes"]
     kinds = {each["IndexName"]: each["Projection"]["ProjectionType"] for each in listed}
@@ -417,10 +417,10 @@ def test_any_item_may_expire() -> None:
     with database(market.table, KEPT) as shop:
         for item in items:
             shop.run(item.create())
-        assert len(shop.run(market.table.scan_whole_table())) == len(items)
+        assert len(shop.run(market.table.scan())) == len(items)
         shop.clock.advance(DAY)
         assert len(shop.stored(market.table)) == len(items), "they are still there"
-        assert len(shop.run(market.table.scan_whole_table())) == 0
+        assert len(shop.run(market.table.scan())) == 0
         assert shop.run(market.find_by_key(FIRST)) is None
         for item in items:
             shop.run(item.create())
@@ -449,7 +449,7 @@ def follow(shop: Database, name: str = "default") -> Followed:
 
 def test_a_placed_order_produces_its_reward_and_its_bill(shop: Database) -> None:
     done = follow(shop)
-    assert (done.handled, done.parked) == (4, 0)
+    assert (done.handled, done.dead_letters) == (4, 0)
     reward = Reward(
         user=RABINOVICH,
         reward=RewardId("R#01JZ10H7X367VB2NF4YQ973DHW"),

@@ -132,7 +132,7 @@ def test_a_customer_has_nothing_to_do_with_bills_sales_and_accounts(ada: Store) 
         Account.get(account=AccountId(f"A#{ULID}W")),
         OrderNumber.get(id="2026-1"),
         market.find_by_id("ada@example.com", "user"),
-        market.table.scan_whole_table(),
+        market.table.scan(),
     )
 
 
@@ -221,7 +221,7 @@ def test_support_reads_everything_but_how_something_was_paid(store: Store) -> No
         Payment.query(user="ada"),
         market.table.query(pk="U#ada#B"),
         market.payments("ada").where(Payment.f.card.eq("…4242")),
-        market.table.scan_whole_table(),
+        market.table.scan(),
     )
     assert support.run(market.find_by_key(str(PAYMENT.payment))) is None
 

@@ -25,8 +25,8 @@ from keyfold.designs.pantry import (
     Membership,
     User,
 )
-from keyfold.errors import AlreadyExists, ConditionFailed, NotThere, TransactionFailed
-from tests.unit.designs.laggards import KEPT, LAGGING, START, Database, database
+from keyfold.errors import AlreadyExists, ConditionFailed, NotFound, TransactionFailed
+from tests.unit.designs.stale_databases import KEPT, LAGGING, START, Database, database
 
 HOUR = timedelta(hours=1)
 
@@ -197,7 +197,7 @@ def test_add_member(home: Database) -> None:
     check(home, pantry.list_of_users(CLUB), [ADA, EVE])
     for group, user, expected in (
         (CLUB, EVE.user, [AlreadyExists, None, None]),
-        (FRIDGE, EVE.user, [None, NotThere, None]),
+        (FRIDGE, EVE.user, [None, NotFound, None]),
         (CLUB, FRIDGE, [None, None, ConditionFailed]),
     ):
         with pytest.raises(TransactionFailed) as failure:
@@ -319,7 +319,7 @@ def test_add_food(home: Database) -> None:
     }
     with pytest.raises(ConditionFailed):
         home.run(pantry.add_food(FRIDGE, MILK))
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         home.run(pantry.add_food(SHELF, MILK))
 
 
@@ -384,7 +384,7 @@ def test_the_indexes_are_sparse(home: Database) -> None:
     home.run(pantry.create_join_link(JoinLink(group=HOME, expires=START)))
     home.clock.advance(0)
     found = {
-        index.name: {type(each).__name__ for each in home.run(pantry.table.scan_whole_table(index))}
+        index.name: {type(each).__name__ for each in home.run(pantry.table.scan(index))}
         for index in pantry.table.indexes
     }
     assert found == {"UserGroupIndex": {"Membership"}, "JoinLinkIndex": {"JoinLink"}}

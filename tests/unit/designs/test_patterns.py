@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from keyfold.designs import exchange_rates, letsgo, market, pantry
-from tests.unit.designs.laggards import KEPT, LAGGING
+from tests.unit.designs.stale_databases import KEPT, LAGGING
 
 MODULES = {
     "exchange_rates": exchange_rates,

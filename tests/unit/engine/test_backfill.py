@@ -236,7 +236,7 @@ UNFIT: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def unfit(engine: Engine) -> Engine:
+def invalid(engine: Engine) -> Engine:
     """An engine whose table got its index when items were there that do not fit it."""
     for name, value in UNFIT.items():
         put(engine, name, a=value)
@@ -245,39 +245,39 @@ def unfit(engine: Engine) -> Engine:
     return engine
 
 
-def test_what_does_not_fit_is_left_out_of_the_index(unfit: Engine) -> None:
-    assert _index(unfit)["ItemCount"] == 1
-    found = unfit.execute("Scan", {"TableName": TABLE, "IndexName": "by-a"})
+def test_what_does_not_fit_is_left_out_of_the_index(invalid: Engine) -> None:
+    assert _index(invalid)["ItemCount"] == 1
+    found = invalid.execute("Scan", {"TableName": TABLE, "IndexName": "by-a"})
     assert [item["pk"] for item in found["Items"]] == [{"S": "fit"}]
-    assert unfit.execute("Scan", {"TableName": TABLE})["Count"] == len(UNFIT) + 1
+    assert invalid.execute("Scan", {"TableName": TABLE})["Count"] == len(UNFIT) + 1
 
 
 @pytest.mark.parametrize("name", UNFIT)
-def test_what_does_not_fit_can_be_changed_elsewhere(unfit: Engine, name: str) -> None:
-    assert add(unfit, name) == 1
-    item = get(unfit, name)
+def test_what_does_not_fit_can_be_changed_elsewhere(invalid: Engine, name: str) -> None:
+    assert add(invalid, name) == 1
+    item = get(invalid, name)
     assert item is not None
     assert (item["a"], item["n"]) == (UNFIT[name], {"N": "1"})
 
 
 @pytest.mark.parametrize("name", UNFIT)
 def test_what_does_not_fit_can_be_made_to_fit_taken_out_or_deleted(
-    unfit: Engine, name: str
+    invalid: Engine, name: str
 ) -> None:
-    _update(unfit, name, "SET a = :a", a={"S": "x"})
-    assert query_index(unfit, "x") == {"fit", name}
-    _update(unfit, name, "REMOVE a")
-    assert query_index(unfit, "x") == {"fit"}
-    unfit.execute("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": name}}})
-    assert get(unfit, name) is None
+    _update(invalid, name, "SET a = :a", a={"S": "x"})
+    assert query_index(invalid, "x") == {"fit", name}
+    _update(invalid, name, "REMOVE a")
+    assert query_index(invalid, "x") == {"fit"}
+    invalid.execute("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": name}}})
+    assert get(invalid, name) is None
 
 
 @pytest.mark.parametrize("name", UNFIT)
-def test_what_does_not_fit_cannot_be_written_again(unfit: Engine, name: str) -> None:
+def test_what_does_not_fit_cannot_be_written_again(invalid: Engine, name: str) -> None:
     with pytest.raises(ValidationException, match=r"."):
-        put(unfit, name, a=UNFIT[name])
+        put(invalid, name, a=UNFIT[name])
     with pytest.raises(ValidationException, match=r"."):
-        _update(unfit, name, "SET a = :a", a={"BOOL": True})
-    item = get(unfit, name)
+        _update(invalid, name, "SET a = :a", a={"BOOL": True})
+    item = get(invalid, name)
     assert item is not None
     assert item["a"] == UNFIT[name]

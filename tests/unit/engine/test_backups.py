@@ -12,9 +12,9 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.engine._backups import BACKUP_RECORD, find_stale_backups
-from keyfold.engine._copying import BATCH_ROWS
+from keyfold.engine._copy_job import BATCH_ROWS
 from keyfold.engine._leases import LEASE_SECONDS
-from keyfold.engine.storage import SqliteStorage, Writer
+from keyfold.engine.storage import SqliteStorage, StorageWriter
 from keyfold.errors import (
     BackupInUseException,
     BackupNotFoundException,
@@ -331,7 +331,7 @@ def test_a_backup_that_fails_leaves_nothing(
     fill(engine, BATCH_ROWS + 1)
     calls = 0
 
-    def fail_late(writer: Writer, rows: Any) -> Any:
+    def fail_late(writer: StorageWriter, rows: Any) -> Any:
         nonlocal calls
         calls += 1
         raise FileFailed("things.db", "the disk is full")
@@ -369,7 +369,7 @@ def _leave_unfinished(storage: SqliteStorage, arn: str) -> None:
     assert find_stale_backups(storage, 0.0) == []
 
 
-def _change(writer: Writer, **facts: Any) -> None:
+def _change(writer: StorageWriter, **facts: Any) -> None:
     ((name, record),) = writer.list_records(BACKUP_RECORD)
     writer.set_record(BACKUP_RECORD, name, orjson.dumps({**orjson.loads(record), **facts}))
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._bulk_putting import BATCH_RECORDS
+from keyfold.engine._bulk_job import BATCH_RECORDS
 from keyfold.errors import (
     FileBusy,
     IdempotentParameterMismatchException,

@@ -14,7 +14,7 @@ import pytest
 from keyfold.engine import Engine
 from keyfold.engine._changes import DAY_SECONDS, keep_body, list_logs
 from keyfold.engine._tables import RecoveryBody, TableBody
-from keyfold.engine.storage import Change, Reader
+from keyfold.engine.storage import RowChange, StorageReader
 from tests.unit.engine.clocks import Clock
 from tests.unit.engine.storage.tables import ADD_INDEX, CREATE, TABLE, add, create, get, put
 
@@ -43,12 +43,12 @@ def _body(engine: Engine) -> TableBody:
     return engine._services.catalog.bodies()[0]
 
 
-def _read(engine: Engine, log: int, after: int = 0, **options: Any) -> list[Change]:
+def _read(engine: Engine, log: int, after: int = 0, **options: Any) -> list[RowChange]:
     settings: dict[str, Any] = {"limit": -1, "max_bytes": 1 << 30, **options}
     return engine._storage.read(lambda reader: reader.read_changes(log, after=after, **settings))
 
 
-def _changes(engine: Engine) -> list[Change]:
+def _changes(engine: Engine) -> list[RowChange]:
     return [each for log in _logs(engine) for each in _read(engine, log)]
 
 
@@ -323,17 +323,17 @@ DAMAGES = {
     "DELETE FROM c2 WHERE s = 3": "did not leave row",
     "DELETE FROM c2": "has not even its mark",
     "DROP TABLE c2": "its changes are not there",
-    "DELETE FROM books WHERE kind = 'log'": "its log 2 is not there",
-    "UPDATE books SET body = '{}' WHERE kind = 'log'": "cannot be read",
-    "DELETE FROM books WHERE kind = 'table'": "does not use it",
-    "UPDATE books SET body = '{}' WHERE kind = 'stream'": "cannot be read",
-    "UPDATE books SET body = replace(body, '\"low\":0', '\"low\":1') WHERE kind = 'stream'": (
+    "DELETE FROM metadata WHERE kind = 'log'": "its log 2 is not there",
+    "UPDATE metadata SET body = '{}' WHERE kind = 'log'": "cannot be read",
+    "DELETE FROM metadata WHERE kind = 'table'": "does not use it",
+    "UPDATE metadata SET body = '{}' WHERE kind = 'stream'": "cannot be read",
+    "UPDATE metadata SET body = replace(body, '\"low\":0', '\"low\":1') WHERE kind = 'stream'": (
         "not for every key once"
     ),
-    "UPDATE books SET body = replace(body, '\"view\":\"N', '\"view\":\"O') WHERE kind = 'stream'": (
+    "UPDATE metadata SET body = replace(body, '\"view\":\"N', '\"view\":\"O') WHERE kind = 'stream'": (
         "not the one of table Things"
     ),
-    "UPDATE books SET body = replace(body, '\"start\":0', '\"start\":9') WHERE kind = 'stream'": (
+    "UPDATE metadata SET body = replace(body, '\"start\":0', '\"start\":9') WHERE kind = 'stream'": (
         "not a stretch of log 2"
     ),
 }
@@ -359,7 +359,7 @@ def test_a_reader_sees_a_log_as_of_one_moment(tmp_path: Path) -> None:
         add(engine, "one")
         (log,) = _logs(engine)
 
-        def work(reader: Reader) -> list[int]:
+        def work(reader: StorageReader) -> list[int]:
             before = reader.log_span(log)[1]
             add(engine, "one")
             return [before, reader.log_span(log)[1]]

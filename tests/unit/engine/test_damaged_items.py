@@ -150,11 +150,11 @@ def test_it_says_which_row_and_why(sound: Path, tmp_path: Path) -> None:
             assert raised.value.__cause__ is not None
 
 
-@pytest.mark.parametrize("way", ["quick", "run"])
+@pytest.mark.parametrize("way", ["try_fast", "run"])
 def test_a_mistake_of_ours_is_not_put_down_to_a_sound_file(sound: Path, way: str) -> None:
     operation = load_operation("GetItem")
     fail = mock.Mock(side_effect=ZeroDivisionError("a mistake of ours"))
-    mistaken = operation._replace(**{"quick": None, way: fail})
+    mistaken = operation._replace(**{"try_fast": None, way: fail})
     with (
         Engine.open(sound, upkeep_seconds=None) as engine,
         mock.patch.dict(LOADED, {"GetItem": mistaken}),

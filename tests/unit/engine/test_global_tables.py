@@ -21,7 +21,7 @@ from keyfold.errors import (
     ValidationException,
 )
 from tests.unit.engine.clocks import Clock
-from tests.unit.engine.test_watches import CREATE, TABLE
+from tests.unit.engine.test_usage import CREATE, TABLE
 
 NAMED = {"GlobalTableName": TABLE}
 GROUP = [{"RegionName": "us-east-1"}, {"RegionName": "eu-west-1"}]

@@ -13,7 +13,7 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.engine._import_formats import has_zstd
-from keyfold.engine._importing import BATCH_RECORDS
+from keyfold.engine._import_job import BATCH_RECORDS
 from keyfold.errors import FileBusy, ImportConflictException, ValidationException
 from tests.unit.engine.clocks import Clock
 from tests.unit.engine.test_backups import describe, items_of

@@ -10,7 +10,7 @@ import pytest
 from keyfold.engine import Engine
 from keyfold.errors import ResourceNotFoundException, ValidationException
 from tests.unit.engine.clocks import Clock
-from tests.unit.engine.test_watches import CREATE, TABLE
+from tests.unit.engine.test_usage import CREATE, TABLE
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from tests.unit.engine.storage.tables import (
     ADD_INDEX,
     TABLE,
@@ -155,7 +155,7 @@ def test_an_interrupted_read_keeps_nobody_from_writing(
 
 
 def test_an_interrupt_inside_the_work_itself_leaves_nothing(engine: Engine) -> None:
-    def work(writer: Writer) -> None:
+    def work(writer: StorageWriter) -> None:
         writer.set_record("test", "trace", b"x")
         raise KeyboardInterrupt
 

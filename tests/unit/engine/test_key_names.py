@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from keyfold.engine import Engine, KeyNames
+from keyfold.engine import Engine, TableKeyNames
 
 
 def create(engine: Engine, *names: str, **more: Any) -> None:
@@ -32,7 +32,7 @@ def test_a_table_has_key_names_while_it_is_there() -> None:
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
         assert engine.find_key_names("Shop") is None
         create(engine, "pk", "sk")
-        assert engine.find_key_names("Shop") == KeyNames("pk", "sk", {})
+        assert engine.find_key_names("Shop") == TableKeyNames("pk", "sk", {})
         engine.execute("DeleteTable", {"TableName": "Shop"})
         assert engine.find_key_names("Shop") is None
 
@@ -55,7 +55,7 @@ def test_indexes_have_the_names_of_their_partition_keys() -> None:
             indexes={"GlobalSecondaryIndexes": [index]},
         )
         names = engine.find_key_names("Shop")
-    assert names == KeyNames("pk", None, {"ByCity": ("country", "city")})
+    assert names == TableKeyNames("pk", None, {"ByCity": ("country", "city")})
 
 
 def test_a_table_that_another_process_made_anew_is_not_taken_for_the_old_one(
@@ -67,7 +67,7 @@ def test_a_table_that_another_process_made_anew_is_not_taken_for_the_old_one(
         Engine.open(path, upkeep_seconds=None) as other,
     ):
         create(engine, "pk", "sk")
-        assert engine.find_key_names("Shop") == KeyNames("pk", "sk", {})
+        assert engine.find_key_names("Shop") == TableKeyNames("pk", "sk", {})
         other.execute("DeleteTable", {"TableName": "Shop"})
         create(other, "sk", "pk")
-        assert engine.find_key_names("Shop") == KeyNames("sk", "pk", {})
+        assert engine.find_key_names("Shop") == TableKeyNames("sk", "pk", {})

@@ -14,7 +14,7 @@ from keyfold.errors import (
     KeyfoldError,
     PathInvalid,
     QueryInvalid,
-    ValueUnfit,
+    ValueInvalid,
 )
 from keyfold.model import Condition, Entity, Key, Table, attr, now
 from tests.unit.model.shop import Address, Order, Rate, Status, Ticket
@@ -148,14 +148,14 @@ def test_a_condition_has_no_truth() -> None:
         (lambda: f.steps[cast(Any, slice(1))], PathInvalid, "no place in a list"),
         (lambda: f.title.eq(5), PathInvalid, "Ticket.f.title: 5 does not fit its type"),
         (lambda: f.watchers.eq("5"), PathInvalid, "'5' does not fit its type"),
-        (lambda: f.watchers.eq(1.5), ValueUnfit, "Ticket.f.watchers: a float cannot be stored: 1.5"),
+        (lambda: f.watchers.eq(1.5), ValueInvalid, "Ticket.f.watchers: a float cannot be stored: 1.5"),
         (lambda: f.watchers.eq(Decimal("1.5")), PathInvalid, "does not fit"),
-        (lambda: Rate.f.rate.eq(0.5), ValueUnfit, "use Decimal"),
+        (lambda: Rate.f.rate.eq(0.5), ValueInvalid, "use Decimal"),
         (lambda: Rate.f.stale.eq("no"), PathInvalid, "does not fit"),
         (lambda: f.status.eq("lost"), PathInvalid, "'lost' does not fit"),
         (lambda: Order.f.tp.eq("rate"), PathInvalid, "'rate' does not fit"),
         (lambda: f.opened > "2024", PathInvalid, "does not fit"),
-        (lambda: f.opened > datetime(2024, 1, 1), ValueUnfit, "has no time zone"),  # noqa: DTZ001 - the point
+        (lambda: f.opened > datetime(2024, 1, 1), ValueInvalid, "has no time zone"),  # noqa: DTZ001 - the point
         (lambda: f.title.eq(now), PathInvalid, "does not fit"),
         (lambda: f.tags.eq(["a"]), PathInvalid, "does not fit"),
         (lambda: f.steps.eq("abc"), PathInvalid, "does not fit"),

@@ -33,7 +33,7 @@ from keyfold.model import (
     now,
     transaction,
 )
-from keyfold.model._patterns import Parameter, Step
+from keyfold.model._patterns import Parameter, PatternStep
 from tests.unit.model.shop import (
     Address,
     Order,
@@ -94,7 +94,7 @@ def starting(team: str, start: str) -> Count:
 
 
 def all_open() -> Scan[Ticket]:
-    return Ticket.scan_whole_table().where(Ticket.f.status.eq(Status.OPEN))
+    return Ticket.scan().where(Ticket.f.status.eq(Status.OPEN))
 
 
 def finish(team: str, number: int, title: str) -> Update[Ticket]:
@@ -161,35 +161,35 @@ def first_any(pk: str) -> First[Any]:
     return desk.query(pk=pk).first()
 
 
-EXPLAINED: list[tuple[Any, dict[str, Any], list[Step]]] = [
-    (get_rate, {}, [Step("GetItem", "ExchangeRates", None, "PK='RATE#{base.upper()}#{target[:3]}'")]),
-    (by_base_currency, {}, [Step("Query", "ExchangeRates", "BaseCurrencyIndex", "Base = '{base}'", filters=True)]),
-    (save, {"ttl": timedelta(days=1)}, [Step("PutItem", "ExchangeRates", None, "PK='RATE#{rate.base}#{rate.target}'")]),
+EXPLAINED: list[tuple[Any, dict[str, Any], list[PatternStep]]] = [
+    (get_rate, {}, [PatternStep("GetItem", "ExchangeRates", None, "PK='RATE#{base.upper()}#{target[:3]}'")]),
+    (by_base_currency, {}, [PatternStep("Query", "ExchangeRates", "BaseCurrencyIndex", "Base = '{base}'", filters=True)]),
+    (save, {"ttl": timedelta(days=1)}, [PatternStep("PutItem", "ExchangeRates", None, "PK='RATE#{rate.base}#{rate.target}'")]),
     (
         order_by_id,
         {},
         [
-            Step("Query", "Market", "IdLookupIndex", "id = '{code}' and tp = 'order'"),
-            Step("Query", "Market", None, "pk = 'U#{found.user}#O' and sk begins with '{found.order}'"),
+            PatternStep("Query", "Market", "IdLookupIndex", "id = '{code}' and tp = 'order'"),
+            PatternStep("Query", "Market", None, "pk = 'U#{found.user}#O' and sk begins with '{found.order}'"),
         ],
     ),
-    (since, {}, [Step("Query", "Market", None, "pk = 'U#{user}#O' and sk >= '{first}'")]),
+    (since, {}, [PatternStep("Query", "Market", None, "pk = 'U#{user}#O' and sk >= '{first}'")]),
     (
         lines_between,
         {},
-        [Step("Query", "Market", None, "pk = 'U#{user}#O' and sk between '{order}#{low}' and '{order}#{high}'")],
+        [PatternStep("Query", "Market", None, "pk = 'U#{user}#O' and sk between '{order}#{low}' and '{order}#{high}'")],
     ),
-    (lately, {}, [Step("Query", "Desk", "ByStatus", "gsi1pk = 'STATUS#{status}#{team}' and gsi1sk >= {now - 1 day, 0:00:00}")]),
-    (starting, {}, [Step("Query", "Desk", None, "pk = 'TEAM#{team}' and sk begins with 'TICKET#{start}'")]),
-    (all_open, {}, [Step("Scan", "Desk", None, "", scans=True, filters=True)]),
-    (finish, {}, [Step("UpdateItem", "Desk", None, "pk='TEAM#{team}' sk='TICKET#{number}'")]),
-    (drop, {}, [Step("DeleteItem", "Desk", None, "pk='TEAM#{team}' sk='TICKET#{number}'")]),
-    (file, {}, [Step("PutItem", "Desk", None, "pk='TEAM#{ticket.team}' sk='TICKET#{ticket.number}'")]),
+    (lately, {}, [PatternStep("Query", "Desk", "ByStatus", "gsi1pk = 'STATUS#{status}#{team}' and gsi1sk >= {now - 1 day, 0:00:00}")]),
+    (starting, {}, [PatternStep("Query", "Desk", None, "pk = 'TEAM#{team}' and sk begins with 'TICKET#{start}'")]),
+    (all_open, {}, [PatternStep("Scan", "Desk", None, "", scans=True, filters=True)]),
+    (finish, {}, [PatternStep("UpdateItem", "Desk", None, "pk='TEAM#{team}' sk='TICKET#{number}'")]),
+    (drop, {}, [PatternStep("DeleteItem", "Desk", None, "pk='TEAM#{team}' sk='TICKET#{number}'")]),
+    (file, {}, [PatternStep("PutItem", "Desk", None, "pk='TEAM#{ticket.team}' sk='TICKET#{ticket.number}'")]),
     (
         move,
         {},
         [
-            Step(
+            PatternStep(
                 "TransactWriteItems",
                 "ExchangeRates",
                 None,
@@ -197,56 +197,58 @@ EXPLAINED: list[tuple[Any, dict[str, Any], list[Step]]] = [
             )
         ],
     ),
-    (register, {}, [Step("TransactWriteItems", "Accounts", None, "pk='USER#{user.name}' sk='USER'")]),
+    (register, {}, [PatternStep("TransactWriteItems", "Accounts", None, "pk='USER#{user.name}' sk='USER'")]),
     (
         rename,
         {},
         [
-            Step("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
-            Step("TransactWriteItems", "Accounts", None, "pk='USER#{name}' sk='USER'"),
-            Step("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+            PatternStep("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+            PatternStep("TransactWriteItems", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+            PatternStep("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
         ],
     ),
-    (annotate, {}, [Step("UpdateItem", "Accounts", None, "pk='USER#{name}' sk='USER'")]),
+    (annotate, {}, [PatternStep("UpdateItem", "Accounts", None, "pk='USER#{name}' sk='USER'")]),
     (
         unregister,
         {},
         [
-            Step("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
-            Step("TransactWriteItems", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+            PatternStep("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+            PatternStep("TransactWriteItems", "Accounts", None, "pk='USER#{name}' sk='USER'"),
         ],
     ),
     (
         move_email,
         {},
         [
-            Step("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
-            Step("GetItem", "Accounts", None, "pk='USER#{other}' sk='USER'"),
-            Step("TransactWriteItems", "Accounts", None, "pk='USER#{name}' sk='USER'; pk='USER#{other}' sk='USER'"),
+            PatternStep("GetItem", "Accounts", None, "pk='USER#{name}' sk='USER'"),
+            PatternStep("GetItem", "Accounts", None, "pk='USER#{other}' sk='USER'"),
+            PatternStep("TransactWriteItems", "Accounts", None, "pk='USER#{name}' sk='USER'; pk='USER#{other}' sk='USER'"),
         ],
     ),
     (
         title_owner,
         {},
         [
-            Step("Query", "Desk", "ByOwner", "owner = '{owner}'"),
-            Step("Query", "ExchangeRates", "BaseCurrencyIndex", "Base = '{found.title}'"),
+            PatternStep("Query", "Desk", "ByOwner", "owner = '{owner}'"),
+            PatternStep("Query", "ExchangeRates", "BaseCurrencyIndex", "Base = '{found.title}'"),
         ],
     ),
     (
         order_user,
         {},
         [
-            Step("Query", "Market", "ReverseIndex", "sk = '{order}' and pk begins with 'U#'"),
-            Step("GetItem", "Market", None, "pk='U#{found.user}#O' sk='{found.order}'"),
+            PatternStep("Query", "Market", "ReverseIndex", "sk = '{order}' and pk begins with 'U#'"),
+            PatternStep("GetItem", "Market", None, "pk='U#{found.user}#O' sk='{found.order}'"),
         ],
     ),
-    (first_any, {}, [Step("Query", "Desk", None, "pk = '{pk}'")]),
+    (first_any, {}, [PatternStep("Query", "Desk", None, "pk = '{pk}'")]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("make", "example", "steps"), EXPLAINED)
-def test_a_pattern_explains_itself(make: Any, example: dict[str, Any], steps: list[Step]) -> None:
+def test_a_pattern_explains_itself(
+    make: Any, example: dict[str, Any], steps: list[PatternStep]
+) -> None:
     own = Table("Own", key=Key("pk"))
     pattern: Any = own.pattern("name", example=example)(make)
     explained = pattern.explain()
@@ -410,7 +412,7 @@ def test_types_that_are_local_to_a_function_do_not_matter() -> None:
     def by_day(day: str) -> Query[Local]:
         return Local.query(index, day=day)
 
-    assert by_day.explain().steps == (Step("Query", "Own", "Ind", "day = '{day}'"),)
+    assert by_day.explain().steps == (PatternStep("Query", "Own", "Ind", "day = '{day}'"),)
 
 
 def test_an_entity_of_every_type_can_be_an_argument() -> None:

@@ -15,7 +15,7 @@ from keyfold.errors import (
     KeyfoldError,
     PathInvalid,
     UpdateInvalid,
-    ValueUnfit,
+    ValueInvalid,
 )
 from keyfold.keys import KeyPartInvalid
 from keyfold.model import Entity, Expiry, Index, Key, Table, Update, attr, now
@@ -179,9 +179,9 @@ def test_passed_parts_become_conditions() -> None:
         (lambda: start().remove(f.address.city), UpdateInvalid, "Ticket.f.address.city is required"),
         (lambda: start().set(f.title, None), UpdateInvalid, "is required"),
         (lambda: start().set(f.title, 5), PathInvalid, "5 does not fit"),
-        (lambda: start().set(f.watchers, 1.5), ValueUnfit, "use Decimal"),
+        (lambda: start().set(f.watchers, 1.5), ValueInvalid, "use Decimal"),
         (lambda: start().set(f.status, "lost"), PathInvalid, "does not fit"),
-        (lambda: start().set(f.owner, ""), ValueUnfit, "may not be empty"),
+        (lambda: start().set(f.owner, ""), ValueInvalid, "may not be empty"),
         (lambda: start().set(f.title, "x").set(f.title, "y"), UpdateInvalid, "title and title overlap"),
         (lambda: start().set(f.address, Address(city="x")).set(f.address.zip, "1"), UpdateInvalid, "overlap"),
         (lambda: start().remove(f.steps[0]).append(f.steps, "x"), UpdateInvalid, "overlap"),
@@ -190,7 +190,7 @@ def test_passed_parts_become_conditions() -> None:
         (lambda: start().expiring_in(timedelta(1)), UpdateInvalid, "Declare one of type Expiry"),
         (lambda: start().increment(f.title), PathInvalid, "is for numbers"),
         (lambda: start().add(f.steps, ["x"]), PathInvalid, "is for numbers and sets"),
-        (lambda: start().add(f.tags, set()), ValueUnfit, "an empty set"),
+        (lambda: start().add(f.tags, set()), ValueInvalid, "an empty set"),
         (lambda: start().delete(f.steps, ["x"]), PathInvalid, "is for members of sets"),
         (lambda: start().append(f.tags, "x"), PathInvalid, "is for lists"),
         (lambda: start().append(f.steps, 5), PathInvalid, "does not fit"),

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, RootModel, computed_field
 
-from keyfold.errors import ValueUnfit
+from keyfold.errors import ValueInvalid
 from keyfold.keys import Ulid
 from keyfold.model import Entity, Expiry, Key, Table, UnixTime, attr, part
 from keyfold.model._tables import Naming
@@ -203,7 +203,7 @@ def test_an_expiry_is_never_sooner_than_it_says() -> None:
     ("field", "value", "text"),
     [
         ("exact", 0.5, ("Thing.exact: a float cannot be stored: 0.5. DynamoDB's numbers are "
-         "decimal: use Decimal, or allow_float=True where digits may be lost. [value-unfit]")),
+         "decimal: use Decimal, or allow_float=True where digits may be lost. [value-invalid]")),
         ("value", [0.5], "use Decimal"),
         ("value", {"a": 0.5}, "Thing.value: a float cannot be stored"),
         ("ratio", float("nan"), "it is no number that can be stored"),
@@ -230,24 +230,24 @@ def test_an_expiry_is_never_sooner_than_it_says() -> None:
     ],
 )  # fmt: skip
 def test_what_no_item_can_hold_is_refused_by_field(field: str, value: Any, text: str) -> None:
-    with pytest.raises(ValueUnfit) as caught:
+    with pytest.raises(ValueInvalid) as caught:
         Thing(id="1", **{field: value}).put()
     assert str(caught.value).startswith(f"Thing.{field}: ")
     assert text in str(caught.value)
 
 
 def test_a_long_value_is_not_repeated_in_full() -> None:
-    with pytest.raises(ValueUnfit) as caught:
+    with pytest.raises(ValueInvalid) as caught:
         Thing(id="1", value=[0.25] * 1000).put()
     assert len(str(caught.value)) < 300
 
 
 def test_a_copy_that_was_never_validated_is_refused_by_field() -> None:
-    with pytest.raises(ValueUnfit, match=r"Thing.number: 'seven' is not of its type"):
+    with pytest.raises(ValueInvalid, match=r"Thing.number: 'seven' is not of its type"):
         Thing(id="1").model_copy(update={"number": "seven"}).put()
-    with pytest.raises(ValueUnfit, match=r"Thing.flag: 1 is not of its type"):
+    with pytest.raises(ValueInvalid, match=r"Thing.flag: 1 is not of its type"):
         Thing(id="1").model_copy(update={"flag": 1}).put()
-    with pytest.raises(ValueUnfit, match=r"Thing.amount: a float .* use Decimal"):
+    with pytest.raises(ValueInvalid, match=r"Thing.amount: a float .* use Decimal"):
         Thing(id="1").model_copy(update={"amount": 0.5}).put()
 
 
@@ -354,7 +354,7 @@ def test_free_form_attributes_are_kept_as_they_are() -> None:
     assert item["nothing"] == {"NULL": True}
     assert Free.keyfold_schema().decode(item) == free
     for name in ("pk", "i"):
-        with pytest.raises(ValueUnfit, match=f"Free.{name}: something else is stored under"):
+        with pytest.raises(ValueInvalid, match=f"Free.{name}: something else is stored under"):
             Free.model_validate({"id": "1", name: "x"}).put()
 
 

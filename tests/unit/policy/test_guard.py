@@ -9,7 +9,7 @@ import pytest
 from keyfold.errors import PrincipalInvalid
 from keyfold.model import Entity, Index, Key, Table, part
 from keyfold.policy import ALL, EVERYTHING, READ, WRITE, Access, Denial, Guard, Right, Role
-from tests.unit.policy.ward import auditor, keeper, nurse, patient, scribe, ward
+from tests.unit.policy.clinic import auditor, keeper, nurse, patient, scribe, ward
 
 LAYOUT = ward.layout
 ADA = Guard(LAYOUT, patient, {"user": "ada"})

@@ -17,7 +17,7 @@ from keyfold.model import Entity, Index, Key, Table, part
 from keyfold.model._layouts import layout_of
 from keyfold.policy import ALL, EVERYTHING, READ, Guard, Right, Role, find_role_problems
 from keyfold.policy._operations import ADMINISTRATION, BY_NAME, BY_RIGHTS, HARMLESS, MOVING, SHOWING
-from tests.unit.policy.ward import Member, Note, Setting, ward
+from tests.unit.policy.clinic import Member, Note, Setting, ward
 
 
 def problems_of(role: Role) -> list[str]:

@@ -12,9 +12,9 @@ import pytest
 from keyfold.model import Table
 from keyfold.store import Executor
 from keyfold.testing import Clock
-from tests.roads import Database, Road, find_road, open_database, parametrize
+from tests.transports import Database, Transport, find_transport, open_database, parametrize
 from tests.unit.model.shop import accounts, desk, market, rates
-from tests.unit.store.sides import START, AsyncSide, Kind, OpenSide, Side, Sites, side_on
+from tests.unit.store.store_kinds import START, AsyncSide, Kind, OpenSide, Side, Sites, side_on
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -31,9 +31,9 @@ def closed_sides() -> Iterator[None]:
 
 
 @pytest.fixture
-def road(request: pytest.FixtureRequest) -> Road:
+def transport(request: pytest.FixtureRequest) -> Transport:
     """How the database is reached."""
-    return find_road(request)
+    return find_transport(request)
 
 
 @pytest.fixture
@@ -55,9 +55,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def sites(road: Road, clock: Clock) -> Iterator[Sites]:
+def sites(transport: Transport, clock: Clock) -> Iterator[Sites]:
     """The databases of a test, by their URLs."""
-    with Sites(road, clock) as sites:
+    with Sites(transport, clock) as sites:
         yield sites
 
 
@@ -77,9 +77,9 @@ def open_store(kind: Kind, sites: Sites) -> Iterator[OpenSide]:
 
 
 @pytest.fixture
-def engine(road: Road, clock: Clock) -> Iterator[Database]:
+def engine(transport: Transport, clock: Clock) -> Iterator[Database]:
     """An engine without tables, for stores that a test makes itself."""
-    with open_database(road, clock=clock) as engine:
+    with open_database(transport, clock=clock) as engine:
         yield engine
 
 

@@ -23,8 +23,8 @@ from keyfold.model import (
 )
 from keyfold.policy import Access, Right
 from keyfold.store._accesses import read_accesses
-from tests.unit.policy.ward import Note, by_owner, by_pair, by_text, ward
-from tests.unit.store.sides import START
+from tests.unit.policy.clinic import Note, by_owner, by_pair, by_text, ward
+from tests.unit.store.store_kinds import START
 
 NOTE = Note(user="ada", id="1", text="x", rank="7")
 KEY = {"pk": {"S": "U#ada"}, "sk": {"S": "N#1"}}
@@ -103,9 +103,9 @@ def test_a_query_of_an_index_has_that_indexs_partition() -> None:
 
 def test_a_scan_is_of_no_partition() -> None:
     whole = Access("Scan", "Ward", None, Right.QUERY, None, None, select="ALL_ATTRIBUTES")
-    for same in (ward.scan_whole_table(), Note.scan_whole_table().first()):
+    for same in (ward.scan(), Note.scan().first()):
         assert only(same) == whole
-    assert only(ward.scan_whole_table(by_owner)).index_name == "ByOwner"
+    assert only(ward.scan(by_owner)).index_name == "ByOwner"
 
 
 @pytest.mark.parametrize(
@@ -185,11 +185,11 @@ def test_a_delete_names_its_key_and_condition() -> None:
 
 
 def test_what_is_blind_is_answered_with_nothing() -> None:
-    check = Note.check(Note.f.text.eq("x"), **PARTS).blind()
+    check = Note.check(Note.f.text.eq("x"), **PARTS).returning_nothing()
     for request in (
-        NOTE.create().blind(),
-        Note.update(**PARTS).set(Note.f.text, "x").blind(),
-        Note.delete(**PARTS).where(Note.f.text.eq("x")).blind(),
+        NOTE.create().returning_nothing(),
+        Note.update(**PARTS).set(Note.f.text, "x").returning_nothing(),
+        Note.delete(**PARTS).where(Note.f.text.eq("x")).returning_nothing(),
         transaction(check),
     ):
         access = only(request)
@@ -231,5 +231,5 @@ def test_members_of_a_batch_are_told_one_by_one() -> None:
 
 
 def test_what_is_looked_up_is_none_of_the_callers_accesses() -> None:
-    chain = Note.get(**PARTS).then(lambda _: Note.get(**PARTS), looks_up=True)
+    chain = Note.get(**PARTS).lookup_then(lambda _: Note.get(**PARTS))
     assert read_accesses(chain, START) == []

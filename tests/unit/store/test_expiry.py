@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from keyfold.errors import ConditionFailed, NotThere, QueryInvalid, TransactionFailed
+from keyfold.errors import ConditionFailed, NotFound, QueryInvalid, TransactionFailed
 from keyfold.model import (
     Batch,
     Collection,
@@ -36,7 +36,7 @@ from tests.unit.model.shop import (
     by_key,
     rates,
 )
-from tests.unit.store.sides import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, OpenSide, Side
 
 HOUR = timedelta(hours=1)
 GET = Rate.get(base="USD", target="EUR")
@@ -68,9 +68,9 @@ def stale(store: Side, clock: Clock) -> Side:
         (Rate.query(by_base, base="USD").first(), rate("GBP", hours=5)),
         (Rate.query(by_base, base="USD").count(), 1),
         (rates.query(by_base, Base="USD"), [rate("GBP", hours=5)]),
-        (Rate.scan_whole_table(), [rate("GBP", hours=5)]),
-        (rates.scan_whole_table(), [rate("GBP", hours=5)]),
-        (rates.scan_whole_table().count(), 1),
+        (Rate.scan(), [rate("GBP", hours=5)]),
+        (rates.scan(), [rate("GBP", hours=5)]),
+        (rates.scan().count(), 1),
         (batch([GET]), [None]),
         (transaction(GET), [None]),
         (Rate.delete(base="USD", target="EUR"), None),
@@ -89,7 +89,7 @@ def test_an_expired_item_is_never_returned(
         (GET.include_expired(), "EUR"),
         (Rate.query(by_base, base="USD").include_expired().first(), "EUR"),
         (Rate.query(by_base, base="USD").include_expired().count(), 2),
-        (Rate.scan_whole_table().include_expired().count(), 2),
+        (Rate.scan().include_expired().count(), 2),
         (batch([GET.include_expired()]), "EUR"),
         (transaction(GET.include_expired()), "EUR"),
     ],
@@ -110,7 +110,7 @@ def test_an_item_is_there_until_its_second_has_come(store: Side, clock: Clock) -
     assert store.run(Rate.update(base="USD", target="EUR").set(Rate.f.stale, True)) is not None
     clock.advance(0.001)
     assert store.run(GET) is None
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         store.run(Rate.update(base="USD", target="EUR").set(Rate.f.stale, True))
 
 
@@ -125,7 +125,7 @@ def test_replacing_or_changing_an_expired_leftover_fails(stale: Side) -> None:
         Rate.update(base="USD", target="EUR").set(Rate.f.stale, True),
         Rate.update(base="USD", target="EUR").expiring_in(HOUR),
     ):
-        with pytest.raises(NotThere) as caught:
+        with pytest.raises(NotFound) as caught:
             stale.run(request)
         assert caught.value.found is None
 

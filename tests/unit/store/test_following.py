@@ -19,16 +19,16 @@ from keyfold.errors import (
     LeasesMissing,
     LimitExceededException,
     OptionInvalid,
-    StreamUnfit,
-    TableForeign,
+    StreamUnsuitable,
+    WrongTable,
 )
 from keyfold.model import Change, Key, RawItem, Request, Table, transaction
-from keyfold.store import AsyncStore, Followed, Settings
+from keyfold.store import AsyncStore, Followed, StoreSettings
 from keyfold.testing import Clock
-from tests.roads import Database, Road, open_database
+from tests.transports import Database, Transport, open_database
 from tests.unit.model.shop import rates
 from tests.unit.store.ledger import Account, Entry, Receipt, Seen, ledger
-from tests.unit.store.sides import START, Kind, OpenSide, Side, side_on
+from tests.unit.store.store_kinds import START, Kind, OpenSide, Side, side_on
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +39,8 @@ def no_handlers() -> Iterator[None]:
 
 
 @pytest.fixture
-def engine(road: Road, clock: Clock) -> Iterator[Database]:
-    with open_database(road, clock=clock, ttl_grace_seconds=0.0, shard_records=8) as engine:
+def engine(transport: Transport, clock: Clock) -> Iterator[Database]:
+    with open_database(transport, clock=clock, ttl_grace_seconds=0.0, shard_records=8) as engine:
         yield engine
 
 
@@ -263,7 +263,7 @@ def test_a_key_is_in_the_tables_order_however_the_service_writes_it(
     put(side, 1)
     follow(side, attempts=1)
     assert list(told[0].key) == ["pk", "sk"]
-    assert [each.key for each in side.parked(ledger)] == ["pk='A#ada' sk='ACCOUNT'"]
+    assert [each.key for each in side.dead_letters(ledger)] == ["pk='A#ada' sk='ACCOUNT'"]
     assert refuse.name == "refuse"
     side.close()
 
@@ -279,15 +279,17 @@ def test_items_that_fit_no_entity_are_parked(store: Side, engine: Database, seen
     for item in (ODD, BAD):
         engine.execute("PutItem", {"TableName": "Ledger", "Item": item})
     put(store, 1)
-    assert follow(store) == Followed(records=3, handled=2, parked=3)
-    parked = store.parked(ledger)
-    assert [(each.handler, each.key, each.attempts) for each in parked] == [
+    assert follow(store) == Followed(records=3, handled=2, dead_letters=3)
+    dead_letters = store.dead_letters(ledger)
+    assert [(each.handler, each.key, each.attempts) for each in dead_letters] == [
         ("all", "pk='odd' sk='odd'", 0),
         ("all", "pk='A#bad' sk='ACCOUNT'", 0),
         ("note", "pk='A#bad' sk='ACCOUNT'", 0),
     ]
-    assert parked[0].error.startswith("ItemUnfit: item pk='odd' sk='odd' of Ledger: no entity")
-    assert "balance" in parked[1].error
+    assert dead_letters[0].error.startswith(
+        "ItemInvalid: item pk='odd' sk='odd' of Ledger: no entity"
+    )
+    assert "balance" in dead_letters[1].error
     assert seen == [("ada", None, 1)]
 
 
@@ -298,7 +300,7 @@ def test_items_that_fit_no_entity_come_raw_if_the_store_says_so(
     ledger.on_change(name="all")(told.append)
     ledger.on_change(Entry, name="entries")(told.append)
     side = side_on(
-        kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True, on_unfit="raw"
+        kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True, on_invalid="raw"
     )
     side.create_table(ledger)
     for item in (ODD, BAD):
@@ -398,7 +400,7 @@ def test_leases_of_shards_that_are_gone_are_removed(
 ) -> None:
     def list_leases() -> set[str]:
         items = engine.execute("Scan", {"TableName": "Ledger-leases"})["Items"]
-        return {item["sk"]["S"].rpartition("#")[2] for item in items} - {"parked"}
+        return {item["sk"]["S"].rpartition("#")[2] for item in items} - {"dead-letters"}
 
     def list_shards() -> set[str]:
         [stream] = engine.execute("ListStreams", {})["Streams"]
@@ -429,7 +431,7 @@ def test_a_stream_that_is_switched_off_is_read_to_its_end(
     engine.execute("UpdateTable", update)
     put(store, 100)
     assert follow(store, setup=False).records == 1
-    with pytest.raises(StreamUnfit, match="it is off"):
+    with pytest.raises(StreamUnsuitable, match="it is off"):
         follow(store, setup=False)
     clock.advance(1)
     follow(store)
@@ -526,7 +528,7 @@ def test_a_task_that_is_cancelled_gives_the_leases_back(engine: Database, clock:
         await asyncio.sleep(0)
 
     async def cancel() -> Followed:
-        settings = Settings([ledger], cursor_key=bytes(32), clock=clock.now, is_embedded=True)
+        settings = StoreSettings([ledger], cursor_key=bytes(32), clock=clock.now, is_embedded=True)
         store = AsyncStore(Awaited(), settings, sleep=sleep)
         await store.create_table(ledger)
         reached = asyncio.Event()
@@ -558,7 +560,7 @@ def test_a_follower_says_what_it_lacks(kind: Kind, engine: Database, clock: Cloc
     side = side_on(kind, engine, [ledger], clock=clock)
     with pytest.raises(OptionInvalid, match="Nothing is told of its changes"):
         follow(side)
-    with pytest.raises(TableForeign):
+    with pytest.raises(WrongTable):
         side.follow(rates)
     ledger.on_change(Account, name="note")(lambda _: None)
     for wrong in (
@@ -578,8 +580,8 @@ def test_a_follower_says_what_it_lacks(kind: Kind, engine: Database, clock: Cloc
         follow(side)
     assert follow(side, setup=True, leases="Others") == Followed()
     assert "Others" in engine.execute("ListTables", {})["TableNames"]
-    assert side.parked(ledger) == []
-    assert side.retry_parked(ledger) == 0
+    assert side.dead_letters(ledger) == []
+    assert side.retry_dead_letters(ledger) == 0
     side.close()
 
 
@@ -591,11 +593,11 @@ def test_a_stream_that_shows_too_little_is_refused(
     engine.execute("CreateTable", request)
     ledger.on_change(Account, name="note")(lambda _: None)
     side = side_on(kind, engine, [ledger], clock=clock, is_embedded=True)
-    with pytest.raises(StreamUnfit) as caught:
+    with pytest.raises(StreamUnsuitable) as caught:
         follow(side)
     assert str(caught.value) == (
         "stream of Ledger: it shows new, and handler 'note' needs new and old. "
-        "Switch it off, and on again with another view type. [stream-unfit]"
+        "Switch it off, and on again with another view type. [stream-unsuitable]"
     )
     side.close()
 
@@ -637,5 +639,5 @@ def test_opening_switches_the_stream_of_an_older_table_on(
 
 
 def test_errors_survive_pickling() -> None:
-    for error in (LeasesMissing("T"), StreamUnfit("T", "it is off", "Switch it on.")):
+    for error in (LeasesMissing("T"), StreamUnsuitable("T", "it is off", "Switch it on.")):
         assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -11,7 +11,7 @@ import pytest
 from keyfold.engine import Engine
 from keyfold.errors import InternalServerError, ResourceInUseException, ResourceNotFoundException
 from tests.unit.model.shop import Rate, rates
-from tests.unit.store.sides import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, OpenSide, Side
 
 RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=START)
 
@@ -91,7 +91,7 @@ def test_a_table_that_is_there_is_left_as_it_is(store: Side) -> None:
     store.calls.clear()
     store.create_table(rates)
     assert [call.operation for call in store.calls] == ["CreateTable", "DescribeTable"]
-    assert len(store.run(Rate.scan_whole_table())) == 1
+    assert len(store.run(Rate.scan())) == 1
 
 
 def test_a_table_that_is_being_removed_is_made_anew(store: Side) -> None:
@@ -101,7 +101,7 @@ def test_a_table_that_is_being_removed_is_made_anew(store: Side) -> None:
     with pytest.raises(ResourceNotFoundException):
         store.run(RATE.put())
     store.create_table(rates)
-    assert len(store.run(Rate.scan_whole_table())) == 0
+    assert len(store.run(Rate.scan())) == 0
     assert store.run(RATE.put()) == RATE
 
 

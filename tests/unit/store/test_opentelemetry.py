@@ -12,7 +12,7 @@ import keyfold
 from keyfold.errors import AlreadyExists
 from keyfold.store import trace_calls
 from tests.unit.model.shop import Rate, rates
-from tests.unit.store.sides import START
+from tests.unit.store.store_kinds import START
 
 
 def test_every_call_becomes_a_span() -> None:

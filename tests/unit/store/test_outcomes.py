@@ -10,9 +10,9 @@ import pytest
 from keyfold.errors import InternalServerError, OutcomeUnknown
 from keyfold.model import Entity, Key, Table, batch, transaction
 from keyfold.model._updates import Update
-from tests.roads import Database
+from tests.transports import Database
 from tests.unit.model.shop import Ticket, desk
-from tests.unit.store.sides import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, OpenSide, Side
 
 counters = Table("Counters", key=Key("pk"))
 

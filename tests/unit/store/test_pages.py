@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from keyfold.errors import CursorInvalid, OptionInvalid, QueryInvalid
 from keyfold.model import Entity, Index, Key, Page, Query, Ref, Table, now
-from keyfold.store import Settings, Store
+from keyfold.store import Store, StoreSettings
 from keyfold.testing import Clock
-from tests.roads import Database
+from tests.transports import Database
 from tests.unit.model.shop import (
     Order,
     OrderId,
@@ -29,7 +29,7 @@ from tests.unit.model.shop import (
     market,
     rates,
 )
-from tests.unit.store.sides import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, OpenSide, Side
 
 ORDER = OrderId("O#01JZ10H7X367VB2NF4YQ973DHW")
 LINES = OrderLine.query(user="ada", order=ORDER)
@@ -69,7 +69,7 @@ def test_a_page_is_a_sequence_with_a_cursor_and_what_it_cost(store: Side) -> Non
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 7])
 def test_cursors_go_on_where_a_page_ended(store: Side, limit: int) -> None:
     fill(store, 5)
-    for query, wanted in ((LINES, [0, 1, 2, 3, 4]), (LINES.newest_first(), [4, 3, 2, 1, 0])):
+    for query, wanted in ((LINES, [0, 1, 2, 3, 4]), (LINES.descending(), [4, 3, 2, 1, 0])):
         found: list[int] = []
         page = store.run(query.limit(limit))
         while True:
@@ -86,10 +86,10 @@ def test_ranges_orders_and_firsts(store: Side) -> None:
     fill(store, 9)
     assert numbers(store.run(LINES.since(7))) == [7, 8]
     assert numbers(store.run(LINES.until(1))) == [0, 1]
-    assert numbers(store.run(LINES.between(3, 4).newest_first())) == [4, 3]
+    assert numbers(store.run(LINES.between(3, 4).descending())) == [4, 3]
     assert numbers(store.run(LINES.starting_with("00").limit(3))) == [0, 1, 2]
     assert store.run(LINES.first()) == line(0)
-    assert store.run(LINES.newest_first().first()) == line(8)
+    assert store.run(LINES.descending().first()) == line(8)
     assert store.run(LINES.since(9).first()) is None
     assert store.run(LINES.count()) == 9
     assert store.run(LINES.limit(2).count()) == 9
@@ -166,15 +166,15 @@ def test_scans_read_everything_and_walk_too(store: Side) -> None:
     made = fill(store, 5)
     order = Order(user="bob", order=ORDER, total=Decimal(1))
     store.run(order.put())
-    assert sorted(numbers(store.run(OrderLine.scan_whole_table()))) == [0, 1, 2, 3, 4]
-    everything = store.iterate(market.scan_whole_table().limit(2))
+    assert sorted(numbers(store.run(OrderLine.scan()))) == [0, 1, 2, 3, 4]
+    everything = store.iterate(market.scan().limit(2))
     assert len(everything) == 6
     assert all(each in everything for each in [*made, order])
-    assert store.run(market.scan_whole_table().count()) == 6
-    assert store.run(market.scan_whole_table().where(OrderLine.f.sku.eq("s")).count()) == 5
-    assert len(store.run(OrderLine.scan_whole_table(by_key).refs())) == 5
-    assert store.run(Order.scan_whole_table().first()) == order
-    assert store.run(OrderLine.scan_whole_table().consistent().count()) == 5
+    assert store.run(market.scan().count()) == 6
+    assert store.run(market.scan().where(OrderLine.f.sku.eq("s")).count()) == 5
+    assert len(store.run(OrderLine.scan(by_key).refs())) == 5
+    assert store.run(Order.scan().first()) == order
+    assert store.run(OrderLine.scan().consistent().count()) == 5
 
 
 # Partial reads.
@@ -197,7 +197,7 @@ def test_only_gives_some_fields_of_their_own_type(store: Side) -> None:
     assert store.iterate(LINES.limit(1).only(Sku)) == [Sku(line=0, sku="s"), Sku(line=1, sku="s")]
     got = store.run(OrderLine.get(user="ada", order=ORDER, line=1).only(Sku))
     assert got == Sku(line=1, sku="s")
-    assert len(store.run(OrderLine.scan_whole_table().only(Sku))) == 2
+    assert len(store.run(OrderLine.scan().only(Sku))) == 2
     store.run(Rate(base="USD", target="EUR", rate=Decimal(2), at=START).put())
     summary = store.run(Rate.get(base="USD", target="EUR").only(RateSummary))
     assert summary == RateSummary(base="USD", rate=Decimal(2))
@@ -298,7 +298,7 @@ def test_a_cursor_is_good_for_the_query_that_made_it_alone(store: Side) -> None:
     fill(store, 3)
     cursor = cursor_of(store, LINES)
     for other in (
-        LINES.newest_first(),
+        LINES.descending(),
         LINES.since(0),
         LINES.where(OrderLine.f.sku.eq("s")),
         LINES.where(OrderLine.f.sku.eq("s" * 200)),
@@ -307,7 +307,7 @@ def test_a_cursor_is_good_for_the_query_that_made_it_alone(store: Side) -> None:
         Order.query(user="ada"),
         WITH_LINES,
         OrderLine.query(by_key, order=ORDER, line=1).refs(),
-        OrderLine.scan_whole_table(),
+        OrderLine.scan(),
     ):
         with pytest.raises(CursorInvalid, match="made by another query"):
             store.run(other.after(cursor))
@@ -362,7 +362,7 @@ def test_a_cursor_key_is_of_enough_bytes_and_never_shown(open_store: OpenSide, k
 def test_without_a_key_cursors_do_not_outlive_the_store_and_that_is_said(
     engine: Database,
 ) -> None:
-    store = Store(engine, Settings([rates]))
+    store = Store(engine, StoreSettings([rates]))
     store.create_table(rates)
     for target in ("EUR", "GBP"):
         store.run(Rate(base="USD", target=target, rate=Decimal(1), at=START).put())
@@ -372,4 +372,4 @@ def test_without_a_key_cursors_do_not_outlive_the_store_and_that_is_said(
         page = store.run(query)
     assert len(store.run(query.after(page.cursor))) == 1
     with pytest.raises(CursorInvalid), pytest.warns(UserWarning, match="no cursor_key"):
-        Store(engine, Settings([rates])).run(query.after(page.cursor))
+        Store(engine, StoreSettings([rates])).run(query.after(page.cursor))

@@ -12,7 +12,7 @@ import pytest
 
 from keyfold.keys import KeyPartInvalid, Ulid
 from keyfold.model import Entity, Key, Table, batch, part, transaction
-from tests.unit.store.sides import OpenSide, Side
+from tests.unit.store.store_kinds import OpenSide, Side
 
 EAST = timezone(timedelta(hours=2))
 

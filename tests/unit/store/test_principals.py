@@ -20,10 +20,10 @@ from keyfold.errors import (
     CursorInvalid,
     IdempotentParameterMismatchException,
     PrincipalInvalid,
-    TableForeign,
     TransactionFailed,
     UniqueTaken,
     WriteRefused,
+    WrongTable,
 )
 from keyfold.model import (
     Collection,
@@ -38,7 +38,7 @@ from keyfold.model import (
     transaction,
 )
 from keyfold.policy import READ, WRITE, Right, Role
-from tests.unit.policy.ward import (
+from tests.unit.policy.clinic import (
     File,
     Member,
     Note,
@@ -52,8 +52,8 @@ from tests.unit.policy.ward import (
     by_text,
     ward,
 )
-from tests.unit.store.patients import BOB, deny, fill, note
-from tests.unit.store.sides import START, OpenSide, Side
+from tests.unit.store.clinic_notes import BOB, deny, fill, note
+from tests.unit.store.store_kinds import START, OpenSide, Side
 
 other = Table("Other", key=Key("pk"))
 
@@ -160,10 +160,10 @@ FOREIGN: list[Callable[[], Request[Any]]] = [
     lambda: Member.query(by_key, user="bob"),
     lambda: Note.query(by_mix, user="ada"),
     lambda: Note.query(by_state, state="new"),
-    ward.scan_whole_table,
-    lambda: ward.scan_whole_table(by_owner),
-    lambda: Note.scan_whole_table().first(),
-    lambda: Note.scan_whole_table().count(),
+    ward.scan,
+    lambda: ward.scan(by_owner),
+    lambda: Note.scan().first(),
+    lambda: Note.scan().count(),
     lambda: Setting.get(name="hours"),
     lambda: ward.get(pk="keyfold#unique#Member#email#S#bob@example.com", sk="keyfold#unique"),
     lambda: ward.get(pk="X", sk="Y"),
@@ -288,19 +288,23 @@ def test_whoever_may_not_see_all_of_an_entity_writes_it_blindly(store: Side) -> 
     scribe = store.as_principal("scribe", user="ada")
     update = Note.update(user="ada", id="1").set(Note.f.text, "x")
     check = Note.check(Note.f.text.eq("y"), user="ada", id="2")
-    for request in (update, Note.delete(user="ada", id="1"), transaction(update, check.blind())):
+    for request in (
+        update,
+        Note.delete(user="ada", id="1"),
+        transaction(update, check.returning_nothing()),
+    ):
         assert "no write of it is answered with the item" in deny(scribe, request).fact
-    assert scribe.run(update.blind()) is None
+    assert scribe.run(update.returning_nothing()) is None
     assert scribe.run(Note.get(user="ada", id="1").only(Summary)) == Summary(text="x")
     with pytest.raises(ConditionFailed) as caught:
-        scribe.run(update.where(Note.f.text.eq("y")).blind())
+        scribe.run(update.where(Note.f.text.eq("y")).returning_nothing())
     assert (type(caught.value), caught.value.found) == (ConditionFailed, None)
     with pytest.raises(TransactionFailed) as failed:
-        scribe.run(transaction(update.blind(), check.blind()))
+        scribe.run(transaction(update.returning_nothing(), check.returning_nothing()))
     assert [reason and type(reason) for reason in failed.value.reasons] == [None, ConditionFailed]
-    assert scribe.run(Note.delete(user="ada", id="1").blind()) is None
+    assert scribe.run(Note.delete(user="ada", id="1").returning_nothing()) is None
     assert store.run(Note.get(user="ada", id="1")) is None
-    assert deny(scribe, update.set(Note.f.secret, "x").blind()).fact == (
+    assert deny(scribe, update.set(Note.f.secret, "x").returning_nothing()).fact == (
         "notes: scribe may not see secret"
     )
 
@@ -313,7 +317,7 @@ def test_what_a_transaction_deletes_is_not_shown_anyway(store: Side) -> None:
 
 def test_what_is_fixed_is_changed_by_nobody(store: Side) -> None:
     scribe = store.as_principal("scribe", user="ada")
-    changed = Note.update(user="ada", id="1").set(Note.f.state, "old").blind()
+    changed = Note.update(user="ada", id="1").set(Note.f.state, "old").returning_nothing()
     assert deny(scribe, changed).fact == "notes: scribe may not change state"
     assert "so it may not put whole items" in deny(scribe, note("ada", "1").put()).fact
     deny(scribe, batch([note("ada", "1").put()]))
@@ -419,8 +423,8 @@ def test_a_principals_store_runs_requests_and_nothing_else(ada: Side) -> None:
         lambda: ada.create_table(ward),
         lambda: ada.drop_table(ward),
         lambda: ada.follow(ward),
-        lambda: ada.parked(ward),
-        lambda: ada.retry_parked(ward),
+        lambda: ada.dead_letters(ward),
+        lambda: ada.retry_dead_letters(ward),
         lambda: ada.as_principal("keeper"),
     ]
     for do in doings:
@@ -450,14 +454,14 @@ def test_a_principal_is_somebody_with_a_role_that_there_is(store: Side) -> None:
 def test_a_table_without_the_role_is_denied(ada: Side) -> None:
     for request in (Elsewhere.get(id="1"), Elsewhere(id="1").put(), Elsewhere.delete(id="1")):
         assert deny(ada, request).fact == "there is no role patient in Other"
-    deny(ada, Elsewhere.scan_whole_table())
+    deny(ada, Elsewhere.scan())
     deny(ada, batch([Note.get(user="ada", id="1"), Elsewhere.get(id="1")]))
 
 
 def test_a_table_that_the_store_lacks_is_said_first(open_store: OpenSide) -> None:
     ada = open_store(ward).as_principal("patient", user="ada")
-    for request in (Elsewhere.get(id="1"), Elsewhere(id="1").put(), Elsewhere.scan_whole_table()):
-        with pytest.raises(TableForeign):
+    for request in (Elsewhere.get(id="1"), Elsewhere(id="1").put(), Elsewhere.scan()):
+        with pytest.raises(WrongTable):
             ada.run(request)
 
 

@@ -18,7 +18,7 @@ from keyfold.errors import (
 )
 from keyfold.model import Request, batch, transaction
 from tests.unit.model.shop import Rate, Ticket, desk, rates
-from tests.unit.store.sides import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, OpenSide, Side
 
 LONG, HUGE = "x" * 3_000, "x" * 500_000
 
@@ -63,7 +63,7 @@ def test_what_is_too_large_is_named_with_its_entity_and_attribute(
     assert (error.entity, error.fact) == ("Ticket", caught.value.fact)
     assert str(error).endswith("[size-exceeded]")
     assert LONG not in str(error)
-    assert store.run(Ticket.scan_whole_table()) == [ticket(version=1)]
+    assert store.run(Ticket.scan()) == [ticket(version=1)]
 
 
 def test_a_transaction_says_which_of_its_requests_is_too_large(store: Side) -> None:
@@ -79,7 +79,7 @@ def test_a_batch_of_many_calls_writes_nothing_if_one_is_too_large(store: Side) -
     puts = [rate(each).put() for each in range(60)]
     with pytest.raises(SizeExceeded, match=r"Rate PK='RATE#60#xxx.*'PK' has 3,008 bytes"):
         store.run(batch([*puts, rate(60, LONG).put()]))
-    assert store.run(Rate.scan_whole_table().count()) == 0
+    assert store.run(Rate.scan().count()) == 0
 
 
 def test_what_else_the_service_refuses_keeps_its_words(store: Side) -> None:

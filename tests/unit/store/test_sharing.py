@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from keyfold.store import Settings, Store
-from keyfold.store._plans import Call, Pause
+from keyfold.store import Store, StoreSettings
+from keyfold.store._plans import ApiCall, Pause
 from keyfold.testing import Clock
-from tests.roads import Road, open_database
+from tests.transports import Transport, open_database
 from tests.unit.store.ledger import Account, Seen, ledger
-from tests.unit.store.staging import LEASE_SECONDS, Stage
+from tests.unit.store.workers import LEASE_SECONDS, Stage
 
 NAMES = [f"user-{number}" for number in range(12)]
 
@@ -34,9 +34,9 @@ def seen() -> Seen:
 
 
 @pytest.fixture(params=range(2))
-def stage(request: pytest.FixtureRequest, road: Road, clock: Clock) -> Iterator[Stage]:
-    with open_database(road, clock=clock, shard_records=25) as engine:
-        Store(engine, Settings([ledger])).create_table(ledger)
+def stage(request: pytest.FixtureRequest, transport: Transport, clock: Clock) -> Iterator[Stage]:
+    with open_database(transport, clock=clock, shard_records=25) as engine:
+        Store(engine, StoreSettings([ledger])).create_table(ledger)
         yield Stage(engine, clock, ledger, random.Random(request.param))
 
 
@@ -158,7 +158,7 @@ def test_a_worker_that_was_away_too_long_tells_nobody_anything(stage: Stage, see
     spread(stage)
     first = stage.start("one")
     # In the middle of a batch, about to renew a lease or to write down how far it is.
-    stage.run(lambda: len(seen) > 60 and isinstance(first.next, Call))
+    stage.run(lambda: len(seen) > 60 and isinstance(first.next, ApiCall))
     first.is_frozen = True
     second = stage.start("two")
     stage.run(lambda: has_seen(seen, 19) and isinstance(second.next, Pause))
@@ -232,7 +232,7 @@ def test_parked_changes_keep_their_order_among_workers(stage: Stage) -> None:
 
 
 def _retry(stage: Stage) -> None:
-    """Mark what has failed, as `retry_parked` does."""
+    """Mark what has failed, as `retry_dead_letters` does."""
     try:
         found = stage.engine.execute("Scan", {"TableName": "Ledger-leases"})
     except Exception:  # noqa: BLE001 - there is no lease table yet

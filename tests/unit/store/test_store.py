@@ -12,13 +12,13 @@ from keyfold.errors import (
     DeclarationInvalid,
     QueryInvalid,
     ResourceNotFoundException,
-    TableForeign,
+    WrongTable,
 )
 from keyfold.model import Entity, Key, Table, batch, transaction
-from keyfold.store import Settings, Store
-from tests.roads import Database
+from keyfold.store import Store, StoreSettings
+from tests.transports import Database
 from tests.unit.model.shop import Order, OrderId, OrderLine, Rate, Ticket, by_base, market, rates
-from tests.unit.store.sides import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, OpenSide, Side
 
 RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=START)
 
@@ -31,19 +31,19 @@ def test_a_request_for_another_table_is_refused_by_name(open_store: OpenSide) ->
         Ticket.query(team="a"),
         Ticket.query(team="a").first(),
         Ticket.query(team="a").count(),
-        Ticket.scan_whole_table(),
+        Ticket.scan(),
         ticket.put(),
         Ticket.update(team="a", number=1).set(Ticket.f.title, "y"),
         Ticket.delete(team="a", number=1),
         transaction(RATE.put(), ticket.put()),
         batch([Rate.get(base="a", target="b"), Ticket.get(team="a", number=1)]),
     ):
-        with pytest.raises(TableForeign) as caught:
+        with pytest.raises(WrongTable) as caught:
             store.run(request)
         assert str(caught.value) == (
-            "store of ExchangeRates, Market: the request is for table 'Desk'. [table-foreign]"
+            "store of ExchangeRates, Market: the request is for table 'Desk'. [wrong-table]"
         )
-    assert store.run(Rate.scan_whole_table().count()) == 0
+    assert store.run(Rate.scan().count()) == 0
 
 
 def test_a_table_of_the_same_name_is_another_table(open_store: OpenSide) -> None:
@@ -52,7 +52,7 @@ def test_a_table_of_the_same_name_is_another_table(open_store: OpenSide) -> None
     class Other(Entity, table=other, key="{id}"):
         id: str
 
-    with pytest.raises(TableForeign):
+    with pytest.raises(WrongTable):
         open_store(rates).run(Other.get(id="1"))
     with pytest.raises(DeclarationInvalid, match="a store takes tables of different names"):
         open_store([rates, other])
@@ -140,7 +140,7 @@ def test_what_has_no_pages_is_not_walked(store: Side) -> None:
     requests: list[Any] = [
         RATE.put(),
         Rate.get(base="USD", target="EUR"),
-        Rate.scan_whole_table().count(),
+        Rate.scan().count(),
     ]
     for request in requests:
         with pytest.raises(QueryInvalid, match=r"iterate\(\): <.* has no pages"):
@@ -148,7 +148,7 @@ def test_what_has_no_pages_is_not_walked(store: Side) -> None:
 
 
 def test_a_store_is_made_on_any_executor_and_creates_nothing_unasked(engine: Database) -> None:
-    with Store(engine, Settings([rates])) as store:
+    with Store(engine, StoreSettings([rates])) as store:
         with pytest.raises(ResourceNotFoundException):
             store.run(RATE.put())
         store.create_table(rates)
@@ -165,7 +165,7 @@ def test_a_hook_is_not_asked_for_where_there_is_none(engine: Database) -> None:
             asked.append(request)
             return engine.execute(operation, request)
 
-    store = Store(Listening(), Settings([rates]))
+    store = Store(Listening(), StoreSettings([rates]))
     store.create_table(rates)
     store.run(RATE.put())
     assert asked[-1] == RATE.put().to_dynamodb()

@@ -15,17 +15,17 @@ from keyfold.errors import (
     ConditionFailed,
     DeclarationInvalid,
     IdempotentParameterMismatchException,
-    ItemUnfit,
-    NotThere,
+    ItemInvalid,
+    NotFound,
     ProvisionedThroughputExceededException,
     SizeExceeded,
-    TableForeign,
     TransactionFailed,
     Unavailable,
     VersionConflict,
+    WrongTable,
 )
 from keyfold.model import Collection, Entity, Get, Key, Table, batch, transaction
-from keyfold.testing import Clock, Hardships, Service, dynamodb
+from keyfold.testing import Clock, FaultProfile, Service, dynamodb
 from tests.unit.model.shop import (
     Address,
     Order,
@@ -40,9 +40,9 @@ from tests.unit.model.shop import (
     market,
     rates,
 )
-from tests.unit.store.sides import START, OpenSide, Side, Sites
+from tests.unit.store.store_kinds import START, OpenSide, Side, Sites
 
-pytestmark = pytest.mark.every_road
+pytestmark = pytest.mark.all_transports
 
 ORDER = OrderId("O#01JZ10H7X367VB2NF4YQ973DHW")
 
@@ -128,7 +128,7 @@ def test_a_cancelled_transaction_says_which_requests_failed_and_why(store: Side)
             )
         )
     kinds = [type(reason) for reason in caught.value.reasons]
-    assert kinds == [type(None), AlreadyExists, NotThere, VersionConflict, ConditionFailed]
+    assert kinds == [type(None), AlreadyExists, NotFound, VersionConflict, ConditionFailed]
     assert caught.value.reasons[1].found == rate()  # type: ignore[union-attr]
     text = str(caught.value)
     assert text.startswith("transaction: nothing of it was done. request 1: Rate PK='RATE#USD#EUR'")
@@ -248,7 +248,7 @@ def test_what_is_left_unprocessed_is_asked_for_again(
 ) -> None:
     store = make_store(service, [market])
     store.create_table(market)
-    service.hardships = Hardships(unprocessed=0.8, seed=3)
+    service.faults = FaultProfile(unprocessed=0.8, seed=3)
     made = lines(200)
     assert store.run(batch([each.put() for each in made])) == made
     gets = [OrderLine.get(user="ada", order=ORDER, line=each.line) for each in made]
@@ -263,12 +263,12 @@ def test_throttling_is_waited_out_with_longer_pauses(
 ) -> None:
     store = make_store(service, [rates, market])
     store.create_table(rates)
-    service.hardships = Hardships(throttling=0.4, conflicts=0.2, seed=11)
+    service.faults = FaultProfile(throttling=0.4, conflicts=0.2, seed=11)
     for target in ("EUR", "GBP", "CHF"):
         store.run(rate(target).put())
     store.run(transaction(rate("JPY").put()))
-    service.hardships = Hardships()
-    assert store.run(Rate.scan_whole_table().count()) == 4
+    service.faults = FaultProfile()
+    assert store.run(Rate.scan().count()) == 4
     assert store.pauses
     errors = [call for call in store.calls if call.error is not None]
     assert errors
@@ -303,7 +303,7 @@ def test_the_pauses_are_drawn(make_store: OpenSide) -> None:
     def refuse(operation: str, request: dict[str, Any]) -> dict[str, Any]:
         raise ProvisionedThroughputExceededException("slow down")
 
-    store = make_store(Broken(refuse), [rates], draw=lambda: 0.5)
+    store = make_store(Broken(refuse), [rates], jitter=lambda: 0.5)
     with pytest.raises(Unavailable):
         store.run(get())
     assert store.pauses == [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0]
@@ -364,7 +364,7 @@ def test_a_chain_makes_the_next_request_from_what_is_found(store: Side) -> None:
 def test_a_chain_stays_in_the_stores_tables(open_store: OpenSide) -> None:
     store = open_store(market)
     store.run(order().put())
-    with pytest.raises(TableForeign, match="store of Market: the request is for table 'Exchange"):
+    with pytest.raises(WrongTable, match="store of Market: the request is for table 'Exchange"):
         store.run(Order.get(user="ada", order=ORDER).then(lambda _: get()))
 
 
@@ -445,7 +445,7 @@ def test_a_member_that_no_longer_fits_raises_with_its_key_named(
     store = open_store(market, path)
     store.run(order().put())
     sites.put(path, "Market", {"pk": {"S": "U#ada#O"}, "sk": {"S": f"{ORDER}#001"}})
-    with pytest.raises(ItemUnfit, match=f"sk='{ORDER}#001' of Market: sku: Field required"):
+    with pytest.raises(ItemInvalid, match=f"sk='{ORDER}#001' of Market: sku: Field required"):
         store.run(OrderWithLines.get(user="ada", order=ORDER))
 
 

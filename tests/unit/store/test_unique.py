@@ -11,7 +11,7 @@ import pytest
 from keyfold.errors import (
     AlreadyExists,
     ConditionFailed,
-    NotThere,
+    NotFound,
     TransactionFailed,
     TransactionInvalid,
     UniqueTaken,
@@ -19,12 +19,12 @@ from keyfold.errors import (
     VersionConflict,
 )
 from keyfold.model import Entity, Index, Key, Table, Version, attr, transaction
-from keyfold.store import Settings, Store
+from keyfold.store import Store, StoreSettings
 from keyfold.testing import Clock
 from keyfold.values import Item
-from tests.roads import Database
+from tests.transports import Database
 from tests.unit.model.shop import Device, User, accounts
-from tests.unit.store.sides import OpenSide, Side
+from tests.unit.store.store_kinds import OpenSide, Side
 
 ADA = User(name="ada", email="ada@x.org", number=Decimal(1))
 BOB = User(name="bob", email="bob@x.org")
@@ -51,7 +51,7 @@ class Racing:
 
 @pytest.fixture
 def racing(engine: Database) -> Racing:
-    Store(engine, Settings([accounts])).create_table(accounts)
+    Store(engine, StoreSettings([accounts])).create_table(accounts)
     return Racing(engine)
 
 
@@ -136,24 +136,26 @@ def test_delete_gives_the_values_back(users: Side, racing: Racing) -> None:
 
 def test_what_is_not_there_is_not_changed(users: Side, racing: Racing) -> None:
     for request in (ADA.replace(), email("ada", "x")):
-        with pytest.raises(NotThere):
+        with pytest.raises(NotFound):
             users.run(request)
     assert racing.guards() == []
     assert users.pauses == []
 
 
 def test_blind_writes_move_guards_and_are_told_nothing(users: Side, racing: Racing) -> None:
-    users.run(ADA.create().blind())
-    assert users.run(User.update(name="ada").set(User.f.email, "a@x.org").blind()) is None
+    users.run(ADA.create().returning_nothing())
+    assert (
+        users.run(User.update(name="ada").set(User.f.email, "a@x.org").returning_nothing()) is None
+    )
     assert "User#email#S#a@x.org" in racing.guards()
     users.pauses.clear()
     with pytest.raises(ConditionFailed) as caught:
-        users.run(User.delete(name="ada").where(User.f.email.eq("b@x.org")).blind())
+        users.run(User.delete(name="ada").where(User.f.email.eq("b@x.org")).returning_nothing())
     assert (type(caught.value), caught.value.found, users.pauses) == (ConditionFailed, None, [])
-    assert users.run(User.delete(name="ada").blind()) is None
+    assert users.run(User.delete(name="ada").returning_nothing()) is None
     assert racing.guards() == []
     with pytest.raises(UpdateInvalid, match="what is blind finds nothing in its way"):
-        ADA.create().blind().or_get()
+        ADA.create().returning_nothing().or_get()
 
 
 def test_conditions_hold_besides(users: Side, racing: Racing) -> None:
@@ -177,10 +179,10 @@ def test_conditions_hold_besides(users: Side, racing: Racing) -> None:
 def test_guards_are_never_seen(users: Side) -> None:
     users.run(ADA.create())
     users.run(Device(name="ada", serial="1").put())
-    found = users.iterate(accounts.scan_whole_table())
+    found = users.iterate(accounts.scan())
     assert len(found) == 2
-    assert users.run(accounts.scan_whole_table().count()) == 2
-    assert users.run(User.scan_whole_table().count()) == 1
+    assert users.run(accounts.scan().count()) == 2
+    assert users.run(User.scan().count()) == 1
     guarded = accounts.query(pk="keyfold#unique#User#email#S#ada@x.org")
     assert list(users.run(guarded)) == []
 
@@ -197,10 +199,10 @@ def test_guards_are_not_taken_for_free_form_items(open_store: OpenSide) -> None:
     store = open_store(table)
     free = Free(pk="a", sk="b", mail="x")
     store.run(free.create())
-    assert store.iterate(Free.scan_whole_table()) == [free]
-    assert store.iterate(table.scan_whole_table(index)) == [free]
+    assert store.iterate(Free.scan()) == [free]
+    assert store.iterate(table.scan(index)) == [free]
     assert list(store.run(table.query(index, sk="keyfold#unique"))) == []
-    assert store.run(Free.scan_whole_table().count()) == 1
+    assert store.run(Free.scan().count()) == 1
 
 
 def test_values_of_any_length_and_type_are_told_apart(open_store: OpenSide) -> None:
@@ -260,7 +262,7 @@ def test_two_cannot_take_one_value_in_a_transaction(users: Side, racing: Racing)
     first, second, third = caught.value.reasons
     assert (first, second) == (None, None)
     assert isinstance(third, UniqueTaken)
-    assert users.run(accounts.scan_whole_table().count()) == 0
+    assert users.run(accounts.scan().count()) == 0
 
 
 def test_a_taken_value_cancels_the_whole_transaction(users: Side, racing: Racing) -> None:
@@ -334,7 +336,7 @@ def test_one_that_vanishes_between_the_look_and_the_write_is_noticed(
 ) -> None:
     users.run(ADA.create())
     racing.before.append(lambda: users_of(racing).run(User.delete(name="ada")))
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         users.run(email("ada", "new@x.org"))
     assert racing.guards() == []
 
@@ -349,7 +351,7 @@ def test_a_value_that_is_taken_meanwhile_is_refused(users: Side, racing: Racing)
 
 
 def users_of(racing: Racing) -> Any:
-    return Store(racing.engine, Settings([accounts]))
+    return Store(racing.engine, StoreSettings([accounts]))
 
 
 def test_versions_are_kept_besides(open_store: OpenSide) -> None:

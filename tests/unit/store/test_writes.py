@@ -12,7 +12,7 @@ from keyfold.errors import (
     AlreadyExists,
     ConditionFailed,
     IndexPartsUnknown,
-    NotThere,
+    NotFound,
     ResourceNotFoundException,
     VersionConflict,
     WriteRefused,
@@ -30,7 +30,7 @@ from tests.unit.model.shop import (
     rates,
     recent,
 )
-from tests.unit.store.sides import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, OpenSide, Side
 
 f = Ticket.f
 
@@ -67,7 +67,7 @@ def test_create_fails_where_something_is(store: Side) -> None:
 
 
 def test_replace_fails_where_nothing_is(store: Side) -> None:
-    with pytest.raises(NotThere, match="Rate PK='RATE#USD#EUR': it does not exist"):
+    with pytest.raises(NotFound, match="Rate PK='RATE#USD#EUR': it does not exist"):
         store.run(rate().replace())
     store.run(rate().put())
     assert store.run(rate(stale=True).replace()) == rate(stale=True)
@@ -143,7 +143,7 @@ def test_an_update_takes_away(store: Side) -> None:
 
 
 def test_an_update_never_makes_an_entity(store: Side) -> None:
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         store.run(Ticket.update(team="a", number=1).set(f.title, "y"))
     assert store.run(Ticket.get(team="a", number=1)) is None
 
@@ -195,7 +195,7 @@ def test_an_entity_that_is_gone_conflicts_too(store: Side) -> None:
     store.run(Ticket.delete(team="a", number=1))
     with pytest.raises(VersionConflict, match="it was read with version 1, and is gone"):
         store.run(read.put())
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         store.run(read.replace())
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.errors import EngineClosed, ServiceError
-from keyfold.testing import Clock, Hardships
+from keyfold.testing import Clock, FaultProfile
 from keyfold.testing._answers import answer
 from keyfold.testing._core import Core
 from keyfold.testing._operations import changes_tables
@@ -53,7 +53,7 @@ def model() -> Any:
 
 @pytest.fixture
 def core() -> Iterator[Core]:
-    core = Core(clock=Clock(NOW), hardships=Hardships(), region="us-east-1")
+    core = Core(clock=Clock(NOW), faults=FaultProfile(), region="us-east-1")
     yield core
     assert core.engine.verify() == []
     core.close()
@@ -124,7 +124,7 @@ def test_every_case_is_answered_as_over_the_wire(path: Path, model: Any, tmp_pat
     (tmp_path / "bucket").mkdir()
     for case in load_cases([path]):
         clock = Clock(NOW)
-        core = Core(clock=clock, hardships=Hardships(), region="us-east-1", buckets=tmp_path)
+        core = Core(clock=clock, faults=FaultProfile(), region="us-east-1", buckets=tmp_path)
         with Engine.open(
             ":memory:", clock=clock, ttl_grace_seconds=0, upkeep_seconds=None, buckets=tmp_path
         ) as engine:
@@ -156,7 +156,7 @@ def test_every_answer_has_an_id_of_its_own(core: Core, model: Any) -> None:
 
 def test_what_is_left_of_a_batch_has_its_binaries_as_bytes(core: Core, model: Any) -> None:
     core.execute("CreateTable", CREATE)
-    core.use(Hardships(unprocessed=1.0))
+    core.use(FaultProfile(unprocessed=1.0))
     text = base64.b64encode(b"raw").decode()
     puts = [{"PutRequest": {"Item": make_item(song, b={"B": text})}} for song in "ab"]
     body = orjson.dumps({"RequestItems": {TABLE: puts}})
@@ -175,7 +175,7 @@ def test_keys_that_are_left_have_their_binaries_as_bytes(core: Core, model: Any)
             "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
         },
     )
-    core.use(Hardships(unprocessed=1.0))
+    core.use(FaultProfile(unprocessed=1.0))
     keys = [{"id": {"B": base64.b64encode(each).decode()}} for each in (b"x", b"y")]
     body = orjson.dumps({"RequestItems": {"Blobs": {"Keys": keys, "ConsistentRead": True}}})
     _, parsed = answer(core, model.operation_model("BatchGetItem"), body)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from keyfold.testing import Hardships, dynamodb
+from keyfold.testing import FaultProfile, dynamodb
 from tests.unit.testing.tables import CREATE, TABLE
 
 
@@ -120,7 +120,7 @@ def test_a_delay_does_not_block_the_loop(
         waits.append(seconds)
 
     monkeypatch.setattr(asyncio, "sleep", note)
-    hardships = Hardships(latency=1.0, latency_seconds=0.5)
-    with dynamodb(hardships=hardships, sleep=lambda _: pytest.fail("it blocks")):
+    faults = FaultProfile(latency=1.0, latency_seconds=0.5)
+    with dynamodb(faults=faults, sleep=lambda _: pytest.fail("it blocks")):
         ask(make_stand_in("dynamodb")[0])
     assert waits == [0.5]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from keyfold.errors import OptionInvalid
-from keyfold.testing import Clock, Hardships, dynamodb
+from keyfold.testing import Clock, FaultProfile, dynamodb
 from tests.unit.testing.tables import CREATE, make_client
 
 
@@ -174,7 +174,7 @@ def test_one_may_be_entered_again_and_inside_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("clock", lambda: 0.0), ("hardships", {"throttling": 1}), ("region", "")]
+    ("option", "value"), [("clock", lambda: 0.0), ("faults", {"throttling": 1}), ("region", "")]
 )
 def test_an_option_that_does_not_fit_is_refused(option: str, value: Any) -> None:
     options: dict[str, Any] = {option: value}
@@ -184,6 +184,6 @@ def test_an_option_that_does_not_fit_is_refused(option: str, value: Any) -> None
 
 
 def test_hardships_may_be_there_from_the_beginning() -> None:
-    hardships = Hardships(throttling=0.5)
-    with dynamodb(hardships=hardships) as service:
-        assert service.hardships is hardships
+    faults = FaultProfile(throttling=0.5)
+    with dynamodb(faults=faults) as service:
+        assert service.faults is faults

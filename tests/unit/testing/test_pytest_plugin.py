@@ -113,7 +113,7 @@ def test_an_endpoint_answers_other_processes(run: RunTests) -> None:
     run(
         """
         import json, urllib.request
-        from keyfold.testing import Hardships
+        from keyfold.testing import FaultProfile
 
         def ask(url, operation, request):
             headers = {
@@ -132,7 +132,7 @@ def test_an_endpoint_answers_other_processes(run: RunTests) -> None:
             ask(keyfold_endpoint, "PutItem", {"TableName": "Music", "Item": NINA})
             assert keyfold_client.scan(TableName="Music")["Items"] == [NINA]
             assert ask(keyfold_endpoint, "Scan", {"TableName": "Music"})["Count"] == 1
-            keyfold_dynamodb.hardships = Hardships(throttling=1.0)
+            keyfold_dynamodb.faults = FaultProfile(throttling=1.0)
             with pytest.raises(urllib.error.HTTPError) as caught:
                 ask(keyfold_endpoint, "Scan", {"TableName": "Music"})
             error = json.load(caught.value)

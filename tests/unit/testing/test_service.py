@@ -18,7 +18,7 @@ from keyfold.errors import (
     SerializationException,
     ServiceError,
 )
-from keyfold.testing import Clock, Hardships, Service, dynamodb
+from keyfold.testing import Clock, FaultProfile, Service, dynamodb
 from tests.unit.testing.tables import CREATE, TABLE, get, key_of, make_client, make_item, put
 
 
@@ -71,7 +71,7 @@ def test_resetting_draws_from_the_seed_again(service: Service) -> None:
             met.append(caught.value.type)
         return met
 
-    service.hardships = Hardships(throttling=0.5, seed=3)
+    service.faults = FaultProfile(throttling=0.5, seed=3)
     first = draw()
     service.reset()
     assert draw() == first
@@ -106,7 +106,7 @@ def test_expired_items_go_when_the_clock_is_moved(service: Service) -> None:
 
 def test_expired_items_stay_for_the_lag(service: Service) -> None:
     expire(service)
-    service.hardships = Hardships(ttl_lag_seconds=600)
+    service.faults = FaultProfile(ttl_lag_seconds=600)
     put(service, "short", expires=at(service, 60))
     service.clock.advance(120)
     assert get(service, "short") is not None
@@ -116,7 +116,7 @@ def test_expired_items_stay_for_the_lag(service: Service) -> None:
 
 def test_a_lag_that_ends_makes_expired_items_go(service: Service) -> None:
     expire(service)
-    with service.under(Hardships(ttl_lag_seconds=600)):
+    with service.under(FaultProfile(ttl_lag_seconds=600)):
         put(service, "short", expires=at(service, 60))
         service.clock.advance(120)
         assert get(service, "short") is not None
@@ -124,7 +124,7 @@ def test_a_lag_that_ends_makes_expired_items_go(service: Service) -> None:
 
 
 def test_the_lag_is_not_in_the_clock_of_other_things(service: Service) -> None:
-    service.hardships = Hardships(ttl_lag_seconds=600)
+    service.faults = FaultProfile(ttl_lag_seconds=600)
     made = service.execute("CreateTable", {**CREATE, "TableName": "Later"})["TableDescription"]
     assert made["CreationDateTime"] == service.clock()
 
@@ -139,25 +139,25 @@ def test_two_services_may_have_one_clock() -> None:
 
 
 def test_hardships_can_be_changed_for_a_while(service: Service) -> None:
-    calm = service.hardships
-    with service.under(Hardships(throttling=1.0)) as nothing:
+    calm = service.faults
+    with service.under(FaultProfile(throttling=1.0)) as nothing:
         assert nothing is None
-        assert service.hardships.throttling == 1.0
+        assert service.faults.throttling == 1.0
         with service.under(calm):
             assert get(service, "any") is None
         with pytest.raises(Exception, match="throughput"):
             get(service, "any")
-    assert service.hardships is calm
+    assert service.faults is calm
     assert get(service, "any") is None
 
 
 def test_hardships_that_are_none_are_refused(service: Service) -> None:
     wrong: Any = {"throttling": 1.0}
-    with pytest.raises(OptionInvalid, match=r"^hardships: got "):
-        service.hardships = wrong
-    with pytest.raises(OptionInvalid, match=r"^hardships: got "), service.under(wrong):
+    with pytest.raises(OptionInvalid, match=r"^faults: got "):
+        service.faults = wrong
+    with pytest.raises(OptionInvalid, match=r"^faults: got "), service.under(wrong):
         pass
-    assert service.hardships == Hardships()
+    assert service.faults == FaultProfile()
 
 
 def test_it_can_be_reset_while_threads_use_it(service: Service) -> None:
@@ -184,7 +184,7 @@ def test_it_shows_its_clock(service: Service) -> None:
 
 
 def test_bytes_and_dicts_meet_the_same_hardships(service: Service) -> None:
-    service.hardships = Hardships(unprocessed=1.0)
+    service.faults = FaultProfile(unprocessed=1.0)
     keys = [key_of(song) for song in "abc"]
     request: dict[str, Any] = {"RequestItems": {TABLE: {"Keys": keys}}}
     by_dict = service.execute("BatchGetItem", request)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from keyfold.errors import ConditionalCheckFailedException, ServiceError, ValidationException
-from keyfold.testing import Hardships, Service
+from keyfold.testing import FaultProfile, Service
 from tests.unit.testing.tables import CREATE, TABLE, get, key_of, make_client, make_item, put
 
-STALE = Hardships(stale_reads=1.0)
-LAGGING = Hardships(index_lag=1.0)
+STALE = FaultProfile(stale_reads=1.0)
+LAGGING = FaultProfile(index_lag=1.0)
 
 
 def names(service: Service, operation: str, **more: Any) -> list[str]:
@@ -26,14 +26,14 @@ def names(service: Service, operation: str, **more: Any) -> list[str]:
 
 
 def test_a_read_right_after_a_write_misses_it(service: Service) -> None:
-    service.hardships = STALE
+    service.faults = STALE
     put(service, "a")
     assert get(service, "a") is None
     assert get(service, "a") == make_item("a"), "by the next read it has been heard of"
 
 
 def test_a_consistent_read_never_does(service: Service) -> None:
-    service.hardships = STALE
+    service.faults = STALE
     put(service, "a")
     assert get(service, "a", consistent=True) == make_item("a")
     assert names(service, "Query", ConsistentRead=True) == ["a"]
@@ -48,14 +48,14 @@ def test_a_consistent_read_never_does(service: Service) -> None:
 @pytest.mark.parametrize("operation", ["Query", "Scan"])
 def test_queries_and_scans_miss_it_too(service: Service, operation: str) -> None:
     put(service, "before")
-    service.hardships = STALE
+    service.faults = STALE
     put(service, "after")
     assert names(service, operation) == ["before"]
     assert names(service, operation) == ["after", "before"]
 
 
 def test_batches_miss_it_too(service: Service) -> None:
-    service.hardships = STALE
+    service.faults = STALE
     put(service, "a")
     request = {"RequestItems": {TABLE: {"Keys": [key_of("a")]}}}
     assert service.execute("BatchGetItem", request)["Responses"] == {TABLE: []}
@@ -63,7 +63,7 @@ def test_batches_miss_it_too(service: Service) -> None:
 
 
 def test_statements_write_and_read_like_requests(service: Service) -> None:
-    service.hardships = STALE
+    service.faults = STALE
     where = f"FROM {TABLE} WHERE artist = 'Nina' AND song = 'a'"
     select = {"Statement": f"SELECT * {where}"}
     insert = {
@@ -84,7 +84,7 @@ def test_statements_write_and_read_like_requests(service: Service) -> None:
 
 def test_an_overwritten_item_is_read_as_it_was(service: Service) -> None:
     put(service, "a", plays={"N": "1"})
-    service.hardships = STALE
+    service.faults = STALE
     put(service, "a", plays={"N": "2"})
     assert get(service, "a") == make_item("a", plays={"N": "1"})
     service.execute("DeleteItem", {"TableName": TABLE, "Key": key_of("a")})
@@ -93,7 +93,7 @@ def test_an_overwritten_item_is_read_as_it_was(service: Service) -> None:
 
 
 def test_as_many_writes_are_missed_as_is_said(service: Service) -> None:
-    service.hardships = Hardships(stale_reads=1.0, lag_writes=3)
+    service.faults = FaultProfile(stale_reads=1.0, lag_writes=3)
     for song in "abcde":
         put(service, song)
     assert names(service, "Scan") == ["a", "b"]
@@ -104,7 +104,7 @@ def test_as_many_writes_are_missed_as_is_said(service: Service) -> None:
 
 
 def test_only_some_reads_are_stale(service: Service) -> None:
-    service.hardships = Hardships(stale_reads=0.5, seed=4)
+    service.faults = FaultProfile(stale_reads=0.5, seed=4)
     missed = 0
     for number in range(100):
         put(service, str(number))
@@ -113,7 +113,7 @@ def test_only_some_reads_are_stale(service: Service) -> None:
 
 
 def test_global_indexes_lag(service: Service) -> None:
-    service.hardships = LAGGING
+    service.faults = LAGGING
     put(service, "a")
     assert get(service, "a") == make_item("a")
     assert names(service, "Query", IndexName="ByGenre") == []
@@ -124,20 +124,20 @@ def test_global_indexes_lag(service: Service) -> None:
 
 
 def test_local_indexes_and_tables_do_not(service: Service) -> None:
-    service.hardships = LAGGING
+    service.faults = LAGGING
     put(service, "a")
     assert names(service, "Query", IndexName="ByArtistAndGenre") == ["a"]
     assert names(service, "Query") == names(service, "Scan") == ["a"]
 
 
 def test_local_indexes_can_be_stale(service: Service) -> None:
-    service.hardships = STALE
+    service.faults = STALE
     put(service, "a")
     assert names(service, "Query", IndexName="ByArtistAndGenre") == []
 
 
 def test_moving_the_clock_is_time_enough_to_hear_of_everything(service: Service) -> None:
-    service.hardships = Hardships(stale_reads=1.0, lag_writes=10)
+    service.faults = FaultProfile(stale_reads=1.0, lag_writes=10)
     for song in "abc":
         put(service, song)
     service.clock.advance(1)
@@ -146,7 +146,7 @@ def test_moving_the_clock_is_time_enough_to_hear_of_everything(service: Service)
 
 def test_a_write_that_was_refused_is_never_heard_of(service: Service) -> None:
     put(service, "a")
-    service.hardships = STALE
+    service.faults = STALE
     condition = {"ConditionExpression": "attribute_not_exists(artist)"}
     with pytest.raises(ConditionalCheckFailedException):
         service.execute(
@@ -157,7 +157,7 @@ def test_a_write_that_was_refused_is_never_heard_of(service: Service) -> None:
 
 
 def test_writes_of_every_kind_are_heard_of(service: Service) -> None:
-    service.hardships = Hardships(stale_reads=1.0, lag_writes=10)
+    service.faults = FaultProfile(stale_reads=1.0, lag_writes=10)
     put(service, "a")
     update = {
         "TableName": TABLE,
@@ -177,7 +177,7 @@ def test_writes_of_every_kind_are_heard_of(service: Service) -> None:
 
 
 def test_only_what_was_done_of_a_batch_is_heard_of(service: Service) -> None:
-    service.hardships = Hardships(stale_reads=1.0, unprocessed=1.0)
+    service.faults = FaultProfile(stale_reads=1.0, unprocessed=1.0)
     puts = [{"PutRequest": {"Item": make_item(song)}} for song in "abc"]
     service.execute("BatchWriteItem", {"RequestItems": {TABLE: puts}})
     assert names(service, "Scan") == []
@@ -185,7 +185,7 @@ def test_only_what_was_done_of_a_batch_is_heard_of(service: Service) -> None:
 
 
 def test_a_request_may_be_changed_after_it_was_made(service: Service) -> None:
-    service.hardships = STALE
+    service.faults = STALE
     request: dict[str, Any] = {"TableName": TABLE, "Item": make_item("a")}
     service.execute("PutItem", request)
     request["Item"]["song"]["S"] = "changed"
@@ -195,7 +195,7 @@ def test_a_request_may_be_changed_after_it_was_made(service: Service) -> None:
 
 
 def test_tables_are_never_behind(service: Service) -> None:
-    service.hardships = Hardships(stale_reads=1.0, lag_writes=10)
+    service.faults = FaultProfile(stale_reads=1.0, lag_writes=10)
     put(service, "a")
     service.execute("CreateTable", {**CREATE, "TableName": "Another"})
     service.execute("PutItem", {"TableName": "Another", "Item": make_item("b")})
@@ -224,7 +224,7 @@ def test_what_was_there_before_is_known(service: Service) -> None:
     for number in range(120):
         put(service, f"{number:03}", filling={"S": filling}, raw={"BS": [b"\x00", b"\x01"]})
     service.execute("PutItem", {"TableName": "Provisioned", "Item": make_item("p")})
-    service.hardships = STALE
+    service.faults = STALE
     put(service, "new")
     found = service.execute(
         "Query",
@@ -249,7 +249,7 @@ def test_expired_items_go_from_both(service: Service) -> None:
     )
     soon = {"N": str(int(service.clock() + 60))}
     put(service, "a", expires=soon)
-    service.hardships = Hardships(stale_reads=1.0, ttl_lag_seconds=100)
+    service.faults = FaultProfile(stale_reads=1.0, ttl_lag_seconds=100)
     put(service, "b", expires=soon)
     service.clock.advance(120)
     put(service, "c")
@@ -263,13 +263,13 @@ def test_more_than_a_hundred_tables_are_known(service: Service) -> None:
     for number in range(101):
         service.execute("CreateTable", {**CREATE, "TableName": f"Table{number:03}"})
     service.execute("PutItem", {"TableName": "Table100", "Item": make_item("a")})
-    service.hardships = STALE
+    service.faults = STALE
     put(service, "b")
     assert service.execute("Scan", {"TableName": "Table100"})["Count"] == 1
 
 
 def test_what_the_engine_was_told_directly_is_picked_up(service: Service) -> None:
-    service.hardships = STALE
+    service.faults = STALE
     service.engine.execute("CreateTable", {**CREATE, "TableName": "Direct"})
     put(service, "a")
     scan = {"TableName": "Direct"}
@@ -282,7 +282,7 @@ def test_what_the_engine_was_told_directly_is_picked_up(service: Service) -> Non
 
 
 def test_a_faulty_read_is_refused_as_ever(service: Service) -> None:
-    service.hardships = STALE
+    service.faults = STALE
     put(service, "a")
     with pytest.raises(ValidationException, match="at 'limit'"):
         service.execute("Scan", {"TableName": TABLE, "Limit": 0})
@@ -291,7 +291,7 @@ def test_a_faulty_read_is_refused_as_ever(service: Service) -> None:
 
 
 def test_resetting_empties_the_copy_too(service: Service) -> None:
-    service.hardships = STALE
+    service.faults = STALE
     put(service, "a")
     service.reset()
     service.execute("CreateTable", CREATE)
@@ -308,7 +308,7 @@ def test_calm_again_every_read_is_fresh(service: Service) -> None:
 
 def test_clients_read_stale_answers_too(service: Service) -> None:
     client = make_client()
-    service.hardships = Hardships(stale_reads=1.0, index_lag=1.0)
+    service.faults = FaultProfile(stale_reads=1.0, index_lag=1.0)
     client.put_item(TableName=TABLE, Item=make_item("a", raw={"B": b"\xff"}))
     assert "Item" not in client.get_item(TableName=TABLE, Key=key_of("a"))
     found = client.get_item(TableName=TABLE, Key=key_of("a"))
@@ -317,7 +317,7 @@ def test_clients_read_stale_answers_too(service: Service) -> None:
 
 def test_a_restored_table_is_read_late_like_any_other(service: Service) -> None:
     put(service, "a")
-    service.hardships = STALE
+    service.faults = STALE
     backup = service.execute("CreateBackup", {"TableName": TABLE, "BackupName": "before"})
     arn = backup["BackupDetails"]["BackupArn"]
     service.execute("RestoreTableFromBackup", {"BackupArn": arn, "TargetTableName": "Again"})

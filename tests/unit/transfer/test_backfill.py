@@ -14,7 +14,7 @@ from pydantic import computed_field
 from keyfold import Entity, Index, Key, Table, part
 from keyfold.engine import Engine
 from keyfold.errors import Unavailable
-from keyfold.model._schemas import Unfit
+from keyfold.model._schemas import ItemMismatch
 from keyfold.store import Executor
 from keyfold.transfer import BackfillSummary, backfill_table
 from keyfold.transfer._changes import find_change
@@ -140,9 +140,9 @@ def test_an_item_that_left_an_index_loses_its_key() -> None:
     ],
 )
 def test_what_fits_no_entity_says_why(item: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Unfit) as unfit:
+    with pytest.raises(ItemMismatch) as invalid:
         find_change(table, item)
-    assert str(unfit.value).startswith(reason)
+    assert str(invalid.value).startswith(reason)
 
 
 def test_a_key_that_would_have_to_change_is_no_change() -> None:
@@ -151,7 +151,7 @@ def test_a_key_that_would_have_to_change_is_no_change() -> None:
     class Thing(Entity, table=held, key="THING#{name}"):
         name: str
 
-    with pytest.raises(Unfit, match="a key cannot be changed in place"):
+    with pytest.raises(ItemMismatch, match="a key cannot be changed in place"):
         find_change(
             held, {"pk": {"S": "THING#a"}, "name": {"S": "b"}, "type": {"S": Thing.__name__}}
         )

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from keyfold.errors import TableMissing, Unavailable, ValidationException
-from keyfold.testing import Hardships, dynamodb
+from keyfold.testing import FaultProfile, dynamodb
 from keyfold.transfer._calls import Caller, describe_table, list_tables
 from tests.unit.transfer.world import Time, make_orders, open_shop, shop
 
 
 def test_what_the_service_refuses_for_the_moment_is_tried_again() -> None:
     time = Time()
-    with dynamodb(hardships=Hardships(throttling=0.6, seed=3)) as service:
+    with dynamodb(faults=FaultProfile(throttling=0.6, seed=3)) as service:
         service.engine.execute("CreateTable", shop.to_dynamodb())
         caller = Caller(service, time.surroundings)
         for _ in range(5):
@@ -19,7 +19,7 @@ def test_what_the_service_refuses_for_the_moment_is_tried_again() -> None:
 
 
 def test_what_the_service_refuses_for_long_is_given_up() -> None:
-    with dynamodb(hardships=Hardships(throttling=1.0)) as service:
+    with dynamodb(faults=FaultProfile(throttling=1.0)) as service:
         service.engine.execute("CreateTable", shop.to_dynamodb())
         with pytest.raises(Unavailable, match="Scan: tried 8 times"):
             Caller(service, Time().surroundings).call("Scan", {"TableName": "Shop"})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keyfold.model._schemas import Unfit
+from keyfold.model._schemas import ItemMismatch
 from keyfold.transfer._cells import from_cells, list_columns, to_cells
 from keyfold.values import normalise_item
 from tests.unit.transfer.world import Order, Product
@@ -79,14 +79,14 @@ def test_a_column_that_is_missing_gives_its_default_and_an_empty_cell_nothing() 
     ],
 )
 def test_a_row_that_makes_no_item_says_why(cells: dict[str, str], reason: str) -> None:
-    with pytest.raises(Unfit) as unfit:
+    with pytest.raises(ItemMismatch) as invalid:
         from_cells(SCHEMA, {"user": "ada", "number": "7", "total": "1", **cells})
-    assert str(unfit.value).startswith(reason)
+    assert str(invalid.value).startswith(reason)
 
 
 def test_a_truth_value_is_a_word() -> None:
     product = Product.keyfold_schema()
     row = {"code": "a", "name": "b"}
     assert from_cells(product, {**row, "is_sold": "TRUE"})["is_sold"] == {"BOOL": True}
-    with pytest.raises(Unfit, match="it is neither true nor false"):
+    with pytest.raises(ItemMismatch, match="it is neither true nor false"):
         from_cells(product, {**row, "is_sold": "yes"})

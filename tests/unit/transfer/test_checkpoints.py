@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keyfold.errors import CheckpointUnusable, FileTaken
-from keyfold.transfer._checkpoints import Checkpoint, Outcome, locked
+from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint, locked
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._tallies import Tallies
 
@@ -18,11 +18,11 @@ def open_checkpoint(folder: Path, job: dict[str, Any] = JOB) -> Checkpoint:
     return Checkpoint(folder / "job", job, rejects=folder / "rejects", started_at=5.0)
 
 
-def make_outcome(*reasons: str) -> Outcome:
+def make_outcome(*reasons: str) -> BatchOutcome:
     tallies = Tallies()
     tallies.add("Order", {"pk": {"S": "a"}}, is_expired=False)
     rejects = [Reject(reason, {"pk": {"S": reason}}) for reason in reasons]
-    return Outcome(1, 10, tallies, {"part": 7}, rejects, {"looked at Order": 1})
+    return BatchOutcome(1, 10, tallies, {"part": 7}, rejects, {"looked at Order": 1})
 
 
 def test_what_was_recorded_is_there_for_the_next_run(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from keyfold.transfer._checkpoints import Checkpoint, Outcome
+from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint
 from keyfold.transfer._job import run_segments
-from keyfold.transfer._sources import Batch
+from keyfold.transfer._sources import SourceBatch
 
 
 class Endless:
@@ -22,13 +22,13 @@ class Endless:
     def describe(self) -> dict[str, Any]:
         return {}
 
-    def read(self, segment: str, position: Any) -> Iterator[Batch]:
+    def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
         place = position or 0
         while True:
             if segment == "0" and place == 1:
                 raise OSError("torn")
             place += 1
-            yield Batch([{"pk": {"S": segment}}], place, 1)
+            yield SourceBatch([{"pk": {"S": segment}}], place, 1)
 
 
 def test_a_failure_stops_all_segments_and_keeps_what_was_done(tmp_path: Path) -> None:
@@ -36,9 +36,9 @@ def test_a_failure_stops_all_segments_and_keeps_what_was_done(tmp_path: Path) ->
     checkpoint = Checkpoint(path, {}, rejects=None, started_at=0.0)
     handled: list[str] = []
 
-    def handle(segment: str, batch: Batch) -> Outcome:
+    def handle(segment: str, batch: SourceBatch) -> BatchOutcome:
         handled.append(segment)
-        return Outcome(len(batch.items), batch.size_bytes)
+        return BatchOutcome(len(batch.items), batch.size_bytes)
 
     with pytest.raises(OSError, match="torn"):
         run_segments(Endless(), checkpoint, handle, threads=3, on_batch=lambda: None)
@@ -52,15 +52,15 @@ def test_more_segments_than_threads_are_all_done(tmp_path: Path) -> None:
     class Many(Endless):
         segments = tuple(map(str, range(20)))
 
-        def read(self, segment: str, position: Any) -> Iterator[Batch]:
-            yield Batch([{"pk": {"S": segment}}], 1, 1, is_last=True)
+        def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
+            yield SourceBatch([{"pk": {"S": segment}}], 1, 1, is_last=True)
 
     checkpoint = Checkpoint(None, {}, rejects=None, started_at=0.0)
     seen: list[int] = []
     run_segments(
         Many(),
         checkpoint,
-        lambda segment, batch: Outcome(1, 1),
+        lambda segment, batch: BatchOutcome(1, 1),
         threads=3,
         on_batch=lambda: seen.append(checkpoint.state.items),
     )

@@ -19,7 +19,7 @@ from keyfold.errors import (
     TableMissing,
     TargetNotEmpty,
 )
-from keyfold.testing import Hardships, dynamodb
+from keyfold.testing import FaultProfile, dynamodb
 from keyfold.transfer import (
     Form,
     Options,
@@ -206,10 +206,10 @@ def test_a_checkpoint_of_another_copy_is_refused(tmp_path: Path) -> None:
 
 def test_throttling_and_unprocessed_items_are_survived(tmp_path: Path) -> None:
     time = Time()
-    hardships = Hardships(throttling=0.2, unprocessed=0.3, seed=5)
+    faults = FaultProfile(throttling=0.2, unprocessed=0.3, seed=5)
     with open_shop(items=ITEMS) as source, dynamodb() as service:
         service.engine.execute("CreateTable", shop.to_dynamodb())
-        with service.under(hardships):
+        with service.under(faults):
             summary = copy_table(place(source), place(service, "aws"), options(tmp_path, time))
         assert read_all(service) == read_all(source)
     assert summary.is_good

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from keyfold.transfer._rates import Bucket
+from keyfold.transfer._rates import RateLimiter
 from tests.unit.transfer.world import Time
 
 
-def make(rate: float) -> tuple[Bucket, Time]:
+def make(rate: float) -> tuple[RateLimiter, Time]:
     time = Time()
-    return Bucket(rate, clock=time.clock, sleep=time.sleep), time
+    return RateLimiter(rate, clock=time.clock, sleep=time.sleep), time
 
 
 def test_what_the_rate_allows_is_not_waited_for() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from keyfold import Entity, Expiry, Index, Key, Table, attr, part
 from keyfold.engine import Engine
 from keyfold.store import Executor
-from keyfold.transfer import Options, Place, Surroundings
+from keyfold.transfer import CallEnvironment, Options, TableLocation
 
 by_city = Index("ByCity", key=Key("city_pk", "city_sk"))
 shop = Table("Shop", key=Key("pk", "sk"), indexes=[by_city], ttl="ttl")
@@ -59,8 +59,10 @@ class Time:
         self.seconds += seconds
 
     @property
-    def surroundings(self) -> Surroundings:
-        return Surroundings(clock=self.clock, now=lambda: NOW, sleep=self.sleep, draw=lambda: 0.5)
+    def surroundings(self) -> CallEnvironment:
+        return CallEnvironment(
+            clock=self.clock, now=lambda: NOW, sleep=self.sleep, jitter=lambda: 0.5
+        )
 
 
 def open_shop(path: Path | str = ":memory:", items: Iterable[dict[str, Any]] = ()) -> Engine:
@@ -119,8 +121,8 @@ def read_all(executor: Executor, table: str = "Shop") -> dict[str, dict[str, Any
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
-def place(executor: Executor, url: str = "shop.db", table: str = "Shop") -> Place:
-    return Place(executor, url, table)
+def place(executor: Executor, url: str = "shop.db", table: str = "Shop") -> TableLocation:
+    return TableLocation(executor, url, table)
 
 
 def options(folder: Path, time: Time | None = None, **more: Any) -> Options:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from keyfold.cli._demo.report import DesignReport, Row, Run, run_demo
+from keyfold.cli._demo.report import DesignReport, PatternRun, Row, run_demo
 
-__all__ = ["DesignReport", "Row", "Run", "run_demo"]
+__all__ = ["DesignReport", "PatternRun", "Row", "run_demo"]

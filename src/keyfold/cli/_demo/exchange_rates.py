@@ -9,7 +9,7 @@ from itertools import permutations
 from keyfold.cli._demo.world import Draws, World
 from keyfold.designs import exchange_rates
 from keyfold.designs.exchange_rates import Rate
-from keyfold.errors import NotThere
+from keyfold.errors import NotFound
 
 # What one unit is worth in US dollars, roughly.
 _WORTH = {
@@ -77,7 +77,7 @@ def _expect_writes(world: World) -> None:
     world.expect(exchange_rates.get, saved, base="USD", target="EUR")
     flagged = live["USD", "GBP"].model_copy(update={"stale": True})
     world.expect(exchange_rates.mark_stale, flagged, base="USD", target="GBP")
-    world.expect(exchange_rates.mark_stale, NotThere, base="USD", target="TRY")
+    world.expect(exchange_rates.mark_stale, NotFound, base="USD", target="TRY")
     world.put(flagged)
     removed = live["EUR", "GBP"]
     world.expect(exchange_rates.delete, removed, base="EUR", target="GBP")

@@ -32,7 +32,7 @@ from keyfold.designs.market import (
     User,
     UserProfile,
 )
-from keyfold.errors import AlreadyExists, NotThere, TransactionFailed
+from keyfold.errors import AlreadyExists, NotFound, TransactionFailed
 from keyfold.model import Entity
 
 # The document's own user, beside others whose ids an identity provider made.
@@ -181,7 +181,7 @@ def _expect_writes(world: World, draws: Draws) -> None:
     world.expect(market.put_in_cart, fuller, **its, product=product.product, line=line)
     world.expect(
         market.put_in_cart,
-        NotThere,
+        NotFound,
         user="nobody",
         cart=cart.cart,
         product=product.product,

@@ -30,7 +30,7 @@ _AHEAD = timedelta(days=365)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PatternRun:
     """One call of a pattern: what was sent for it, and what came back.
 
     `problem` says how the answer differs from what it must be; None if it does not.
@@ -65,7 +65,7 @@ class Row:
     """One pattern, with every run of it; the first is the one to show."""
 
     pattern: str
-    runs: list[Run] = field(default_factory=list[Run])
+    runs: list[PatternRun] = field(default_factory=list[PatternRun])
 
     @property
     def problems(self) -> list[str]:
@@ -133,7 +133,7 @@ def run_demo(
     with keyfold.open(tables, url, clock=lambda: now, on_call=[log], **options) as store:
         for table in tables:
             store.create_table(table)
-            if store.run(table.scan_whole_table().include_expired().first()) is not None:
+            if store.run(table.scan().include_expired().first()) is not None:
                 advice = "Give a database without the designs' tables."
                 raise WriteRefused(table.name, "it has items already", advice)
         reports: list[DesignReport] = []
@@ -157,7 +157,7 @@ def _run_design(store: Store, log: CallLog, name: str, world: World) -> DesignRe
     )
 
 
-def run_case(store: Store, log: CallLog, case: Case) -> Run:
+def run_case(store: Store, log: CallLog, case: Case) -> PatternRun:
     """Run one case, and compare what comes back with what must."""
     started = time.perf_counter()
     try:
@@ -166,9 +166,9 @@ def run_case(store: Store, log: CallLog, case: Case) -> Run:
         answer = error
     milliseconds = (time.perf_counter() - started) * _MILLISECONDS
     arguments = {key: f"{value!s:.{_SHOWN}}" for key, value in case.arguments.items()}
-    problem = None if _is_right(case, answer) else _word_difference(case, answer)
+    problem = None if _is_right(case, answer) else _describe_difference(case, answer)
     items = 0 if isinstance(answer, KeyfoldError) else count_items(answer)
-    return Run(arguments, log.take(), items, milliseconds, problem)
+    return PatternRun(arguments, log.take(), items, milliseconds, problem)
 
 
 def _is_right(case: Case, answer: Any) -> bool:
@@ -184,7 +184,7 @@ def _is_right(case: Case, answer: Any) -> bool:
     return answer == expected
 
 
-def _word_difference(case: Case, answer: Any) -> str:
+def _describe_difference(case: Case, answer: Any) -> str:
     expected = case.expected.__name__ if is_error(case.expected) else repr(case.expected)
     got = str(answer) if isinstance(answer, KeyfoldError) else repr(answer)
     return f"expected {expected:.{_SHOWN}}; got {got:.{_SHOWN}}"
@@ -196,7 +196,7 @@ def _find_omissions(world: World, rows: dict[str, Row]) -> list[str]:
 
 def _find_differences(store: Store, world: World) -> list[str]:
     """Compare the whole table, expired items included, with what must be in it by now."""
-    scan = world.table.scan_whole_table().include_expired()
+    scan = world.table.scan().include_expired()
     found = {world.key_of(each): each for each in store.iterate(scan)}
     wanted = world.stored
     return [

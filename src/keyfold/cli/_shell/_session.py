@@ -28,7 +28,7 @@ from keyfold.cli._terminal import join_styled, make_console
 from keyfold.cli.patterns import list_patterns, print_patterns
 from keyfold.errors import KeyfoldError
 from keyfold.model import Query, Request, Scan, Table
-from keyfold.store import Executor, Settings, Store
+from keyfold.store import Executor, Store, StoreSettings
 
 _KEYS_SHOWN = 20
 _SECRET_BYTES = 32
@@ -71,7 +71,7 @@ class Session:
         self._log = CallLog(tables)
         # Cursors go no further than this session.
         key = os.urandom(_SECRET_BYTES)
-        settings = Settings(tables, cursor_key=key, on_unfit="raw", on_call=[self._log])
+        settings = StoreSettings(tables, cursor_key=key, on_invalid="raw", on_call=[self._log])
         self._store = Store(executor, settings)
         self._limit = limit
         self._as_json = as_json

@@ -114,7 +114,7 @@ def get_tenant(
 
 @table.pattern("delete_tenant")
 def delete_tenant(tenant_id: str, deleted_by: str | None = None) -> Update[Tenant]:
-    """Mark a tenant as deleted; raises NotThere, or ConditionFailed if it is so already."""
+    """Mark a tenant as deleted; raises NotFound, or ConditionFailed if it is so already."""
     deletion = Tenant.update(tenant_id=tenant_id).set(Tenant.f.deleted_at, now)
     if deleted_by is not None:
         deletion = deletion.set(Tenant.f.deleted_by, deleted_by)

@@ -49,13 +49,13 @@ def last_orders(user: str, count: int) -> Query[Order]:
     The lines of orders lie between them and are read past. The page says how many items were
     `scanned`, and what that `consumed`.
     """
-    return Order.query(user=user).newest_first().limit(count)
+    return Order.query(user=user).descending().limit(count)
 
 
 @table.pattern("Display bonuses for user")
 def bonuses(user: str) -> Query[Reward]:
     """The rewards of a user, newest first."""
-    return Reward.query(user=user).newest_first()
+    return Reward.query(user=user).descending()
 
 
 class OrderWithLines(Collection):
@@ -72,9 +72,7 @@ def order_by_id(id: str) -> Chain[OrderWithLines | None]:  # noqa: A002 - the do
     Whoever may not look into the index has it looked up, and gets the order if they may read that.
     """
     found = Order.query(by_id, id=id, tp="order").first()
-    return found.then(
-        lambda order: OrderWithLines.get(user=order.user, order=order.order), looks_up=True
-    )
+    return found.lookup_then(lambda order: OrderWithLines.get(user=order.user, order=order.order))
 
 
 # What else the document's indexes and keys are for.
@@ -88,7 +86,7 @@ def find_by_key(key: str) -> Chain[Any]:
     item is for whoever may read it.
     """
     found = table.query(by_key, sk=key).refs().first()
-    return found.then(lambda ref: table.get(pk=ref.key["pk"]["S"], sk=key), looks_up=True)
+    return found.lookup_then(lambda ref: table.get(pk=ref.key["pk"]["S"], sk=key))
 
 
 @table.pattern("Lookup by business id")
@@ -110,7 +108,7 @@ class PaymentSummary(BaseModel):
 @table.pattern("List payments of user")
 def payments(user: str) -> Query[PaymentSummary]:
     """The payments of a user without cards and their holders, newest first."""
-    return Payment.query(user=user).newest_first().only(PaymentSummary)
+    return Payment.query(user=user).descending().only(PaymentSummary)
 
 
 @table.pattern(

@@ -14,6 +14,7 @@ from keyfold.engine.expressions.conditions import (
     check_operator_count,
     compile_condition,
 )
+from keyfold.engine.expressions.fast_conditions import FastCondition, read_fast_condition
 from keyfold.engine.expressions.faults import ExpressionFault
 from keyfold.engine.expressions.key_conditions import (
     AtLeast,
@@ -21,16 +22,16 @@ from keyfold.engine.expressions.key_conditions import (
     BeginsWith,
     BoundKeyExpression,
     EqualTo,
+    FastKeyCondition,
     Greater,
     KeyAttribute,
     KeyCondition,
     Less,
-    PlainKeyCondition,
     ResolvedKeyCondition,
     SortRange,
     Within,
     bind_key_condition,
-    read_plain_key_condition,
+    read_fast_key_condition,
 )
 from keyfold.engine.expressions.legacy import (
     bind_attribute_updates,
@@ -42,7 +43,6 @@ from keyfold.engine.expressions.legacy import (
 from keyfold.engine.expressions.mixing import check_not_mixed, check_placeholders_wanted
 from keyfold.engine.expressions.paths import Projection, check_scalar_keys
 from keyfold.engine.expressions.placeholders import Placeholders
-from keyfold.engine.expressions.plain import PlainCondition, read_plain_condition
 from keyfold.engine.expressions.projections import bind_projection
 from keyfold.engine.expressions.search_conditions import bind_search_condition
 from keyfold.engine.expressions.updates import (
@@ -60,13 +60,13 @@ __all__ = [
     "BoundKeyExpression",
     "EqualTo",
     "ExpressionFault",
+    "FastCondition",
+    "FastKeyCondition",
     "Greater",
     "KeyAttribute",
     "KeyCondition",
     "Less",
     "Placeholders",
-    "PlainCondition",
-    "PlainKeyCondition",
     "Projection",
     "ResolvedKeyCondition",
     "SortRange",
@@ -91,7 +91,7 @@ __all__ = [
     "check_updated_keys",
     "compile_condition",
     "compile_update",
-    "read_plain_condition",
-    "read_plain_key_condition",
+    "read_fast_condition",
+    "read_fast_key_condition",
     "show_value",
 ]

@@ -20,8 +20,8 @@ from keyfold.engine.expressions.comparison import (
 from keyfold.engine.expressions.faults import ExpressionFault
 from keyfold.engine.expressions.placeholders import Placeholders
 from keyfold.engine.expressions.trees import (
-    Call,
     Comparison,
+    FunctionCall,
     Interval,
     Membership,
     Operand,
@@ -76,7 +76,7 @@ class Binder:
             return steps
         if isinstance(operand, ValuePlaceholder):
             return self._placeholders.value(operand.name)
-        if isinstance(operand, Call):
+        if isinstance(operand, FunctionCall):
             return self._bind_size(operand)
         if isinstance(operand, tuple):
             self.paths.append(operand)
@@ -86,8 +86,8 @@ class Binder:
         """Return what each of `operands` stands for."""
         return [self.bind(operand) for operand in operands]
 
-    def _bind_size(self, call: Call) -> BoundOperand:
-        if any(isinstance(operand, Call) for operand in call.operands):
+    def _bind_size(self, call: FunctionCall) -> BoundOperand:
+        if any(isinstance(operand, FunctionCall) for operand in call.operands):
             # A size has none. Looking no further keeps hundreds of calls off the stack.
             raise incorrect_operand("size", "N")
         (operand,) = check_operand_count(call.function, self.bind_all(call.operands))
@@ -188,7 +188,7 @@ def bind_membership(node: Membership, binder: Binder) -> tuple[BoundOperand, lis
     return value, options
 
 
-def bind_call(node: Call, binder: Binder) -> list[BoundOperand]:
+def bind_call(node: FunctionCall, binder: Binder) -> list[BoundOperand]:
     """Return the operands of a function that is a condition, checked; raises ExpressionFault."""
     function = node.function
     operands = check_operand_count(function, binder.bind_all(node.operands))

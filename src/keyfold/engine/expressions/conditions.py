@@ -41,11 +41,11 @@ from keyfold.engine.expressions.parser import (
 from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
 from keyfold.engine.expressions.trees import (
     Both,
-    Call,
     Comparator,
     Comparison,
     Condition,
     Either,
+    FunctionCall,
     Interval,
     Membership,
     Negation,
@@ -159,7 +159,7 @@ def _compile(node: Condition, binder: Binder) -> Predicate:
             return _compile_comparison(node.comparator, *bind_comparison(node, binder))
         case Both():
             return _all_of([_compile(condition, binder) for condition in node.conditions])
-        case Call():
+        case FunctionCall():
             return _compile_call(node.function, bind_call(node, binder))
         case Interval():
             return _compile_between(*bind_between(node, binder))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple, assert_never
 
-from keyfold.engine._key_faults import KeyFault, KeyFaultKind, KeyUnfit, word_condition_fault
+from keyfold.engine._key_faults import KeyFault, KeyFaultKind, KeyInvalid, condition_fault_error
 from keyfold.engine._wording import INVALID
 from keyfold.engine.expressions.binding import (
     Binder,
@@ -26,10 +26,10 @@ from keyfold.engine.expressions.parser import CACHED_EXPRESSIONS, parse_conditio
 from keyfold.engine.expressions.placeholders import MAX_PLACEHOLDER_LENGTH, Placeholders
 from keyfold.engine.expressions.trees import (
     Both,
-    Call,
     Comparison,
     Condition,
     Either,
+    FunctionCall,
     Interval,
     Membership,
     Negation,
@@ -133,8 +133,8 @@ class KeyCondition(NamedTuple):
             if len(partition) > 1 or len(sort) > 1:
                 return self._resolve_several(partition, sort)
             return self._resolve_single(partition[0], sort[0] if sort else None)
-        except KeyUnfit as unfit:
-            raise word_condition_fault(replace(unfit.fault, index=index)) from None
+        except KeyInvalid as error:
+            raise condition_fault_error(replace(error.fault, index=index)) from None
 
     def _resolve_single(
         self, partition: KeyAttribute, sort: KeyAttribute | None
@@ -217,7 +217,7 @@ class KeyCondition(NamedTuple):
                 raise ValidationException(_TYPE_MISMATCH)
             if not data:
                 names, expected = (attribute.name,), attribute.type
-                raise KeyUnfit(KeyFault(KeyFaultKind.EMPTY, names, expected))
+                raise KeyInvalid(KeyFault(KeyFaultKind.EMPTY, names, expected))
         return constraint
 
 
@@ -359,7 +359,7 @@ def bind_key_condition(text: str, placeholders: Placeholders) -> BoundKeyExpress
     return BoundKeyExpression(tuple(leaves))
 
 
-class PlainKeyCondition(NamedTuple):
+class FastKeyCondition(NamedTuple):
     """A condition that is fit for a key by its text: an attribute, an operator, placeholders."""
 
     name: str
@@ -372,7 +372,7 @@ class PlainKeyCondition(NamedTuple):
         return _CONSTRAINTS[self.operator]
 
 
-def read_plain_key_condition(text: str) -> tuple[PlainKeyCondition, ...] | None:
+def read_fast_key_condition(text: str) -> tuple[FastKeyCondition, ...] | None:
     """Return the conditions of a text that is plain, each on another attribute by its own name.
 
     None for any other text, one with faults included.
@@ -389,27 +389,27 @@ def read_plain_key_condition(text: str) -> tuple[PlainKeyCondition, ...] | None:
 
 
 @lru_cache(maxsize=CACHED_EXPRESSIONS)
-def _parse_plain(text: str) -> tuple[PlainKeyCondition, ...] | None:
+def _parse_plain(text: str) -> tuple[FastKeyCondition, ...] | None:
     """Return the conditions of a text such as nearly every query has; None for any other."""
     parsed = parse_condition(text)
     check_operator_count(parsed.operator_count)
     node = parsed.condition
-    leaves: list[PlainKeyCondition] = []
+    leaves: list[FastKeyCondition] = []
     for leaf in node.conditions if isinstance(node, Both) else (node,):
         match leaf:
             case Comparison(operator, Path((str(name),)), ValuePlaceholder(value)):
-                leaves.append(PlainKeyCondition(name, operator, (value,)))
-            case Call(operator, (Path((str(name),)), ValuePlaceholder(value))):
-                leaves.append(PlainKeyCondition(name, operator, (value,)))
+                leaves.append(FastKeyCondition(name, operator, (value,)))
+            case FunctionCall(operator, (Path((str(name),)), ValuePlaceholder(value))):
+                leaves.append(FastKeyCondition(name, operator, (value,)))
             case Interval(Path((str(name),)), ValuePlaceholder(low), ValuePlaceholder(high)):
-                leaves.append(PlainKeyCondition(name, "BETWEEN", (low, high)))
+                leaves.append(FastKeyCondition(name, "BETWEEN", (low, high)))
             case _:
                 return None
     return tuple(leaves) if all(leaf.operator in _CONSTRAINTS for leaf in leaves) else None
 
 
 def _bind_plain(
-    leaves: tuple[PlainKeyCondition, ...], placeholders: Placeholders
+    leaves: tuple[FastKeyCondition, ...], placeholders: Placeholders
 ) -> dict[str, KeyConstraint]:
     constraints: dict[str, KeyConstraint] = {}
     for leaf in leaves:
@@ -435,7 +435,7 @@ def _collect(node: Condition, binder: Binder, leaves: list[_Leaf]) -> None:
         case Both(conditions):
             for condition in conditions:
                 _collect(condition, binder, leaves)
-        case Call():
+        case FunctionCall():
             leaves.append(_Leaf(node.function, bind_call(node, binder)))
         case Interval():
             leaves.append(_Leaf("BETWEEN", bind_between(node, binder)))

@@ -23,18 +23,18 @@ from keyfold.engine.expressions.paths import Projection
 from keyfold.engine.expressions.placeholders import NAME_TOO_LONG
 from keyfold.engine.expressions.trees import (
     Both,
-    Call,
     Comparator,
     Comparison,
     Condition,
     Either,
+    FunctionCall,
     Interval,
     Negation,
     Steps,
 )
 from keyfold.engine.expressions.updates import (
     ADDABLE_TYPES,
-    Change,
+    PathChange,
     Source,
     UpdatePlan,
     add_to,
@@ -166,13 +166,13 @@ def bind_attribute_updates(updates: dict[str, Any]) -> UpdatePlan:
     >>> plan.apply({"n": {"N": "40"}})
     {'n': {'N': '42'}}
     """
-    changes: list[Change] = []
+    changes: list[PathChange] = []
     only_removes = bool(updates)
     for name, update in updates.items():
         action, value = update.get("Action") or "PUT", update.get("Value")
         source = _translate_update(name, action, value)
         given = source({}) if action in ("PUT", "ADD") else None
-        changes.append(Change((name,), source, given))
+        changes.append(PathChange((name,), source, given))
         _check_name(name)
         only_removes = only_removes and action == "DELETE"
     return plan_of(tuple(changes), only_removes=only_removes)
@@ -278,21 +278,21 @@ def _to_condition(path: Steps, operator: str, values: list[AttributeValue]) -> C
         return Comparison(comparator, path, values[0])
     match operator:
         case "NULL":
-            return Call("attribute_not_exists", (path,))
+            return FunctionCall("attribute_not_exists", (path,))
         case "NOT_NULL":
-            return Call("attribute_exists", (path,))
+            return FunctionCall("attribute_exists", (path,))
         case "CONTAINS":
-            return Call("contains", (path, values[0]))
+            return FunctionCall("contains", (path, values[0]))
         case "NOT_CONTAINS":
             # Unlike NE, this does not hold for what is absent.
             return Both(
                 (
-                    Call("attribute_exists", (path,)),
-                    Negation(Call("contains", (path, values[0]))),
+                    FunctionCall("attribute_exists", (path,)),
+                    Negation(FunctionCall("contains", (path, values[0]))),
                 )
             )
         case "BEGINS_WITH":
-            return Call("begins_with", (path, values[0]))
+            return FunctionCall("begins_with", (path, values[0]))
         case "BETWEEN":
             return Interval(path, values[0], values[1])
         case _:

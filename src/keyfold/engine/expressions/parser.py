@@ -23,12 +23,12 @@ from keyfold.engine.expressions.trees import (
     AddTo,
     Arithmetic,
     Both,
-    Call,
     Comparator,
     Comparison,
     Condition,
     DeleteFrom,
     Either,
+    FunctionCall,
     Interval,
     Membership,
     Negation,
@@ -101,7 +101,7 @@ class _OpenOperand:
     operands: list[Operand] = field(default_factory=list[Operand])
 
 
-class _Parser:
+class _GrammarParser:
     """What the grammars share: paths, operands, and the first static fault."""
 
     def __init__(self, text: str) -> None:
@@ -190,7 +190,7 @@ class _Parser:
                         raise _redundant_parentheses()
                     grouped = True
                 else:
-                    operand = Call(opened.function, tuple(opened.operands))
+                    operand = FunctionCall(opened.function, tuple(opened.operands))
                     grouped = False
             else:
                 return operand
@@ -224,7 +224,7 @@ class _OpenCondition:
         return alternatives[0] if len(alternatives) == 1 else Either(tuple(alternatives))
 
 
-class _ConditionParser(_Parser):
+class _ConditionParser(_GrammarParser):
     def parse(self) -> ParsedCondition:
         condition = self._parse_condition()
         self.finish()
@@ -263,7 +263,7 @@ class _ConditionParser(_Parser):
                     current, grouped = outer.pop(), True
                     continue
                 if is_operand:
-                    if not isinstance(node, Call):
+                    if not isinstance(node, FunctionCall):
                         raise tokens.unexpected()
                     if redundant:
                         raise _redundant_parentheses()
@@ -293,7 +293,7 @@ class _ConditionParser(_Parser):
         if operator not in _STARTS_OF_COMPARISON:
             return None
         self.operator_count += 1
-        if isinstance(left, Call) and left.function in _PREDICATES:
+        if isinstance(left, FunctionCall) and left.function in _PREDICATES:
             self._note_misuse(start, left.function)
         tokens.take()
         comparator = _COMPARATORS.get(operator)
@@ -313,7 +313,7 @@ class _ConditionParser(_Parser):
     def _parse_compared(self) -> Operand:
         start = self.tokens.position
         operand = self.parse_operand(self._check_function)
-        if isinstance(operand, Call) and operand.function in _PREDICATES:
+        if isinstance(operand, FunctionCall) and operand.function in _PREDICATES:
             self._note_misuse(start, operand.function)
         return operand
 
@@ -337,7 +337,7 @@ class _ConditionParser(_Parser):
             )
 
 
-class _ProjectionParser(_Parser):
+class _ProjectionParser(_GrammarParser):
     def parse(self) -> tuple[Path, ...]:
         paths = [self.parse_path()]
         while self.tokens.take_if(","):
@@ -347,7 +347,7 @@ class _ProjectionParser(_Parser):
         return tuple(paths)
 
 
-class _UpdateParser(_Parser):
+class _UpdateParser(_GrammarParser):
     def parse(self) -> tuple[Action, ...]:
         tokens = self.tokens
         actions: list[Action] = []
@@ -405,7 +405,7 @@ class _UpdateParser(_Parser):
             grouped = True
 
     def _check_summand(self, operand: Operand, position: int) -> None:
-        if isinstance(operand, Call) and operand.function == "list_append":
+        if isinstance(operand, FunctionCall) and operand.function == "list_append":
             self._note_misuse(position)
 
     def _check_function(self, function: str, position: int, inside: bool) -> None:  # noqa: FBT001 - given by parse_operand alone

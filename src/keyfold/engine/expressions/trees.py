@@ -29,14 +29,14 @@ class ValuePlaceholder(NamedTuple):
     name: str
 
 
-class Call(NamedTuple):
+class FunctionCall(NamedTuple):
     """A function with its operands: a condition, an operand, or the source of an update."""
 
     function: str
     operands: tuple[Operand, ...]
 
 
-Operand = Path | ValuePlaceholder | Call | Steps | AttributeValue
+Operand = Path | ValuePlaceholder | FunctionCall | Steps | AttributeValue
 """An operand: as written (the classes above) or bound (a path's steps, a value itself)."""
 
 Comparator = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -83,7 +83,7 @@ class Negation(NamedTuple):
     condition: Condition
 
 
-Condition = Comparison | Interval | Membership | Call | Both | Either | Negation
+Condition = Comparison | Interval | Membership | FunctionCall | Both | Either | Negation
 
 
 class Arithmetic(NamedTuple):

@@ -22,8 +22,8 @@ from keyfold.engine.expressions.trees import (
     Action,
     AddTo,
     Arithmetic,
-    Call,
     DeleteFrom,
+    FunctionCall,
     Operand,
     Path,
     Remove,
@@ -64,7 +64,7 @@ _BAD_PATH = "The document path provided in the update expression is invalid for 
 _NO_ATTRIBUTE = "The provided expression refers to an attribute that does not exist in the item"
 
 
-class Change(NamedTuple):
+class PathChange(NamedTuple):
     """What one path is to hold."""
 
     steps: Steps
@@ -76,7 +76,7 @@ class Change(NamedTuple):
 class UpdatePlan(NamedTuple):
     """An update bound to a request, to be carried out on one item."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[PathChange, ...]
     only_removes: bool
     """Whether it only takes away: such an update does not create an item that is missing."""
     paths: tuple[Steps, ...]
@@ -209,7 +209,7 @@ def compile_update(
     binder = _SourceBinder(placeholders)
     sources = [binder.bind(action) for action in reversed(actions)]
     changes = tuple(
-        Change(steps, source, _given(action, placeholders))
+        PathChange(steps, source, _given(action, placeholders))
         for steps, source, action in zip(paths, reversed(sources), actions, strict=True)
     )
     only_removes = all(isinstance(action, Remove | DeleteFrom) for action in actions)
@@ -226,7 +226,7 @@ def _given(action: Action, placeholders: Placeholders) -> AttributeValue | None:
             return None
 
 
-def plan_of(changes: tuple[Change, ...], *, only_removes: bool) -> UpdatePlan:
+def plan_of(changes: tuple[PathChange, ...], *, only_removes: bool) -> UpdatePlan:
     """Make a plan of changes whose paths do not clash, and whose sources read no other path."""
     return UpdatePlan(changes, only_removes, tuple(change.steps for change in changes))
 
@@ -341,7 +341,7 @@ class _SourceBinder:
                 return found
 
             return read_present
-        if isinstance(operand, Call):
+        if isinstance(operand, FunctionCall):
             return self._bind_call(operand)
         if isinstance(operand, Arithmetic):
             return self._bind_arithmetic(operand)
@@ -360,7 +360,7 @@ class _SourceBinder:
 
         return result
 
-    def _bind_call(self, call: Call) -> Callable[[Item], AttributeValue]:
+    def _bind_call(self, call: FunctionCall) -> Callable[[Item], AttributeValue]:
         function, operands = call.function, call.operands
         sources = list(map(self._bind_operand, operands))
         if len(operands) != 2:  # noqa: PLR2004 - as both functions of updates take

@@ -11,16 +11,16 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._loading import load_module
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.errors import UnknownOperationException
 
-Run = Callable[[Services, dict[str, Any], Rendering], dict[str, Any]]
+Run = Callable[[EngineContext, dict[str, Any], Rendering], dict[str, Any]]
 
-# A quick road is tried before a request is even checked. It answers only what it is sure of, and
-# returns None for the rest.
-QuickRun = Callable[[Services, dict[str, Any], Rendering], dict[str, Any] | None]
+# A fast path is tried before the request is even validated. It answers only what it is sure of,
+# and returns None for the rest.
+TryFast = Callable[[EngineContext, dict[str, Any], Rendering], dict[str, Any] | None]
 
 OPERATIONS = frozenset(
     {
@@ -93,8 +93,8 @@ OPERATIONS = frozenset(
     }
 )
 
-# Those with a quick road: `get_item_plainly` beside `get_item`.
-_QUICK = frozenset({"GetItem", "PutItem", "Query"})
+# Operations with a fast path: `try_fast_get_item` beside `get_item`.
+_HAVE_FAST_PATH = frozenset({"GetItem", "PutItem", "Query"})
 
 _next_word = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -103,7 +103,7 @@ class Operation(NamedTuple):
     """What carries out one operation."""
 
     run: Run
-    quick: QuickRun | None
+    try_fast: TryFast | None
 
 
 LOADED: dict[str, Operation] = {}
@@ -115,6 +115,6 @@ def load_operation(name: str) -> Operation:
         raise UnknownOperationException
     function = _next_word.sub("_", name).lower()
     module = load_module(f"keyfold.engine.operations.{function}")
-    quick = getattr(module, f"{function}_plainly") if name in _QUICK else None
-    operation = LOADED[name] = Operation(getattr(module, function), quick)
+    try_fast = getattr(module, f"try_fast_{function}") if name in _HAVE_FAST_PATH else None
+    operation = LOADED[name] = Operation(getattr(module, function), try_fast)
     return operation

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._capacity import CapacityMeter, read_units
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._single_reads import admit_read, count_read
-from keyfold.engine._writes import ConditionFailed, Outcome, settle, store
+from keyfold.engine._writes import ConditionNotMet, WriteOutcome, settle, store
 from keyfold.engine.partiql import (
     Exists,
-    Select,
+    SelectStatement,
     SingleRead,
     WritePlan,
     plan_single_read,
     plan_write,
     prepare,
 )
-from keyfold.engine.storage import RowsChanged, Writer
+from keyfold.engine.storage import RowsChanged, StorageWriter
 from keyfold.errors import (
     ResourceNotFoundException,
     ServiceError,
@@ -39,13 +39,13 @@ Plan = SingleRead | WritePlan
 
 
 def batch_execute_statement(
-    services: Services, request: dict[str, Any], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Carry out several PartiQL statements, all reads or all writes, each by itself."""
     members: list[dict[str, Any]] = request["Statements"]
     plans = [_plan(services, member) for member in members]
     _check_together(plans)
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     if any(isinstance(plan, WritePlan) for plan in plans):
         responses = _write_all(services, members, plans, meter, rendering)
     else:
@@ -55,12 +55,12 @@ def batch_execute_statement(
     return response
 
 
-def _plan(services: Services, member: dict[str, Any]) -> Plan | ServiceError:
+def _plan(services: EngineContext, member: dict[str, Any]) -> Plan | ServiceError:
     """Return what a statement stands for, or the error in its place."""
     try:
         prepared = prepare(member)
         match prepared.statement:
-            case Select() as select:
+            case SelectStatement() as select:
                 found = plan_single_read(services, prepared, select)
                 if found is None:
                     raise ValidationException(
@@ -95,10 +95,10 @@ def _check_together(plans: list[Plan | ServiceError]) -> None:
 
 
 def _read_all(
-    services: Services,
+    services: EngineContext,
     members: list[dict[str, Any]],
     plans: list[Plan | ServiceError],
-    meter: Meter,
+    meter: CapacityMeter,
     rendering: Rendering,
 ) -> list[dict[str, Any]]:
     responses: list[dict[str, Any]] = []
@@ -126,28 +126,28 @@ def _read_all(
 
 
 def _write_all(
-    services: Services,
+    services: EngineContext,
     members: list[dict[str, Any]],
     plans: list[Plan | ServiceError],
-    meter: Meter,
+    meter: CapacityMeter,
     rendering: Rendering,
 ) -> list[dict[str, Any]]:
     def settle_one(
-        writer: Writer, member: dict[str, Any], plan: Plan | ServiceError
-    ) -> Outcome | ServiceError:
+        writer: StorageWriter, member: dict[str, Any], plan: Plan | ServiceError
+    ) -> WriteOutcome | ServiceError:
         if not isinstance(plan, WritePlan):
             assert isinstance(plan, ServiceError)  # there are no reads beside writes
             return plan
         try:
             outcome = settle(writer, plan.write)
-        except ConditionFailed as failure:
-            return plan.word_failure(failure, member, rendering)
+        except ConditionNotMet as failure:
+            return plan.failure_error(failure, member, rendering)
         except (ThrottlingException, ValidationException) as fault:
             return fault
         store(writer, outcome)
         return outcome
 
-    def work(writer: Writer) -> list[Outcome | ServiceError]:
+    def work(writer: StorageWriter) -> list[WriteOutcome | ServiceError]:
         # One commit for all: each still succeeds or fails by itself.
         pairs = zip(members, plans, strict=True)
         return [settle_one(writer, member, plan) for member, plan in pairs]
@@ -157,7 +157,7 @@ def _write_all(
         response = _describe(result) if isinstance(result, ServiceError) else {}
         if isinstance(plan, WritePlan):
             response["TableName"] = plan.write.table.name
-            if isinstance(result, Outcome):
+            if isinstance(result, WriteOutcome):
                 returned = plan.returned(result)
                 if returned is not None:
                     response["Item"] = rendering.item(returned)

@@ -6,12 +6,12 @@ from typing import Any
 
 import orjson
 
-from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._capacity import CapacityMeter, read_units
+from keyfold.engine._context import EngineContext
 from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._single_reads import Refusal, count_read
-from keyfold.engine._tables import Table, encode_key_of
+from keyfold.engine._tables import EngineTable, encode_key_of
 from keyfold.engine.expressions import Projection
 from keyfold.errors import ValidationException
 from keyfold.values import Item, normalise_item
@@ -23,14 +23,14 @@ _DUPLICATES = "Provided list of item keys contains duplicates"
 
 
 def batch_get_item(
-    services: Services, request: dict[str, Any], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Return items of several tables by their keys; what passes 16 MB is left for later."""
     wanted: dict[str, dict[str, Any]] = request["RequestItems"]
     prepared = {name: _prepare(each) for name, each in wanted.items()}
     if sum(len(keys) for keys, _ in prepared.values()) > MAX_KEYS:
         raise ValidationException("Too many items requested for the BatchGetItem call")
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     places = {name: _places(services, name, keys) for name, (keys, _) in prepared.items()}
     # One table may be named twice: by its name and by its ARN.
     all_places = [(table.name, key) for table, keys in places.values() for key in keys]
@@ -82,7 +82,9 @@ def _prepare(request: dict[str, Any]) -> tuple[list[Item], Projection | None]:
     return keys, projection
 
 
-def _places(services: Services, name: str, keys: list[Item]) -> tuple[Table, list[bytes]]:
+def _places(
+    services: EngineContext, name: str, keys: list[Item]
+) -> tuple[EngineTable, list[bytes]]:
     table = services.catalog.find(name)
     return table, [encode_key_of(table, key) for key in keys]
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import Meter
-from keyfold.engine._key_faults import word_key_fault
+from keyfold.engine._capacity import CapacityMeter
+from keyfold.engine._context import EngineContext
+from keyfold.engine._key_faults import key_fault_error
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._single_reads import Refusal
 from keyfold.engine._tables import encode_key_of
 from keyfold.engine._writes import (
-    Delete,
-    Outcome,
-    Write,
+    DeleteAction,
+    ItemWrite,
+    WriteOutcome,
     check_item_size,
     make_put,
     report_collections,
     settle,
     store,
 )
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ThrottlingException, ValidationException
 from keyfold.values import Item, item_size_bytes, normalise_item
 
@@ -34,7 +34,7 @@ _ONE_OF = (
 
 
 def batch_write_item(
-    services: Services, request: dict[str, Any], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Put and delete items of several tables; each by itself, in any order."""
     wanted: dict[str, list[dict[str, Any]]] = request["RequestItems"]
@@ -45,15 +45,15 @@ def batch_write_item(
     total = sum(size for _, kind, _, size in prepared if kind == "PutRequest")
     if total > MAX_BYTES:
         raise ValidationException("Item size has exceeded the maximum allowed size")
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     writes = [_make_write(services, name, kind, item, size) for name, kind, item, size in prepared]
     places = {(write.table.name, write.row_key) for write in writes}
     if len(places) != len(writes):
         raise ValidationException("Provided list of item keys contains duplicates")
     needs_old = meter.is_on or request.get("ReturnItemCollectionMetrics") == "SIZE"
 
-    def work(writer: Writer) -> tuple[list[Outcome], dict[str, Any]]:
-        outcomes: list[Outcome] = []
+    def work(writer: StorageWriter) -> tuple[list[WriteOutcome], dict[str, Any]]:
+        outcomes: list[WriteOutcome] = []
         left: dict[str, Any] = {}
         refusal = Refusal()
         for (name, asked), write in zip(members, writes, strict=True):
@@ -90,9 +90,9 @@ def _prepare(request: dict[str, Any]) -> tuple[str, Item, int]:
     return "DeleteRequest", key, item_size_bytes(key)
 
 
-def _make_write(services: Services, name: str, kind: str, item: Item, size: int) -> Write:
+def _make_write(services: EngineContext, name: str, kind: str, item: Item, size: int) -> ItemWrite:
     table = services.catalog.find(name)
     if kind == "DeleteRequest":
-        return Write(table, encode_key_of(table, item), Delete(item))
-    row_key, put = make_put(table, item, size, word_key_fault)
-    return Write(table, row_key, put)
+        return ItemWrite(table, encode_key_of(table, item), DeleteAction(item))
+    row_key, put = make_put(table, item, size, key_fault_error)
+    return ItemWrite(table, row_key, put)

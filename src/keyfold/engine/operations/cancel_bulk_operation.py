@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._bulk_operations import (
+from keyfold.engine._bulk_records import (
     BULK_JOB_RECORD,
     BulkBody,
     require_bulk_operation,
     write_bulk_operation,
 )
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 
 
 def cancel_bulk_operation(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def cancel_bulk_operation(
     One that is over is left as it ended: the API has no error for it, and a status that says so.
     """
 
-    def work(writer: Writer) -> BulkBody:
+    def work(writer: StorageWriter) -> BulkBody:
         bulk = require_bulk_operation(writer, request["BulkOperationArn"])
         if bulk["description"]["BulkOperationStatus"] != "IN_PROGRESS":
             return bulk

@@ -6,13 +6,13 @@ from typing import Any
 
 from keyfold.engine._backups import create_backup as make_backup
 from keyfold.engine._backups import to_backup_details
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine.shapes import table_name
 
 
 def create_backup(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

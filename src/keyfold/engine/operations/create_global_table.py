@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._global_tables import (
     GlobalTableBody,
     describe_global_table,
@@ -15,14 +16,13 @@ from keyfold.engine._global_tables import (
 )
 from keyfold.engine._replicas import warn_unreplicated
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine.shapes import known_part
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import GlobalTableAlreadyExistsException
 
 
 def create_global_table(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def create_global_table(
         replicas={region: new_replica() for region in regions},
     )
 
-    def work(writer: Writer) -> None:
+    def work(writer: StorageWriter) -> None:
         require_source(services, writer, name)
         if read_global_table(writer, name) is not None:
             raise GlobalTableAlreadyExistsException(f"Global table already exists: {name}")

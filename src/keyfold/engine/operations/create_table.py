@@ -6,6 +6,7 @@ from typing import Any
 
 from keyfold.engine._catalog import read_body, take_number, write_body
 from keyfold.engine._changes import needs_log, open_log
+from keyfold.engine._context import EngineContext
 from keyfold.engine._definitions import (
     check_all_used,
     check_billing,
@@ -23,7 +24,6 @@ from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._policies import new_policy
 from keyfold.engine._replicas import warn_unreplicated
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
 from keyfold.engine._streams import follow_table, keep_labels_apart, switch_stream_on
 from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
@@ -32,19 +32,19 @@ from keyfold.engine._throughput import check_new_warm, check_on_demand
 from keyfold.engine._vector_definitions import check_vector_indexes, searched_names, vector_body
 from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import known_part, table_name
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ResourceInUseException, ValidationException
 
 
 def create_table(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Make a table; it is ready at once, though the answer says CREATING as the service does."""
     body = read_definition(services, known_part("CreateTable", request))
 
-    def work(writer: Writer) -> None:
+    def work(writer: StorageWriter) -> None:
         if read_body(writer, body["name"]) is not None:
             raise ResourceInUseException(f"Table already exists: {body['name']}")
         body["number"] = take_number(writer)
@@ -66,7 +66,7 @@ def create_table(
     return {"TableDescription": described}
 
 
-def read_definition(services: Services, request: dict[str, Any]) -> TableBody:
+def read_definition(services: EngineContext, request: dict[str, Any]) -> TableBody:
     """Return the body of the table that a request defines; raises for what the service refuses."""
     mode = request.get("BillingMode") or "PROVISIONED"
     throughput = request.get("ProvisionedThroughput")

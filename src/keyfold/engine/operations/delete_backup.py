@@ -10,19 +10,19 @@ from keyfold.engine._backups import (
     require_idle_backup,
     to_backup_description,
 )
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 
 
 def delete_backup(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Remove a backup; it is gone when this returns."""
 
-    def work(writer: Writer) -> BackupBody:
+    def work(writer: StorageWriter) -> BackupBody:
         backup = require_idle_backup(writer, request["BackupArn"])
         drop_backup(writer, backup)
         return backup

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._parameters import (
     check_expression_use,
     check_old_or_none,
@@ -11,11 +12,10 @@ from keyfold.engine._parameters import (
     read_condition,
 )
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._tables import encode_key_of
 from keyfold.engine._writes import (
-    Delete,
-    Write,
+    DeleteAction,
+    ItemWrite,
     perform_for,
     respond_to_write,
 )
@@ -23,7 +23,7 @@ from keyfold.values import normalise_item
 
 
 def delete_item(
-    services: Services, request: dict[str, Any], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Remove an item; one that is not there is no fault, unless a condition says so."""
     check_expression_use("DeleteItem", request)
@@ -33,7 +33,9 @@ def delete_item(
     table = services.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
     check_paths(table, condition)
-    write = Write(table, row_key, Delete(key), None if condition is None else condition.holds)
+    write = ItemWrite(
+        table, row_key, DeleteAction(key), None if condition is None else condition.holds
+    )
     outcome = perform_for(services.storage, write, request, rendering)
     returned = outcome.old if request.get("ReturnValues") == "ALL_OLD" else None
     return respond_to_write(services.storage, request, rendering, outcome, returned)

@@ -8,20 +8,20 @@ from keyfold.engine._backfill import drop_backfill
 from keyfold.engine._backups import keep_system_backup
 from keyfold.engine._catalog import TABLE_RECORD, require_settled
 from keyfold.engine._changes import close_log
+from keyfold.engine._context import EngineContext
 from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._global_tables import drop_global_table
 from keyfold.engine._responses import Rendering
-from keyfold.engine._rewinding import is_being_copied
-from keyfold.engine._services import Services
+from keyfold.engine._rewind_job import is_being_copied
 from keyfold.engine._streams import follow_table
 from keyfold.engine._tables import TableBody, build_table
 from keyfold.engine.shapes import table_name
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ResourceInUseException, ValidationException
 
 
 def delete_table(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def delete_table(
     """
     name = table_name(request)
 
-    def work(writer: Writer) -> TableBody:
+    def work(writer: StorageWriter) -> TableBody:
         body = require_settled(writer, name)
         if body["is_protected"]:
             raise ValidationException(

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._global_tables import describe_settings, require_global_table, require_source
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
-from keyfold.engine.storage import Reader
+from keyfold.engine.storage import StorageReader
 
 
 def describe_global_table_settings(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Return the settings of a global table in every region."""
     name: str = request["GlobalTableName"]
 
-    def work(reader: Reader) -> dict[str, Any]:
+    def work(reader: StorageReader) -> dict[str, Any]:
         body = require_global_table(reader, name)
         return describe_settings(body, require_source(services, reader, name))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._imports import require_import
+from keyfold.engine._context import EngineContext
+from keyfold.engine._import_records import require_import
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 
 
 def describe_import(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

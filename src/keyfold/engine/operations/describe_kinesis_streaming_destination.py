@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import require_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._kinesis import describe_destinations
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine.shapes import table_name
 
 
 def describe_kinesis_streaming_destination(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 
 
 def describe_limits(
-    services: Services,  # noqa: ARG001 - one signature for all operations
+    services: EngineContext,  # noqa: ARG001 - one signature for all operations
     request: dict[str, Any],  # noqa: ARG001
     rendering: Rendering,  # noqa: ARG001
 ) -> dict[str, Any]:

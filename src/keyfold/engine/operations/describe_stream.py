@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._iterators import ending_number, starting_number
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._shards import ShardBody
 from keyfold.engine._streams import stream_arn, with_stream
 from keyfold.engine._wording import INVALID
@@ -16,7 +16,7 @@ PAGE_SHARDS = 100
 
 
 def describe_stream(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._capacity import CapacityMeter, read_units
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._single_reads import count_read
 from keyfold.engine._transactions import MAX_BYTES, admit_all, check_distinct, write_all
-from keyfold.engine._writes import Check, Write
+from keyfold.engine._writes import CheckAction, ItemWrite
 from keyfold.engine.partiql import (
     DUPLICATE,
     Exists,
     Prepared,
-    Select,
+    SelectStatement,
     SingleRead,
     WritePlan,
     parse_with,
@@ -23,13 +23,13 @@ from keyfold.engine.partiql import (
     plan_write,
     read_parameters,
 )
-from keyfold.engine.storage import Reader, Row
+from keyfold.engine.storage import Row, StorageReader
 from keyfold.errors import ValidationException
 from keyfold.values import text_size_bytes, value_size_bytes
 
 
 def execute_transaction(
-    services: Services, request: dict[str, Any], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Carry out up to a hundred PartiQL statements, all of them or none."""
     members: list[dict[str, Any]] = request["TransactStatements"]
@@ -42,7 +42,7 @@ def execute_transaction(
         except ValidationException as fault:
             raise _in_place(place, fault) from None
     _check_payload(prepared)
-    reads = [isinstance(each.statement, Select) for each in prepared]
+    reads = [isinstance(each.statement, SelectStatement) for each in prepared]
     if any(reads) and not all(reads):
         raise ValidationException(
             "ExecuteTransaction API does not support both read and write operations "
@@ -68,7 +68,7 @@ def _in_place(place: int, fault: ValidationException) -> ValidationException:
 
 
 def _read_all(
-    services: Services, request: dict[str, Any], prepared: list[Prepared], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], prepared: list[Prepared], rendering: Rendering
 ) -> dict[str, Any]:
     plans: list[SingleRead] = []
     for place, each in enumerate(prepared):
@@ -79,7 +79,7 @@ def _read_all(
     check_distinct([(plan.table, plan.row_key) for plan in plans])
     admit_all([(plan.table, plan.key) for plan in plans])
 
-    def work(reader: Reader) -> list[Row | None]:
+    def work(reader: StorageReader) -> list[Row | None]:
         return [reader.get(plan.table.rows, plan.row_key) for plan in plans]
 
     rows = services.storage.read(work)
@@ -87,7 +87,7 @@ def _read_all(
         raise ValidationException(
             "Aggregated size of all items in the transaction has exceeded the size limit"
         )
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     responses: list[dict[str, Any]] = []
     for plan, row in zip(plans, rows, strict=True):
         size = 0 if row is None else row[1]
@@ -100,8 +100,8 @@ def _read_all(
     return response
 
 
-def _plan_read(services: Services, prepared: Prepared) -> SingleRead:
-    assert isinstance(prepared.statement, Select)
+def _plan_read(services: EngineContext, prepared: Prepared) -> SingleRead:
+    assert isinstance(prepared.statement, SelectStatement)
     found = plan_single_read(services, prepared, prepared.statement)
     if found is not None:
         return found
@@ -114,7 +114,7 @@ def _plan_read(services: Services, prepared: Prepared) -> SingleRead:
 
 
 def _write_all(
-    services: Services, request: dict[str, Any], prepared: list[Prepared], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], prepared: list[Prepared], rendering: Rendering
 ) -> dict[str, Any]:
     plans: list[WritePlan] = []
     for place, each in enumerate(prepared):
@@ -129,19 +129,19 @@ def _write_all(
         for member in request["TransactStatements"]
     ]
 
-    def word_failure(place: int) -> dict[str, Any] | None:
+    def failure_error(place: int) -> dict[str, Any] | None:
         if not plans[place].is_insert:
             return None
         return {"Code": "ValidationError", "Message": DUPLICATE}
 
     response: dict[str, Any] = {"Responses": []}
-    write_all(services, request, writes, wants_items, rendering, response, word_failure)
+    write_all(services, request, writes, wants_items, rendering, response, failure_error)
     return response
 
 
-def _plan_write(services: Services, prepared: Prepared) -> WritePlan:
+def _plan_write(services: EngineContext, prepared: Prepared) -> WritePlan:
     match prepared.statement:
-        case Select():
+        case SelectStatement():
             raise AssertionError  # reads have been sorted out
         case Exists(select):
             check = plan_check(services, prepared, select)
@@ -151,7 +151,7 @@ def _plan_write(services: Services, prepared: Prepared) -> WritePlan:
                 raise ValidationException(
                     "EXISTS() must contain a single item read with additional condition"
                 )
-            write = Write(check.table, check.row_key, Check(check.key), check.holds)
+            write = ItemWrite(check.table, check.row_key, CheckAction(check.key), check.holds)
             return WritePlan(write, None, None, is_insert=False)
         case statement:
             plan = plan_write(services, prepared, statement)

@@ -8,9 +8,10 @@ from keyfold.engine._arns import part_arn, take_id
 from keyfold.engine._backups import require_source
 from keyfold.engine._buckets import check_prefix
 from keyfold.engine._catalog import take_number
-from keyfold.engine._copying import create_copy
-from keyfold.engine._exporting import ChangesBody, ExportJob, begin_exporting
-from keyfold.engine._exports import EXPORT_RECORD, ExportBody, list_exports, write_export
+from keyfold.engine._context import EngineContext
+from keyfold.engine._copy_job import create_copy
+from keyfold.engine._export_job import ChangesBody, ExportJob, begin_exporting
+from keyfold.engine._export_records import EXPORT_RECORD, ExportBody, list_exports, write_export
 from keyfold.engine._recovery import (
     is_recoverable,
     last_change_at,
@@ -18,11 +19,10 @@ from keyfold.engine._recovery import (
     require_recovery,
 )
 from keyfold.engine._responses import Rendering
-from keyfold.engine._rewinding import EXPORT_JOB_RECORD, begin_rewind
-from keyfold.engine._services import Services
+from keyfold.engine._rewind_job import EXPORT_JOB_RECORD, begin_rewind
 from keyfold.engine._tables import TableBody
 from keyfold.engine.shapes import known_part, plain_name
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     ExportConflictException,
     InvalidExportTimeException,
@@ -45,7 +45,7 @@ _REPEATED = (
 
 
 def export_table_to_point_in_time(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def export_table_to_point_in_time(
     _check(services, request)
     name, now = plain_name(request["TableArn"]), services.clock()
 
-    def work(writer: Writer) -> tuple[ExportBody, bool]:
+    def work(writer: StorageWriter) -> tuple[ExportBody, bool]:
         known = _find_by_token(writer, request, now)
         if known is not None:
             return known, False
@@ -67,7 +67,7 @@ def export_table_to_point_in_time(
     return {"ExportDescription": export["description"]}
 
 
-def _check(services: Services, request: dict[str, Any]) -> None:
+def _check(services: EngineContext, request: dict[str, Any]) -> None:
     services.buckets.check()
     check_prefix("S3Prefix", request.get("S3Prefix"))
     if request.get("ExportFormat") == "ION":
@@ -85,7 +85,7 @@ def _check(services: Services, request: dict[str, Any]) -> None:
         raise ValidationException("ExportFromTime must be specified for an INCREMENTAL_EXPORT")
 
 
-def _find_by_token(writer: Writer, request: dict[str, Any], now: float) -> ExportBody | None:
+def _find_by_token(writer: StorageWriter, request: dict[str, Any], now: float) -> ExportBody | None:
     token = request.get("ClientToken")
     for export in list_exports(writer) if token else ():
         described = export["description"]
@@ -101,7 +101,11 @@ def _find_by_token(writer: Writer, request: dict[str, Any], now: float) -> Expor
 
 
 def _begin(
-    services: Services, writer: Writer, request: dict[str, Any], source: TableBody, now: float
+    services: EngineContext,
+    writer: StorageWriter,
+    request: dict[str, Any],
+    source: TableBody,
+    now: float,
 ) -> ExportBody:
     id_ = take_id(services, writer, EXPORT_RECORD, now)
     table_arn = services.table_arn(source["name"])

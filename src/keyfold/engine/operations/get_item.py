@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._capacity import CapacityMeter, read_units
+from keyfold.engine._context import EngineContext
 from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._single_reads import admit_read, count_read
 from keyfold.engine._tables import encode_key_of
 from keyfold.values import normalise_item
@@ -18,8 +18,8 @@ from keyfold.values import normalise_item
 REQUIRED = 2
 
 
-def get_item_plainly(
-    services: Services, request: dict[str, Any], rendering: Rendering
+def try_fast_get_item(
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any] | None:
     """Return one item by a plain key alone; None where that takes a closer look."""
     table = services.catalog.known(request.get("TableName"))
@@ -33,12 +33,14 @@ def get_item_plainly(
     return {} if row is None else {"Item": rendering.stored(row[0])}
 
 
-def get_item(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+def get_item(
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
     """Return one item by its key, whole or in part."""
     check_expression_use("GetItem", request)
     key, _ = normalise_item(request["Key"])
     projection = read_projection(request)
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     check_paths(table, projection)
     row_key = encode_key_of(table, key)

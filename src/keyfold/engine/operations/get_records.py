@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._changes import STREAM_SECONDS
+from keyfold.engine._context import EngineContext
 from keyfold.engine._iterators import (
     TRIMMED,
-    Position,
+    StreamPosition,
     check_not_trimmed,
     read_iterator,
     to_iterator,
 )
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._shards import find_shard, key_range
 from keyfold.engine._stream_records import to_record
 from keyfold.engine._streams import StreamBody, with_stream
 from keyfold.engine._wording import INVALID
-from keyfold.engine.storage import Change, Reader
+from keyfold.engine.storage import RowChange, StorageReader
 from keyfold.errors import TrimmedDataAccessException, ValidationException
 
 MAX_RECORDS = 1_000
@@ -26,7 +26,7 @@ MAX_BYTES = 1 << 20
 
 
 def get_records(
-    services: Services, request: dict[str, Any], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Return records of a shard from a position on, and the next position.
 
@@ -38,7 +38,9 @@ def get_records(
     now = services.clock()
     arn, shard_id, start = read_iterator(request["ShardIterator"], now)
 
-    def read(reader: Reader, stream: StreamBody) -> tuple[StreamBody, list[Change], int | None]:
+    def read(
+        reader: StorageReader, stream: StreamBody
+    ) -> tuple[StreamBody, list[RowChange], int | None]:
         shard = find_shard(stream["shards"], shard_id)
         if shard is None:
             raise TrimmedDataAccessException(TRIMMED)
@@ -68,5 +70,5 @@ def get_records(
         "Records": [to_record(services, stream, arn, change, rendering) for change in changes]
     }
     if after is not None:
-        response["NextShardIterator"] = to_iterator(Position(arn, shard_id, after), now)
+        response["NextShardIterator"] = to_iterator(StreamPosition(arn, shard_id, after), now)
     return response

@@ -6,20 +6,20 @@ from math import ceil, inf, nextafter
 from typing import Any
 
 from keyfold.engine._changes import STREAM_SECONDS
-from keyfold.engine._iterators import Position, check_not_trimmed, find_position, to_iterator
+from keyfold.engine._context import EngineContext
+from keyfold.engine._iterators import StreamPosition, check_not_trimmed, find_position, to_iterator
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._shards import ShardBody, find_shard
 from keyfold.engine._streams import StreamBody, stream_arn, with_stream
 from keyfold.engine._wording import INVALID
-from keyfold.engine.storage import Reader
+from keyfold.engine.storage import StorageReader
 from keyfold.errors import ResourceNotFoundException, ValidationException
 
 _BY_NUMBER = frozenset({"AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"})
 
 
 def get_shard_iterator(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -29,14 +29,14 @@ def get_shard_iterator(
     number, moment = request.get("SequenceNumber"), request.get("Timestamp")
     _check_parameters(kind, number, moment, now)
 
-    def find(reader: Reader, stream: StreamBody) -> Position:
+    def find(reader: StorageReader, stream: StreamBody) -> StreamPosition:
         shard = find_shard(stream["shards"], request["ShardId"])
         if shard is None:
             raise ResourceNotFoundException("Requested resource not found: Shard does not exist")
         after = find_start(reader, stream["log"], shard)
-        return Position(stream_arn(services, stream), shard["id"], after)
+        return StreamPosition(stream_arn(services, stream), shard["id"], after)
 
-    def find_start(reader: Reader, log: int, shard: ShardBody) -> int:
+    def find_start(reader: StorageReader, log: int, shard: ShardBody) -> int:
         _, last = reader.log_span(log)
         horizon = reader.find_change(log, now - STREAM_SECONDS)
         end = shard.get("end", last)

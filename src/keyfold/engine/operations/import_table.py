@@ -7,9 +7,10 @@ from typing import Any
 from keyfold.engine._arns import part_arn, take_id
 from keyfold.engine._buckets import check_prefix
 from keyfold.engine._catalog import read_body, take_number, write_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._import_formats import FormatBody, check_readable
-from keyfold.engine._importing import ImportJob, begin_importing
-from keyfold.engine._imports import (
+from keyfold.engine._import_job import ImportJob, begin_importing
+from keyfold.engine._import_records import (
     IMPORT_JOB_RECORD,
     IMPORT_RECORD,
     ImportBody,
@@ -17,12 +18,11 @@ from keyfold.engine._imports import (
     write_import,
 )
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody, build_table
 from keyfold.engine.operations.create_table import read_definition
 from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
 from keyfold.engine.shapes import known_part
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     ImportConflictException,
     ResourceInUseException,
@@ -34,7 +34,7 @@ _REPEATED = ("ClientToken", "S3BucketSource", "InputFormat", "InputFormatOptions
 
 
 def import_table(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def import_table(
     body["status"] = "CREATING"
     now = services.clock()
 
-    def work(writer: Writer) -> tuple[ImportBody, bool]:
+    def work(writer: StorageWriter) -> tuple[ImportBody, bool]:
         known = _find_by_token(writer, request, now)
         if known is not None:
             return known, False
@@ -58,7 +58,7 @@ def import_table(
     return {"ImportTableDescription": imported["description"]}
 
 
-def _read_form(services: Services, request: dict[str, Any]) -> FormatBody:
+def _read_form(services: EngineContext, request: dict[str, Any]) -> FormatBody:
     services.buckets.check()
     check_prefix("S3KeyPrefix", request["S3BucketSource"].get("S3KeyPrefix"))
     kind, compression = request["InputFormat"], request.get("InputCompressionType") or "NONE"
@@ -79,7 +79,7 @@ def _read_form(services: Services, request: dict[str, Any]) -> FormatBody:
     )
 
 
-def _find_by_token(writer: Writer, request: dict[str, Any], now: float) -> ImportBody | None:
+def _find_by_token(writer: StorageWriter, request: dict[str, Any], now: float) -> ImportBody | None:
     token = request.get("ClientToken")
     for imported in list_imports(writer) if token else ():
         described = imported["description"]
@@ -95,8 +95,8 @@ def _find_by_token(writer: Writer, request: dict[str, Any], now: float) -> Impor
 
 
 def _begin(
-    services: Services,
-    writer: Writer,
+    services: EngineContext,
+    writer: StorageWriter,
     request: dict[str, Any],
     form: FormatBody,
     body: TableBody,

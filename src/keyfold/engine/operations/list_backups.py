@@ -7,8 +7,8 @@ from typing import Any
 from keyfold.engine._arns import read_arn
 from keyfold.engine._backups import BackupBody, backup_arn, to_backup_summary
 from keyfold.engine._backups import list_backups as read_backups
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine.shapes import plain_name
 from keyfold.errors import ValidationException
 
@@ -16,7 +16,7 @@ PAGE_BACKUPS = 100
 
 
 def list_backups(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._bulk_operations import list_bulk_operations as read_bulk_operations
+from keyfold.engine._bulk_records import list_bulk_operations as read_bulk_operations
+from keyfold.engine._context import EngineContext
 from keyfold.engine._listing import LISTED_SECONDS, take_page
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 
 PAGE_OPERATIONS = 10
 _SUMMARY = ("BulkOperationArn", "BulkOperationStatus", "StartTime", "EndTime")
 
 
 def list_bulk_operations(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import require_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._insights import summarise
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine.shapes import table_name
 from keyfold.errors import ValidationException
 
@@ -15,7 +15,7 @@ PAGE_SUMMARIES = 100
 
 
 def list_contributor_insights(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._exports import list_exports as read_exports
+from keyfold.engine._context import EngineContext
+from keyfold.engine._export_records import list_exports as read_exports
 from keyfold.engine._listing import LISTED_SECONDS, take_page
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 
 PAGE_EXPORTS = 25
 _SUMMARY = ("ExportArn", "ExportStatus", "ExportType")
 
 
 def list_exports(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine import _global_tables
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 
 PAGE_TABLES = 100
 
 
 def list_global_tables(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._imports import list_imports as read_imports
+from keyfold.engine._context import EngineContext
+from keyfold.engine._import_records import list_imports as read_imports
 from keyfold.engine._listing import LISTED_SECONDS, take_page
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 
 PAGE_IMPORTS = 25
 _SUMMARY = (
@@ -22,7 +22,7 @@ _SUMMARY = (
 
 
 def list_imports(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._streams import list_streams as read_streams
 from keyfold.engine._streams import name_of, parse_arn, stream_arn
 from keyfold.engine._wording import INVALID
@@ -17,7 +17,7 @@ PAGE_STREAMS = 100
 
 
 def list_streams(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

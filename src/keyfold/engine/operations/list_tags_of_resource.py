@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import require_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._tags import table_of_arn
 
 
 def list_tags_of_resource(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

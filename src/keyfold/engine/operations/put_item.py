@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._key_faults import KeyUnfit
+from keyfold.engine._context import EngineContext
+from keyfold.engine._key_faults import KeyInvalid
 from keyfold.engine._parameters import (
     check_expression_use,
     check_old_or_none,
@@ -12,10 +13,9 @@ from keyfold.engine._parameters import (
     read_condition,
 )
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._writes import (
     MAX_ITEM_BYTES,
-    Write,
+    ItemWrite,
     check_item_size,
     make_put,
     perform_for,
@@ -23,7 +23,7 @@ from keyfold.engine._writes import (
     put_unseen,
     respond_to_write,
 )
-from keyfold.engine.expressions import read_plain_condition
+from keyfold.engine.expressions import read_fast_condition
 from keyfold.errors import ServiceError
 from keyfold.values import normalise_item, to_json
 
@@ -33,8 +33,8 @@ REQUIRED = 2
 _PLAIN = frozenset({"TableName", "Item", "ConditionExpression", "ExpressionAttributeValues"})
 
 
-def put_item_plainly(
-    services: Services,
+def try_fast_put_item(
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any] | None:
@@ -49,7 +49,7 @@ def put_item_plainly(
     try:
         item, size = normalise_item(raw)
         row_key, entries = table.encode_key(item), table.entries(item)
-    except (KeyError, KeyUnfit, ServiceError):
+    except (KeyError, KeyInvalid, ServiceError):
         return None
     if size > MAX_ITEM_BYTES:
         return None
@@ -57,7 +57,7 @@ def put_item_plainly(
         put_unseen(services.storage, table, row_key, to_json(item), size, entries)
         return {}
     text, values = request.get("ConditionExpression"), request.get("ExpressionAttributeValues", {})
-    condition = read_plain_condition(text) if text.__class__ is str else None
+    condition = read_fast_condition(text) if text.__class__ is str else None
     # That they are the same ones, and not only as many, shows when they are bound.
     if (
         condition is None
@@ -74,7 +74,9 @@ def put_item_plainly(
     return {}
 
 
-def put_item(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+def put_item(
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
+) -> dict[str, Any]:
     """Write a whole item, in place of the one with the same key."""
     check_expression_use("PutItem", request)
     item, size = normalise_item(request["Item"])
@@ -84,7 +86,7 @@ def put_item(services: Services, request: dict[str, Any], rendering: Rendering) 
     table = services.catalog.find(request["TableName"])
     row_key, put = make_put(table, item, size)
     check_paths(table, condition)
-    write = Write(table, row_key, put, None if condition is None else condition.holds)
+    write = ItemWrite(table, row_key, put, None if condition is None else condition.holds)
     outcome = perform_for(services.storage, write, request, rendering)
     returned = outcome.old if request.get("ReturnValues") == "ALL_OLD" else None
     return respond_to_write(services.storage, request, rendering, outcome, returned)

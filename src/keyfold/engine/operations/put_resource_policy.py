@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import write_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._policies import check_revision, find_resource, new_policy
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 
 
 def put_resource_policy(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Keep a policy for a table or a stream, in place of the one there is."""
 
-    def work(writer: Writer) -> str:
+    def work(writer: StorageWriter) -> str:
         body, part = find_resource(services, writer, request["ResourceArn"])
         before = body.get("policies", {}).get(part)
         policy = new_policy(services, request["Policy"], before)

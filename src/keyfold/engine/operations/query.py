@@ -6,10 +6,11 @@ from typing import Any
 
 import orjson
 
-from keyfold.engine._capacity import OFF, Meter
+from keyfold.engine._capacity import OFF, CapacityMeter
+from keyfold.engine._context import EngineContext
+from keyfold.engine._fast_queries import try_fast_plan
 from keyfold.engine._keys import KeySchema
 from keyfold.engine._parameters import check_paths, check_read_filter, read_query
-from keyfold.engine._plain_queries import plan_plainly
 from keyfold.engine._reads import PAGE_BYTES, PageQuery, cursor_key, read_page
 from keyfold.engine._responses import Rendering
 from keyfold.engine._selection import (
@@ -19,10 +20,9 @@ from keyfold.engine._selection import (
     read_start_key,
     resolve_selection,
 )
-from keyfold.engine._services import Services
 from keyfold.engine._spans import condition_span, partition_of, resume_span
-from keyfold.engine._tables import Index, Table
-from keyfold.engine.expressions import PlainCondition, read_plain_condition, show_value
+from keyfold.engine._tables import EngineIndex, EngineTable
+from keyfold.engine.expressions import FastCondition, read_fast_condition, show_value
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 from keyfold.values import Item
@@ -44,8 +44,8 @@ _PLAIN = frozenset(
 )
 
 
-def query_plainly(
-    services: Services, request: dict[str, Any], rendering: Rendering
+def try_fast_query(
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any] | None:
     """Answer a query whose conditions are plain; None for one that takes a closer look."""
     table = services.catalog.known(request.get("TableName"))
@@ -65,17 +65,17 @@ def query_plainly(
         return None
     index = None
     if "IndexName" in request:
-        index = _find_plainly(table, request["IndexName"])
+        index = _try_fast_find(table, request["IndexName"])
         if index is None or (index.is_global and consistent):
             return None
     schema = table.key if index is None else index.key
-    plan = plan_plainly(schema, text)
+    plan = try_fast_plan(schema, text)
     span = None if plan is None else plan.span(values)
     if plan is None or span is None:
         return None
     used, holds = plan.placeholders, None
     if "FilterExpression" in request:
-        condition = _filter_plainly(request["FilterExpression"], schema, index)
+        condition = _try_fast_filter(request["FilterExpression"], schema, index)
         holds = None if condition is None else condition.bind(values)
         if condition is None or holds is None:
             return None
@@ -114,24 +114,26 @@ def query_plainly(
     return response
 
 
-def _find_plainly(table: Table, name: Any) -> Index | None:
+def _try_fast_find(table: EngineTable, name: Any) -> EngineIndex | None:
     index = table.indexes.get(name) if name.__class__ is str else None
     return index if index is not None and index.status == "ACTIVE" else None
 
 
-def _filter_plainly(text: Any, schema: KeySchema, index: Index | None) -> PlainCondition | None:
-    condition = read_plain_condition(text) if text.__class__ is str else None
+def _try_fast_filter(
+    text: Any, schema: KeySchema, index: EngineIndex | None
+) -> FastCondition | None:
+    condition = read_fast_condition(text) if text.__class__ is str else None
     if condition is None or not condition.attributes.isdisjoint(schema.names):
         return None
     return None if index is not None and index.projected is not None else condition
 
 
-def query(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+def query(services: EngineContext, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
     """Return a page of the items of one partition, in order of their sort keys."""
     check_select(request)
     key_condition, parameters = read_query(request)
     start = normalise_start_key(request)
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     index = find_index(table, request)
     schema = table.key if index is None else index.key
@@ -155,7 +157,7 @@ def query(services: Services, request: dict[str, Any], rendering: Rendering) -> 
     return read_page(services.storage, page, meter, rendering)
 
 
-def _resumed(table: Table, index: Index | None, span: Span, start: Item) -> Span:
+def _resumed(table: EngineTable, index: EngineIndex | None, span: Span, start: Item) -> Span:
     if index is None and not table.key.sort and len(start) == 1:
         # There is one item, and nowhere to go on from.
         ((name, value),) = start.items()

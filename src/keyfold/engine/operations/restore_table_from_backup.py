@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._backups import backup_arn, require_backup, require_made
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._restores import answer_restore, create_restored
-from keyfold.engine._restoring import CopyBody, RestoreBody
-from keyfold.engine._services import Services
+from keyfold.engine._restore_job import CopyBody, RestoreBody
+from keyfold.engine._restore_requests import answer_restore, create_restored
 from keyfold.engine._tables import TableBody
 from keyfold.engine.shapes import known_part
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 
 
 def restore_table_from_backup(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Make a table from a backup; a small one is whole when this returns."""
     request = known_part("RestoreTableFromBackup", request)
 
-    def work(writer: Writer) -> TableBody:
+    def work(writer: StorageWriter) -> TableBody:
         backup = require_made(require_backup(writer, request["BackupArn"]))
         summary = {
             "SourceBackupArn": backup_arn(services, backup),

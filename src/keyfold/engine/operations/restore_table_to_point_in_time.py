@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._backups import require_source
+from keyfold.engine._context import EngineContext
 from keyfold.engine._recovery import is_recoverable, last_change_at, require_recovery
 from keyfold.engine._responses import Rendering
-from keyfold.engine._restores import answer_restore, create_restored
-from keyfold.engine._restoring import RestoreBody
-from keyfold.engine._rewinding import begin_rewind
-from keyfold.engine._services import Services
+from keyfold.engine._restore_job import RestoreBody
+from keyfold.engine._restore_requests import answer_restore, create_restored
+from keyfold.engine._rewind_job import begin_rewind
 from keyfold.engine._tables import TableBody
 from keyfold.engine.shapes import known_part, plain_name
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import InvalidRestoreTimeException, ValidationException
 
 
 def restore_table_to_point_in_time(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def restore_table_to_point_in_time(
     now = services.clock()
     at = _time_of(request, now)
 
-    def work(writer: Writer) -> TableBody:
+    def work(writer: StorageWriter) -> TableBody:
         source = require_recovery(require_source(writer, name))
         if not is_recoverable(source, at, now):
             raise InvalidRestoreTimeException(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import Meter
+from keyfold.engine._capacity import CapacityMeter
+from keyfold.engine._context import EngineContext
 from keyfold.engine._keys import END
 from keyfold.engine._parameters import check_paths, read_scan
 from keyfold.engine._reads import read_page
@@ -16,19 +17,18 @@ from keyfold.engine._selection import (
     read_start_key,
     resolve_selection,
 )
-from keyfold.engine._services import Services
 from keyfold.engine._spans import resume_span, segment_span
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 
 
-def scan(services: Services, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+def scan(services: EngineContext, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
     """Return a page of all the items of a table or an index, in order of their hashes."""
     check_select(request)
     low, high = _read_segment(request)
     parameters = read_scan(request)
     start = normalise_start_key(request)
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     table = services.catalog.find(request["TableName"])
     index = find_index(table, request, "Scan")
     check_paths(table, parameters.filter, parameters.projection)

@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._parameters import check_expression_use, check_paths, read_placeholders
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
-from keyfold.engine._tables import Table
+from keyfold.engine._tables import EngineTable
 from keyfold.engine._vectors import (
     FLOAT_BYTES,
     LEAST_REQUEST_BYTES,
@@ -22,7 +22,7 @@ from keyfold.engine._vectors import (
 )
 from keyfold.engine._wording import INVALID
 from keyfold.engine.expressions import Projection, bind_projection, bind_search_condition
-from keyfold.engine.storage import Reader
+from keyfold.engine.storage import StorageReader
 from keyfold.errors import ValidationException
 from keyfold.values import AttributeValue, Item, normalise_value
 
@@ -34,7 +34,7 @@ _Condition = dict[str, AttributeValue]
 
 
 def search_vectors(
-    services: Services, request: dict[str, Any], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Return the items whose vectors are nearest to one, the nearest first.
 
@@ -60,7 +60,7 @@ def search_vectors(
     _check_condition(index, condition)
     examined = 0
 
-    def work(reader: Reader) -> list[Scored]:
+    def work(reader: StorageReader) -> list[Scored]:
         nonlocal examined
         examined = 0
 
@@ -107,7 +107,7 @@ def _normalise_vector(elements: list[dict[str, Any]]) -> list[AttributeValue]:
     return normal
 
 
-def _find_index(table: Table, name: str) -> VectorIndex:
+def _find_index(table: EngineTable, name: str) -> VectorIndex:
     index = table.vectors.get(name)
     if index is None and name in table.indexes:
         raise ValidationException("SearchVectors operation not supported on this index type.")
@@ -142,7 +142,7 @@ def _invalid(detail: str) -> ValidationException:
 
 
 def _read_partition(
-    reader: Reader, table: Table, index: VectorIndex, condition: _Condition
+    reader: StorageReader, table: EngineTable, index: VectorIndex, condition: _Condition
 ) -> Iterator[Item]:
     span = index.span(condition)
     while True:

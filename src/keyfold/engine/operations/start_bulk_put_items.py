@@ -6,24 +6,24 @@ from typing import Any
 
 from keyfold.engine._arns import part_arn, take_id
 from keyfold.engine._buckets import check_prefix
-from keyfold.engine._bulk_operations import (
+from keyfold.engine._bulk_job import BulkJob, begin_bulk_putting
+from keyfold.engine._bulk_records import (
     BULK_JOB_RECORD,
     BULK_RECORD,
     BulkBody,
     list_bulk_operations,
     write_bulk_operation,
 )
-from keyfold.engine._bulk_putting import BulkJob, begin_bulk_putting
 from keyfold.engine._bulk_reports import ReportsBody
 from keyfold.engine._catalog import require_settled, take_number
-from keyfold.engine._copying import create_copy
+from keyfold.engine._context import EngineContext
+from keyfold.engine._copy_job import create_copy
 from keyfold.engine._import_formats import FormatBody, check_readable
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody
 from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
 from keyfold.engine.shapes import known_part, plain_name
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     IdempotentParameterMismatchException,
     ResourceInUseException,
@@ -40,7 +40,7 @@ _REPEATED = (
 
 
 def start_bulk_put_items(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def start_bulk_put_items(
     _check(services, request)
     name, now = plain_name(request["TableName"]), services.clock()
 
-    def work(writer: Writer) -> tuple[BulkBody, bool]:
+    def work(writer: StorageWriter) -> tuple[BulkBody, bool]:
         known = _find_by_token(writer, request, now)
         if known is not None:
             return known, False
@@ -63,7 +63,7 @@ def start_bulk_put_items(
     return {"BulkOperationDescription": bulk["description"]}
 
 
-def _check(services: Services, request: dict[str, Any]) -> None:
+def _check(services: EngineContext, request: dict[str, Any]) -> None:
     services.buckets.check()
     source, output = request["InputS3Configuration"], request["OutputS3Configuration"]
     for parameter, given in (("InputS3Configuration", source), ("OutputS3Configuration", output)):
@@ -90,7 +90,7 @@ def _check_table(body: TableBody) -> None:
         raise ValidationException("Bulk operations are not supported for global tables")
 
 
-def _find_by_token(writer: Writer, request: dict[str, Any], now: float) -> BulkBody | None:
+def _find_by_token(writer: StorageWriter, request: dict[str, Any], now: float) -> BulkBody | None:
     token = request.get("ClientToken")
     for bulk in list_bulk_operations(writer) if token else ():
         described = bulk["description"]
@@ -103,7 +103,11 @@ def _find_by_token(writer: Writer, request: dict[str, Any], now: float) -> BulkB
 
 
 def _begin(
-    services: Services, writer: Writer, request: dict[str, Any], body: TableBody, now: float
+    services: EngineContext,
+    writer: StorageWriter,
+    request: dict[str, Any],
+    body: TableBody,
+    now: float,
 ) -> BulkBody:
     id_ = take_id(services, writer, BULK_RECORD, now)
     source, table_arn = request["InputS3Configuration"], services.table_arn(body["name"])

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import require_body, write_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._tags import check_count, read_tags, table_of_arn
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ValidationException
 
 
 def tag_resource(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def tag_resource(
     name = table_of_arn(services, request)
     tags = read_tags(request["Tags"])
 
-    def work(writer: Writer) -> None:
+    def work(writer: StorageWriter) -> None:
         body = require_body(writer, name)
         body["tags"].update(tags)
         check_count(body["tags"])

@@ -6,38 +6,38 @@ from typing import Any
 
 import orjson
 
-from keyfold.engine._capacity import Meter, read_units
+from keyfold.engine._capacity import CapacityMeter, read_units
+from keyfold.engine._context import EngineContext
 from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._single_reads import count_read
-from keyfold.engine._tables import Table, encode_key_of
+from keyfold.engine._tables import EngineTable, encode_key_of
 from keyfold.engine._transactions import (
     MAX_BYTES,
     admit_all,
     check_distinct,
     fit_members,
-    word_member_key_fault,
+    member_key_fault_error,
 )
 from keyfold.engine.expressions import Projection
-from keyfold.engine.storage import Reader, Row
+from keyfold.engine.storage import Row, StorageReader
 from keyfold.errors import ValidationException
 from keyfold.values import Item, normalise_item
 
 
 def transact_get_items(
-    services: Services, request: dict[str, Any], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Return several items as of one moment."""
     gets = [each["Get"] for each in request["TransactItems"]]
     prepared = [_prepare(get) for get in gets]
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     tables = [services.catalog.find(get["TableName"]) for get in gets]
     places = fit_members(tables, prepared, _find_place)
     check_distinct(places)
     admit_all([(table, key) for (table, _), (key, _) in zip(places, prepared, strict=True)])
 
-    def work(reader: Reader) -> list[Row | None]:
+    def work(reader: StorageReader) -> list[Row | None]:
         return [reader.get(table.rows, row_key) for table, row_key in places]
 
     rows = services.storage.read(work)
@@ -63,9 +63,11 @@ def _prepare(get: dict[str, Any]) -> tuple[Item, Projection | None]:
     return key, read_projection(get)
 
 
-def _find_place(table: Table, get: tuple[Item, Projection | None]) -> tuple[Table, bytes]:
+def _find_place(
+    table: EngineTable, get: tuple[Item, Projection | None]
+) -> tuple[EngineTable, bytes]:
     key, projection = get
-    row_key = encode_key_of(table, key, word_member_key_fault)
+    row_key = encode_key_of(table, key, member_key_fault_error)
     check_paths(table, projection)
     return table, row_key
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._parameters import (
     check_expression_use,
     check_paths,
@@ -12,21 +13,20 @@ from keyfold.engine._parameters import (
     read_update_expressions,
 )
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
-from keyfold.engine._tables import Table, encode_key_of
+from keyfold.engine._tables import EngineTable, encode_key_of
 from keyfold.engine._transactions import (
     MAX_BYTES,
     check_distinct,
     fit_members,
-    word_member_item_fault,
-    word_member_key_fault,
+    member_item_fault_error,
+    member_key_fault_error,
     write_all,
 )
 from keyfold.engine._writes import (
-    Check,
-    Delete,
-    Update,
-    Write,
+    CheckAction,
+    DeleteAction,
+    ItemWrite,
+    UpdateAction,
     check_item_size,
     make_put,
     report_collections,
@@ -60,7 +60,7 @@ class _Action(NamedTuple):
 
 
 def transact_write_items(
-    services: Services, request: dict[str, Any], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Carry out up to a hundred writes, all of them or none."""
     actions = [_read_action(each) for each in request["TransactItems"]]
@@ -118,25 +118,25 @@ def _read_action(member: dict[str, Any]) -> _Action:
     )
 
 
-def _make_writes(services: Services, actions: list[_Action]) -> list[Write]:
+def _make_writes(services: EngineContext, actions: list[_Action]) -> list[ItemWrite]:
     tables = [services.catalog.find(action.table_name) for action in actions]
     writes = fit_members(tables, actions, _make_write)
     check_distinct([(write.table, write.row_key) for write in writes])
     return writes
 
 
-def _make_write(table: Table, action: _Action) -> Write:
+def _make_write(table: EngineTable, action: _Action) -> ItemWrite:
     holds = None if action.condition is None else action.condition.holds
     check_paths(table, action.condition)
     if action.kind == "Put":
-        row_key, put = make_put(table, action.item, action.size, word_member_item_fault)
-        return Write(table, row_key, put, holds)
-    row_key = encode_key_of(table, action.item, word_member_key_fault)
+        row_key, put = make_put(table, action.item, action.size, member_item_fault_error)
+        return ItemWrite(table, row_key, put, holds)
+    row_key = encode_key_of(table, action.item, member_key_fault_error)
     match action.kind:
         case "Update":
             check_update(action.plan, table)
-            return Write(table, row_key, Update(action.item, action.plan), holds)
+            return ItemWrite(table, row_key, UpdateAction(action.item, action.plan), holds)
         case "Delete":
-            return Write(table, row_key, Delete(action.item), holds)
+            return ItemWrite(table, row_key, DeleteAction(action.item), holds)
         case _:
-            return Write(table, row_key, Check(action.item), holds)
+            return ItemWrite(table, row_key, CheckAction(action.item), holds)

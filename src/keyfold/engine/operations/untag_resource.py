@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import require_body, write_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._tags import table_of_arn
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ValidationException
 
 
 def untag_resource(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def untag_resource(
         raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
     name = table_of_arn(services, request)
 
-    def work(writer: Writer) -> None:
+    def work(writer: StorageWriter) -> None:
         body = require_body(writer, name)
         for key in keys:
             body["tags"].pop(key, None)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._backups import require_source
+from keyfold.engine._context import EngineContext
 from keyfold.engine._recovery import describe_recovery, switch_off, switch_on
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody
 from keyfold.engine.shapes import table_name
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 
 
 def update_continuous_backups(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def update_continuous_backups(
     name, wanted = table_name(request), request["PointInTimeRecoverySpecification"]
     now = services.clock()
 
-    def work(writer: Writer) -> TableBody:
+    def work(writer: StorageWriter) -> TableBody:
         body = require_source(writer, name)
         if wanted["PointInTimeRecoveryEnabled"]:
             return switch_on(writer, body, wanted.get("RecoveryPeriodInDays"), now)

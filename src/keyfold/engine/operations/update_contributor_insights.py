@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import change_columns
+from keyfold.engine._context import EngineContext
 from keyfold.engine._insights import describe, find_counted
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._table_extras import InsightsBody
 from keyfold.engine._tables import TableBody
-from keyfold.engine._watches import ACCESSED_AND_THROTTLED
+from keyfold.engine._usage import ACCESSED_AND_THROTTLED
 from keyfold.engine.shapes import table_name
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 
 
 def update_contributor_insights(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def update_contributor_insights(
     name, index = table_name(request), request.get("IndexName")
     is_enabled = request["ContributorInsightsAction"] == "ENABLE"
 
-    def work(writer: Writer) -> TableBody:
+    def work(writer: StorageWriter) -> TableBody:
         before = find_counted(writer, name, index)
         insights = dict(before.get("insights", {}))
         known = insights.get(index or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._global_tables import (
     GlobalTableBody,
     describe_global_table,
@@ -14,10 +15,9 @@ from keyfold.engine._global_tables import (
 )
 from keyfold.engine._replicas import warn_unreplicated
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import known_part
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     ReplicaAlreadyExistsException,
     ReplicaNotFoundException,
@@ -26,7 +26,7 @@ from keyfold.errors import (
 
 
 def update_global_table(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def update_global_table(
     if not updates:
         raise ValidationException(f"{INVALID}List of ReplicaUpdates is empty")
 
-    def work(writer: Writer) -> GlobalTableBody:
+    def work(writer: StorageWriter) -> GlobalTableBody:
         body = require_global_table(writer, name)
         require_source(services, writer, name)
         for update in updates:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._global_tables import (
     change_settings,
     describe_settings,
@@ -12,13 +13,12 @@ from keyfold.engine._global_tables import (
     write_global_table,
 )
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine.shapes import known_part
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 
 
 def update_global_table_settings(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def update_global_table_settings(
     request = known_part("UpdateGlobalTableSettings", request)
     name: str = request["GlobalTableName"]
 
-    def work(writer: Writer) -> dict[str, Any]:
+    def work(writer: StorageWriter) -> dict[str, Any]:
         body = require_global_table(writer, name)
         table = require_source(services, writer, name)
         change_settings(request, body, table)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._parameters import check_paths, check_update, read_update
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._tables import encode_key_of
 from keyfold.engine._writes import (
-    Outcome,
-    Update,
-    Write,
+    ItemWrite,
+    UpdateAction,
+    WriteOutcome,
     perform_for,
     respond_to_write,
 )
@@ -20,7 +20,7 @@ from keyfold.values import Item
 
 
 def update_item(
-    services: Services, request: dict[str, Any], rendering: Rendering
+    services: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     """Change an item, or make it when it is not there."""
     key, plan, condition = read_update(request)
@@ -29,13 +29,13 @@ def update_item(
     check_update(plan, table)
     check_paths(table, condition)
     holds = None if condition is None else condition.holds
-    write = Write(table, row_key, Update(key, plan), holds)
+    write = ItemWrite(table, row_key, UpdateAction(key, plan), holds)
     outcome = perform_for(services.storage, write, request, rendering)
     returned = _returned(request.get("ReturnValues"), plan, outcome)
     return respond_to_write(services.storage, request, rendering, outcome, returned)
 
 
-def _returned(wanted: str | None, plan: UpdatePlan | None, outcome: Outcome) -> Item | None:
+def _returned(wanted: str | None, plan: UpdatePlan | None, outcome: WriteOutcome) -> Item | None:
     match wanted:
         case "ALL_OLD":
             return outcome.old

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._kinesis import check_stream_arn, update_destination
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine.shapes import table_name
 from keyfold.errors import ValidationException
 
 
 def update_kinesis_streaming_destination(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:

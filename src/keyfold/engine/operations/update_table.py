@@ -7,8 +7,8 @@ from typing import Any
 
 from keyfold.engine._backfill import begin_backfill, begin_filling
 from keyfold.engine._catalog import require_settled
-from keyfold.engine._census import NOTHING
 from keyfold.engine._changes import keep_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._definitions import (
     MAX_GLOBAL_INDEXES,
     check_global_key,
@@ -21,10 +21,10 @@ from keyfold.engine._definitions import (
 from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._replicas import change_replicas
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._settings import read_settings
 from keyfold.engine._streams import change_stream, follow_table
 from keyfold.engine._table_changes import check_changes
+from keyfold.engine._table_stats import NOTHING
 from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
 from keyfold.engine._throughput import check_on_demand, check_warm_change
 from keyfold.engine._vector_definitions import (
@@ -35,7 +35,7 @@ from keyfold.engine._vector_definitions import (
 )
 from keyfold.engine._wording import INVALID
 from keyfold.engine.shapes import known_part, table_name
-from keyfold.engine.storage import RowsChanged, Writer
+from keyfold.engine.storage import RowsChanged, StorageWriter
 from keyfold.errors import (
     KeyfoldError,
     LimitExceededException,
@@ -46,7 +46,7 @@ from keyfold.errors import (
 
 
 def update_table(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def update_table(
     name = table_name(request)
     check_changes(request)
 
-    def work(writer: Writer) -> tuple[TableBody, bool]:
+    def work(writer: StorageWriter) -> tuple[TableBody, bool]:
         before = require_settled(writer, name)
         after: TableBody = {
             **before,
@@ -101,7 +101,7 @@ def _check_throughput_settings(
     check_warm_change(request.get("WarmThroughput"), warm, mode, after["throughput"], None)
 
 
-def _change_billing(services: Services, request: dict[str, Any], body: TableBody) -> None:
+def _change_billing(services: EngineContext, request: dict[str, Any], body: TableBody) -> None:
     mode = request.get("BillingMode") or body["billing_mode"]
     wanted = request.get("ProvisionedThroughput")
     if mode == "PAY_PER_REQUEST":
@@ -145,7 +145,7 @@ def _change_billing(services: Services, request: dict[str, Any], body: TableBody
 
 
 def _moment_of_change(
-    services: Services, now: dict[str, Any], wanted: dict[str, Any]
+    services: EngineContext, now: dict[str, Any], wanted: dict[str, Any]
 ) -> dict[str, float]:
     names = ("ReadCapacityUnits", "WriteCapacityUnits")
     moments: dict[str, float] = {}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine._catalog import require_body, write_body
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._table_scaling import change_table_scaling, describe_table_scaling
 from keyfold.engine._tables import TableBody
 from keyfold.engine.shapes import known_part, table_name
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 
 
 def update_table_replica_auto_scaling(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def update_table_replica_auto_scaling(
     request = known_part("UpdateTableReplicaAutoScaling", request)
     name = table_name(request)
 
-    def work(writer: Writer) -> TableBody:
+    def work(writer: StorageWriter) -> TableBody:
         body = require_body(writer, name)
         change_table_scaling(services, request, body)
         write_body(writer, body)

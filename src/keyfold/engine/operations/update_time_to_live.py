@@ -6,16 +6,16 @@ from typing import Any
 
 from keyfold.engine._backfill import begin_backfill, begin_filling
 from keyfold.engine._catalog import change_columns, require_settled
+from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
 from keyfold.engine._tables import TableBody, TtlBody
 from keyfold.engine.shapes import table_name
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ValidationException
 
 
 def update_time_to_live(
-    services: Services,
+    services: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def update_time_to_live(
     attribute: str = specification["AttributeName"]
     is_enabled: bool = specification["Enabled"]
 
-    def work(writer: Writer) -> None:
+    def work(writer: StorageWriter) -> None:
         body = require_settled(writer, name)
         _check_change(body, attribute, is_enabled=is_enabled)
         changed: TableBody = {**body, "version": body["version"] + 1}

@@ -8,24 +8,33 @@ is a read or a write like any other (`access`, `reading`, `writing`). Nothing is
 from __future__ import annotations
 
 from keyfold.engine.partiql.reading import (
-    Check,
+    ExistsCheck,
     SingleRead,
     plan_check,
     plan_single_read,
     read_page_of,
 )
 from keyfold.engine.partiql.statements import Prepared, parse_with, prepare
-from keyfold.engine.partiql.trees import Exists, Select
+from keyfold.engine.partiql.trees import (
+    DeleteStatement,
+    Exists,
+    InsertStatement,
+    SelectStatement,
+    UpdateStatement,
+)
 from keyfold.engine.partiql.values import read_parameters
 from keyfold.engine.partiql.writing import DUPLICATE, WritePlan, plan_write
 
 __all__ = [
     "DUPLICATE",
-    "Check",
+    "DeleteStatement",
     "Exists",
+    "ExistsCheck",
+    "InsertStatement",
     "Prepared",
-    "Select",
+    "SelectStatement",
     "SingleRead",
+    "UpdateStatement",
     "WritePlan",
     "parse_with",
     "plan_check",

@@ -13,12 +13,12 @@ from typing import NamedTuple
 from keyfold.engine._key_faults import (
     KeyFault,
     KeyFaultKind,
-    word_condition_fault,
-    word_value_fault,
+    condition_fault_error,
+    value_fault_error,
 )
 from keyfold.engine._keys import KeySchema, encode_part, find_key_fault
 from keyfold.engine._spans import condition_span
-from keyfold.engine._tables import Table
+from keyfold.engine._tables import EngineTable
 from keyfold.engine.expressions import (
     BeginsWith,
     EqualTo,
@@ -30,10 +30,10 @@ from keyfold.engine.expressions import (
 from keyfold.engine.expressions.key_conditions import make_constraint
 from keyfold.engine.expressions.trees import (
     Both,
-    Call,
     Comparison,
     Condition,
     Either,
+    FunctionCall,
     Interval,
     Membership,
     Negation,
@@ -59,7 +59,7 @@ class OneKey(NamedTuple):
     is_alone: bool
 
 
-def find_one_key(table: Table, where: Condition | None) -> OneKey | None:
+def find_one_key(table: EngineTable, where: Condition | None) -> OneKey | None:
     """Return the key that a clause fixes by equality; None where it does not.
 
     Raises ValidationException where it fixes an attribute twice, or to what no key can be.
@@ -81,7 +81,7 @@ def find_one_key(table: Table, where: Condition | None) -> OneKey | None:
     return OneKey(key, is_alone)
 
 
-def require_one_key(table: Table, where: Condition | None) -> Item:
+def require_one_key(table: EngineTable, where: Condition | None) -> Item:
     """Return the key of the item that a write is about; raises ValidationException."""
     found = find_one_key(table, where)
     if found is None:
@@ -106,7 +106,7 @@ def check_key(schema: KeySchema, key: Item) -> None:
         _check_type(attribute, value)
     fault = find_key_fault(schema, key)
     if fault is not None:
-        raise word_value_fault(fault)
+        raise value_fault_error(fault)
 
 
 def _check_type(attribute: KeyAttribute, value: AttributeValue) -> None:
@@ -195,7 +195,7 @@ def _check_values(schema: KeySchema, branch: _Branch, index: str | None) -> None
         if not value[attribute.type]:
             names = (attribute.name,)
             fault = KeyFault(KeyFaultKind.EMPTY, names, attribute.type, index=index)
-            raise word_condition_fault(fault)
+            raise condition_fault_error(fault)
 
 
 def _group_spans(schema: KeySchema, group: list[_Branch]) -> list[tuple[bytes, bytes]]:
@@ -288,7 +288,7 @@ def _sort_constraint(condition: Condition, sort: str | None) -> EqualTo | SortRa
             return make_constraint(_MIRRORED[operator], (value,))
         case Interval(Path((name,)), dict(low), dict(high)) if name == sort:
             return Within(low, high)
-        case Call("begins_with", (Path((name,)), dict(prefix))) if name == sort:
+        case FunctionCall("begins_with", (Path((name,)), dict(prefix))) if name == sort:
             return BeginsWith(prefix)
         case _:
             return None
@@ -306,7 +306,7 @@ def _mentions(condition: Condition, name: str) -> bool:
             operands = (value, low, high)
         case Membership(value, options):
             operands = (value, *options)
-        case Call(_, given):
+        case FunctionCall(_, given):
             operands = given
     return any(_leads_to(operand, name) for operand in operands)
 
@@ -315,7 +315,7 @@ def _leads_to(operand: Operand, name: str) -> bool:
     match operand:
         case Path(steps):
             return steps[0] == name
-        case Call(_, operands):
+        case FunctionCall(_, operands):
             return any(_leads_to(each, name) for each in operands)
         case _:
             return False

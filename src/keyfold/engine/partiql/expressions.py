@@ -11,21 +11,21 @@ from keyfold.engine.partiql.faults import not_well_formed
 from keyfold.engine.partiql.lexer import Token, read_tokens
 from keyfold.engine.partiql.trees import (
     Between,
+    BinaryOperation,
     Constant,
     Expression,
     Function,
-    Infix,
     Ion,
     IsType,
     Logical,
     Number,
-    Parameter,
-    Prefix,
+    PositionalParameter,
     Reference,
     Sequence,
     Star,
     Struct,
     Text,
+    UnaryOperation,
     Unsupported,
 )
 from keyfold.errors import ValidationException
@@ -224,7 +224,7 @@ class ExpressionParser:
             case "in" if self.is_sign("("):
                 opening = self.take()
                 members = self._parse_members(")")
-                node = Infix("in", left, Sequence("list", members, opening.at), token.at)
+                node = BinaryOperation("in", left, Sequence("list", members, opening.at), token.at)
             case "and" | "or":
                 right = self.parse_expression(precedence)
                 before = (left,)
@@ -232,8 +232,8 @@ class ExpressionParser:
                     before = left.conditions
                 node = Logical(operator, (*before, right), token.at)
             case _:
-                node = Infix(operator, left, self.parse_expression(precedence), token.at)
-        return Prefix("not", node, token.at) if is_negated else node
+                node = BinaryOperation(operator, left, self.parse_expression(precedence), token.at)
+        return UnaryOperation("not", node, token.at) if is_negated else node
 
     def _parse_type(self) -> str:
         # Some of these are no keywords, and may name attributes elsewhere.
@@ -256,14 +256,14 @@ class ExpressionParser:
             return self.parse_path()
         self.take()
         if token.value == "not":
-            return Prefix("not", self.parse_expression(_NOT), token.at)
+            return UnaryOperation("not", self.parse_expression(_NOT), token.at)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise not_well_formed()
         operand = self._parse_unary()
         self._depth -= 1
         if not isinstance(operand, Number):
-            return Prefix(token.value, operand, token.at)
+            return UnaryOperation(token.value, operand, token.at)
         if token.value == "+":
             return operand
         digits = operand.value
@@ -417,7 +417,7 @@ class ExpressionParser:
             case "?":
                 self.take()
                 self.parameter_count += 1
-                return Parameter(self.parameter_count - 1, token.at)
+                return PositionalParameter(self.parameter_count - 1, token.at)
             case _:
                 raise not_well_formed("Unexpected term")
 

@@ -14,26 +14,27 @@ from keyfold.engine.partiql.faults import not_well_formed
 from keyfold.engine.partiql.trees import (
     Assignment,
     Constant,
-    Delete,
+    DeleteStatement,
     Exists,
     Expression,
-    Insert,
+    InsertStatement,
     IsType,
     Number,
     Ordering,
-    Parameter,
     Parsed,
+    PositionalParameter,
     Reference,
     Removal,
     Returning,
-    Select,
+    SelectStatement,
     Sequence,
-    Source,
     Statement,
+    StatementSource,
     Struct,
     Text,
     Unsupported,
-    Update,
+    UpdateStatement,
+    service_name,
 )
 from keyfold.errors import ValidationException
 
@@ -50,10 +51,10 @@ def parse_statement(text: str) -> Parsed:
     >>> parse_statement("DELETE FROM Music WHERE Artist = ?").parameter_count
     1
     """
-    return _Parser(text).parse()
+    return _StatementParser(text).parse()
 
 
-class _Parser(ExpressionParser):
+class _StatementParser(ExpressionParser):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._fault: str | None = None
@@ -129,7 +130,7 @@ class _Parser(ExpressionParser):
     def _tokens_after_parenthesis(self) -> str:
         return self._tokens[min(self._place + 2, len(self._tokens) - 1)].value
 
-    def _parse_select(self) -> Select:
+    def _parse_select(self) -> SelectStatement:
         if self.take_keyword("distinct"):
             self._note("Unsupported token in expression: DISTINCT")
         self.take_keyword("all")
@@ -145,7 +146,7 @@ class _Parser(ExpressionParser):
         where = self._parse_where()
         order = self._parse_order()
         self._parse_unsupported_clauses()
-        return Select(source, columns, where, order)
+        return SelectStatement(source, columns, where, order)
 
     def _parse_columns(self) -> tuple[Expression, ...] | None:
         columns: list[Expression] = []
@@ -178,7 +179,7 @@ class _Parser(ExpressionParser):
         elif has_as:
             raise not_well_formed("Expected identifier for AS-alias")
 
-    def _parse_source(self) -> Source:
+    def _parse_source(self) -> StatementSource:
         source = self._to_source(self.parse_expression())
         self._parse_alias()
         while self.is_sign(",") or self.is_keyword(*_JOIN_WORDS):
@@ -192,13 +193,13 @@ class _Parser(ExpressionParser):
             self._note("Only select from a single table or index is supported.")
         return source
 
-    def _to_source(self, node: Expression) -> Source:
+    def _to_source(self, node: Expression) -> StatementSource:
         if not isinstance(node, Reference) or any(isinstance(step, int) for step in node.steps):
             raise ValidationException("Unexpected from source")
         table, *rest = map(str, node.steps)
         if len(rest) > 1:
             raise ValidationException("A path may contain at most 2 components in the FROM clause")
-        return Source(table, rest[0] if rest else None)
+        return StatementSource(table, rest[0] if rest else None)
 
     def _parse_where(self) -> Expression | None:
         return self.parse_expression() if self.take_keyword("where") else None
@@ -232,7 +233,7 @@ class _Parser(ExpressionParser):
                 at = self.parse_expression().at
                 self._note(f"Unsupported clause: {word.upper()} at {at}")
 
-    def _parse_insert(self) -> Insert:
+    def _parse_insert(self) -> InsertStatement:
         if self.second.value != "into":
             raise not_well_formed("Unexpected keyword")
         self.take()
@@ -242,40 +243,40 @@ class _Parser(ExpressionParser):
             self._note(
                 "FROM clause may only contain a single table name in data manipulation statements"
             )
-        source = Source(str(table), None)
+        source = StatementSource(str(table), None)
         if not self.take_keyword("value"):
             item = self.parse_expression()
             self._note("Unsupported operation: InsertOp")
-            return Insert(source, item)
+            return InsertStatement(source, item)
         item = self.parse_expression()
         if self.is_keyword("on"):
             raise not_well_formed("invalid ON CONFLICT syntax")
         if self._parse_returning() is not None:
             self._note("RETURNING is not supported in INSERT")
-        return Insert(source, item)
+        return InsertStatement(source, item)
 
-    def _parse_target(self) -> Source:
+    def _parse_target(self) -> StatementSource:
         """Read the table of an UPDATE or a DELETE, and the alias that it may not have."""
         target = self.parse_simple_path()
         self._parse_alias()
         return self._to_source(target)
 
-    def _parse_update(self) -> Update:
+    def _parse_update(self) -> UpdateStatement:
         source = self._parse_target()
         changes = self._parse_changes()
         where = self._parse_where()
-        return Update(source, changes, where, self._parse_returning())
+        return UpdateStatement(source, changes, where, self._parse_returning())
 
-    def _parse_from_first(self) -> Update:
+    def _parse_from_first(self) -> UpdateStatement:
         source = self._parse_source()
         where = self._parse_where()
         changes = self._parse_changes()
-        return Update(source, changes, where, self._parse_returning())
+        return UpdateStatement(source, changes, where, self._parse_returning())
 
-    def _parse_delete(self) -> Delete:
+    def _parse_delete(self) -> DeleteStatement:
         source = self._parse_target()
         where = self._parse_where()
-        return Delete(source, where, self._parse_returning())
+        return DeleteStatement(source, where, self._parse_returning())
 
     def _parse_changes(self) -> tuple[Assignment | Removal, ...]:
         changes: list[Assignment | Removal] = []
@@ -335,7 +336,7 @@ def _name_of(node: Expression) -> str:
             return "Literal"
         case Sequence():
             return "Seq"
-        case IsType() | Parameter() | Struct():
-            return type(node).__name__
+        case IsType() | PositionalParameter() | Struct():
+            return service_name(node)
         case _:
             return "NAry"

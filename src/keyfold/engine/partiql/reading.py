@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keyfold.engine._capacity import Meter
+from keyfold.engine._capacity import CapacityMeter
+from keyfold.engine._context import EngineContext
 from keyfold.engine._keys import END
 from keyfold.engine._parameters import check_paths
 from keyfold.engine._reads import PageQuery, cursor_key, read_spans
 from keyfold.engine._responses import Rendering
 from keyfold.engine._selection import find_index, read_start_key, resolve_selection
-from keyfold.engine._services import Services
 from keyfold.engine._spans import resume_span
-from keyfold.engine._tables import Index, Table
+from keyfold.engine._tables import EngineIndex, EngineTable
 from keyfold.engine._wording import INVALID
 from keyfold.engine.expressions import BoundCondition, Projection
 from keyfold.engine.expressions.conditions import path_reader
@@ -24,7 +24,7 @@ from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS
 from keyfold.engine.expressions.trees import Condition, Steps
 from keyfold.engine.partiql.access import find_one_key, find_ranges
 from keyfold.engine.partiql.statements import Prepared, bind_where, worded
-from keyfold.engine.partiql.tokens import INVALID_TOKEN, Position, read_token, write_token
+from keyfold.engine.partiql.tokens import INVALID_TOKEN, ReadPosition, read_token, write_token
 from keyfold.engine.partiql.translation import path_of
 from keyfold.engine.partiql.trees import (
     Constant,
@@ -32,9 +32,10 @@ from keyfold.engine.partiql.trees import (
     Number,
     Ordering,
     Reference,
-    Select,
+    SelectStatement,
     Text,
     Unsupported,
+    service_name,
 )
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
@@ -56,20 +57,20 @@ class _Columns(NamedTuple):
     project: Callable[[Item], Item]
 
 
-class _Target(NamedTuple):
+class _SelectTarget(NamedTuple):
     """Where a SELECT reads, what it asks of items, and what of them it returns."""
 
-    table: Table
-    through: Index | None
+    table: EngineTable
+    through: EngineIndex | None
     where: Condition | None
     condition: BoundCondition | None
     columns: _Columns | None
 
 
 def read_page_of(
-    services: Services,
+    services: EngineContext,
     prepared: Prepared,
-    select: Select,
+    select: SelectStatement,
     request: dict[str, Any],
     rendering: Rendering,
 ) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def read_page_of(
             raise ValidationException(INVALID_TOKEN)
         if position.after is not None:
             ranges[first] = _resume(target, ranges[first], position.after)
-    meter = Meter(request.get("ReturnConsumedCapacity"))
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     after_these = first + MAX_PAGE_RANGES
     read = read_spans(services.storage, page, ranges[:after_these], first, meter, rendering)
     if read.place is None and after_these < len(ranges):
@@ -116,13 +117,13 @@ def read_page_of(
             names = table.key.names if index is None else index.cursor_names
             after = {name: last[name] for name in names}
             response["LastEvaluatedKey"] = cursor_key(table, index, read.last, rendering)
-        position = Position(read.place, after)
+        position = ReadPosition(read.place, after)
         response["NextToken"] = write_token(table, prepared.text, prepared.parameters, position)
     meter.report(response)
     return response
 
 
-def _named_item(target: _Target) -> Item | None:
+def _named_item(target: _SelectTarget) -> Item | None:
     """Return the key of the one item that a SELECT on a table names, if it names one."""
     found = find_one_key(target.table, target.where) if target.through is None else None
     return None if found is None else found.key
@@ -131,7 +132,7 @@ def _named_item(target: _Target) -> Item | None:
 class SingleRead(NamedTuple):
     """The one item that a SELECT of a batch or a transaction is about."""
 
-    table: Table
+    table: EngineTable
     key: Item
     row_key: bytes
     project: Callable[[Item], Item] | None
@@ -143,7 +144,9 @@ class SingleRead(NamedTuple):
         return rendering.item(self.project(orjson.loads(value)))
 
 
-def plan_single_read(services: Services, prepared: Prepared, select: Select) -> SingleRead | None:
+def plan_single_read(
+    services: EngineContext, prepared: Prepared, select: SelectStatement
+) -> SingleRead | None:
     """Return the item that a SELECT names by its whole key and nothing else; None for any other.
 
     Raises ValidationException, ResourceNotFoundException.
@@ -159,16 +162,18 @@ def plan_single_read(services: Services, prepared: Prepared, select: Select) -> 
     return SingleRead(target.table, found.key, target.table.encode_key(found.key), project)
 
 
-class Check(NamedTuple):
+class ExistsCheck(NamedTuple):
     """What an EXISTS asks of one item."""
 
-    table: Table
+    table: EngineTable
     key: Item
     row_key: bytes
     holds: Callable[[Item], bool]
 
 
-def plan_check(services: Services, prepared: Prepared, select: Select) -> Check | None:
+def plan_check(
+    services: EngineContext, prepared: Prepared, select: SelectStatement
+) -> ExistsCheck | None:
     """Return the condition of an EXISTS; None where it names no single item, or asks no more."""
     table, index = _find_source(services, select, is_consistent=False)
     if index is not None:
@@ -178,12 +183,12 @@ def plan_check(services: Services, prepared: Prepared, select: Select) -> Check 
     if found is None or found.is_alone or target.condition is None:
         return None
     row_key = target.table.encode_key(found.key)
-    return Check(target.table, found.key, row_key, target.condition.holds)
+    return ExistsCheck(target.table, found.key, row_key, target.condition.holds)
 
 
 def _find_source(
-    services: Services, select: Select, *, is_consistent: bool
-) -> tuple[Table, Index | None]:
+    services: EngineContext, select: SelectStatement, *, is_consistent: bool
+) -> tuple[EngineTable, EngineIndex | None]:
     """Return the table, and the index, that a SELECT reads; raises where it cannot."""
     table = services.catalog.find(select.source.table)
     wanted = {"IndexName": select.source.index_name, "ConsistentRead": is_consistent}
@@ -193,7 +198,9 @@ def _find_source(
     return table, index
 
 
-def _find_target(prepared: Prepared, select: Select, table: Table, index: Index | None) -> _Target:
+def _find_target(
+    prepared: Prepared, select: SelectStatement, table: EngineTable, index: EngineIndex | None
+) -> _SelectTarget:
     prepared.check_supported()
     columns = None if select.columns is None else _read_columns(select.columns)
     where, condition = bind_where(select.where, prepared.parameters)
@@ -209,7 +216,7 @@ def _find_target(prepared: Prepared, select: Select, table: Table, index: Index 
                 f"{INVALID}Global secondary index {index.name} does not project "
                 f"[{', '.join(missing)}]"
             )
-    return _Target(table, index, where, condition, columns)
+    return _SelectTarget(table, index, where, condition, columns)
 
 
 def _read_columns(columns: tuple[Expression, ...]) -> _Columns:
@@ -255,7 +262,7 @@ class _Spans(NamedTuple):
     finds_one: bool
 
 
-def _find_spans(target: _Target, select: Select) -> _Spans:
+def _find_spans(target: _SelectTarget, select: SelectStatement) -> _Spans:
     index = target.through
     schema = target.table.key if index is None else index.key
     column = None if index is None else index.column
@@ -286,7 +293,7 @@ def _find_spans(target: _Target, select: Select) -> _Spans:
     return _Spans(spans, finds_one=True)
 
 
-def _read_order(select: Select, names: tuple[str, ...]) -> dict[str | None, bool]:
+def _read_order(select: SelectStatement, names: tuple[str, ...]) -> dict[str | None, bool]:
     """Return which key attributes ORDER BY names, and which of them backwards."""
     directions: dict[str | None, bool] = {}
     if select.order and select.where is None:
@@ -312,13 +319,13 @@ def _ordered_name(ordering: Ordering) -> str:
         case Text(value) | Number(value) | Constant(value):
             kind = value
         case key:
-            kind = type(key).__name__
+            kind = service_name(key)
     raise ValidationException(
         f"Argument to ORDER BY must be of type VariableReference. Type: {kind}"
     )
 
 
-def _resume(target: _Target, span: Span, after: Item) -> Span:
+def _resume(target: _SelectTarget, span: Span, after: Item) -> Span:
     place = read_start_key("Query", target.table, target.through, after)
     return resume_span(
         span.low,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import orjson
 
-from keyfold.engine._tables import Table
+from keyfold.engine._tables import EngineTable
 from keyfold.errors import ServiceError, ValidationException
 from keyfold.values import AttributeValue, Item, normalise_item
 
@@ -18,7 +18,7 @@ _STATEMENT_BYTES = 16
 INVALID_TOKEN = "Invalid NextToken"  # noqa: S105 - no password
 
 
-class Position(NamedTuple):
+class ReadPosition(NamedTuple):
     """The range of keys that comes next, and the last item of it that was read, if any."""
 
     place: int
@@ -26,7 +26,7 @@ class Position(NamedTuple):
 
 
 def write_token(
-    table: Table, statement: str, parameters: list[AttributeValue], position: Position
+    table: EngineTable, statement: str, parameters: list[AttributeValue], position: ReadPosition
 ) -> str:
     """Return the token for a position; it is good for the same statement and parameters."""
     body = _digest_statement(table, statement, parameters) + orjson.dumps(
@@ -36,8 +36,8 @@ def write_token(
 
 
 def read_token(
-    table: Table, statement: str, parameters: list[AttributeValue], token: str
-) -> Position:
+    table: EngineTable, statement: str, parameters: list[AttributeValue], token: str
+) -> ReadPosition:
     """Return the position that a token stands for; raises ValidationException.
 
     The digests keep callers from mistakes, not from malice: what a token can reach, its
@@ -55,7 +55,7 @@ def read_token(
     return _read_position(body[_STATEMENT_BYTES:])
 
 
-def _read_position(body: bytes) -> Position:
+def _read_position(body: bytes) -> ReadPosition:
     """Read a position as if anybody could have written it."""
     try:
         place, after = orjson.loads(body)
@@ -64,14 +64,16 @@ def _read_position(body: bytes) -> Position:
         raise ValidationException(INVALID_TOKEN) from None
     if type(place) is not int or place < 0:
         raise ValidationException(INVALID_TOKEN)
-    return Position(place, key)
+    return ReadPosition(place, key)
 
 
 def _check(body: bytes) -> bytes:
     return blake2b(body, digest_size=_CHECK_BYTES, person=b"next-token").digest()
 
 
-def _digest_statement(table: Table, statement: str, parameters: list[AttributeValue]) -> bytes:
+def _digest_statement(
+    table: EngineTable, statement: str, parameters: list[AttributeValue]
+) -> bytes:
     # The table's id, which no other table has: one of the same name is another table.
     text = orjson.dumps([table.body["id"], statement, parameters], option=orjson.OPT_SORT_KEYS)
     return blake2b(text, digest_size=_STATEMENT_BYTES).digest()

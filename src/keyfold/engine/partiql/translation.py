@@ -14,12 +14,12 @@ from keyfold.engine.expressions.trees import (
     AddTo,
     Arithmetic,
     Both,
-    Call,
     Comparator,
     Comparison,
     Condition,
     DeleteFrom,
     Either,
+    FunctionCall,
     Interval,
     Membership,
     Negation,
@@ -31,18 +31,19 @@ from keyfold.engine.expressions.trees import (
 from keyfold.engine.partiql.trees import (
     Assignment,
     Between,
+    BinaryOperation,
     Constant,
     Expression,
     Function,
-    Infix,
     IsType,
     Logical,
-    Parameter,
-    Prefix,
+    PositionalParameter,
     Reference,
     Removal,
     Sequence,
+    UnaryOperation,
     Unsupported,
+    service_name,
 )
 from keyfold.engine.partiql.values import read_value
 from keyfold.errors import ValidationException
@@ -108,14 +109,14 @@ class Translation:
                 conditions = tuple(self._part(part) for part in parts)
                 self.operator_count += len(parts) - 2
                 return Both(conditions) if operator == "and" else Either(conditions)
-            case Prefix("not", operand):
+            case UnaryOperation("not", operand):
                 inner = self._condition(operand)
                 if inner is None:
                     raise ValidationException("The argument to NOT must be a Type or Expression")
                 return Negation(inner)
-            case Infix("in", left, right):
+            case BinaryOperation("in", left, right):
                 return self._membership(left, right)
-            case Infix(operator, left, right) if operator in _COMPARATORS:
+            case BinaryOperation(operator, left, right) if operator in _COMPARATORS:
                 return self._comparison(_COMPARATORS[operator], left, right)
             case Between(value, low, high):
                 operands = (self.operand(value), self.operand(low), self.operand(high))
@@ -123,7 +124,7 @@ class Translation:
             case IsType():
                 return self._type_test(node)
             case Function(name, operands) if name in _PREDICATES:
-                return Call(name, tuple(self.operand(operand) for operand in operands))
+                return FunctionCall(name, tuple(self.operand(operand) for operand in operands))
             case Function("size"):
                 raise ValidationException(
                     "The function is not allowed to be used this way in an expression; "
@@ -135,7 +136,7 @@ class Translation:
                 )
             case Function():
                 raise _unrecognised(node)
-            case Infix(operator) | Prefix(operator):
+            case BinaryOperation(operator) | UnaryOperation(operator):
                 raise _unsupported_operator("Condition", operator)
             case Unsupported(message):
                 raise ValidationException(message)
@@ -175,7 +176,7 @@ class Translation:
 
     def _type_test(self, node: IsType) -> Condition:
         if not isinstance(node.operand, Reference) and (
-            isinstance(node.operand, Parameter)
+            isinstance(node.operand, PositionalParameter)
             or read_value(node.operand, self._parameters) is None
         ):
             raise ValidationException(
@@ -183,7 +184,7 @@ class Translation:
             )
         operand = self.operand(node.operand)
         if node.type == "MISSING":
-            return Call("attribute_not_exists", (operand,))
+            return FunctionCall("attribute_not_exists", (operand,))
         kind = _IS_TYPES.get(node.type)
         if kind is None:
             raise ValidationException(
@@ -191,7 +192,7 @@ class Translation:
                 "[MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST] "
                 f"at {node.at}"
             )
-        return Call("attribute_type", (operand, {"S": kind}))
+        return FunctionCall("attribute_type", (operand, {"S": kind}))
 
     def operand(self, node: Expression) -> Operand:
         """Return one operand of a condition; raises ValidationException."""
@@ -203,7 +204,7 @@ class Translation:
                 return path_of(node)
             case Function("size", operands):
                 self.operator_count += 1
-                return Call("size", tuple(self.operand(operand) for operand in operands))
+                return FunctionCall("size", tuple(self.operand(operand) for operand in operands))
             case Constant():
                 raise ValidationException(_MISSING)
             case Function(name) if name in _PREDICATES:
@@ -219,7 +220,7 @@ class Translation:
                 raise _unrecognised(node)
             case Unsupported(message):
                 raise ValidationException(message)
-            case Infix(operator) | Prefix(operator) | Logical(operator):
+            case BinaryOperation(operator) | UnaryOperation(operator) | Logical(operator):
                 raise _unsupported_operator("Condition", operator)
             case _:
                 raise _unsupported_operator("Condition", _operator_of(node))
@@ -260,10 +261,12 @@ class Translation:
         match node:
             case Reference():
                 return path_of(node)
-            case Infix("+" | "-" as operator, left, right):
+            case BinaryOperation("+" | "-" as operator, left, right):
                 return Arithmetic(operator, self._source(left), self._source(right))
             case Function(name, operands) if name in _UPDATE_FUNCTIONS:
-                return Call(name, tuple(self._source_operand(operand) for operand in operands))
+                return FunctionCall(
+                    name, tuple(self._source_operand(operand) for operand in operands)
+                )
             case Function(name) if name in _PREDICATES or name == "size":
                 raise ValidationException(
                     f"The function is not allowed in an update expression; function: {name}"
@@ -274,14 +277,14 @@ class Translation:
                 raise ValidationException("IS operator is not supported in update expressions")
             case Constant():
                 raise ValidationException(_MISSING)
-            case Prefix("+" | "-" as operator):
+            case UnaryOperation("+" | "-" as operator):
                 raise ValidationException(
                     "Incorrect number of operands for operator or function; "
                     f"operator or function: {operator}, number of operands: 1"
                 )
             case Unsupported(message):
                 raise ValidationException(message)
-            case Infix(operator) | Prefix(operator) | Logical(operator):
+            case BinaryOperation(operator) | UnaryOperation(operator) | Logical(operator):
                 raise _unsupported_operator("Update", operator)
             case _:
                 raise _unsupported_operator("Update", _operator_of(node))
@@ -295,9 +298,9 @@ class Translation:
 
 def _is_condition(node: Expression) -> bool:
     match node:
-        case Logical() | Between() | IsType() | Prefix("not"):
+        case Logical() | Between() | IsType() | UnaryOperation("not"):
             return True
-        case Infix(operator):
+        case BinaryOperation(operator):
             return operator == "in" or operator in _COMPARATORS
         case Function(name):
             return name in _PREDICATES
@@ -312,7 +315,7 @@ def _operator_of(node: Expression) -> str:
         case IsType():
             return "is"
         case _:
-            return type(node).__name__.lower()
+            return service_name(node).lower()
 
 
 def _unsupported_operator(kind: str, operator: str) -> ValidationException:

@@ -46,7 +46,7 @@ class Ion(NamedTuple):
     at: str
 
 
-class Parameter(NamedTuple):
+class PositionalParameter(NamedTuple):
     """A question mark: the parameter at this place, from 0."""
 
     place: int
@@ -76,7 +76,7 @@ class Function(NamedTuple):
     at: str
 
 
-class Infix(NamedTuple):
+class BinaryOperation(NamedTuple):
     """Two operands and what stands between them."""
 
     operator: str
@@ -85,7 +85,7 @@ class Infix(NamedTuple):
     at: str
 
 
-class Prefix(NamedTuple):
+class UnaryOperation(NamedTuple):
     """`NOT`, `+` or `-` before an operand that is no literal number."""
 
     operator: str
@@ -137,12 +137,12 @@ Expression = (
     | Number
     | Constant
     | Ion
-    | Parameter
+    | PositionalParameter
     | Sequence
     | Struct
     | Function
-    | Infix
-    | Prefix
+    | BinaryOperation
+    | UnaryOperation
     | Between
     | IsType
     | Logical
@@ -151,7 +151,20 @@ Expression = (
 )
 
 
-class Source(NamedTuple):
+# What the service's messages call these nodes; the others go by their class names.
+_SERVICE_NAMES: dict[type, str] = {
+    PositionalParameter: "Parameter",
+    BinaryOperation: "Infix",
+    UnaryOperation: "Prefix",
+}
+
+
+def service_name(node: object) -> str:
+    """Return the name that the service's messages use for a kind of node."""
+    return _SERVICE_NAMES.get(type(node), type(node).__name__)
+
+
+class StatementSource(NamedTuple):
     """What a statement is about: a table, or an index of it."""
 
     table: str
@@ -165,19 +178,19 @@ class Ordering(NamedTuple):
     is_descending: bool
 
 
-class Select(NamedTuple):
+class SelectStatement(NamedTuple):
     """`SELECT columns FROM source WHERE … ORDER BY …`; no columns are all."""
 
-    source: Source
+    source: StatementSource
     columns: tuple[Expression, ...] | None
     where: Expression | None
     order: tuple[Ordering, ...]
 
 
-class Insert(NamedTuple):
+class InsertStatement(NamedTuple):
     """`INSERT INTO table VALUE {…}`."""
 
-    source: Source
+    source: StatementSource
     item: Expression
 
 
@@ -201,19 +214,19 @@ class Returning(NamedTuple):
     age: Literal["OLD", "NEW"]
 
 
-class Update(NamedTuple):
+class UpdateStatement(NamedTuple):
     """`UPDATE table SET … REMOVE … WHERE … RETURNING …`, or the same with FROM first."""
 
-    source: Source
+    source: StatementSource
     changes: tuple[Assignment | Removal, ...]
     where: Expression | None
     returning: Returning | None
 
 
-class Delete(NamedTuple):
+class DeleteStatement(NamedTuple):
     """`DELETE FROM table WHERE … RETURNING …`."""
 
-    source: Source
+    source: StatementSource
     where: Expression | None
     returning: Returning | None
 
@@ -221,10 +234,10 @@ class Delete(NamedTuple):
 class Exists(NamedTuple):
     """`EXISTS(SELECT …)`, the condition of a transaction."""
 
-    select: Select
+    select: SelectStatement
 
 
-Statement = Select | Insert | Update | Delete | Exists
+Statement = SelectStatement | InsertStatement | UpdateStatement | DeleteStatement | Exists
 
 
 class Parsed(NamedTuple):

@@ -6,19 +6,20 @@ import re
 from typing import Any, cast
 
 from keyfold.engine.partiql.trees import (
+    BinaryOperation,
     Constant,
     Expression,
     Function,
-    Infix,
     Ion,
     Number,
-    Parameter,
-    Prefix,
+    PositionalParameter,
     Reference,
     Sequence,
     Struct,
     Text,
+    UnaryOperation,
     Unsupported,
+    service_name,
 )
 from keyfold.errors import ValidationException
 from keyfold.values import (
@@ -114,7 +115,7 @@ def read_value(node: Expression, parameters: list[AttributeValue]) -> AttributeV
     Raises ValidationException for a literal that is no value of DynamoDB's.
     """
     match node:
-        case Parameter(place):
+        case PositionalParameter(place):
             if place >= len(parameters):
                 raise ValidationException(PARAMETERS_DIFFER)
             return parameters[place]
@@ -240,7 +241,7 @@ def _shown(node: Expression) -> str:
             return name
         case Function(name):
             return name
-        case Infix(operator) | Prefix(operator):
+        case BinaryOperation(operator) | UnaryOperation(operator):
             return operator
         case Constant(value):
             return value.upper()
@@ -260,4 +261,4 @@ def _kind(node: Expression) -> str:
         case Unsupported():
             return "Expression"
         case _:
-            return type(node).__name__
+            return service_name(node)

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from keyfold.engine._context import EngineContext
 from keyfold.engine._parameters import check_paths, check_update
 from keyfold.engine._responses import Rendering
-from keyfold.engine._services import Services
-from keyfold.engine._tables import Table
+from keyfold.engine._tables import EngineTable
 from keyfold.engine._writes import (
-    ConditionFailed,
-    Outcome,
-    Write,
+    ConditionNotMet,
+    DeleteAction,
+    ItemWrite,
+    UpdateAction,
+    WriteOutcome,
     check_item_size,
     make_put,
 )
-from keyfold.engine._writes import Delete as DeleteChange
-from keyfold.engine._writes import Update as UpdateChange
 from keyfold.engine.expressions import UpdatePlan, compile_update
 from keyfold.engine.expressions.paths import merge_paths
 from keyfold.engine.partiql.access import check_key, require_one_key
 from keyfold.engine.partiql.statements import Prepared, bind_where, worded
 from keyfold.engine.partiql.translation import Translation
-from keyfold.engine.partiql.trees import Delete, Insert, Returning, Source, Update
+from keyfold.engine.partiql.trees import (
+    DeleteStatement,
+    InsertStatement,
+    Returning,
+    StatementSource,
+    UpdateStatement,
+)
 from keyfold.engine.partiql.values import read_item
 from keyfold.errors import (
     ConditionalCheckFailedException,
@@ -38,12 +44,12 @@ DUPLICATE = "Duplicate primary key exists in table"
 class WritePlan(NamedTuple):
     """The write that a statement stands for, and what it gives back."""
 
-    write: Write
+    write: ItemWrite
     returning: Returning | None
     update: UpdatePlan | None
     is_insert: bool
 
-    def returned(self, outcome: Outcome) -> Item | None:
+    def returned(self, outcome: WriteOutcome) -> Item | None:
         """Return what RETURNING asks for, if there is any of it."""
         if self.returning is None:
             return None
@@ -52,8 +58,8 @@ class WritePlan(NamedTuple):
             return item
         return self.update.project_touched(item) or None
 
-    def word_failure(
-        self, failure: ConditionFailed, member: dict[str, Any], rendering: Rendering
+    def failure_error(
+        self, failure: ConditionNotMet, member: dict[str, Any], rendering: Rendering
     ) -> ServiceError:
         """Return the error for a write whose condition did not hold."""
         if self.is_insert:
@@ -66,7 +72,9 @@ class WritePlan(NamedTuple):
 
 
 def plan_write(
-    services: Services, prepared: Prepared, statement: Insert | Update | Delete
+    services: EngineContext,
+    prepared: Prepared,
+    statement: InsertStatement | UpdateStatement | DeleteStatement,
 ) -> WritePlan:
     """Return the write that a statement stands for.
 
@@ -75,34 +83,34 @@ def plan_write(
     table = _find_table(services, statement.source)
     prepared.check_supported()
     match statement:
-        case Insert():
+        case InsertStatement():
             return _plan_insert(table, prepared, statement)
-        case Update():
+        case UpdateStatement():
             return _plan_update(table, prepared, statement)
-        case Delete():
+        case DeleteStatement():
             return _plan_delete(table, prepared, statement)
 
 
-def _find_table(services: Services, source: Source) -> Table:
+def _find_table(services: EngineContext, source: StatementSource) -> EngineTable:
     table = services.catalog.find(source.table)
     if source.index_name is not None:
         raise ValidationException("This operation is not supported on an index")
     return table
 
 
-def _plan_insert(table: Table, prepared: Prepared, statement: Insert) -> WritePlan:
+def _plan_insert(table: EngineTable, prepared: Prepared, statement: InsertStatement) -> WritePlan:
     item, size = normalise_item(read_item(statement.item, prepared.parameters))
     check_key(table.key, item)
     check_item_size(size)
     row_key, put = make_put(table, item, size)
-    return WritePlan(Write(table, row_key, put, _is_absent), None, None, is_insert=True)
+    return WritePlan(ItemWrite(table, row_key, put, _is_absent), None, None, is_insert=True)
 
 
 def _is_absent(item: Item) -> bool:
     return not item
 
 
-def _plan_update(table: Table, prepared: Prepared, statement: Update) -> WritePlan:
+def _plan_update(table: EngineTable, prepared: Prepared, statement: UpdateStatement) -> WritePlan:
     actions = Translation(prepared.parameters).actions(statement.changes)
     with worded():
         # From the first to the last, unlike the paths of an expression.
@@ -114,11 +122,11 @@ def _plan_update(table: Table, prepared: Prepared, statement: Update) -> WritePl
     check_paths(table, condition)
     assert condition is not None  # it names the key
     # So it does not hold for an item that is not there.
-    write = Write(table, table.encode_key(key), UpdateChange(key, update), condition.holds)
+    write = ItemWrite(table, table.encode_key(key), UpdateAction(key, update), condition.holds)
     return WritePlan(write, statement.returning, update, is_insert=False)
 
 
-def _plan_delete(table: Table, prepared: Prepared, statement: Delete) -> WritePlan:
+def _plan_delete(table: EngineTable, prepared: Prepared, statement: DeleteStatement) -> WritePlan:
     returning = statement.returning
     if returning is not None and returning != ("ALL", "OLD"):
         raise ValidationException(
@@ -135,5 +143,5 @@ def _plan_delete(table: Table, prepared: Prepared, statement: Delete) -> WritePl
         # There is nothing to delete, and nothing wrong with that.
         return not item or asked(item)
 
-    write = Write(table, table.encode_key(key), DeleteChange(key), holds)
+    write = ItemWrite(table, table.encode_key(key), DeleteAction(key), holds)
     return WritePlan(write, returning, None, is_insert=False)

@@ -11,9 +11,9 @@ from typing import Any
 
 from keyfold.engine.shapes import _java
 from keyfold.engine.shapes._constraints import detected, find_failures, map_keys_failure
+from keyfold.engine.shapes._fast_tests import fast_tests
 from keyfold.engine.shapes._model import Shape, input_shape, shape
 from keyfold.engine.shapes._names import find_name_error
-from keyfold.engine.shapes._quick import quick_tests
 from keyfold.engine.shapes._types import walk_types
 from keyfold.errors import UnknownOperationException, ValidationException
 
@@ -39,7 +39,7 @@ def check(operation: str, request: dict[str, Any]) -> None:
     that break constraints, UnknownOperationException.
     """
     try:
-        required, tests = quick_tests[operation]
+        required, tests = fast_tests[operation]
         for name in required:
             request[name]
         for name, value in request.items():
@@ -49,7 +49,7 @@ def check(operation: str, request: dict[str, Any]) -> None:
             return
     except (AttributeError, KeyError, TypeError):
         pass
-    _look_closely(operation, request)
+    _check_in_full(operation, request)
 
 
 def check_types(operation: str, request: dict[str, Any]) -> None:
@@ -73,7 +73,7 @@ def _input_of(operation: str) -> Shape:
         raise UnknownOperationException from None
 
 
-def _look_closely(operation: str, request: dict[str, Any]) -> None:
+def _check_in_full(operation: str, request: dict[str, Any]) -> None:
     of = _input_of(operation)
     walk_types(of, request)
     if error := _find_error(operation, of, request):

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from keyfold.engine.storage._connections import require_file
 from keyfold.engine.storage._protocol import (
-    Change,
-    Moment,
     Page,
-    Reader,
     Row,
+    RowChange,
     RowsChanged,
     RowSet,
     SharingFailed,
+    Snapshot,
     Span,
     Storage,
-    Writer,
+    StorageReader,
+    StorageWriter,
 )
 from keyfold.engine.storage._sqlite import Durability, SqliteStorage
 
 __all__ = [
-    "Change",
     "Durability",
-    "Moment",
     "Page",
-    "Reader",
     "Row",
+    "RowChange",
     "RowSet",
     "RowsChanged",
     "SharingFailed",
+    "Snapshot",
     "Span",
     "SqliteStorage",
     "Storage",
-    "Writer",
+    "StorageReader",
+    "StorageWriter",
     "require_file",
 ]

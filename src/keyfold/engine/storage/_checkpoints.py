@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import apsw
 
-from keyfold.engine.storage._connections import Connection
+from keyfold.engine.storage._connections import SqliteConnection
 
 START_PAGES = 1_000
 # Under constant writing a checkpoint beside the writers never catches up with them. Past this
@@ -22,7 +22,7 @@ class Checkpointer:
     half a microsecond of each. So it is asked now and then, after about a number of pages.
     """
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
+    def __init__(self, connect: Callable[[], SqliteConnection]) -> None:
         self._connect = connect
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
@@ -34,7 +34,7 @@ class Checkpointer:
         # Held while a checkpoint is under way.
         self.lock = threading.Lock()
 
-    def look(self, connection: Connection, written_pages: int) -> None:
+    def look(self, connection: SqliteConnection, written_pages: int) -> None:
         """See to the log; the caller has just committed, and holds off other commits."""
         if not self._is_asking:
             self._is_asking = True
@@ -49,7 +49,7 @@ class Checkpointer:
         self._log_pages = pages
         return apsw.SQLITE_OK
 
-    def _tend(self, connection: Connection, log_pages: int) -> None:
+    def _tend(self, connection: SqliteConnection, log_pages: int) -> None:
         if log_pages >= CATCH_UP_PAGES:
             # The thread is nearly always at it by now, and two at once get in each other's way.
             with self.lock:
@@ -84,7 +84,7 @@ class Checkpointer:
             connection.close()
 
 
-def _checkpoint(connection: Connection) -> None:
+def _checkpoint(connection: SqliteConnection) -> None:
     try:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
     except apsw.Error:

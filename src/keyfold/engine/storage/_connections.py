@@ -48,7 +48,7 @@ class Backup(Protocol):
     def __exit__(self, *exception: object) -> bool | None: ...
 
 
-class Connection(Protocol):
+class SqliteConnection(Protocol):
     """The part of apsw's connection that is used here."""
 
     def backup(
@@ -91,14 +91,14 @@ _HEADER_BYTES = 100
 _JOURNAL_START = bytes.fromhex("d9d505f920a163d7")
 
 _BOOKS = """
-CREATE TABLE books (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
+CREATE TABLE metadata (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
                     PRIMARY KEY (kind, name)) WITHOUT ROWID
 """
 
 
 def open_connection(
     path: str, durability: Durability, *, busy_seconds: float, vfs: str | None = None
-) -> Connection:
+) -> SqliteConnection:
     """Open `path`, making a new file if there is none, ready for reading and writing.
 
     Raises one of the file errors, having changed nothing, when it is not ours to open.
@@ -119,7 +119,7 @@ def open_connection(
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps_log)
                 _check_file(connection, path)
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-            _create_books(connection, path)
+            _create_metadata(connection, path)
             _configure(connection, durability, BusyWait(busy_seconds))
         except BaseException:
             connection.close(True)  # noqa: FBT003 - apsw's signature
@@ -127,7 +127,7 @@ def open_connection(
     return connection
 
 
-def open_reader(path: str, *, busy_seconds: float, vfs: str | None = None) -> Connection:
+def open_reader(path: str, *, busy_seconds: float, vfs: str | None = None) -> SqliteConnection:
     """Open one more connection to a file that is open already, for reading or upkeep."""
     with translated(path):
         connection = _connect(path, busy_seconds=busy_seconds, vfs=vfs)
@@ -136,19 +136,19 @@ def open_reader(path: str, *, busy_seconds: float, vfs: str | None = None) -> Co
     return connection
 
 
-def copy_memory(connection: Connection) -> Connection:
+def copy_memory(connection: SqliteConnection) -> SqliteConnection:
     """Return a connection to a copy of a database in memory."""
-    copied = cast(Connection, apsw.Connection(":memory:"))
+    copied = cast(SqliteConnection, apsw.Connection(":memory:"))
     with copied.backup("main", connection, "main") as backup:
         while not backup.done:
             backup.step()
     return copied
 
 
-def _connect(path: str, *, busy_seconds: float, vfs: str | None) -> Connection:
+def _connect(path: str, *, busy_seconds: float, vfs: str | None) -> SqliteConnection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     opened = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=256)
-    connection = cast(Connection, opened)
+    connection = cast(SqliteConnection, opened)
     connection.set_busy_handler(BusyWait(busy_seconds))
     # Otherwise SQLite prepares a statement again whenever the value of its LIMIT changes.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -268,7 +268,7 @@ def _read_header(path: str, vfs: str | None) -> bytes:
         file.xClose()
 
 
-def _check_file(connection: Connection, path: str) -> None:
+def _check_file(connection: SqliteConnection, path: str) -> None:
     if connection.readonly("main"):
         raise FileUnreachable(path, "it is read-only, or its folder is")
     # The header may be older than what is in the log.
@@ -282,7 +282,7 @@ def _check_file(connection: Connection, path: str) -> None:
         raise FileDamaged(path, f"it has {actual:,} bytes and should have {expected:,}")
 
 
-def _create_books(connection: Connection, path: str) -> None:
+def _create_metadata(connection: SqliteConnection, path: str) -> None:
     if _pragma(connection, "application_id") == APPLICATION_ID:
         return
     # Before the file has a write-ahead log, so that its header tells from the first moment on
@@ -299,7 +299,9 @@ def _create_books(connection: Connection, path: str) -> None:
     connection.execute("COMMIT")
 
 
-def _configure(connection: Connection, durability: Durability, wait: Callable[[int], bool]) -> None:
+def _configure(
+    connection: SqliteConnection, durability: Durability, wait: Callable[[int], bool]
+) -> None:
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     connection.execute("PRAGMA temp_store = MEMORY")
     if durability == "memory":
@@ -315,7 +317,7 @@ def _configure(connection: Connection, durability: Durability, wait: Callable[[i
         connection.execute(f"PRAGMA fullfsync = {int(durability == 'durable')}")
 
 
-def _set_up_file(connection: Connection) -> None:
+def _set_up_file(connection: SqliteConnection) -> None:
     """Set what every connection to a file needs, whether it writes, reads or checkpoints."""
     connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
     connection.wal_autocheckpoint(0)
@@ -323,7 +325,7 @@ def _set_up_file(connection: Connection) -> None:
         connection.execute("PRAGMA checkpoint_fullfsync = 1")
 
 
-def _use_log(connection: Connection, wait: Callable[[int], bool]) -> None:
+def _use_log(connection: SqliteConnection, wait: Callable[[int], bool]) -> None:
     """Switch to a write-ahead log; two processes that do so at once get in each other's way."""
     attempt = 0
     while True:
@@ -340,7 +342,7 @@ def _use_log(connection: Connection, wait: Callable[[int], bool]) -> None:
         attempt += 1
 
 
-def _pragma(connection: Connection, name: str) -> int:
+def _pragma(connection: SqliteConnection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchall()[0][0])
 
 

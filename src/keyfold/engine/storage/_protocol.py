@@ -64,7 +64,7 @@ FIRST_KEY = b"\0"
 LAST_KEY = b"\xff" * 5
 
 
-class Change(NamedTuple):
+class RowChange(NamedTuple):
     """One change of a row, as its log keeps it."""
 
     # One more than that of the change before.
@@ -78,7 +78,7 @@ class Change(NamedTuple):
     is_expiry: bool
 
 
-class Reader(Protocol):
+class StorageReader(Protocol):
     """A view of the rows as of one moment."""
 
     def get(self, rows: RowSet, key: bytes) -> Row | None:
@@ -94,7 +94,7 @@ class Reader(Protocol):
         ...
 
     def get_record(self, kind: str, name: str) -> bytes | None:
-        """Return a record of the engine's own books."""
+        """Return a record of the engine's own metadata."""
         ...
 
     def list_records(
@@ -142,7 +142,7 @@ class Reader(Protocol):
         high: bytes = LAST_KEY,
         limit: int,
         max_bytes: int,
-    ) -> list[Change]:
+    ) -> list[RowChange]:
         """Return changes of rows from `low` up to but not including `high`, in their order.
 
         Those after one sequence number, until another one if that is given. At most `limit`,
@@ -156,7 +156,7 @@ class Reader(Protocol):
         ...
 
 
-class Writer(Reader, Protocol):
+class StorageWriter(StorageReader, Protocol):
     """Changes that take effect together, or not at all."""
 
     def put(
@@ -185,7 +185,7 @@ class Writer(Reader, Protocol):
         ...
 
     def set_record(self, kind: str, name: str, body: bytes | None) -> None:
-        """Write a record of the engine's own books, or remove it."""
+        """Write a record of the engine's own metadata, or remove it."""
         ...
 
     def create_rows(self, rows: RowSet) -> None:
@@ -222,10 +222,10 @@ class Writer(Reader, Protocol):
         ...
 
 
-class Moment(Protocol):
+class Snapshot(Protocol):
     """The rows as of one moment, for as long as it is held."""
 
-    def read(self, work: Callable[[Reader], T]) -> T:
+    def read(self, work: Callable[[StorageReader], T]) -> T:
         """Run `work` on the rows as they were. It must not write; its caller may, before and after."""
         ...
 
@@ -268,11 +268,11 @@ class Storage(Protocol):
         """Write one row under a condition, in a transaction of its own; see Writer.put_if."""
         ...
 
-    def read(self, work: Callable[[Reader], T], *, is_long: bool = False) -> T:
+    def read(self, work: Callable[[StorageReader], T], *, is_long: bool = False) -> T:
         """Run `work` on one view of the rows; a long one must not keep writers waiting."""
         ...
 
-    def write(self, work: Callable[[Writer], T]) -> T:
+    def write(self, work: Callable[[StorageWriter], T]) -> T:
         """Run `work` as one transaction and return once it is as durable as was promised.
 
         If `work` raises, nothing that it did takes effect. Calls that wait at the same time
@@ -280,7 +280,7 @@ class Storage(Protocol):
         """
         ...
 
-    def hold_moment(self) -> AbstractContextManager[Moment]:
+    def hold_moment(self) -> AbstractContextManager[Snapshot]:
         """Keep the rows of now in sight, however long, while anybody goes on writing."""
         ...
 

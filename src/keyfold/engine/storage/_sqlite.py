@@ -18,23 +18,23 @@ from keyfold.engine._loading import IMPORTING
 from keyfold.engine.storage._checkpoints import Checkpointer
 from keyfold.engine.storage._connections import (
     BusyWait,
-    Connection,
     Durability,
+    SqliteConnection,
     copy_memory,
     open_connection,
     open_reader,
     translate,
 )
-from keyfold.engine.storage._moments import HeldMoment
 from keyfold.engine.storage._protocol import (
     Page,
-    Reader,
     Row,
     RowSet,
     SharingFailed,
     Span,
-    Writer,
+    StorageReader,
+    StorageWriter,
 )
+from keyfold.engine.storage._snapshots import HeldMoment
 from keyfold.engine.storage._view import Entries, View
 from keyfold.errors import EngineClosed, EngineForked, FileDamaged, KeyfoldError
 
@@ -46,7 +46,7 @@ class _Ticket:
 
     __slots__ = ("error", "is_done", "result", "work")
 
-    def __init__(self, work: Callable[[Writer], Any]) -> None:
+    def __init__(self, work: Callable[[StorageWriter], Any]) -> None:
         self.work = work
         self.is_done = False
         self.result: Any = None
@@ -87,9 +87,9 @@ class SqliteStorage:
         # Whether a transaction is open in which several reads share one view of the file.
         self._is_holding = False
         self._is_spoiled = False
-        self._lock: threading.Lock | _Refusal = threading.Lock()
+        self._lock: threading.Lock | _ForkedLock = threading.Lock()
         # Who may read beside a commit: one at a time, so that a fork finds nobody inside SQLite.
-        self._aside = threading.Lock()
+        self._shared_lock = threading.Lock()
         # Who may read at length: one at a time too.
         self._apart = threading.Lock()
         self._waiting: deque[_Ticket] = deque()
@@ -111,7 +111,7 @@ class SqliteStorage:
                 raise translate(error, self._path) from error
             finally:
                 lock.release()
-        return self._read_aside(lambda reader: reader.get(rows, key))
+        return self._read_shared(lambda reader: reader.get(rows, key))
 
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
         lock = self._lock
@@ -122,7 +122,7 @@ class SqliteStorage:
                 raise translate(error, self._path) from error
             finally:
                 lock.release()
-        return self._read_aside(
+        return self._read_shared(
             lambda reader: reader.read_span(rows, span, limit=limit, max_bytes=max_bytes)
         )
 
@@ -183,7 +183,7 @@ class SqliteStorage:
             lock.release()
         return is_put
 
-    def read(self, work: Callable[[Reader], T], *, is_long: bool = False) -> T:
+    def read(self, work: Callable[[StorageReader], T], *, is_long: bool = False) -> T:
         lock = self._lock
         if is_long and self._in_file:
             return self._read_apart(work)
@@ -194,9 +194,9 @@ class SqliteStorage:
                 return self._read_once(self._view, work)
             finally:
                 lock.release()
-        return self._read_aside(work)
+        return self._read_shared(work)
 
-    def write(self, work: Callable[[Writer], T]) -> T:
+    def write(self, work: Callable[[StorageWriter], T]) -> T:
         lock = self._lock
         if not self._waiting and lock.acquire(False):  # noqa: FBT003 - a lock's signature
             try:
@@ -303,11 +303,11 @@ class SqliteStorage:
 
     def close(self) -> None:
         lock = self._lock
-        if isinstance(lock, _Refusal):
+        if isinstance(lock, _ForkedLock):
             return
         self._checkpointer.stop()
-        with lock, self._aside, self._apart:
-            self._lock = _Refusal(EngineClosed(self._path))
+        with lock, self._shared_lock, self._apart:
+            self._lock = _ForkedLock(EngineClosed(self._path))
             _OPEN.discard(self)
             if self._side is not None:
                 self._side.close()
@@ -318,11 +318,11 @@ class SqliteStorage:
 
     def locks(self) -> Iterator[threading.Lock]:
         """Return the locks that whoever is inside SQLite for this storage holds one of."""
-        if not isinstance(self._lock, _Refusal):
+        if not isinstance(self._lock, _ForkedLock):
             yield self._lock
         # Whoever has taken the first one keeps new moments from being held.
         yield from [moment.lock for moment in self._moments]
-        yield from (self._aside, self._apart, self._checkpointer.lock)
+        yield from (self._shared_lock, self._apart, self._checkpointer.lock)
 
     def disown(self) -> None:
         """Leave everything alone, in a process that inherited this by a fork.
@@ -330,9 +330,9 @@ class SqliteStorage:
         SQLite's connections must be neither used nor closed there, so they are kept from
         ever being freed.
         """
-        self._lock = _Refusal(EngineForked(self._path))
+        self._lock = _ForkedLock(EngineForked(self._path))
         # These are held by threads that this process does not have.
-        self._aside, self._apart = threading.Lock(), threading.Lock()
+        self._shared_lock, self._apart = threading.Lock(), threading.Lock()
         self._checkpointer.lock = threading.Lock()
         with suppress(OSError):
             _INHERITED.add(_identity(self._path))
@@ -344,7 +344,7 @@ class SqliteStorage:
             if view is not None:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(view))
 
-    def _write_alone(self, work: Callable[[Writer], T]) -> T:
+    def _write_alone(self, work: Callable[[StorageWriter], T]) -> T:
         """Do one piece of work that nobody else waits with; the caller holds the lock."""
         view = self._view
         try:
@@ -364,7 +364,7 @@ class SqliteStorage:
             raise translate(error, self._path) from error
         return result
 
-    def _write_shared(self, work: Callable[[Writer], T]) -> T:
+    def _write_shared(self, work: Callable[[StorageWriter], T]) -> T:
         """Do one piece of work in the transaction that this thread has open."""
         view = self._view
         before = view.written_pages
@@ -386,7 +386,7 @@ class SqliteStorage:
         batch: list[_Ticket] = []
         while self._waiting:
             batch.append(self._waiting.popleft())
-        if isinstance(self._lock, _Refusal):
+        if isinstance(self._lock, _ForkedLock):
             # Closed while these waited.
             for ticket in batch:
                 ticket.finish(EngineClosed(self._path))
@@ -443,18 +443,18 @@ class SqliteStorage:
             view.roll_back()
         return None
 
-    def _read_aside(self, work: Callable[[Reader], T]) -> T:
-        with self._aside:
-            if isinstance(self._lock, _Refusal):
+    def _read_shared(self, work: Callable[[StorageReader], T]) -> T:
+        with self._shared_lock:
+            if isinstance(self._lock, _ForkedLock):
                 self._lock.acquire()
             if self._side is None:
                 self._side = View(self._open_reader())
             return self._read_once(self._side, work)
 
-    def _read_apart(self, work: Callable[[Reader], T]) -> T:
+    def _read_apart(self, work: Callable[[StorageReader], T]) -> T:
         """Run a long read by a connection of its own, so that nobody waits for it."""
         with self._apart:
-            if isinstance(self._lock, _Refusal):
+            if isinstance(self._lock, _ForkedLock):
                 self._lock.acquire()
             view = View(self._open_reader())
             try:
@@ -462,7 +462,7 @@ class SqliteStorage:
             finally:
                 view.close()
 
-    def _read_once(self, view: View, work: Callable[[Reader], T]) -> T:
+    def _read_once(self, view: View, work: Callable[[StorageReader], T]) -> T:
         try:
             try:
                 view.begin("BEGIN")
@@ -474,11 +474,11 @@ class SqliteStorage:
         except UnicodeDecodeError as error:
             raise FileDamaged(self._path, "a name cannot be read") from error
 
-    def _open_reader(self) -> Connection:
+    def _open_reader(self) -> SqliteConnection:
         return open_reader(self._path, busy_seconds=self._busy_seconds, vfs=self._vfs)
 
 
-class _Refusal:
+class _ForkedLock:
     """Stands in for the lock of a storage that may not be used any more."""
 
     def __init__(self, error: KeyfoldError) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 
 import apsw
 
-from keyfold.engine.storage._connections import LOG_FORMAT, Connection, Cursor
+from keyfold.engine.storage._connections import LOG_FORMAT, Cursor, SqliteConnection
 from keyfold.engine.storage._log_statements import log_statements, write_log_statements
 from keyfold.engine.storage._protocol import (
     EMPTY_PAGE,
     FIRST_KEY,
     LAST_KEY,
-    Change,
     Page,
     Row,
+    RowChange,
     RowSet,
     Span,
 )
@@ -40,7 +40,7 @@ def _holds_always(_: bytes | None) -> bool:
     return True
 
 
-class Condition:
+class RowCondition:
     """What SQLite asks of the row that a statement is about to change, and what it was told."""
 
     __slots__ = ("answer", "holds")
@@ -66,10 +66,10 @@ class View:
         "written_pages",
     )
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
         self._cursor: Cursor = connection.cursor()
-        self._condition = Condition(_holds_always)
+        self._condition = RowCondition(_holds_always)
         connection.create_scalar_function(HOLDS, self._condition.ask, 1)
         # A close guess; whoever adds to it may commit.
         self.written_pages = 0
@@ -138,7 +138,7 @@ class View:
         self._cursor = self._connection.cursor()
 
     def get_record(self, kind: str, name: str) -> bytes | None:
-        query = "SELECT body FROM books WHERE kind = ? AND name = ?"
+        query = "SELECT body FROM metadata WHERE kind = ? AND name = ?"
         found = self._cursor.execute(query, (kind, name)).fetchall()
         return found[0][0] if found else None
 
@@ -146,7 +146,7 @@ class View:
         self, kind: str, *, below: str | None = None, limit: int = -1
     ) -> list[tuple[str, bytes]]:
         bound = "" if below is None else "AND name < ? "
-        query = f"SELECT name, body FROM books WHERE kind = ? {bound}ORDER BY name LIMIT ?"  # noqa: S608 - no outside text
+        query = f"SELECT name, body FROM metadata WHERE kind = ? {bound}ORDER BY name LIMIT ?"  # noqa: S608 - no outside text
         bindings = (kind, limit) if below is None else (kind, below, limit)
         return self._cursor.execute(query, bindings).fetchall()
 
@@ -196,12 +196,12 @@ class View:
         high: bytes = LAST_KEY,
         limit: int,
         max_bytes: int,
-    ) -> list[Change]:
+    ) -> list[RowChange]:
         last = LAST_SEQUENCE if until is None else until
-        found: list[Change] = []
+        found: list[RowChange] = []
         for row in self._cursor.execute(log_statements(log).read, (after, last, low, high, limit)):
             sequence, at, key, is_expiry, old, new = row
-            found.append(Change(sequence, at, key, old, new, bool(is_expiry)))
+            found.append(RowChange(sequence, at, key, old, new, bool(is_expiry)))
             try:
                 max_bytes -= len(old or b"") + len(new or b"")
             except TypeError:
@@ -259,9 +259,9 @@ class View:
     def set_record(self, kind: str, name: str, body: bytes | None) -> None:
         self.written_pages += 1
         if body is None:
-            self._cursor.execute("DELETE FROM books WHERE kind = ? AND name = ?", (kind, name))
+            self._cursor.execute("DELETE FROM metadata WHERE kind = ? AND name = ?", (kind, name))
         else:
-            self._cursor.execute("REPLACE INTO books VALUES (?, ?, ?)", (kind, name, body))
+            self._cursor.execute("REPLACE INTO metadata VALUES (?, ?, ?)", (kind, name, body))
 
     def create_rows(self, rows: RowSet) -> None:
         self._run_all(create_statements(rows))

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from keyfold.policy._accesses import Access
 from keyfold.policy._guard import Denial
-from keyfold.policy.iam._documents import Condition, PolicyDocument, Statement
-from keyfold.policy.iam._patterns import TAG, Pattern
+from keyfold.policy.iam._documents import PolicyCondition, PolicyDocument, Statement
+from keyfold.policy.iam._patterns import TAG, WildcardPattern
 from keyfold.values import AttributeValue
 
 REGION, ACCOUNT = "us-east-1", "000000000000"
@@ -170,11 +170,11 @@ def _applies(statement: Statement, request: _Request) -> bool:
     )
 
 
-def _matches(patterns: tuple[Pattern, ...], value: str, known: Mapping[str, str]) -> bool:
+def _matches(patterns: tuple[WildcardPattern, ...], value: str, known: Mapping[str, str]) -> bool:
     return any(pattern.is_like(value, known) for pattern in patterns)
 
 
-def _holds(condition: Condition, request: _Request, *, is_allow: bool) -> bool:
+def _holds(condition: PolicyCondition, request: _Request, *, is_allow: bool) -> bool:
     if condition.key in request.untold:
         # On the safe side: it never helps to allow, and always to deny.
         return not is_allow
@@ -192,11 +192,11 @@ def _holds(condition: Condition, request: _Request, *, is_allow: bool) -> bool:
     return any(tests) if condition.quantifier == "ForAnyValue" else all(tests)
 
 
-def _lowered(condition: Condition) -> list[Pattern]:
+def _lowered(condition: PolicyCondition) -> list[WildcardPattern]:
     return [pattern.lowered() for pattern in condition.values]
 
 
-def _passes(condition: Condition, value: str, known: Mapping[str, str]) -> bool:
+def _passes(condition: PolicyCondition, value: str, known: Mapping[str, str]) -> bool:
     """Test one value; of several in the policy one must fit, or none if that is negated."""
     match condition.operator.comparison:
         case "like":

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, cast
 
 from keyfold.errors import PolicyInvalid
-from keyfold.policy.iam._patterns import TAG, Pattern, VariableUnknown
+from keyfold.policy.iam._patterns import TAG, VariableUnknown, WildcardPattern
 
 CURRENT = "2012-10-17"
 _VERSIONS = ("2008-10-17", CURRENT)
@@ -62,25 +62,25 @@ _is_action = re.compile(r"\*|[A-Za-z0-9-]+:[A-Za-z0-9*?]+").fullmatch
 _is_resource = re.compile(r"\*|arn:[^:]*:[^:]*:.*", re.DOTALL).fullmatch
 
 
-class Condition(NamedTuple):
+class PolicyCondition(NamedTuple):
     """One test of one key; all of a statement must hold."""
 
     quantifier: Quantifier | None
     operator: Operator
     if_exists: bool
     key: str
-    values: tuple[Pattern, ...]
+    values: tuple[WildcardPattern, ...]
 
 
 class Statement(NamedTuple):
     """Some actions on some resources, allowed or denied under conditions."""
 
     is_allow: bool
-    actions: tuple[Pattern, ...]
+    actions: tuple[WildcardPattern, ...]
     excludes_actions: bool
-    resources: tuple[Pattern, ...]
+    resources: tuple[WildcardPattern, ...]
     excludes_resources: bool
-    conditions: tuple[Condition, ...]
+    conditions: tuple[PolicyCondition, ...]
 
 
 class PolicyDocument(NamedTuple):
@@ -181,7 +181,7 @@ class _Reader:
 
     def _read_patterns(
         self, members: _Members, name: Literal["Action", "Resource"], subject: str
-    ) -> tuple[tuple[Pattern, ...], bool]:
+    ) -> tuple[tuple[WildcardPattern, ...], bool]:
         given = [each for each in (name, f"Not{name}") if each in members]
         if len(given) != 1:
             fact = f"{subject} has {' and '.join(given) or f'no {name}'}"
@@ -206,20 +206,20 @@ class _Reader:
             raise self._refuse(f"{subject} is neither a text nor a list of texts", "")
         return listed
 
-    def _pattern(self, text: str, subject: str, *, has_variables: bool) -> Pattern:
+    def _pattern(self, text: str, subject: str, *, has_variables: bool) -> WildcardPattern:
         try:
-            return Pattern.parse(text, has_variables=has_variables)
+            return WildcardPattern.parse(text, has_variables=has_variables)
         except VariableUnknown as unknown:
             raise self._refuse(
                 f"{subject} has the variable {unknown.name!r:.80}, which is not known",
                 "Known are ${aws:PrincipalTag/…}, ${aws:username}, ${*}, ${?} and ${$}.",
             ) from None
 
-    def _read_conditions(self, given: Any, subject: str) -> list[Condition]:
+    def _read_conditions(self, given: Any, subject: str) -> list[PolicyCondition]:
         if given is None:
             return []
         block = self._members(given, f"the Condition of {subject}", None)
-        conditions: list[Condition] = []
+        conditions: list[PolicyCondition] = []
         for name, tests in block.items():
             quantifier, operator, if_exists = self._read_operator(name, subject)
             for key, values in self._members(tests, f"{name} of {subject}", None).items():
@@ -234,7 +234,7 @@ class _Reader:
                     for text in texts
                 ]
                 conditions.append(
-                    Condition(quantifier, operator, if_exists, key.lower(), tuple(patterns))
+                    PolicyCondition(quantifier, operator, if_exists, key.lower(), tuple(patterns))
                 )
         return conditions
 

@@ -16,24 +16,24 @@ from keyfold.policy._layouts import UNIQUE_START, IndexLayout, Layout, join_name
 from keyfold.policy._operations import MOVING, SHOWING
 from keyfold.policy._rights import WRITE, Right, Role
 from keyfold.policy._rules import Grant, join_grants, rules_of
+from keyfold.policy.iam._action_rules import (
+    ITEM_ACTIONS,
+    SETTING,
+    ActionRule,
+    find_gaps,
+    find_treatment,
+    treat_reads,
+)
 from keyfold.policy.iam._decisions import partition_of
 from keyfold.policy.iam._gaps import Direction, Gap
 from keyfold.policy.iam._statements import (
     Keys,
-    Place,
+    PartitionPatterns,
     StatementList,
     group_places,
     keys_of,
     name_statement,
     tag_conditions,
-)
-from keyfold.policy.iam._treatments import (
-    ITEM_ACTIONS,
-    SETTING,
-    Treatment,
-    find_gaps,
-    find_treatment,
-    treat_reads,
 )
 
 # What AWS takes for a managed policy, whitespace not counted.
@@ -97,9 +97,9 @@ class _Exporter:
             if not index.is_local:
                 self._add_index(index)
         self._add_operations()
-        self._tell_the_rest()
+        self._report_remaining_gaps()
         document = self._statements.to_document()
-        self._tell_of_length(document)
+        self._report_length(document)
         gaps = [gap._replace(actions=actions) for gap, actions in self._gaps.items()]
         return Export(document, tuple(gaps))
 
@@ -174,17 +174,17 @@ class _Exporter:
                 areas = dict.fromkeys(place.area for place in group)
                 self._add(name_statement(areas), action, keys, treatment)
 
-    def _treat(self, action: str, grant: Grant | None) -> Treatment | None:
+    def _treat(self, action: str, grant: Grant | None) -> ActionRule | None:
         return None if grant is None else find_treatment(action, grant)
 
     def _is_own(self, template: KeyTemplate) -> bool:
         return self._role.tenant in template.fields
 
-    def _place(self, area: str, template: KeyTemplate) -> Place:
+    def _place(self, area: str, template: KeyTemplate) -> PartitionPatterns:
         kept = self._role.tenant if self._is_own(template) else None
-        return Place(area, template, find_globs(template, kept))
+        return PartitionPatterns(area, template, find_globs(template, kept))
 
-    def _add(self, sid: str, action: str, keys: Keys, treatment: Treatment) -> None:
+    def _add(self, sid: str, action: str, keys: Keys, treatment: ActionRule) -> None:
         resources = [self._table]
         if action == "Query":
             # The partitions of a local index are the table's.
@@ -195,7 +195,7 @@ class _Exporter:
         return [f"{self._table}/index/{name}" for name in sorted(names)]
 
     def _add_rest(
-        self, action: str, treatment: Treatment, names: list[str], *, takes_unique: bool
+        self, action: str, treatment: ActionRule, names: list[str], *, takes_unique: bool
     ) -> list[tuple[GlobPiece, ...]]:
         """Allow what is in no area that says otherwise; return what that leaves out."""
         others = [
@@ -225,10 +225,10 @@ class _Exporter:
     def _is_sure(
         self,
         action: str,
-        place: Place,
-        treatments: dict[str, Treatment | None],
-        treatment: Treatment,
-        rest: Treatment | None,
+        place: PartitionPatterns,
+        treatments: dict[str, ActionRule | None],
+        treatment: ActionRule,
+        rest: ActionRule | None,
     ) -> bool:
         """Tell whether a pattern can be given; say so where it fits more than the keys."""
         if all(glob.is_exact for glob in place.globs):
@@ -290,7 +290,7 @@ class _Exporter:
             template = group[0].templates[0]
             assert template is not None  # its only one, which has the tenant in it
             places = [
-                Place(index.name, each, find_globs(each, tenant))
+                PartitionPatterns(index.name, each, find_globs(each, tenant))
                 for entry in group
                 for each in entry.templates
                 if each is not None
@@ -329,7 +329,7 @@ class _Exporter:
             )
         return bool(written) or len(index.partition) > 1
 
-    def _is_sure_in(self, index: IndexLayout, place: Place) -> bool:
+    def _is_sure_in(self, index: IndexLayout, place: PartitionPatterns) -> bool:
         if all(glob.is_exact for glob in place.globs):
             return True
         self._tell(
@@ -379,7 +379,7 @@ class _Exporter:
 
     # What is to be known besides
 
-    def _tell_the_rest(self) -> None:
+    def _report_remaining_gaps(self) -> None:
         role, layout = self._role, self._layout
         for action in _BATCHES:
             if self._statements.count_with(action) > 1:
@@ -403,7 +403,7 @@ class _Exporter:
                 f"of another {role.tenant}",
                 "Do not take what the index says for granted: get the item, and look whose it is.",
             )
-        self._tell_of_unique_values()
+        self._report_unique_gaps()
         several = [
             area.name
             for area in layout.areas.values()
@@ -429,7 +429,7 @@ class _Exporter:
                 "Tag principals with their ids just as these stand in keys.",
             )
 
-    def _tell_of_unique_values(self) -> None:
+    def _report_unique_gaps(self) -> None:
         everything = self._rules.everything
         if everything is not None and not (WRITE | Right.GET).value & ~everything.rights:
             return
@@ -453,7 +453,7 @@ class _Exporter:
                 "Let a service with a role of its own write them.",
             )
 
-    def _tell_of_length(self, document: dict[str, Any]) -> None:
+    def _report_length(self, document: dict[str, Any]) -> None:
         if not document["Statement"]:
             fact = "IAM can say nothing of what the role may do, so the policy allows nothing"
             self._tell("nothing", "same", (), f"role {self._role.name}", fact)
@@ -469,7 +469,7 @@ class _Exporter:
             )
 
 
-def _may_be_unique(place: Place) -> bool:
+def _may_be_unique(place: PartitionPatterns) -> bool:
     """Tell whether a pattern may fit the partitions that keep unique values."""
     for glob in place.globs:
         first = glob.pieces[0]

@@ -34,13 +34,13 @@ class VariableUnknown(Exception):
         self.name = name
 
 
-class Pattern(NamedTuple):
+class WildcardPattern(NamedTuple):
     """A text of a policy, in pieces."""
 
     pieces: tuple[Piece, ...]
 
     @staticmethod
-    def parse(text: str, *, has_variables: bool) -> Pattern:
+    def parse(text: str, *, has_variables: bool) -> WildcardPattern:
         """Take a text apart; raises VariableUnknown.
 
         Before version 2012-10-17, policies have no variables.
@@ -54,7 +54,7 @@ class Pattern(NamedTuple):
         rest = text[place:]
         if has_variables and "${" in rest:
             raise VariableUnknown(rest[rest.index("${") :])
-        return Pattern((*pieces, *_split_wildcards(rest)))
+        return WildcardPattern((*pieces, *_split_wildcards(rest)))
 
     def equals(self, value: str, known: Mapping[str, str]) -> bool:
         """Tell whether a value is this text, in which wildcards are characters like any other.
@@ -75,9 +75,9 @@ class Pattern(NamedTuple):
         resolved = self._resolve(known)
         return resolved is not None and _fits(resolved, value)
 
-    def lowered(self) -> Pattern:
+    def lowered(self) -> WildcardPattern:
         """Return the same in small letters."""
-        return Pattern(
+        return WildcardPattern(
             tuple(each.lower() if isinstance(each, str) else each for each in self.pieces)
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from keyfold.keys import Glob, GlobPiece, KeyTemplate, NamedPart, Wildcard, can_fit
-from keyfold.policy.iam._treatments import Treatment
+from keyfold.policy.iam._action_rules import ActionRule
 
 LEADING_KEYS, ATTRIBUTES, SELECT = (
     "dynamodb:LeadingKeys",
@@ -21,7 +21,7 @@ _SPECIAL = re.compile(r"[*?$]")
 Conditions = dict[str, dict[str, Any]]
 
 
-class Place(NamedTuple):
+class PartitionPatterns(NamedTuple):
     """Partitions of one template, as patterns."""
 
     area: str
@@ -60,13 +60,13 @@ def write_pattern(pieces: Iterable[GlobPiece]) -> str:
     return written
 
 
-def group_places(places: Iterable[Place]) -> list[list[Place]]:
+def group_places(places: Iterable[PartitionPatterns]) -> list[list[PartitionPatterns]]:
     """Put places together that one statement can be for.
 
     What must be kept out of one may be what another is: `U#*` takes nothing with two delimiters,
     which `U#*#O` has.
     """
-    groups: list[list[Place]] = []
+    groups: list[list[PartitionPatterns]] = []
     for place in places:
         for group in groups:
             if not any(_disturb(place, other) or _disturb(other, place) for other in group):
@@ -77,13 +77,15 @@ def group_places(places: Iterable[Place]) -> list[list[Place]]:
     return groups
 
 
-def _disturb(one: Place, other: Place) -> bool:
+def _disturb(one: PartitionPatterns, other: PartitionPatterns) -> bool:
     return one.template is not other.template and any(
         can_fit(other.template, forbidden) for glob in one.globs for forbidden in glob.forbidden
     )
 
 
-def keys_of(places: Iterable[Place], unwanted: Iterable[tuple[GlobPiece, ...]] = ()) -> Keys:
+def keys_of(
+    places: Iterable[PartitionPatterns], unwanted: Iterable[tuple[GlobPiece, ...]] = ()
+) -> Keys:
     """Return the keys of places that go together."""
     globs = [glob for place in places for glob in place.globs]
     forbidden = [each for glob in globs for each in glob.forbidden]
@@ -106,11 +108,11 @@ class StatementList:
         actions: Iterable[str],
         resources: Iterable[str],
         keys: Keys = ANY_KEYS,
-        treatment: Treatment | None = None,
+        treatment: ActionRule | None = None,
     ) -> None:
         """Allow actions on resources."""
         listed = list(resources)
-        conditions = _write_conditions(keys, treatment or Treatment(), self._tag_conditions)
+        conditions = _write_conditions(keys, treatment or ActionRule(), self._tag_conditions)
         identity = json.dumps([listed, conditions], sort_keys=True)
         known = self._statements.setdefault(identity, (sid, [], listed, conditions))
         known[1].extend(action for action in actions if action not in known[1])
@@ -137,7 +139,7 @@ class StatementList:
         return {"Version": "2012-10-17", "Statement": statements}
 
 
-def _write_conditions(keys: Keys, treatment: Treatment, tags: Conditions) -> Conditions:
+def _write_conditions(keys: Keys, treatment: ActionRule, tags: Conditions) -> Conditions:
     conditions: Conditions = {}
 
     def add(operator: str, key: str, value: Any) -> None:

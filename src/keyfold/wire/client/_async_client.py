@@ -9,11 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from keyfold.errors import OptionInvalid
-from keyfold.wire.client._calls import Lost, Tell, is_of_streams
+from keyfold.wire.client._calls import NoResponse, OnRetry, is_of_streams
 from keyfold.wire.client._endpoints import Endpoint
-from keyfold.wire.client._prefixes import Prefix
+from keyfold.wire.client._prefixes import TablePrefix
 from keyfold.wire.client._retries import Retries, Timeouts, draw_fraction
-from keyfold.wire.client._settings import Settings
+from keyfold.wire.client._settings import ClientSettings
 from keyfold.wire.client._signing import Credentials
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ class AsyncClient:
 
     `connections` is how many calls are made at a time at most; those beyond wait for their turn.
     """
+
+    reports_retries = True
+    """`execute` takes `on_retry`."""
 
     def __init__(
         self,
@@ -45,11 +48,11 @@ class AsyncClient:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] | None = None,
-        draw: Callable[[], float] = draw_fraction,
+        jitter: Callable[[], float] = draw_fraction,
     ) -> None:
         if not isinstance(connections, int) or connections < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise OptionInvalid("connections", connections, "Give 1 or more.")
-        settings = Settings(
+        settings = ClientSettings(
             url,
             credentials=credentials,
             profile=profile,
@@ -62,41 +65,34 @@ class AsyncClient:
             tls=tls,
             clock=clock,
             monotonic=monotonic,
-            draw=draw,
+            jitter=jitter,
         )
         self.url = url
         self._monotonic = monotonic
-        self._prefix = Prefix(settings.place.prefix) if settings.place.prefix else None
-        self._tables, self._streams = settings.make_conducts()
+        self._prefix = TablePrefix(settings.place.prefix) if settings.place.prefix else None
+        self._tables, self._streams = settings.make_policies()
         # To load asyncio takes longer than all else here together, and threads do without it.
         carrying = import_module("keyfold.wire.client._async_connections")
-        self._run_aside: Callable[[Callable[[], Any]], Awaitable[Any]] = carrying.run_aside
+        self._run_in_thread: Callable[[Callable[[], Any]], Awaitable[Any]] = carrying.run_in_thread
         self._sleep: Callable[[float], Awaitable[None]] = sleep or carrying.sleep
         self._pools: dict[Endpoint, AsyncPool] = {
-            conduct.endpoint: carrying.AsyncPool(
-                conduct.endpoint, settings.timeouts, settings.make_context, connections
+            policy.endpoint: carrying.AsyncPool(
+                policy.endpoint, settings.timeouts, settings.make_context, connections
             )
-            for conduct in (self._tables, self._streams)
+            for policy in (self._tables, self._streams)
         }
 
-    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation of DynamoDB's API; raises what `Client.execute` does."""
-        if self._prefix is None:
-            return await self._execute(operation, request)
-        answer = await self._execute(operation, self._prefix.add(operation, request))
-        return self._prefix.remove(operation, answer)
-
-    async def execute_telling(
-        self, operation: str, request: dict[str, Any], tell: Tell
+    async def execute(
+        self, operation: str, request: dict[str, Any], *, on_retry: OnRetry | None = None
     ) -> dict[str, Any]:
-        """Carry out one operation as `execute` does, and tell of every try that is made again.
+        """Carry out one operation of DynamoDB's API.
 
-        `tell` is given what came of the try, and for how many seconds is paused before the next.
+        Takes the same arguments as `Client.execute`, and raises the same errors.
         """
         if self._prefix is None:
-            return await self._execute(operation, request, tell)
+            return await self._execute(operation, request, on_retry)
         prefixed = self._prefix.add(operation, request)
-        return self._prefix.remove(operation, await self._execute(operation, prefixed, tell))
+        return self._prefix.remove(operation, await self._execute(operation, prefixed, on_retry))
 
     async def close(self) -> None:
         """Close the connections. Closing again does nothing."""
@@ -118,25 +114,25 @@ class AsyncClient:
         return f"<AsyncClient {self.url}>"
 
     async def _execute(
-        self, operation: str, request: dict[str, Any], tell: Tell | None = None
+        self, operation: str, request: dict[str, Any], on_retry: OnRetry | None
     ) -> dict[str, Any]:
-        conduct = self._streams if is_of_streams(operation) else self._tables
-        exchange = self._pools[conduct.endpoint].exchange
-        call = conduct.begin(operation, request)
+        policy = self._streams if is_of_streams(operation) else self._tables
+        exchange = self._pools[policy.endpoint].exchange
+        call = policy.begin(operation, request)
         while True:
-            credentials = conduct.find_credentials()
+            credentials = policy.find_credentials()
             if credentials is None:
                 # It may ask a file, a program or the network.
-                credentials = await self._run_aside(conduct.renew_credentials)
-            message = conduct.render(call, credentials)
+                credentials = await self._run_in_thread(policy.renew_credentials)
+            message = policy.render(call, credentials)
             try:
                 response = await exchange(message, call.deadline - self._monotonic())
-            except Lost as lost:
-                outcome = conduct.mourn(call, lost)
+            except NoResponse as lost:
+                outcome = policy.handle_no_response(call, lost)
             else:
-                outcome = conduct.settle(call, response)
+                outcome = policy.handle_response(call, response)
                 if isinstance(outcome, dict):
                     return outcome
-            if tell is not None:
-                tell(conduct.explain(call), outcome)
+            if on_retry is not None:
+                on_retry(policy.explain(call), outcome)
             await self._sleep(outcome)

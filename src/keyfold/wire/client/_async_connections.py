@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from keyfold.errors import ClientClosed
 from keyfold.wire.client._bodies import Garbled
-from keyfold.wire.client._calls import Lost
+from keyfold.wire.client._calls import NoResponse
 from keyfold.wire.client._connections import IDLE_SECONDS, MakeContext, describe_end, lost_by
 from keyfold.wire.client._endpoints import Endpoint
 from keyfold.wire.client._responses import Response, ResponseReader
@@ -26,12 +26,12 @@ V = TypeVar("V")
 sleep = asyncio.sleep
 
 
-async def run_aside(work: Callable[[], V]) -> V:
+async def run_in_thread(work: Callable[[], V]) -> V:
     """Have a thread do what may take a while."""
     return await asyncio.get_running_loop().run_in_executor(None, work)
 
 
-class AsyncConnection(asyncio.Protocol):
+class AsyncClientConnection(asyncio.Protocol):
     """One connection: between calls it lies in the pool, else it is a caller's own."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, read_seconds: float) -> None:
@@ -68,7 +68,7 @@ class AsyncConnection(asyncio.Protocol):
         try:
             response = reader.feed(data)
         except Garbled as garbled:
-            self._fail(Lost(str(garbled), may_have_arrived=True))
+            self._fail(NoResponse(str(garbled), may_have_arrived=True))
             return
         if response is None:
             self._due = min(self._loop.time() + self._read_seconds, self._deadline)
@@ -92,7 +92,7 @@ class AsyncConnection(asyncio.Protocol):
             # What was written may have gone out before.
             self._fail(lost_by(exc, "waiting for the answer", 0.0, may_have_arrived=True))
         else:
-            self._fail(Lost(describe_end(reader), may_have_arrived=True))
+            self._fail(NoResponse(describe_end(reader), may_have_arrived=True))
 
     # Called by the pool.
 
@@ -114,7 +114,7 @@ class AsyncConnection(asyncio.Protocol):
         if timer is None or timer.when() > due:
             if timer is not None:
                 timer.cancel()
-            self._timer = loop.call_at(due, self._look_at_the_time)
+            self._timer = loop.call_at(due, self._note_time)
         transport.write(message)
         return waiter
 
@@ -128,23 +128,23 @@ class AsyncConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _look_at_the_time(self) -> None:
+    def _note_time(self) -> None:
         self._timer = None
         if self._waiter is None:
             return
         late = self._loop.time() - self._due
         if late < 0:
-            self._timer = self._loop.call_at(self._due, self._look_at_the_time)
+            self._timer = self._loop.call_at(self._due, self._note_time)
             return
         detail = "no answer came in time"
-        self._fail(Lost(detail, may_have_arrived=True, is_timeout=True))
+        self._fail(NoResponse(detail, may_have_arrived=True, is_timeout=True))
 
     def _finish(self, response: Response) -> None:
         waiter, self._waiter, self._reader = self._waiter, None, None
         if waiter is not None and not waiter.done():
             waiter.set_result(response)
 
-    def _fail(self, lost: Lost) -> None:
+    def _fail(self, lost: NoResponse) -> None:
         waiter, self._waiter, self._reader = self._waiter, None, None
         self.abort()
         if waiter is not None and not waiter.done():
@@ -162,7 +162,7 @@ class AsyncPool:
         self._context: ssl.SSLContext | None = None
         self._most = most
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._idle: deque[AsyncConnection] = deque()
+        self._idle: deque[AsyncClientConnection] = deque()
         self._free = most
         self._queue: deque[asyncio.Future[None]] = deque()
         self._is_closed = False
@@ -213,7 +213,7 @@ class AsyncPool:
         self._loop = loop
         self._idle, self._free, self._queue = deque(), self._most, deque()
 
-    def _take(self, now: float) -> AsyncConnection | None:
+    def _take(self, now: float) -> AsyncClientConnection | None:
         while self._idle:
             connection = self._idle.pop()
             if now - connection.idle_since < IDLE_SECONDS and not connection.is_stale():
@@ -247,19 +247,19 @@ class AsyncPool:
                 return
         self._free += 1
 
-    async def _connect(self, left: float) -> AsyncConnection:
+    async def _connect(self, left: float) -> AsyncClientConnection:
         assert self._loop is not None  # there are calls on it
         loop, endpoint = self._loop, self._endpoint
         timeout = min(self._timeouts.connect_seconds, left)
         is_tls = endpoint.scheme == "https"
         if is_tls and self._context is None:
             # It reads files.
-            self._context = await run_aside(self._make_context)
+            self._context = await run_in_thread(self._make_context)
         read_seconds = self._timeouts.read_seconds
         try:
             async with asyncio.timeout(timeout):
                 _, connection = await loop.create_connection(
-                    lambda: AsyncConnection(loop, read_seconds),
+                    lambda: AsyncClientConnection(loop, read_seconds),
                     endpoint.host,
                     endpoint.port,
                     ssl=self._context if is_tls else None,

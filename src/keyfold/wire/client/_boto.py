@@ -22,7 +22,7 @@ from keyfold.errors import (
     ValidationException,
 )
 from keyfold.wire.client._calls import is_of_streams
-from keyfold.wire.client._faults import THROTTLED, make_error, tell_doubt
+from keyfold.wire.client._faults import THROTTLED, make_error, outcome_unknown_error
 from keyfold.wire.client._repeating import carries_token, is_read
 
 _FAILED = 500
@@ -90,7 +90,7 @@ class _Translator:
         )
         if is_read(operation, request) or (is_unsent and self._tries_once):
             return Unreachable(self._client.meta.endpoint_url, operation, 1, detail)
-        return tell_doubt(self._client.meta.endpoint_url, operation, 1, detail)
+        return outcome_unknown_error(self._client.meta.endpoint_url, operation, 1, detail)
 
     def _translate_answer(
         self, operation: str, request: dict[str, Any], answer: dict[str, Any]
@@ -108,9 +108,11 @@ class _Translator:
         where: str = self._client.meta.endpoint_url
         tries = 1 + about.get("RetryAttempts", 0)
         if status >= _FAILED:
-            return tell_doubt(where, operation, tries, f"the service failed ({error})")
+            return outcome_unknown_error(where, operation, tries, f"the service failed ({error})")
         if tries > 1 and not self._is_sure(error):
-            return tell_doubt(where, operation, tries, "boto3 has tried it before", error)
+            return outcome_unknown_error(
+                where, operation, tries, "boto3 has tried it before", error
+            )
         return error
 
     def _is_sure(self, error: ServiceError) -> bool:

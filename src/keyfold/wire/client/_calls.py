@@ -40,9 +40,9 @@ from keyfold.wire.client._faults import (
     is_failure,
     is_undone,
     open_body,
+    outcome_unknown_error,
     read_date,
     read_error,
-    tell_doubt,
 )
 from keyfold.wire.client._repeating import carries_token, is_read, is_repeatable, says_too_little
 from keyfold.wire.client._responses import Response
@@ -55,10 +55,10 @@ _LEAST_SKEW_SECONDS = 60.0
 
 
 # Of a try that is made again: what came of it, and for how many seconds is paused.
-Tell = Callable[[KeyfoldError, float], None]
+OnRetry = Callable[[KeyfoldError, float], None]
 
 
-class Lost(Exception):
+class NoResponse(Exception):
     """No answer came of a try; `may_have_arrived` tells whether the service may have got it.
 
     `is_nowhere` tells that there is nobody to get it.
@@ -78,7 +78,7 @@ class Lost(Exception):
         self.is_timeout, self.is_nowhere = is_timeout, is_nowhere
 
 
-class Call:
+class ClientCall:
     """One call of an operation, and what is known of its tries."""
 
     __slots__ = (
@@ -122,7 +122,7 @@ class Call:
         self.has_mended_clock = self.has_renewed = False
 
 
-class Conduct:
+class CallPolicy:
     """The rules by which a client makes calls to one endpoint."""
 
     def __init__(
@@ -137,7 +137,7 @@ class Conduct:
         sends_gzip: bool | None,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
-        draw: Callable[[], float],
+        jitter: Callable[[], float],
     ) -> None:
         self.endpoint = endpoint
         self._signer, self._source = signer, source
@@ -145,11 +145,11 @@ class Conduct:
         self._total_seconds = total_seconds
         # None as long as the endpoint has not said that it takes requests so.
         self._sends_gzip = sends_gzip
-        self._clock, self._monotonic, self._draw = clock, monotonic, draw
+        self._clock, self._monotonic, self._jitter = clock, monotonic, jitter
         # By how much the service's clock is ahead of ours.
         self._skew = 0.0
 
-    def begin(self, operation: str, request: dict[str, Any]) -> Call:
+    def begin(self, operation: str, request: dict[str, Any]) -> ClientCall:
         """Return a call to be made; raises SerializationException, UnknownOperationException."""
         target = name_target(operation)
         if carries_token(operation) and "ClientRequestToken" not in request:
@@ -158,7 +158,7 @@ class Conduct:
         if self._sends_gzip and len(body) >= LEAST_GZIP_BYTES:
             body, encoding = compress(body), "gzip"
         deadline = self._monotonic() + self._total_seconds
-        return Call(operation, target, request, body, encoding, deadline)
+        return ClientCall(operation, target, request, body, encoding, deadline)
 
     def find_credentials(self) -> Credentials | None:
         """Return what to sign with; None if `renew_credentials` has to be called."""
@@ -168,7 +168,7 @@ class Conduct:
         """Return what to sign with, which may take a while; raises CredentialsMissing."""
         return self._source.renew(self._clock())
 
-    def render(self, call: Call, credentials: Credentials) -> bytes:
+    def render(self, call: ClientCall, credentials: Credentials) -> bytes:
         """Return the request to send next."""
         call.tries += 1
         call.credentials = credentials
@@ -176,7 +176,7 @@ class Conduct:
         now = self._clock() + self._skew
         return self._signer.write_head(call.target, call.encoding, body, now, credentials) + body
 
-    def settle(self, call: Call, response: Response) -> dict[str, Any] | float:
+    def handle_response(self, call: ClientCall, response: Response) -> dict[str, Any] | float:
         """Return the answer that a response carries, or how long to wait before the next try.
 
         Raises what the call has come to.
@@ -185,10 +185,10 @@ class Conduct:
             self._sends_gzip = accepts_gzip(response)
         try:
             if response.status != OK:
-                return self._settle_error(call, response)
+                return self._handle_error(call, response)
             answer = decode_answer(open_body(response))
         except Garbled as garbled:
-            return self.mourn(call, Lost(str(garbled), may_have_arrived=True))
+            return self.handle_no_response(call, NoResponse(str(garbled), may_have_arrived=True))
         if call.taken or not self._budget.is_full:
             self._budget.give_back(call.taken)
         if call.doubt is not None and says_too_little(call.operation, call.request, answer):
@@ -196,7 +196,7 @@ class Conduct:
             raise self._in_doubt(call, detail)
         return answer
 
-    def mourn(self, call: Call, lost: Lost) -> float:
+    def handle_no_response(self, call: ClientCall, lost: NoResponse) -> float:
         """Return how long to wait before a lost try is made again; raises if it may not be."""
         call.error, call.detail = None, lost.detail
         if lost.may_have_arrived:
@@ -205,7 +205,7 @@ class Conduct:
             self._give_up(call, None, lost.detail)
         return self._pause(call, None, lost.detail, after_timeout=lost.is_timeout)
 
-    def explain(self, call: Call) -> KeyfoldError:
+    def explain(self, call: ClientCall) -> KeyfoldError:
         """Return what came of a try that is made again."""
         if call.error is not None:
             return call.error
@@ -213,7 +213,7 @@ class Conduct:
             return self._in_doubt(call, call.detail)
         return Unreachable(self.endpoint.url, call.operation, call.tries, call.detail.rstrip("."))
 
-    def _settle_error(self, call: Call, response: Response) -> float:
+    def _handle_error(self, call: ClientCall, response: Response) -> float:
         error = call.error = read_error(response, self.endpoint.url)
         kind = error.type
         if (
@@ -237,7 +237,7 @@ class Conduct:
             raise self._in_doubt(call, call.doubt, error)
         raise error
 
-    def _doubt(self, call: Call, detail: str, error: ServiceError | None) -> None:
+    def _doubt(self, call: ClientCall, detail: str, error: ServiceError | None) -> None:
         """Note that a try may have been carried out; raise if another might do it twice."""
         if is_read(call.operation, call.request):
             return
@@ -247,12 +247,17 @@ class Conduct:
             raise self._in_doubt(call, call.doubt) from error
 
     def _pause(
-        self, call: Call, error: ServiceError | None, detail: str, *, after_timeout: bool = False
+        self,
+        call: ClientCall,
+        error: ServiceError | None,
+        detail: str,
+        *,
+        after_timeout: bool = False,
     ) -> float:
         """Return how long to wait before the next try; raises if there is to be none."""
         if call.tries >= self._retries.attempts:
             self._give_up(call, error, detail)
-        seconds = self._retries.pause_seconds(call.tries, self._draw())
+        seconds = self._retries.pause_seconds(call.tries, self._jitter())
         if self._monotonic() + seconds >= call.deadline:
             self._give_up(call, error, detail)
         taken = self._budget.take(after_timeout=after_timeout)
@@ -261,7 +266,7 @@ class Conduct:
         call.taken = taken
         return seconds
 
-    def _give_up(self, call: Call, error: ServiceError | None, detail: str) -> NoReturn:
+    def _give_up(self, call: ClientCall, error: ServiceError | None, detail: str) -> NoReturn:
         if call.doubt is not None:
             raise self._in_doubt(call, call.doubt, error)
         if error is not None:
@@ -269,9 +274,9 @@ class Conduct:
         raise Unreachable(self.endpoint.url, call.operation, call.tries, detail.rstrip("."))
 
     def _in_doubt(
-        self, call: Call, detail: str, error: ServiceError | None = None
+        self, call: ClientCall, detail: str, error: ServiceError | None = None
     ) -> OutcomeUnknown:
-        return tell_doubt(self.endpoint.url, call.operation, call.tries, detail, error)
+        return outcome_unknown_error(self.endpoint.url, call.operation, call.tries, detail, error)
 
     def _mend_clock(self, response: Response) -> bool:
         """Go by the service's clock from now on; tell whether that changes much."""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from keyfold.wire.client._calls import Conduct, Lost, Tell, is_of_streams
+from keyfold.wire.client._calls import CallPolicy, NoResponse, OnRetry, is_of_streams
 from keyfold.wire.client._connections import Pool
-from keyfold.wire.client._prefixes import Prefix
+from keyfold.wire.client._prefixes import TablePrefix
 from keyfold.wire.client._retries import Retries, Timeouts, draw_fraction
-from keyfold.wire.client._settings import Settings
+from keyfold.wire.client._settings import ClientSettings
 from keyfold.wire.client._signing import Credentials
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ class Client:
     Threads may share a client. It can be used after a fork.
     """
 
+    reports_retries = True
+    """`execute` takes `on_retry`."""
+
     def __init__(
         self,
         url: str,
@@ -57,9 +60,9 @@ class Client:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        draw: Callable[[], float] = draw_fraction,
+        jitter: Callable[[], float] = draw_fraction,
     ) -> None:
-        settings = Settings(
+        settings = ClientSettings(
             url,
             credentials=credentials,
             profile=profile,
@@ -72,45 +75,38 @@ class Client:
             tls=tls,
             clock=clock,
             monotonic=monotonic,
-            draw=draw,
+            jitter=jitter,
         )
         self.url = url
         self._sleep = sleep
-        self._prefix = Prefix(settings.place.prefix) if settings.place.prefix else None
-        self._tables, self._streams = settings.make_conducts()
+        self._prefix = TablePrefix(settings.place.prefix) if settings.place.prefix else None
+        self._tables, self._streams = settings.make_policies()
         pools = {
-            conduct.endpoint: Pool(
-                conduct.endpoint, settings.timeouts, settings.make_context, monotonic
+            policy.endpoint: Pool(
+                policy.endpoint, settings.timeouts, settings.make_context, monotonic
             )
-            for conduct in (self._tables, self._streams)
+            for policy in (self._tables, self._streams)
         }
         self._pools = tuple(pools.values())
         self._exchange_tables = pools[self._tables.endpoint].exchange
         self._exchange_streams = pools[self._streams.endpoint].exchange
 
-    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    def execute(
+        self, operation: str, request: dict[str, Any], *, on_retry: OnRetry | None = None
+    ) -> dict[str, Any]:
         """Carry out one operation of DynamoDB's API.
 
         Takes and returns what its JSON has, as dicts; binaries are bytes. Raises ServiceError
         with the service's type, status and message; Unavailable or Unreachable if it cannot be
-        had, and nothing was changed; OutcomeUnknown if a write may have been carried out.
+        reached, and nothing was changed; OutcomeUnknown if a write may have been carried out.
+
+        `on_retry` is called before each retry, with the error of the failed attempt and the
+        seconds until the next one.
         """
         if self._prefix is None:
-            return self._execute(operation, request)
-        answer = self._execute(operation, self._prefix.add(operation, request))
-        return self._prefix.remove(operation, answer)
-
-    def execute_telling(
-        self, operation: str, request: dict[str, Any], tell: Tell
-    ) -> dict[str, Any]:
-        """Carry out one operation as `execute` does, and tell of every try that is made again.
-
-        `tell` is given what came of the try, and for how many seconds is paused before the next.
-        """
-        if self._prefix is None:
-            return self._execute(operation, request, tell)
+            return self._execute(operation, request, on_retry)
         prefixed = self._prefix.add(operation, request)
-        return self._prefix.remove(operation, self._execute(operation, prefixed, tell))
+        return self._prefix.remove(operation, self._execute(operation, prefixed, on_retry))
 
     def close(self) -> None:
         """Close the connections. Closing again does nothing."""
@@ -132,24 +128,24 @@ class Client:
         return f"<Client {self.url}>"
 
     def _execute(
-        self, operation: str, request: dict[str, Any], tell: Tell | None = None
+        self, operation: str, request: dict[str, Any], on_retry: OnRetry | None
     ) -> dict[str, Any]:
-        conduct: Conduct = self._tables
+        policy: CallPolicy = self._tables
         exchange = self._exchange_tables
         if is_of_streams(operation):
-            conduct, exchange = self._streams, self._exchange_streams
-        call = conduct.begin(operation, request)
+            policy, exchange = self._streams, self._exchange_streams
+        call = policy.begin(operation, request)
         while True:
-            credentials = conduct.find_credentials() or conduct.renew_credentials()
-            message = conduct.render(call, credentials)
+            credentials = policy.find_credentials() or policy.renew_credentials()
+            message = policy.render(call, credentials)
             try:
                 response = exchange(message, call.deadline)
-            except Lost as lost:
-                outcome = conduct.mourn(call, lost)
+            except NoResponse as lost:
+                outcome = policy.handle_no_response(call, lost)
             else:
-                outcome = conduct.settle(call, response)
+                outcome = policy.handle_response(call, response)
                 if isinstance(outcome, dict):
                     return outcome
-            if tell is not None:
-                tell(conduct.explain(call), outcome)
+            if on_retry is not None:
+                on_retry(policy.explain(call), outcome)
             self._sleep(outcome)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from keyfold.errors import ClientClosed
 from keyfold.wire.client._bodies import Garbled
-from keyfold.wire.client._calls import Lost
+from keyfold.wire.client._calls import NoResponse
 from keyfold.wire.client._endpoints import Endpoint
 from keyfold.wire.client._responses import Response, ResponseReader
 from keyfold.wire.client._retries import Timeouts
@@ -34,7 +34,7 @@ _TIMEVAL = struct.Struct("@ll")
 MakeContext = Callable[[], "ssl.SSLContext"]
 
 
-class Connection:
+class ClientConnection:
     """One connection: between calls it lies in the pool, else it is a caller's own.
 
     The kernel keeps its timeouts. Python's own would have it asked before each sending and each
@@ -82,7 +82,7 @@ class Pool:
         self._make_context = make_context
         self._context: ssl.SSLContext | None = None
         self._monotonic = monotonic
-        self._idle: deque[Connection | TlsConnection] = deque()
+        self._idle: deque[ClientConnection | TlsConnection] = deque()
         self._process = os.getpid()
         self._is_closed = False
 
@@ -110,7 +110,7 @@ class Pool:
         self._is_closed = True
         self._drop_idle()
 
-    def _take(self, now: float) -> Connection | TlsConnection | None:
+    def _take(self, now: float) -> ClientConnection | TlsConnection | None:
         if self._is_closed:
             raise ClientClosed(self._endpoint.url)
         if self._process != os.getpid():
@@ -130,10 +130,10 @@ class Pool:
         while self._idle:
             self._idle.pop().socket.close()
 
-    def _connect(self, left: float) -> Connection | TlsConnection:
+    def _connect(self, left: float) -> ClientConnection | TlsConnection:
         timeout = min(self._timeouts.connect_seconds, left)
         if timeout <= 0:
-            raise Lost(_NO_TIME, may_have_arrived=False, is_timeout=True)
+            raise NoResponse(_NO_TIME, may_have_arrived=False, is_timeout=True)
         endpoint = self._endpoint
         made: socket.socket | None = None
         try:
@@ -146,14 +146,18 @@ class Pool:
                 # Those who speak in the clear need not wait until it is loaded.
                 tls = import_module("keyfold.wire.client._tls")
                 return tls.TlsConnection(made, self._monotonic)
-            return Connection(made)
+            return ClientConnection(made)
         except OSError as error:
             if made is not None:
                 made.close()
             raise lost_by(error, "connecting", timeout, may_have_arrived=False) from error
 
     def _talk(
-        self, connection: Connection | TlsConnection, message: bytes, deadline: float, now: float
+        self,
+        connection: ClientConnection | TlsConnection,
+        message: bytes,
+        deadline: float,
+        now: float,
     ) -> Response:
         read_seconds = self._timeouts.read_seconds
         try:
@@ -173,11 +177,11 @@ class Pool:
                     error, "waiting for the answer", connection.timeout, may_have_arrived=True
                 ) from error
             except Garbled as garbled:
-                raise Lost(str(garbled), may_have_arrived=True) from garbled
+                raise NoResponse(str(garbled), may_have_arrived=True) from garbled
             if response is not None:
                 return response
             if not data:
-                raise Lost(describe_end(reader), may_have_arrived=True)
+                raise NoResponse(describe_end(reader), may_have_arrived=True)
             left = deadline - self._monotonic()
             connection.wait_up_to(_bounded(read_seconds, left, has_arrived=True))
 
@@ -187,7 +191,7 @@ _NO_TIME = "there was no time left for another try"
 
 def _bounded(seconds: float, left: float, *, has_arrived: bool) -> float:
     if left <= 0:
-        raise Lost(_NO_TIME, may_have_arrived=has_arrived, is_timeout=True)
+        raise NoResponse(_NO_TIME, may_have_arrived=has_arrived, is_timeout=True)
     return min(seconds, left)
 
 
@@ -197,19 +201,23 @@ def describe_end(reader: ResponseReader) -> str:
     return f"the connection ended {where}"
 
 
-def lost_by(error: OSError, doing: str, timeout: float, *, may_have_arrived: bool) -> Lost:
+def lost_by(error: OSError, doing: str, timeout: float, *, may_have_arrived: bool) -> NoResponse:
     """Return what an error of a socket means for a try."""
     # A socket that waits, and then would have to wait, has waited as long as it was to.
     if isinstance(error, TimeoutError | BlockingIOError):
         detail = f"{doing} took longer than {timeout:g} seconds"
-        return Lost(detail, may_have_arrived=may_have_arrived, is_timeout=True)
+        return NoResponse(detail, may_have_arrived=may_have_arrived, is_timeout=True)
     if _is_refusal(error):
         # asyncio has words of its own for it.
         said = f"{os.strerror(errno.ECONNREFUSED)}, as nobody listens there"
-        return Lost(f"{doing} failed: {said}", may_have_arrived=may_have_arrived, is_nowhere=True)
+        return NoResponse(
+            f"{doing} failed: {said}", may_have_arrived=may_have_arrived, is_nowhere=True
+        )
     said = error.strerror or str(error) or type(error).__name__
     is_nowhere = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
-    return Lost(f"{doing} failed: {said}", may_have_arrived=may_have_arrived, is_nowhere=is_nowhere)
+    return NoResponse(
+        f"{doing} failed: {said}", may_have_arrived=may_have_arrived, is_nowhere=is_nowhere
+    )
 
 
 def _is_refusal(error: OSError) -> bool:

@@ -58,7 +58,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServiceLocation:
     """A database: the endpoints of tables and of streams, the region, and the tables' prefix."""
 
     tables: Endpoint
@@ -73,7 +73,7 @@ def find_place(
     endpoint: str | None = None,
     region: str | None = None,
     environment: Mapping[str, str] = os.environ,
-) -> Place:
+) -> ServiceLocation:
     """Return the place that a URL names.
 
     >>> find_place("dynamodb://eu-west-1/dev-").tables.url
@@ -97,10 +97,12 @@ def find_place(
         or _DEFAULT_REGION
     )
     _check_region(url, chosen)
-    return Place(found, found, chosen)
+    return ServiceLocation(found, found, chosen)
 
 
-def _find_in_region(url: str, rest: str, endpoint: str | None, region: str | None) -> Place:
+def _find_in_region(
+    url: str, rest: str, endpoint: str | None, region: str | None
+) -> ServiceLocation:
     named, _, prefix = rest.partition("/")
     if region not in (None, named):
         raise OptionInvalid("region", region, "The URL names another.")
@@ -109,9 +111,9 @@ def _find_in_region(url: str, rest: str, endpoint: str | None, region: str | Non
         raise UrlUnknown(url, "A table prefix has letters, digits, '_', '-' and '.'.")
     if endpoint is not None:
         given = parse_endpoint(endpoint)
-        return Place(given, given, named, prefix)
+        return ServiceLocation(given, given, named, prefix)
     domain = f"{named}.amazonaws.com" + (".cn" if named.startswith("cn-") else "")
-    return Place(
+    return ServiceLocation(
         Endpoint("https", f"dynamodb.{domain}", 443),
         Endpoint("https", f"streams.dynamodb.{domain}", 443),
         named,

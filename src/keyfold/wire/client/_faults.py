@@ -83,7 +83,7 @@ def make_error(name: str, status: int, message: str, fields: dict[str, Any]) -> 
     return known(message, fields)
 
 
-def tell_doubt(
+def outcome_unknown_error(
     endpoint: str, operation: str, tries: int, detail: str, error: ServiceError | None = None
 ) -> OutcomeUnknown:
     """Return the error of a write of which nobody knows whether it was carried out."""

@@ -66,7 +66,7 @@ _LEAST = "-"
 Rename = Callable[[str], str]
 
 
-class Prefix:
+class TablePrefix:
     """The prefix of all tables of a client."""
 
     def __init__(self, text: str) -> None:

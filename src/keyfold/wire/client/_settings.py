@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from keyfold.errors import OptionInvalid
-from keyfold.wire.client._calls import Conduct
+from keyfold.wire.client._calls import CallPolicy
 from keyfold.wire.client._credentials import find_source
 from keyfold.wire.client._endpoints import Endpoint, find_place
 from keyfold.wire.client._retries import Retries, RetryBudget, Timeouts
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import ssl
 
 
-class Settings:
+class ClientSettings:
     """The options of a client, checked, and the conduct that follows from them."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Settings:
         tls: ssl.SSLContext | None,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
-        draw: Callable[[], float],
+        jitter: Callable[[], float],
     ) -> None:
         for name, value, kind in (("timeouts", timeouts, Timeouts), ("retries", retries, Retries)):
             if not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
@@ -46,7 +46,7 @@ class Settings:
         self._retries = retries
         self._accepts_gzip, self._sends_gzip = accepts_gzip, sends_gzip
         self._tls = tls
-        self._clock, self._monotonic, self._draw = clock, monotonic, draw
+        self._clock, self._monotonic, self._jitter = clock, monotonic, jitter
         # A URL of AWS's is never signed for with a name that means nothing.
         is_aws = url.startswith("dynamodb:") and endpoint is None
         self._source = find_source(
@@ -56,7 +56,7 @@ class Settings:
             clock=clock,
         )
 
-    def make_conducts(self) -> tuple[Conduct, Conduct]:
+    def make_policies(self) -> tuple[CallPolicy, CallPolicy]:
         """Return how calls on tables are made, and how those on streams."""
         budget = RetryBudget(self._retries.budget)
         tables = self._make_conduct(self.place.tables, budget)
@@ -72,7 +72,7 @@ class Settings:
         ssl = import_module("ssl")
         return ssl.create_default_context(cafile=os.environ.get("AWS_CA_BUNDLE") or None)
 
-    def _make_conduct(self, endpoint: Endpoint, budget: RetryBudget) -> Conduct:
+    def _make_conduct(self, endpoint: Endpoint, budget: RetryBudget) -> CallPolicy:
         accepts_gzip, sends_gzip = self._accepts_gzip, self._sends_gzip
         if endpoint.is_loopback:
             # On one machine there is no line that compressing would spare.
@@ -85,7 +85,7 @@ class Settings:
             agent="keyfold",
             accepts="gzip" if accepts_gzip else "identity",
         )
-        return Conduct(
+        return CallPolicy(
             endpoint,
             signer,
             self._source,
@@ -95,5 +95,5 @@ class Settings:
             sends_gzip=sends_gzip,
             clock=self._clock,
             monotonic=self._monotonic,
-            draw=self._draw,
+            jitter=self._jitter,
         )

@@ -12,10 +12,20 @@ to somebody who may do as much and then refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from keyfold.engine.partiql import Exists, Prepared, parse_with, prepare, read_parameters
+from keyfold.engine.partiql import (
+    DeleteStatement,
+    Exists,
+    InsertStatement,
+    Prepared,
+    SelectStatement,
+    UpdateStatement,
+    parse_with,
+    prepare,
+    read_parameters,
+)
 from keyfold.engine.shapes import check, check_types, plain_name
 from keyfold.errors import ServiceError, ValidationException
 from keyfold.policy import Access
@@ -83,9 +93,9 @@ def read_accesses(operation: str, request: dict[str, Any], keys: KeyLookup) -> l
 
     `keys` gives the names of a table's key attributes; it is asked for tables by their names.
 
-    >>> from keyfold.engine import KeyNames
+    >>> from keyfold.engine import TableKeyNames
     >>> request = {"TableName": "Music", "Key": {"artist": {"S": "Fela"}}}
-    >>> names = KeyNames("artist", None, {})
+    >>> names = TableKeyNames("artist", None, {})
     >>> [access] = read_accesses("GetItem", request, lambda table: names)
     >>> access.action, access.table, access.partition
     ('GetItem', 'Music', ({'S': 'Fela'},))
@@ -166,13 +176,21 @@ _STATEMENTS: dict[str, Callable[[dict[str, Any]], list[Access]]] = {
 }
 
 
+_STATEMENT_ACTIONS: Mapping[type, str] = {
+    DeleteStatement: "PartiQLDelete",
+    InsertStatement: "PartiQLInsert",
+    SelectStatement: "PartiQLSelect",
+    UpdateStatement: "PartiQLUpdate",
+}
+
+
 def _statement_access(operation: str, prepared: Prepared) -> Access:
     """Return the access of a statement, as IAM calls it: PartiQLSelect, PartiQLInsert and so on."""
     statement = prepared.statement
     select = statement.select if isinstance(statement, Exists) else statement
     table, index_name = select.source
     return Access(
-        f"PartiQL{type(select).__name__}",
+        _STATEMENT_ACTIONS[type(select)],
         plain_name(table),
         index_name,
         attributes=None,

@@ -83,7 +83,7 @@ def answer_plain(status: int, text: str) -> Answer:
     return Answer(status, f"{text}\n".encode(), TEXT, error=HTTPStatus(status).phrase)
 
 
-class Writer:
+class ResponseWriter:
     """Writes answers as HTTP, each with an id of its own."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from keyfold.wire.server._item_accesses import KeyLookup
 ACCOUNT = "000000000000"
 
 
-class Principal(NamedTuple):
+class WirePrincipal(NamedTuple):
     """Who makes a request, as far as the wire knows."""
 
     name: str
@@ -32,7 +32,7 @@ class Authorizer(Protocol):
     reads_requests: bool
 
     def find_denial(
-        self, principal: Principal, operation: str, request: dict[str, Any]
+        self, principal: WirePrincipal, operation: str, request: dict[str, Any]
     ) -> ServiceError | None:
         """Return the error of a request that is denied; None if it may be carried out."""
         ...
@@ -45,7 +45,7 @@ class AdminAuthorizer:
 
     def find_denial(
         self,
-        principal: Principal,  # noqa: ARG002 - as authorizers are asked
+        principal: WirePrincipal,  # noqa: ARG002 - as authorizers are asked
         operation: str,  # noqa: ARG002
         request: dict[str, Any],  # noqa: ARG002
     ) -> ServiceError | None:
@@ -62,7 +62,7 @@ class RoleAuthorizer:
         self._guards, self._keys, self._region = guards, keys, region
 
     def find_denial(
-        self, principal: Principal, operation: str, request: dict[str, Any]
+        self, principal: WirePrincipal, operation: str, request: dict[str, Any]
     ) -> ServiceError | None:
         """Return the error of the first thing that the role does not allow."""
         try:
@@ -95,7 +95,7 @@ class PolicyAuthorizer:
         self._keys, self._region = keys, region
 
     def find_denial(
-        self, principal: Principal, operation: str, request: dict[str, Any]
+        self, principal: WirePrincipal, operation: str, request: dict[str, Any]
     ) -> ServiceError | None:
         """Return the error of the first thing that the policy denies, or does not allow."""
         try:
@@ -115,7 +115,9 @@ class PolicyAuthorizer:
         return deny(principal, denial.action, resource, is_explicit=is_explicit)
 
 
-def deny(principal: Principal, action: str, resource: str, *, is_explicit: bool) -> ServiceError:
+def deny(
+    principal: WirePrincipal, action: str, resource: str, *, is_explicit: bool
+) -> ServiceError:
     """Return what the service answers where a policy forbids something, or none allows it."""
     what = f"User: {principal.arn} is not authorized to perform: dynamodb:{action}"
     why = (

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from keyfold.wire.server._metrics import Metrics
-from keyfold.wire.server._requests import Call
+from keyfold.wire.server._requests import WireCall
 
 _PARAMETER = "ReturnConsumedCapacity"
 
@@ -28,7 +28,7 @@ _METERED = {
 }
 
 
-def ask_for_capacity(call: Call) -> Call:
+def ask_for_capacity(call: WireCall) -> WireCall:
     """Make a call report its capacity; a caller who did not ask is not to see it."""
     if call.operation not in _METERED:
         return call
@@ -42,7 +42,7 @@ def ask_for_capacity(call: Call) -> Call:
     return call._replace(body=body, hides_capacity=True)
 
 
-def note_capacity(metrics: Metrics, call: Call, body: bytes) -> bytes:
+def note_capacity(metrics: Metrics, call: WireCall, body: bytes) -> bytes:
     """Count the capacity that a response reports; return what its caller is to see."""
     if call.operation not in _METERED:
         return body

@@ -20,18 +20,18 @@ from keyfold.wire.server._answers import (
 )
 from keyfold.wire.server._capacity import ask_for_capacity, note_capacity
 from keyfold.wire.server._encodings import LEAST_BYTES
-from keyfold.wire.server._hub import Hub
 from keyfold.wire.server._requests import (
-    Call,
     Headers,
     HttpRequest,
+    WireCall,
     answer_call,
     finish_answer,
     offer_compression,
     read_call,
-    read_plainly,
+    try_fast_read,
 )
 from keyfold.wire.server._scheduler import QUICK_READS, Outcome
+from keyfold.wire.server._state import ServerState
 from keyfold.wire.server._tokens import TOKENED
 
 # How much more is read, and thrown away, of a request that was refused while it was being sent:
@@ -54,7 +54,7 @@ def _ignore_upgrade(data: bytes) -> bytes:
     return _UPGRADE.sub(_IGNORED, head) + end + rest
 
 
-class _Refusal(Exception):
+class _StopParsing(Exception):
     """The rest of what this client sends is of no interest."""
 
     def __init__(self, answer: Answer) -> None:
@@ -62,7 +62,7 @@ class _Refusal(Exception):
         self.answer = answer
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """Parses requests, bounds them, and answers one after the other."""
 
     __slots__ = (
@@ -96,7 +96,7 @@ class Connection(asyncio.Protocol):
         "stalled_since",
     )
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: ServerState) -> None:
         self._hub = hub
         self._headers: Headers = {}
         # The parser calls this for each header. A method of ours would cost as much again.
@@ -113,7 +113,7 @@ class Connection(asyncio.Protocol):
         self._backlog: deque[HttpRequest] = deque()
         # What is being answered; what is to be said, after that, to a client that went wrong.
         self._request: HttpRequest | None = None
-        self._call: Call | None = None
+        self._call: WireCall | None = None
         self._refusal: Answer | None = None
         self._started = 0.0
         self._is_answering = self._is_pumping = self._is_closing = False
@@ -165,12 +165,12 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
             if self._head_bytes > hub.limits.head_bytes:
-                raise _Refusal(answer_plain(400, _HEAD_TOO_LONG))
+                raise _StopParsing(answer_plain(400, _HEAD_TOO_LONG))
         except httptools.HttpParserCallbackError as error:
-            if not isinstance(error.__context__, _Refusal):
+            if not isinstance(error.__context__, _StopParsing):
                 raise
             self._refuse(error.__context__.answer)
-        except _Refusal as refusal:
+        except _StopParsing as refusal:
             self._refuse(refusal.answer)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._refuse(answer_plain(400, "Bad request"))
@@ -209,22 +209,22 @@ class Connection(asyncio.Protocol):
             # Part of that may be body.
             size = len(self._url) + sum(map(len, raw)) + sum(map(len, raw.values()))
             if size > limits.head_bytes:
-                raise _Refusal(answer_plain(400, _HEAD_TOO_LONG))
+                raise _StopParsing(answer_plain(400, _HEAD_TOO_LONG))
         self._headers = headers = {name.lower(): value for name, value in raw.items()}
         raw.clear()
         if self._gathered is not None:
             self._received, self._gathered = self._gathered, []
         if b"upgrade" in headers:
-            raise _Refusal(answer_plain(400, "Only HTTP/1.1 is spoken here"))
+            raise _StopParsing(answer_plain(400, "Only HTTP/1.1 is spoken here"))
         # What follows is body.
         self._head_bytes = -1
         length = headers.get(b"content-length")
         if length is not None and int(length) > limits.body_bytes:
-            raise _Refusal(answer_plain(413, _TOO_LONG))
+            raise _StopParsing(answer_plain(413, _TOO_LONG))
         expected = headers.get(b"expect")
         if expected is not None:
             if expected.lower() != b"100-continue":
-                raise _Refusal(answer_plain(417, "Expectation failed"))
+                raise _StopParsing(answer_plain(417, "Expectation failed"))
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
@@ -233,9 +233,9 @@ class Connection(asyncio.Protocol):
         self._body_bytes += len(body)
         hub.buffered_bytes += len(body)
         if self._body_bytes > hub.limits.body_bytes:
-            raise _Refusal(answer_plain(413, _TOO_LONG))
+            raise _StopParsing(answer_plain(413, _TOO_LONG))
         if hub.buffered_bytes > hub.limits.buffered_bytes:
-            raise _Refusal(answer_unavailable("Too many large requests are under way"))
+            raise _StopParsing(answer_unavailable("Too many large requests are under way"))
 
     def on_message_complete(self) -> None:
         parser, parts = self._parser, self._body
@@ -250,9 +250,9 @@ class Connection(asyncio.Protocol):
             # What came after the body is no header of the next request.
             self._raw_headers.clear()
             self._gathered = None if self._gathered is None else []
-        operation = read_plainly(method, url, headers)
+        operation = try_fast_read(method, url, headers)
         is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
-        if operation in QUICK_READS and keeps_alive and not is_busy and self._hub.is_quick:
+        if operation in QUICK_READS and keeps_alive and not is_busy and self._hub.is_fast:
             # The quick road: a read that needs nothing besides.
             outcome = self._hub.scheduler.read_now(operation, body)
             if outcome is not None and b"origin" not in headers:
@@ -294,7 +294,7 @@ class Connection(asyncio.Protocol):
         call = read_call(request, hub.limits.body_bytes)
         if isinstance(call, Answer):
             self._call = None
-            self._answer(hub.answer_elsewhere(request) or call)
+            self._answer(hub.answer_builtin(request) or call)
             return
         self._call = call
         if hub.gate is not None:
@@ -303,7 +303,7 @@ class Connection(asyncio.Protocol):
                 self._answer(refusal)
                 return
             if call.operation in TOKENED:
-                kept = hub.keep_apart(hub.gate, request, call)
+                kept = hub.scope_token(hub.gate, request, call)
                 if isinstance(kept, Answer):
                     self._answer(kept)
                     return

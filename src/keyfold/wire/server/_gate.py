@@ -27,12 +27,12 @@ from keyfold.wire.server._authorizers import (
     AdminAuthorizer,
     Authorizer,
     PolicyAuthorizer,
-    Principal,
     RoleAuthorizer,
+    WirePrincipal,
 )
 from keyfold.wire.server._item_accesses import KeyLookup
-from keyfold.wire.server._keyring import Key, Keyring
-from keyfold.wire.server._requests import Call, HttpRequest
+from keyfold.wire.server._keyring import AccessKey, Keyring
+from keyfold.wire.server._requests import HttpRequest, WireCall
 from keyfold.wire.server._signatures import UNRECOGNIZED, Verifier
 
 _REGION = "us-east-1"
@@ -55,7 +55,7 @@ class RuledTable(Protocol):
 class Gate(Protocol):
     """Decides which requests a server carries out."""
 
-    def find_refusal(self, request: HttpRequest, call: Call) -> ServiceError | None:
+    def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
         """Return what is answered in place of carrying out a call; None if it may be."""
         ...
 
@@ -74,7 +74,7 @@ class KeyGate:
         self._verifier = Verifier(region)
         self._clock = clock
 
-    def find_refusal(self, request: HttpRequest, call: Call) -> ServiceError | None:
+    def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
         """Return what is wrong with the signature of a request, or with what it asks for."""
         claim = self._verifier.read_claim(request, self._clock())
         if isinstance(claim, ServiceError):
@@ -86,7 +86,7 @@ class KeyGate:
         fault = self._verifier.find_fault(claim, request, key.secret, key.token)
         if fault is not None:
             return fault
-        return find_denial(entry.authorizer, Principal(key.name), call)
+        return find_denial(entry.authorizer, WirePrincipal(key.name), call)
 
     def find_principal(self, request: HttpRequest) -> str:
         """Return whose key a request is signed with, and what it is good for."""
@@ -100,9 +100,9 @@ class OpenGate:
     """Lets everybody in, for what one authorizer says: signatures are not looked at."""
 
     def __init__(self, authorizer: Authorizer, name: str) -> None:
-        self._authorizer, self._principal = authorizer, Principal(name)
+        self._authorizer, self._principal = authorizer, WirePrincipal(name)
 
-    def find_refusal(self, request: HttpRequest, call: Call) -> ServiceError | None:  # noqa: ARG002 - as gates are asked
+    def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:  # noqa: ARG002 - as gates are asked
         """Return the error of a call that is denied."""
         return find_denial(self._authorizer, self._principal, call)
 
@@ -111,7 +111,9 @@ class OpenGate:
         return self._principal.name
 
 
-def find_denial(authorizer: Authorizer, principal: Principal, call: Call) -> ServiceError | None:
+def find_denial(
+    authorizer: Authorizer, principal: WirePrincipal, call: WireCall
+) -> ServiceError | None:
     """Ask an authorizer about a call. What is no JSON object is refused as the engine does it."""
     request: dict[str, Any] = {}
     if authorizer.reads_requests:
@@ -142,7 +144,7 @@ def make_key_gate(
     """
     ruled = tuple(tables)
 
-    def prepare(key: Key, policy: str | None) -> Authorizer:
+    def prepare(key: AccessKey, policy: str | None) -> Authorizer:
         if key.is_admin:
             return AdminAuthorizer()
         if policy is not None:
@@ -178,7 +180,7 @@ def _make_policy_authorizer(
     return PolicyAuthorizer(parse_policy(text, source=path), ids, keys, region)
 
 
-def _make_guards(path: str, key: Key, tables: Iterable[RuledTable]) -> dict[str, Guard]:
+def _make_guards(path: str, key: AccessKey, tables: Iterable[RuledTable]) -> dict[str, Guard]:
     """Return the guards of a key, by table; raises KeysUnusable."""
     subject, name = f"[keys.{key.access_key}]", key.role or ""
     having = [(each.layout, each.roles[name]) for each in tables if name in each.roles]

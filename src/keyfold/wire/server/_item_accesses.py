@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from keyfold.engine import KeyNames
+from keyfold.engine import TableKeyNames
 from keyfold.engine.expressions import (
     BoundCondition,
     EqualTo,
@@ -27,9 +27,9 @@ from keyfold.engine.expressions.trees import (
     Action,
     AddTo,
     Both,
-    Call,
     Condition,
     DeleteFrom,
+    FunctionCall,
     Path,
     Remove,
     SetTo,
@@ -50,7 +50,7 @@ from keyfold.engine.shapes import plain_name
 from keyfold.policy import ALL, Access, Right
 from keyfold.values import AttributeValue, Item, normalise_item
 
-KeyLookup = Callable[[str], KeyNames | None]
+KeyLookup = Callable[[str], TableKeyNames | None]
 """Gives the names of a table's key attributes; None for a table that is not known."""
 
 _PUT = Right.CREATE | Right.UPDATE
@@ -64,11 +64,11 @@ _MEMBERS = {
 }
 
 
-class _Target(NamedTuple):
+class _NamedTable(NamedTuple):
     """A table that a request names, and its key, where it is known."""
 
     table: str
-    keys: KeyNames | None
+    keys: TableKeyNames | None
 
     def partition_of(self, item: Item) -> tuple[AttributeValue, ...] | None:
         """Return the partition of an item or a key; None where it cannot be told."""
@@ -97,9 +97,9 @@ class _Target(NamedTuple):
         )
 
 
-def _find_target(name_or_arn: str, keys: KeyLookup) -> _Target:
+def _find_target(name_or_arn: str, keys: KeyLookup) -> _NamedTable:
     name = plain_name(name_or_arn)
-    return _Target(name, keys(name))
+    return _NamedTable(name, keys(name))
 
 
 def read_get_item(request: dict[str, Any], keys: KeyLookup) -> list[Access]:
@@ -132,7 +132,9 @@ def _read_get(request: dict[str, Any], keys: KeyLookup) -> Access:
     return _get_access("GetItem", _find_target(request["TableName"], keys), item, projection)
 
 
-def _get_access(action: str, target: _Target, key: Item, projection: Projection | None) -> Access:
+def _get_access(
+    action: str, target: _NamedTable, key: Item, projection: Projection | None
+) -> Access:
     named = frozenset(key)
     if projection is not None:
         named |= projection.attributes
@@ -248,7 +250,7 @@ def _with_returns(access: Access, request: dict[str, Any]) -> Access:
     )
 
 
-def _put_access(action: str, target: _Target, item: Item, request: dict[str, Any]) -> Access:
+def _put_access(action: str, target: _NamedTable, item: Item, request: dict[str, Any]) -> Access:
     condition, existence = _read_condition(target, request)
     named = frozenset(item) | condition
     return Access(
@@ -264,7 +266,7 @@ def _put_access(action: str, target: _Target, item: Item, request: dict[str, Any
 
 
 def _key_access(
-    action: str, target: _Target, key: Item, request: dict[str, Any], rights: Right
+    action: str, target: _NamedTable, key: Item, request: dict[str, Any], rights: Right
 ) -> Access:
     condition, _ = _read_condition(target, request)
     named = frozenset(key) | condition
@@ -280,7 +282,7 @@ def _key_access(
 
 
 def _update_access(
-    target: _Target,
+    target: _NamedTable,
     key: Item,
     plan: UpdatePlan | None,
     condition: BoundCondition | None,
@@ -341,7 +343,7 @@ def _returns_on_failure(request: dict[str, Any]) -> bool:
 
 
 def _read_condition(
-    target: _Target, request: dict[str, Any]
+    target: _NamedTable, request: dict[str, Any]
 ) -> tuple[frozenset[str], Right | None]:
     """Return what the condition of a write names, and the one right it takes if it says so."""
     text, expected = request.get("ConditionExpression"), request.get("Expected")
@@ -358,7 +360,7 @@ def _read_condition(
 
 
 def _read_existence(
-    target: _Target, request: dict[str, Any], placeholders: Placeholders
+    target: _NamedTable, request: dict[str, Any], placeholders: Placeholders
 ) -> Right | None:
     """Return what a write is that a condition keeps from creating, or from replacing."""
     functions: set[str] = set()
@@ -366,7 +368,7 @@ def _read_existence(
     if text is not None:
         for term in _terms(parse_condition(text).condition):
             match term:
-                case Call("attribute_exists" | "attribute_not_exists", (Path() as path,)):
+                case FunctionCall("attribute_exists" | "attribute_not_exists", (Path() as path,)):
                     if target.is_key(placeholders.resolve(path)):
                         functions.add(term.function)
                 case _:
@@ -413,7 +415,7 @@ def read_scan_access(request: dict[str, Any], keys: KeyLookup) -> list[Access]:
 
 def _page_access(
     action: str,
-    target: _Target,
+    target: _NamedTable,
     request: dict[str, Any],
     named: frozenset[str],
     condition: BoundCondition | None,

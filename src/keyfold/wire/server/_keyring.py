@@ -49,7 +49,7 @@ _HEADING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class AccessKey:
     """An access key, and as whom those act who sign with it."""
 
     access_key: str
@@ -72,11 +72,11 @@ class Key:
         return f"role {self.role}{ids}" if self.role is not None else f"policy {self.policy}{ids}"
 
 
-def make_key(name: str, *, has_token: bool = False, now: datetime, **rights: Any) -> Key:
+def make_key(name: str, *, has_token: bool = False, now: datetime, **rights: Any) -> AccessKey:
     """Return a new key, with a secret that nobody knows yet."""
     # As AWS begins them: one with a session token, and one without.
     kind = "ASIA" if has_token else "AKIA"
-    return Key(
+    return AccessKey(
         kind + b32encode(os.urandom(10)).decode(),
         secrets.token_urlsafe(30),
         name,
@@ -86,7 +86,7 @@ def make_key(name: str, *, has_token: bool = False, now: datetime, **rights: Any
     )
 
 
-def renew_key(key: Key, *, now: datetime) -> Key:
+def renew_key(key: AccessKey, *, now: datetime) -> AccessKey:
     """Return another key for whoever has this one."""
     made = make_key(key.name, has_token=key.token is not None, now=now)
     return replace(
@@ -122,7 +122,7 @@ def _mark(status: os.stat_result) -> _Mark:
     )
 
 
-def read_keys(path: str) -> dict[str, Key]:
+def read_keys(path: str) -> dict[str, AccessKey]:
     """Return the keys of a file, by access key; raises KeysUnusable."""
     return _parse(path, _read(path)[0])
 
@@ -155,7 +155,7 @@ def _check_access(path: str, status: os.stat_result) -> None:
         raise KeysUnusable(path, fact, f"Run `chmod 600 {path}`.")
 
 
-def _parse(path: str, content: bytes) -> dict[str, Key]:
+def _parse(path: str, content: bytes) -> dict[str, AccessKey]:
     try:
         read: dict[str, Any] = tomllib.loads(content.decode())
     except UnicodeDecodeError:
@@ -173,7 +173,7 @@ def _parse(path: str, content: bytes) -> dict[str, Key]:
     }
 
 
-def _parse_key(path: str, access_key: str, entry: Any) -> Key:
+def _parse_key(path: str, access_key: str, entry: Any) -> AccessKey:
     """Return the key that an entry describes. No error shows what the entry holds."""
 
     def refuse(fact: str, advice: str) -> KeysUnusable:
@@ -222,7 +222,7 @@ def _parse_key(path: str, access_key: str, entry: Any) -> Key:
         raise refuse("has ids that are not texts", 'Write them as ids = {user = "ada"}.')
     if ids and rights == ["admin"]:
         raise refuse("has ids, which mean nothing to an admin", "Take them out.")
-    return Key(
+    return AccessKey(
         access_key,
         given["secret"],
         given["name"],
@@ -237,7 +237,7 @@ def _parse_key(path: str, access_key: str, entry: Any) -> Key:
 
 
 @contextmanager
-def changing_keys(path: str) -> Generator[dict[str, Key]]:
+def changing_keys(path: str) -> Generator[dict[str, AccessKey]]:
     """Give the keys of a file to be changed, and write them back, whole or not at all.
 
     Nobody else changes them meanwhile. A file that is not there is made; raises KeysUnusable.
@@ -286,7 +286,7 @@ def _replace(target: Path, content: bytes) -> None:
         raise
 
 
-def _write(keys: Mapping[str, Key]) -> str:
+def _write(keys: Mapping[str, AccessKey]) -> str:
     blocks = [_HEADING]
     for key in keys.values():
         lines = [f"[keys.{_name(key.access_key)}]", f"name = {_quote(key.name)}"]
@@ -325,12 +325,12 @@ def _quote(text: str) -> str:
 class Entry(NamedTuple):
     """A key that may be used, and who says what it may be used for."""
 
-    key: Key
+    key: AccessKey
     authorizer: Authorizer
 
 
 # Makes the authorizer of a key; the path is that of its policy. Raises KeyfoldError.
-Prepare = Callable[[Key, str | None], Authorizer]
+Prepare = Callable[[AccessKey, str | None], Authorizer]
 
 
 class Keyring:
@@ -366,7 +366,7 @@ class Keyring:
             # Until it changes again, there is no use in another look.
             self._marks = marks
 
-    def _prepare_again(self, key: Key, policy: str | None) -> Authorizer | None:
+    def _prepare_again(self, key: AccessKey, policy: str | None) -> Authorizer | None:
         try:
             return self._prepare(key, policy)
         except KeyfoldError as error:
@@ -377,7 +377,7 @@ class Keyring:
             _LOG.error("%s What it said before stays.", error)
             return before.authorizer
 
-    def _load(self, prepare: Callable[[Key, str | None], Authorizer | None]) -> None:
+    def _load(self, prepare: Callable[[AccessKey, str | None], Authorizer | None]) -> None:
         content, mark = _read(self._path)
         marks: dict[str, _Mark | None] = {self._path: mark}
         entries: dict[str, Entry] = {}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keyfold.engine import Engine, KeyNames
+from keyfold.engine import Engine, TableKeyNames
 from keyfold.errors import OptionInvalid
 from keyfold.policy import Layout, Role
 from keyfold.wire.server._gate import Gate, RuledTable, make_key_gate, make_policy_gate
@@ -23,7 +23,7 @@ from keyfold.wire.server._server import Server, new_event_loop
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ProcessSettings:
     """What a server process is told: the engine's options, and the server's."""
 
     path: str
@@ -48,7 +48,7 @@ class TableRules(NamedTuple):
 
 
 def run_server(
-    settings: Settings,
+    settings: ProcessSettings,
     listener: socket.socket,
     *,
     on_ready: Callable[[], None],
@@ -63,7 +63,7 @@ def run_server(
     """
     tls = load_tls(settings)
 
-    def find_key_names(table: str) -> KeyNames | None:
+    def find_key_names(table: str) -> TableKeyNames | None:
         return engine.find_key_names(table)
 
     # What is wrong with keys is said before a file is made.
@@ -97,7 +97,7 @@ def run_server(
             runner.run(serve())
 
 
-def open_engine(settings: Settings, **options: Any) -> Engine:
+def open_engine(settings: ProcessSettings, **options: Any) -> Engine:
     """Return the engine that a server's settings ask for."""
     return Engine.open(
         settings.path,
@@ -108,7 +108,9 @@ def open_engine(settings: Settings, **options: Any) -> Engine:
     )
 
 
-def make_gate(settings: Settings, keys: KeyLookup, tables: Sequence[RuledTable]) -> Gate | None:
+def make_gate(
+    settings: ProcessSettings, keys: KeyLookup, tables: Sequence[RuledTable]
+) -> Gate | None:
     """Return what decides on requests; None where any access key will do."""
     region = settings.region
     if settings.auth is not None:
@@ -118,7 +120,7 @@ def make_gate(settings: Settings, keys: KeyLookup, tables: Sequence[RuledTable])
     return None
 
 
-def load_tls(settings: Settings) -> ssl.SSLContext | None:
+def load_tls(settings: ProcessSettings) -> ssl.SSLContext | None:
     """Return the context of a server with a certificate; raises OptionInvalid."""
     cert, key = settings.tls_cert, settings.tls_key
     if cert is None and key is None:

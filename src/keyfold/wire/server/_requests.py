@@ -68,13 +68,13 @@ class HttpRequest(NamedTuple):
     headers: Headers
     body: bytes
     keeps_alive: bool
-    # What `read_plainly` says of it.
+    # What `try_fast_read` says of it.
     operation: str | None
     # All headers in the order in which they came, where signatures are verified over them.
     received: Sequence[tuple[bytes, bytes]] = ()
 
 
-class Call(NamedTuple):
+class WireCall(NamedTuple):
     """An operation that a request asks for."""
 
     operation: str
@@ -84,7 +84,7 @@ class Call(NamedTuple):
     hides_capacity: bool = False
 
 
-def read_plainly(method: bytes, url: bytes, headers: Headers) -> str | None:
+def try_fast_read(method: bytes, url: bytes, headers: Headers) -> str | None:
     """Return the operation of a request that is just as clients send them; None for any other."""
     if (
         headers.get(b"content-type") == AMZ_JSON
@@ -97,16 +97,18 @@ def read_plainly(method: bytes, url: bytes, headers: Headers) -> str | None:
     return None
 
 
-def read_call(request: HttpRequest, longest_body: int) -> Call | Answer:
+def read_call(request: HttpRequest, longest_body: int) -> WireCall | Answer:
     """Return the operation that a request asks for, or the answer that it gets without one."""
     headers = request.headers
     if request.operation is not None:
-        return Call(request.operation, request.body, AMZ_JSON)
+        return WireCall(request.operation, request.body, AMZ_JSON)
     operation = _TARGETS.get(headers.get(b"x-amz-target", b""))
     return _read_closely(request, operation, longest_body)
 
 
-def _read_closely(request: HttpRequest, operation: str | None, longest_body: int) -> Call | Answer:
+def _read_closely(
+    request: HttpRequest, operation: str | None, longest_body: int
+) -> WireCall | Answer:
     """Find out what a request is that is not as clients send them, in the service's order."""
     method, url, headers, body, *_ = request
     path, _, query = url.partition(b"?")
@@ -134,7 +136,7 @@ def _read_closely(request: HttpRequest, operation: str | None, longest_body: int
     if fault is not None:
         return answer_error(fault, content_type)
     assert operation is not None  # or it would have been a fault
-    return Call(operation, body, content_type)
+    return WireCall(operation, body, content_type)
 
 
 def _find_fault(
@@ -172,7 +174,7 @@ def _answer_preflight(headers: Headers) -> Answer:
     return Answer(200, b"", JSON, b"".join(lines))
 
 
-def answer_call(call: Call, body: bytes, headers: Headers) -> Answer:
+def answer_call(call: WireCall, body: bytes, headers: Headers) -> Answer:
     """Return the answer that carries an operation's response."""
     operation = call.operation
     if operation in _WITHOUT_BODY:

@@ -36,7 +36,7 @@ Outcome = bytes | Exception
 Done = Callable[[Outcome], None]
 
 
-class Service(Protocol):
+class ServedEngine(Protocol):
     """What a server puts behind HTTP: an engine, or something in front of one."""
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
@@ -76,11 +76,13 @@ class _Committer:
 class Scheduler:
     """Has a service carry out operations, and tells when each is done."""
 
-    def __init__(self, service: Service, loop: asyncio.AbstractEventLoop, *, waiting: int) -> None:
+    def __init__(
+        self, service: ServedEngine, loop: asyncio.AbstractEventLoop, *, waiting: int
+    ) -> None:
         self._service = service
         self._engine = service if isinstance(service, Engine) else None
         # Only a commit that waits for the disk is worth a thread.
-        self._commits_aside = self._engine is not None and self._engine.durability == "durable"
+        self._commits_in_thread = self._engine is not None and self._engine.durability == "durable"
         self._loop = loop
         self._most_waiting = waiting
         self._others_waiting = 0
@@ -128,7 +130,7 @@ class Scheduler:
                 self._is_flushing = True
                 self._loop.call_soon(self._flush)
         else:
-            self._run_aside(job)
+            self._run_in_thread(job)
         return True
 
     async def drain(self) -> None:
@@ -170,7 +172,7 @@ class Scheduler:
         self._is_holding = False
         self._reads_alone = 0 if self._held_reads >= _WORTH_HOLDING else _READS_ALONE
 
-    def _run_aside(self, job: _Job) -> None:
+    def _run_in_thread(self, job: _Job) -> None:
         self._others_waiting += 1
 
         def run() -> None:
@@ -186,18 +188,18 @@ class Scheduler:
     def _flush(self) -> None:
         """Carry out the writes that have come together."""
         jobs, self._writes = self._writes[:_MOST_SHARED], self._writes[_MOST_SHARED:]
-        if self._commits_aside:
-            self._commit_aside(jobs)
+        if self._commits_in_thread:
+            self._commit_in_thread(jobs)
             return
         try:
             outcomes = self._execute_together(jobs, may_wait=False)
         except FileBusy:
             # Another process writes; the others' requests go on while this waits for it.
-            self._commit_aside(jobs)
+            self._commit_in_thread(jobs)
         else:
             self._finish(jobs, outcomes)
 
-    def _commit_aside(self, jobs: list[_Job]) -> None:
+    def _commit_in_thread(self, jobs: list[_Job]) -> None:
         def run() -> None:
             outcomes = self._execute_together(jobs, may_wait=True)
             self._loop.call_soon_threadsafe(self._finish, jobs, outcomes)
@@ -217,7 +219,7 @@ class Scheduler:
     def _finish(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
         for job, outcome in zip(jobs, outcomes, strict=True):
             job.done(outcome)
-        if self._commits_aside and len(jobs) > 1:
+        if self._commits_in_thread and len(jobs) > 1:
             # Those who were answered nearly always write again at once. To commit without them
             # would leave two groups that take turns, each half as large.
             self._gather(len(jobs) + len(self._writes), self._loop.time() + _GATHER_SECONDS)

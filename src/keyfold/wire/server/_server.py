@@ -13,12 +13,12 @@ from typing import Any, TextIO
 
 from keyfold.errors import AddressUnavailable
 from keyfold.wire.server._access_log import AccessLog
-from keyfold.wire.server._connection import Connection
+from keyfold.wire.server._connection import ServerConnection
 from keyfold.wire.server._gate import Gate
-from keyfold.wire.server._hub import Hub
 from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
-from keyfold.wire.server._scheduler import Scheduler, Service
+from keyfold.wire.server._scheduler import Scheduler, ServedEngine
+from keyfold.wire.server._state import ServerState
 
 _SWEEP_SECONDS = 1.0
 _BACKLOG = 1_024
@@ -40,7 +40,7 @@ class Server:
 
     def __init__(
         self,
-        service: Service,
+        service: ServedEngine,
         *,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -60,7 +60,7 @@ class Server:
         self._access_log = None if access_log is None else AccessLog(access_log)
         self._gate = gate
         self._server: asyncio.Server | None = None
-        self._hub: Hub | None = None
+        self._hub: ServerState | None = None
         self._sweeping: asyncio.TimerHandle | None = None
 
     @property
@@ -76,7 +76,7 @@ class Server:
         listener = self._listener or bind(self._host, self._port)
         self._host, self._port = listener.getsockname()[:2]
         scheduler = Scheduler(self._service, loop, waiting=self._limits.waiting)
-        hub = self._hub = Hub(
+        hub = self._hub = ServerState(
             scheduler,
             self._limits,
             metrics=self._metrics,
@@ -84,7 +84,7 @@ class Server:
             gate=self._gate,
         )
         self._server = await loop.create_server(
-            lambda: Connection(hub), sock=listener, ssl=self._tls, backlog=_BACKLOG
+            lambda: ServerConnection(hub), sock=listener, ssl=self._tls, backlog=_BACKLOG
         )
         self._sweep()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from keyfold.wire.server._requests import Call
+from keyfold.wire.server._requests import WireCall
 
 _PARAMETER = "ClientRequestToken"
 _MOST_CHARACTERS = 36
@@ -15,7 +15,7 @@ _MOST_CHARACTERS = 36
 TOKENED = frozenset({"ExecuteTransaction", "TransactWriteItems"})
 
 
-def keep_token_apart(call: Call, principal: str) -> Call:
+def keep_token_apart(call: WireCall, principal: str) -> WireCall:
     """Return a call whose token stands for the same transaction to nobody else.
 
     Otherwise whoever uses the token of somebody else would be told so.

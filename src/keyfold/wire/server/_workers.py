@@ -22,7 +22,7 @@ from keyfold.errors import KeyfoldError, WorkerFailed
 from keyfold.wire.server._gate import RuledTable
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._process import (
-    Settings,
+    ProcessSettings,
     TableRules,
     load_tls,
     make_gate,
@@ -39,7 +39,7 @@ class _Stop(Exception):
 
 
 def run_workers(
-    settings: Settings,
+    settings: ProcessSettings,
     listener: socket.socket,
     count: int,
     *,
@@ -54,7 +54,7 @@ def run_workers(
     with tempfile.TemporaryDirectory(prefix="keyfold-") as folder:
         rules = [TableRules(each.layout, dict(each.roles)) for each in tables]
         (Path(folder) / _RULES).write_bytes(pickle.dumps(rules))
-        minder = _Minder(settings, listener, Path(folder))
+        minder = WorkerSupervisor(settings, listener, Path(folder))
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _stop)
         try:
@@ -74,10 +74,10 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - a
     raise _Stop
 
 
-class _Minder:
+class WorkerSupervisor:
     """Starts workers, and starts another where one has died."""
 
-    def __init__(self, settings: Settings, listener: socket.socket, folder: Path) -> None:
+    def __init__(self, settings: ProcessSettings, listener: socket.socket, folder: Path) -> None:
         self._settings, self._listener, self._folder = settings, listener, folder
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
 
@@ -127,7 +127,7 @@ def run_worker(told: str) -> None:
     """Be a worker: what `_Minder.start` starts."""
     options = json.loads(told)
     sys.path[:] = options["modules"]
-    settings = Settings(**options["settings"])
+    settings = ProcessSettings(**options["settings"])
     listener = socket.socket(fileno=options["handle"])
     metrics = Metrics()
     place, folder = int(options["place"]), Path(options["folder"])

@@ -12,9 +12,9 @@ from keyfold.engine.expressions.faults import ExpressionFault
 from keyfold.engine.expressions.parser import parse_condition, parse_projection, parse_update
 from keyfold.engine.expressions.trees import (
     Both,
-    Call,
     Comparison,
     Either,
+    FunctionCall,
     Negation,
     Path,
     ValuePlaceholder,
@@ -201,7 +201,7 @@ def test_not_binds_tighter_than_and_which_binds_tighter_than_or() -> None:
                     parse_condition("c = d").condition,
                 )
             ),
-            Call("attribute_exists", (Path(("#e",), has_placeholders=True),)),
+            FunctionCall("attribute_exists", (Path(("#e",), has_placeholders=True),)),
         )
     )
 

@@ -10,7 +10,7 @@ from keyfold.engine.expressions.trees import Condition
 from keyfold.engine.partiql.access import Ranges, find_ranges
 from keyfold.engine.partiql.parser import parse_statement
 from keyfold.engine.partiql.translation import Translation
-from keyfold.engine.partiql.trees import Select
+from keyfold.engine.partiql.trees import SelectStatement
 from tests.unit.engine.expressions.refusals import refusal_of
 
 SCHEMA = KeySchema((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "N"),))
@@ -18,7 +18,7 @@ SCHEMA = KeySchema((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "N"),))
 
 def clause(text: str) -> Condition:
     statement = parse_statement(f"SELECT * FROM T WHERE {text}").statement
-    assert isinstance(statement, Select)
+    assert isinstance(statement, SelectStatement)
     assert statement.where is not None
     return Translation([]).condition(statement.where)
 

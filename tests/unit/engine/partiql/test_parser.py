@@ -8,25 +8,25 @@ from keyfold.engine.partiql.parser import parse_statement
 from keyfold.engine.partiql.trees import (
     Assignment,
     Between,
+    BinaryOperation,
     Constant,
-    Delete,
+    DeleteStatement,
     Exists,
     Expression,
-    Infix,
-    Insert,
+    InsertStatement,
     IsType,
     Logical,
     Number,
-    Parameter,
-    Prefix,
+    PositionalParameter,
     Reference,
     Removal,
     Returning,
-    Select,
-    Source,
+    SelectStatement,
+    StatementSource,
     Struct,
     Text,
-    Update,
+    UnaryOperation,
+    UpdateStatement,
 )
 from tests.unit.engine.expressions.refusals import refusal_of
 
@@ -35,7 +35,7 @@ PREFIX = "Statement wasn't well formed, can't be processed: "
 
 def where_of(text: str) -> Expression:
     statement = parse_statement(f"SELECT * FROM T WHERE {text}").statement
-    assert isinstance(statement, Select)
+    assert isinstance(statement, SelectStatement)
     assert statement.where is not None
     return statement.where
 
@@ -47,8 +47,8 @@ def refused(text: str) -> str:
 def test_a_select_has_columns_a_source_a_clause_and_an_order() -> None:
     parsed = parse_statement('SELECT a.b[0], "c" FROM "T"."I" WHERE a = ? ORDER BY d DESC, e')
     statement = parsed.statement
-    assert isinstance(statement, Select)
-    assert statement.source == Source("T", "I")
+    assert isinstance(statement, SelectStatement)
+    assert statement.source == StatementSource("T", "I")
     assert [column[0] for column in statement.columns or ()] == [("a", "b", 0), ("c",)]
     assert [(each.key[0], each.is_descending) for each in statement.order] == [
         (("d",), True),
@@ -59,20 +59,20 @@ def test_a_select_has_columns_a_source_a_clause_and_an_order() -> None:
 
 def test_a_star_selects_everything() -> None:
     statement = parse_statement("SELECT * FROM T").statement
-    assert statement == Select(Source("T", None), None, None, ())
+    assert statement == SelectStatement(StatementSource("T", None), None, None, ())
 
 
 def test_an_insert_has_an_item() -> None:
     statement = parse_statement("INSERT INTO T VALUE {'a': ?}").statement
-    pair = (Text("a", "1:22:3"), Parameter(0, "1:27:1"))
-    assert statement == Insert(Source("T", None), Struct((pair,), "1:21:1"))
+    pair = (Text("a", "1:22:3"), PositionalParameter(0, "1:27:1"))
+    assert statement == InsertStatement(StatementSource("T", None), Struct((pair,), "1:21:1"))
 
 
 def test_an_update_has_changes_in_their_order() -> None:
     statement = parse_statement(
         "UPDATE T SET a = 1, b = ? REMOVE c[2] SET d = 2 WHERE k = 'x' RETURNING MODIFIED OLD *"
     ).statement
-    assert isinstance(statement, Update)
+    assert isinstance(statement, UpdateStatement)
     kinds = [(type(change), change.target.steps) for change in statement.changes]
     assert kinds == [
         (Assignment, ("a",)),
@@ -86,15 +86,15 @@ def test_an_update_has_changes_in_their_order() -> None:
 def test_an_update_may_have_its_table_first() -> None:
     first = parse_statement("FROM T WHERE k = 1 SET a = 2 REMOVE b").statement
     later = parse_statement("UPDATE T SET a = 2 REMOVE b WHERE k = 1").statement
-    assert isinstance(first, Update)
-    assert isinstance(later, Update)
+    assert isinstance(first, UpdateStatement)
+    assert isinstance(later, UpdateStatement)
     assert len(first.changes) == len(later.changes) == 2
     assert first.source == later.source
 
 
 def test_a_delete_has_a_clause() -> None:
     statement = parse_statement("DELETE FROM T WHERE k = 1 RETURNING ALL OLD *;").statement
-    assert isinstance(statement, Delete)
+    assert isinstance(statement, DeleteStatement)
     assert statement.returning == Returning("ALL", "OLD")
 
 
@@ -109,7 +109,7 @@ def test_and_binds_tighter_than_or_and_not_tighter_than_both() -> None:
     right = where.conditions[1]
     assert isinstance(right, Logical)
     assert right.operator == "and"
-    assert isinstance(right.conditions[0], Prefix)
+    assert isinstance(right.conditions[0], UnaryOperation)
 
 
 def test_a_chain_of_and_is_one_node() -> None:
@@ -127,21 +127,21 @@ def test_between_takes_its_own_and() -> None:
 def test_negated_operators_are_their_opposites() -> None:
     for text in ("a NOT IN [1]", "a NOT BETWEEN 1 AND 2", "a IS NOT NULL", "a NOT LIKE 'x'"):
         where = where_of(text)
-        assert isinstance(where, Prefix)
+        assert isinstance(where, UnaryOperation)
         assert where.operator == "not"
 
 
 def test_a_sign_is_a_part_of_its_number() -> None:
     where = where_of("a = - - 5")
-    assert isinstance(where, Infix)
+    assert isinstance(where, BinaryOperation)
     assert where.right == Number("5", "1:31:1")
-    assert isinstance(where_of("a = -b"), Infix)
+    assert isinstance(where_of("a = -b"), BinaryOperation)
 
 
 def test_parentheses_group_and_several_members_are_a_list() -> None:
     assert where_of("(a)") == Reference(("a",), "1:24:1")
     where = where_of("a IN (1)")
-    assert isinstance(where, Infix)
+    assert isinstance(where, BinaryOperation)
     assert where.right[0] == "list"
 
 
@@ -155,7 +155,7 @@ def test_types_have_other_names(type_: str, name: str) -> None:
 
 def test_constants_are_known_in_any_case() -> None:
     where = where_of("a = Null")
-    assert isinstance(where, Infix)
+    assert isinstance(where, BinaryOperation)
     assert isinstance(where.right, Constant)
     assert where.right.value == "null"
 

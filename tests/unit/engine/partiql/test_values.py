@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from keyfold.engine.partiql.parser import parse_statement
-from keyfold.engine.partiql.trees import Insert
+from keyfold.engine.partiql.trees import InsertStatement
 from keyfold.engine.partiql.values import read_item, read_parameters
 from keyfold.values import AttributeValue
 from tests.unit.engine.expressions.refusals import refusal_of
@@ -15,7 +15,7 @@ from tests.unit.engine.expressions.refusals import refusal_of
 
 def read(literal: str, *parameters: AttributeValue) -> AttributeValue:
     statement = parse_statement(f"INSERT INTO T VALUE {{'a': {literal}}}").statement
-    assert isinstance(statement, Insert)
+    assert isinstance(statement, InsertStatement)
     return read_item(statement.item, list(parameters))["a"]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyfold.engine.shapes import OPERATIONS, check, check_types
-from keyfold.engine.shapes._check import _look_closely
+from keyfold.engine.shapes._check import _check_in_full
 from keyfold.engine.shapes._model import Shape, input_shape, shape
 from keyfold.errors import ServiceError
 
@@ -112,7 +112,7 @@ def test_the_quick_look_passes_nothing_that_the_slow_one_refuses(case: tuple[str
     except ServiceError:
         return
     if _values_are_objects(input_shape(operation), request_body):
-        _look_closely(operation, request_body)
+        _check_in_full(operation, request_body)
 
 
 def _values_are_objects(of: Shape, value: Any) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keyfold.engine.storage import RowSet, SqliteStorage, Writer
+from keyfold.engine.storage import RowSet, SqliteStorage, StorageWriter
 
 PLAIN = RowSet(1, 1, ())
 INDEXED = RowSet(2, 1, ("i0", "i1"))
@@ -21,7 +21,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqliteSt
     path = ":memory:" if in_memory else str(tmp_path / "rows.db")
     opened = SqliteStorage(path, "memory" if in_memory else "process", busy_seconds=5)
 
-    def create(writer: Writer) -> None:
+    def create(writer: StorageWriter) -> None:
         writer.create_rows(PLAIN)
         writer.create_rows(INDEXED)
 

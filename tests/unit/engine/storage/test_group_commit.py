@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine.storage import Writer
+from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ConditionalCheckFailedException, FileFailed
 from tests.crash.faulty_vfs import FaultyVfs, NthCall, faulty_vfs, open_on
 from tests.unit.engine.storage.tables import TABLE, add, create, get, names, put
@@ -168,7 +168,7 @@ def _create_only(engine: Engine, name: str) -> None:
 def test_one_that_fails_after_writing_leaves_no_trace_and_the_others_are_done_once(
     engine: Engine, faulty: FaultyVfs, place: int
 ) -> None:
-    def fail(writer: Writer) -> None:
+    def fail(writer: StorageWriter) -> None:
         writer.set_record("test", "trace", b"x")
         raise ZeroDivisionError
 
@@ -184,7 +184,7 @@ def test_one_that_fails_after_writing_leaves_no_trace_and_the_others_are_done_on
 
 
 def test_an_interrupted_writer_leaves_its_work_undone_and_the_others_done(engine: Engine) -> None:
-    def interrupt(writer: Writer) -> None:
+    def interrupt(writer: StorageWriter) -> None:
         writer.set_record("test", "trace", b"x")
         raise KeyboardInterrupt
 

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine.storage import RowsChanged, Writer
+from keyfold.engine.storage import RowsChanged, StorageWriter
 from keyfold.engine.storage._connections import translate
 from keyfold.errors import EngineClosed, FileBusy
 from tests.unit.engine.storage.programs import Program, run_program, running
@@ -139,7 +139,7 @@ def test_opening_and_closing_the_file_elsewhere_in_the_process_drops_no_lock(pat
     # POSIX drops a process's locks on a file when it closes any descriptor of it.
     with Engine.open(path) as engine:
 
-        def work(writer: Writer) -> str:
+        def work(writer: StorageWriter) -> str:
             with Engine.open(path) as another:
                 assert names(another) == {"there"}
             with pytest.raises(FileBusy), Engine.open(path, busy_seconds=0.0) as another:

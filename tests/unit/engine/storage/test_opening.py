@@ -113,7 +113,7 @@ os._exit(0)
     "statements",
     [
         "CREATE TABLE t (x); INSERT INTO t VALUES (1)",
-        "PRAGMA user_version = 1; CREATE TABLE books (x)",
+        "PRAGMA user_version = 1; CREATE TABLE metadata (x)",
         "PRAGMA application_id = 77",
         "PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)",
         "CREATE TABLE t (x); PRAGMA journal_mode = WAL; INSERT INTO t VALUES (1)",

@@ -10,7 +10,14 @@ from unittest import mock
 import pytest
 
 from keyfold.engine import Engine, _backfill, _upkeep
-from keyfold.engine.storage import Reader, RowsChanged, RowSet, Span, SqliteStorage, Writer
+from keyfold.engine.storage import (
+    RowsChanged,
+    RowSet,
+    Span,
+    SqliteStorage,
+    StorageReader,
+    StorageWriter,
+)
 from keyfold.errors import ResourceNotFoundException, ValidationException
 from tests.unit.engine.storage.tables import (
     ADD_INDEX,
@@ -192,7 +199,7 @@ def _after_the_next_commit(engine: Engine, act: Callable[[], object]) -> None:
     storage = engine._storage
     write = storage.write
 
-    def write_once(work: Callable[[Writer], Any]) -> Any:
+    def write_once(work: Callable[[StorageWriter], Any]) -> Any:
         storage.write = write
         result = write(work)
         act()
@@ -208,7 +215,7 @@ def test_every_use_of_an_old_version_is_refused(tmp_path: Path) -> None:
     storage.write(lambda writer: writer.create_rows(old))
     storage.put(old, *row)
     storage.write(lambda writer: writer.change_columns(old, new))
-    uses: list[Callable[[Reader], object]] = [
+    uses: list[Callable[[StorageReader], object]] = [
         lambda reader: reader.get(old, b"k"),
         lambda reader: reader.read_span(old, Span(b"", b"z"), limit=-1, max_bytes=100),
         lambda reader: reader.read_span(old, Span(b"", b"z", column="i1"), limit=-1, max_bytes=100),
@@ -219,7 +226,7 @@ def test_every_use_of_an_old_version_is_refused(tmp_path: Path) -> None:
     for use in uses:
         with pytest.raises(RowsChanged):
             storage.read(use)
-    changes: list[Callable[[Writer], object]] = [
+    changes: list[Callable[[StorageWriter], object]] = [
         lambda writer: writer.put(old, *row),
         lambda writer: writer.delete(old, b"k"),
         lambda writer: writer.drop_rows(old),

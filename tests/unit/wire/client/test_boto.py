@@ -26,7 +26,7 @@ from keyfold.errors import (
 from keyfold.wire.client import Client
 from keyfold.wire.client._boto import AsyncBotoClient, BotoClient
 from keyfold.wire.server import Server
-from tests.unit.wire.client.sides import ScriptedServer
+from tests.unit.wire.client.client_kinds import ScriptedServer
 
 KEY = {"pk": {"S": "a"}}
 ITEM = {**KEY, "b": {"B": b"\0"}}

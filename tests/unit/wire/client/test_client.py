@@ -25,7 +25,7 @@ from keyfold.errors import (
 from keyfold.wire.client import AsyncClient, Client, Credentials, Retries
 from keyfold.wire.client._endpoints import Endpoint
 from keyfold.wire.server import Server, _requests
-from tests.unit.wire.client.sides import Kind, ScriptedServer, Side, ok
+from tests.unit.wire.client.client_kinds import Kind, ScriptedServer, Side, ok
 from tests.unit.wire.server.http import TABLE, make_table
 
 TLS = Path(__file__).parents[1] / "server" / "tls"

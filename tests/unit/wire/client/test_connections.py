@@ -17,10 +17,10 @@ import pytest
 from keyfold.errors import ClientClosed, OptionInvalid, OutcomeUnknown, Unreachable
 from keyfold.wire.client import AsyncClient, Client, Retries, Timeouts
 from keyfold.wire.client._async_connections import AsyncPool
-from keyfold.wire.client._calls import Lost
+from keyfold.wire.client._calls import NoResponse
 from keyfold.wire.client._connections import lost_by
 from keyfold.wire.client._endpoints import parse_endpoint
-from tests.unit.wire.client.sides import Kind, ScriptedServer, Side, ok
+from tests.unit.wire.client.client_kinds import Kind, ScriptedServer, Side, ok
 
 ONCE = Retries(attempts=1)
 ADD = {
@@ -109,7 +109,7 @@ def test_nobody_there_is_said_soon(kind: Kind, host: str) -> None:
     """One name may have several addresses, none of which answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    with Side(kind, f"http://{host}:{port}", draw=lambda: 1.0) as client:
+    with Side(kind, f"http://{host}:{port}", jitter=lambda: 1.0) as client:
         with pytest.raises(
             Unreachable,
             match="tried 3 times; connecting failed: Connection refused, as nobody listens there",
@@ -245,7 +245,7 @@ def test_one_that_waits_too_long_has_changed_nothing() -> None:
             first = asyncio.create_task(pool.exchange(message, 300))
             # What was not sent before it is cancelled would leave its answer to the last.
             assert await asyncio.to_thread(server.came.acquire, timeout=60)
-            with pytest.raises(Lost, match="waiting for a connection took longer") as caught:
+            with pytest.raises(NoResponse, match="waiting for a connection took longer") as caught:
                 await pool.exchange(message, 0.001)
             assert not caught.value.may_have_arrived
             first.cancel()

@@ -9,10 +9,10 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.wire.client import Client
-from keyfold.wire.client._prefixes import Prefix
+from keyfold.wire.client._prefixes import TablePrefix
 from keyfold.wire.server import Server
 
-PREFIX = Prefix("dev-")
+PREFIX = TablePrefix("dev-")
 ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/"
 # An item whose attributes are called what the API calls tables.
 ODD = {

@@ -13,7 +13,7 @@ import pytest
 
 from keyfold.errors import OutcomeUnknown, Unreachable
 from keyfold.wire.client import Client, Retries, Timeouts
-from tests.unit.wire.client.sides import Kind, ScriptedServer, Side, ok
+from tests.unit.wire.client.client_kinds import Kind, ScriptedServer, Side, ok
 
 TLS = Path(__file__).parents[1] / "server" / "tls"
 ONCE = Retries(attempts=1)

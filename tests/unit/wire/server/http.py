@@ -9,10 +9,10 @@ from typing import Any
 
 from keyfold.engine import Engine
 from keyfold.wire.server import Limits
-from keyfold.wire.server._connection import Connection
+from keyfold.wire.server._connection import ServerConnection
 from keyfold.wire.server._gate import Gate
-from keyfold.wire.server._hub import Hub
-from keyfold.wire.server._scheduler import Scheduler, Service
+from keyfold.wire.server._scheduler import Scheduler, ServedEngine
+from keyfold.wire.server._state import ServerState
 from tests.oracle.local import target_of
 
 AUTHORIZATION = (
@@ -132,12 +132,12 @@ class Wire:
     """A hub with connections that have no network, on an event loop that does not run."""
 
     def __init__(
-        self, service: Service, limits: Limits | None = None, gate: Gate | None = None
+        self, service: ServedEngine, limits: Limits | None = None, gate: Gate | None = None
     ) -> None:
         self.clock = Clock()
         self.loop = asyncio.new_event_loop()
         self.scheduler = Scheduler(service, self.loop, waiting=(limits or Limits()).waiting)
-        self.hub = Hub(
+        self.hub = ServerState(
             self.scheduler,
             limits or Limits(),
             metrics=None,
@@ -146,9 +146,9 @@ class Wire:
             clock=self.clock,
         )
 
-    def connect(self) -> tuple[Connection, FakeTransport]:
+    def connect(self) -> tuple[ServerConnection, FakeTransport]:
         """Return a new connection and its transport."""
-        connection, transport = Connection(self.hub), FakeTransport()
+        connection, transport = ServerConnection(self.hub), FakeTransport()
         connection.connection_made(transport)
         return connection, transport
 

@@ -17,7 +17,7 @@ from botocore.credentials import Credentials
 
 from keyfold.wire.server._authorizers import AdminAuthorizer, Authorizer
 from keyfold.wire.server._gate import KeyGate
-from keyfold.wire.server._keyring import Key, Keyring
+from keyfold.wire.server._keyring import AccessKey, Keyring
 from tests.oracle.local import target_of
 
 ACCESS_KEY = "AKIDEXAMPLE"
@@ -40,7 +40,7 @@ def block(access_key: str = ACCESS_KEY, secret: str = SECRET, more: str = "admin
     return f'[keys."{access_key}"]\nsecret = "{secret}"\nname = "ada"\n{more}\n'
 
 
-def admit_all(key: Key, policy: str | None) -> Authorizer:
+def admit_all(key: AccessKey, policy: str | None) -> Authorizer:
     return AdminAuthorizer()
 
 

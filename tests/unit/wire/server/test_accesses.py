@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine import Engine, KeyNames
+from keyfold.engine import Engine, TableKeyNames
 from keyfold.errors import SerializationException, ServiceError, ValidationException
 from keyfold.policy import ALL, Access, Right
 from keyfold.wire.server._accesses import read_accesses
@@ -15,10 +15,12 @@ ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/Shop"
 KEY = {"pk": {"S": "U#ada"}, "sk": {"S": "1"}}
 OWN = ({"S": "U#ada"},)
 
-SHOP = KeyNames("pk", "sk", {"ByMail": ("mail",), "ByCity": ("country", "city"), "Local": ("pk",)})
+SHOP = TableKeyNames(
+    "pk", "sk", {"ByMail": ("mail",), "ByCity": ("country", "city"), "Local": ("pk",)}
+)
 
 
-def find_keys(table: str) -> KeyNames | None:
+def find_keys(table: str) -> TableKeyNames | None:
     return SHOP if table == "Shop" else None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine import KeyNames
+from keyfold.engine import TableKeyNames
 from keyfold.engine.operations import OPERATIONS
 from keyfold.policy import Right
 from keyfold.wire.server._accesses import read_accesses
@@ -14,8 +14,8 @@ from keyfold.wire.server._accesses import read_accesses
 ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/Shop"
 
 
-def find_keys(table: str) -> KeyNames | None:
-    return KeyNames("pk", "sk", {}) if table == "Shop" else None
+def find_keys(table: str) -> TableKeyNames | None:
+    return TableKeyNames("pk", "sk", {}) if table == "Shop" else None
 
 
 STREAM = f"{ARN}/stream/2026-01-31T00:00:00.000"

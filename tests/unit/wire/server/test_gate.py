@@ -18,7 +18,7 @@ from keyfold.errors import AccessDeniedException, KeysUnusable, PolicyInvalid
 from keyfold.wire.client import Client, Credentials
 from keyfold.wire.server import Server, make_key_gate, make_policy_gate
 from keyfold.wire.server._keyring import changing_keys
-from keyfold.wire.server._requests import Call
+from keyfold.wire.server._requests import WireCall
 from tests.unit.wire.server.http import Response, Wire, ask, write_request
 from tests.unit.wire.server.signing import (
     NOW,
@@ -346,7 +346,7 @@ def test_a_gate_that_fails_lets_nobody_in(
     engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:
-        def find_refusal(self, request: object, call: Call) -> None:
+        def find_refusal(self, request: object, call: WireCall) -> None:
             if call.operation == "ListTables":
                 raise ZeroDivisionError
 

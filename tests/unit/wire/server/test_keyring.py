@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from keyfold.errors import KeysUnusable
 from keyfold.wire.server._authorizers import AdminAuthorizer, Authorizer
 from keyfold.wire.server._keyring import (
-    Key,
+    AccessKey,
     Keyring,
     _parse,
     _write,
@@ -168,7 +168,7 @@ def test_a_change_that_fails_changes_nothing(path: Path) -> None:
     write_keys(path, block())
     before = path.read_bytes()
 
-    def spoil(key: Key) -> None:
+    def spoil(key: AccessKey) -> None:
         with changing_keys(str(path)) as keys:
             keys[key.access_key] = key
 
@@ -216,7 +216,7 @@ texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=
 @given(
     st.lists(
         st.builds(
-            Key,
+            AccessKey,
             access_key=st.from_regex(r"[A-Za-z0-9_.-]{1,20}", fullmatch=True),
             secret=st.from_regex(r"[!-~]{1,20}", fullmatch=True),
             name=st.from_regex(r"[A-Za-z0-9_+=,.@-]{1,20}", fullmatch=True),
@@ -231,7 +231,7 @@ texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=
         max_size=3,
     )
 )
-def test_what_is_written_is_read_again(made: list[Key]) -> None:
+def test_what_is_written_is_read_again(made: list[AccessKey]) -> None:
     keys = {key.access_key: key for key in made}
     assert _parse("keys.toml", _write(keys).encode()) == keys
 
@@ -310,7 +310,7 @@ def test_what_a_key_may_do_is_made_ready_once(path: Path) -> None:
     write_keys(path, block("A", more='policy = "some/policy.json"'))
     seen: list[tuple[str, str | None]] = []
 
-    def prepare(key: Key, policy: str | None) -> Authorizer:
+    def prepare(key: AccessKey, policy: str | None) -> Authorizer:
         seen.append((key.name, policy))
         return AdminAuthorizer()
 
@@ -330,7 +330,7 @@ def test_a_policy_that_changes_is_read_again(path: Path, caplog: pytest.LogCaptu
         def __init__(self, text: str) -> None:
             self.text = text
 
-    def prepare(key: Key, where: str | None) -> Authorizer:
+    def prepare(key: AccessKey, where: str | None) -> Authorizer:
         if where is None:
             return AdminAuthorizer()
         text = Path(where).read_text("utf-8")

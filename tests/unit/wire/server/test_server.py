@@ -20,9 +20,9 @@ from botocore.config import Config
 from keyfold.engine import Engine
 from keyfold.errors import AddressUnavailable, OptionInvalid
 from keyfold.wire.server import Server
-from keyfold.wire.server._hub import Hub
 from keyfold.wire.server._metrics import Metrics
-from keyfold.wire.server._process import Settings, load_tls
+from keyfold.wire.server._process import ProcessSettings, load_tls
+from keyfold.wire.server._state import ServerState
 from tests.unit.wire.server.http import (
     TABLE,
     Response,
@@ -86,13 +86,13 @@ def test_stopping_answers_what_was_accepted(engine: Engine) -> None:
             release.wait()
             return engine.execute_json(operation, body)
 
-    server, stop = Server(Slow()), Hub.stop
+    server, stop = Server(Slow()), ServerState.stop
 
-    def stop_and_release(hub: Hub) -> None:
+    def stop_and_release(hub: ServerState) -> None:
         stop(hub)
         release.set()
 
-    with mock.patch.object(Hub, "stop", stop_and_release), server.running() as url:
+    with mock.patch.object(ServerState, "stop", stop_and_release), server.running() as url:
         client = socket.create_connection(address_of(url))
         client.sendall(put("a"))
         entered.wait()
@@ -131,7 +131,9 @@ def test_it_listens_on_other_addresses(engine: Engine) -> None:
 
 
 def test_boto3_talks_to_it_in_the_clear_and_by_tls(engine: Engine) -> None:
-    tls = load_tls(Settings(":memory:", tls_cert=f"{TLS}/cert.pem", tls_key=f"{TLS}/key.pem"))
+    tls = load_tls(
+        ProcessSettings(":memory:", tls_cert=f"{TLS}/cert.pem", tls_key=f"{TLS}/key.pem")
+    )
     for server, verify in ((Server(engine), False), (Server(engine, tls=tls), f"{TLS}/cert.pem")):
         with server.running() as url:
             client = cast(Any, boto3).client(
@@ -177,7 +179,7 @@ def test_a_client_without_tls_is_no_trouble(engine: Engine) -> None:
 def test_a_wrong_certificate_is_named(cert: str | None, key: str, named: str) -> None:
     path = None if cert is None else str(TLS / cert)
     with pytest.raises(OptionInvalid, match=f"^{named}: got "):
-        load_tls(Settings(":memory:", tls_cert=path, tls_key=str(TLS / key)))
+        load_tls(ProcessSettings(":memory:", tls_cert=path, tls_key=str(TLS / key)))
 
 
 def test_the_access_log_has_a_line_for_each_answer(engine: Engine) -> None:

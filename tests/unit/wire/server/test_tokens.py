@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from keyfold.wire.server._requests import Call
+from keyfold.wire.server._requests import WireCall
 from keyfold.wire.server._tokens import keep_token_apart
 
 
 def kept(body: bytes, principal: str = "ada") -> bytes:
-    call = Call("TransactWriteItems", body, b"application/x-amz-json-1.0")
+    call = WireCall("TransactWriteItems", body, b"application/x-amz-json-1.0")
     return keep_token_apart(call, principal).body
 
 

@@ -1,0 +1,70 @@
+"""What waits, for an event loop: threads do it; loaded with the first store for one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from keyfold.errors import EngineClosed
+from keyfold.model import Table
+from keyfold.store import Executor
+
+if TYPE_CHECKING:
+    from keyfold.engine import Engine
+
+V = TypeVar("V")
+
+_QUICK = {"GetItem", "Query"}
+_THREADS = 4
+
+
+class ThreadExecutor:
+    """A client for threads on an event loop: threads call it."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return await asyncio.to_thread(self._executor.execute, operation, request)
+
+
+class ThreadedEngine:
+    """An engine for an event loop: what may wait for the disk is done by threads."""
+
+    def __init__(self, path: str, make: Callable[[], Engine], secret: str) -> None:
+        self._path, self._make, self._secret = path, make, secret
+        self._engine: Engine | None = None
+        self._threads = ThreadPoolExecutor(_THREADS, "keyfold-store")
+
+    async def open(self) -> bytes:
+        """Open the engine, and return the secret that is kept in it."""
+        loop = asyncio.get_running_loop()
+        engine = await loop.run_in_executor(self._threads, self._make)
+        self._engine = engine
+        return await loop.run_in_executor(self._threads, engine.keep_secret, self._secret)
+
+    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        engine = self._engine
+        if engine is None:
+            raise EngineClosed(self._path)
+        if operation in _QUICK:
+            return engine.execute(operation, request)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, engine.execute, operation, request)
+
+    async def call(self, work: Callable[[Engine, Table], V], table: Table) -> V:
+        """Do something with the engine and a table, aside."""
+        assert self._engine is not None  # it was opened
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, work, self._engine, table)
+
+    async def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self._shut_down)
+
+    def _shut_down(self) -> None:
+        self._threads.shutdown()
+        if self._engine is not None:
+            self._engine.close()

@@ -1,0 +1,341 @@
+"""Carrying out a bulk operation: records of files into a table that is in use.
+
+Each batch is a short transaction that writes items as PutItem does, and notes the file and the
+record it came to and what is to be reported. Whoever goes on after a killed process neither
+misses a record nor puts one twice. The report is written when the records are done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, NamedTuple, NotRequired, cast
+
+import orjson
+
+from keyfold.engine._buckets import BucketFailed, Buckets
+from keyfold.engine._bulk_records import (
+    BULK_JOB_RECORD,
+    BulkBody,
+    read_bulk_operation,
+    write_bulk_operation,
+)
+from keyfold.engine._bulk_reports import ReportsBody, add_lines, write_file, write_summary
+from keyfold.engine._catalog import read_body
+from keyfold.engine._copy_job import to_rows
+from keyfold.engine._input_files import InputFiles, InputRecord, SourceBody
+from keyfold.engine._keys import entry_or_none
+from keyfold.engine._parameters import check_expression_use, check_paths, read_condition
+from keyfold.engine._records import parse_record
+from keyfold.engine._tables import EngineTable, build_table
+from keyfold.engine._writes import (
+    ConditionNotMet,
+    ItemWrite,
+    WriteOutcome,
+    check_item_size,
+    make_put,
+    settle,
+    store,
+)
+from keyfold.engine.shapes import check, check_types
+from keyfold.engine.storage import Storage, StorageWriter
+from keyfold.errors import ServiceError
+from keyfold.values import item_size_bytes, normalise_item
+
+BATCH_RECORDS = 100
+
+# What may stand beside an item, as in a PutItem request.
+_CONDITION = ("ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues")
+
+
+class BulkJob(SourceBody):
+    """What is left of a bulk operation: the rest of the files, then the rest of the report."""
+
+    table: str
+    table_id: str
+    reports: ReportsBody
+    # Once the records are done: the key of the line to report from, as hex; None after the last.
+    next: NotRequired[str | None]
+
+
+class _Fault(NamedTuple):
+    """What is wrong with a record."""
+
+    code: str
+    message: str
+
+
+class _Plan(NamedTuple):
+    """A record, and the write that it stands for or what is wrong with it."""
+
+    step: InputRecord
+    write: ItemWrite | _Fault
+
+
+class BulkPutter:
+    """Carries out the bulk operations of one file."""
+
+    def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
+        self._storage, self._clock, self._buckets = storage, clock, buckets
+        self._inputs = InputFiles(buckets)
+
+    def put_batch(self, id_: str) -> bool:
+        """Do the next part of an operation; return whether it was the last."""
+        record, bulk = self._storage.read(
+            lambda reader: (
+                reader.get_record(BULK_JOB_RECORD, id_),
+                read_bulk_operation(reader, id_),
+            )
+        )
+        if record is None or bulk is None:
+            # Another process finished it.
+            self._inputs.drop(id_)
+            return True
+        job = _parse(id_, record)
+        try:
+            if "next" in job:
+                return self._report(record, job, job["next"], bulk)
+            if bulk["description"]["BulkOperationStatus"] == "CANCELLING":
+                self._inputs.drop(id_)
+                self._note(id_, record, {**job, "next": _first_line(job)})
+                return False
+            return self._put(record, job, bulk)
+        except BucketFailed as failure:
+            return self._fail(record, job, bulk, failure.code, failure.message)
+
+    def _put(self, record: bytes, job: BulkJob, bulk: BulkBody) -> bool:
+        """Put the items of some records. The report comes after it, unless the operation fails."""
+        id_ = bulk["id"]
+        body = self._storage.read(lambda reader: read_body(reader, job["table"]))
+        if body is None or body["id"] != job["table_id"]:
+            message = f"Requested resource not found: Table: {job['table']} not found"
+            return self._fail(record, job, bulk, "ResourceNotFoundException", message)
+        # A report that has no place to go to is better known before anything is written.
+        self._buckets.check_bucket(bulk["description"]["OutputS3Configuration"]["S3Bucket"])
+        total = bulk["description"].get("TotalInputBytes")
+        if total is None:
+            total = self._inputs.size_bytes(_source_of(job))
+        stream = self._inputs.take(id_, _source_of(job), body)
+        steps = list(islice(stream, BATCH_RECORDS))
+        left: BulkJob = {**job}
+        if steps:
+            left["key"], left["records"] = steps[-1].key, steps[-1].records
+        table = build_table(body)
+        plans = [_Plan(step, _plan_write(table, step)) for step in steps]
+        is_last = len(steps) < BATCH_RECORDS
+
+        def work(writer: StorageWriter) -> bool:
+            current = read_bulk_operation(writer, id_)
+            if writer.get_record(BULK_JOB_RECORD, id_) != record or current is None:
+                # Another process was here.
+                return False
+            tally = _Tally(current, job["table"], total)
+            for plan in plans:
+                tally.add(plan.step, _carry_out(writer, plan))
+            if is_last:
+                tally.end_input()
+            left["reports"] = {**job["reports"]}
+            add_lines(writer, left["reports"], tally.lines)
+            if is_last:
+                left["next"] = _first_line(left)
+            write_bulk_operation(writer, {**current, "description": tally.described})
+            _write(writer, id_, left)
+            return True
+
+        if self._storage.write(work) and not is_last:
+            self._inputs.give_back(id_, _source_of(left), stream)
+        return False
+
+    def _report(self, record: bytes, job: BulkJob, start: str | None, bulk: BulkBody) -> bool:
+        """Write one file of the report, or the summary."""
+        reports = job["reports"]
+        if start is not None:
+            low = bytes.fromhex(start)
+            written, rest = write_file(self._storage, self._buckets, bulk, reports, low)
+            left: ReportsBody = {**reports, "files": [*reports["files"], written]}
+            after = None if rest is None else rest.hex()
+            self._note(bulk["id"], record, {**job, "reports": left, "next": after})
+            return False
+        facts: dict[str, Any] = {"EndTime": self._clock(), **_describe_end(bulk["description"])}
+        write_summary(self._buckets, bulk, reports, {**bulk["description"], **facts})
+        return self._end(record, job, bulk, facts)
+
+    def _note(self, id_: str, record: bytes, job: BulkJob) -> None:
+        """Keep how far an operation came, unless another process did so."""
+
+        def work(writer: StorageWriter) -> None:
+            if writer.get_record(BULK_JOB_RECORD, id_) == record:
+                _write(writer, id_, job)
+
+        self._storage.write(work)
+
+    def _fail(self, record: bytes, job: BulkJob, bulk: BulkBody, code: str, message: str) -> bool:
+        self._inputs.drop(bulk["id"])
+        facts = {"FailureCode": code, "FailureMessage": message}
+        return self._end(record, job, bulk, {"BulkOperationStatus": "FAILED", **facts})
+
+    def _end(self, record: bytes, job: BulkJob, bulk: BulkBody, facts: dict[str, Any]) -> bool:
+        """Say how an operation ended; return whether it is over.
+
+        It is not if it was cancelled since it was looked at: that is to be said instead.
+        """
+        ended = {"EndTime": self._clock(), **facts}
+
+        def work(writer: StorageWriter) -> bool:
+            if writer.get_record(BULK_JOB_RECORD, bulk["id"]) != record:
+                # Another process was here.
+                return False
+            if read_bulk_operation(writer, bulk["id"]) != bulk:
+                return False
+            described = {**bulk["description"], **ended}
+            write_bulk_operation(writer, {**bulk, "description": described})
+            writer.drop_rows(to_rows(job["reports"]["rows"]))
+            writer.set_record(BULK_JOB_RECORD, bulk["id"], None)
+            return True
+
+        return self._storage.write(work)
+
+
+def begin_bulk_putting(writer: StorageWriter, id_: str, job: BulkJob) -> None:
+    """Note that a bulk operation is to be carried out."""
+    _write(writer, id_, job)
+
+
+def _plan_write(table: EngineTable, step: InputRecord) -> ItemWrite | _Fault:
+    """Return the write that a record stands for, or what is wrong with it."""
+    raw = step.record.item
+    if isinstance(raw, str):
+        return _Fault("ValidationException", raw)
+    beside = {name: step.record.members.get(name) for name in _CONDITION}
+    request = {"TableName": table.name, "Item": raw, **beside}
+    try:
+        check("PutItem", request)
+        try:
+            return _make_write(table, request)
+        except ServiceError:
+            check_types("PutItem", request)
+            raise
+    except ServiceError as error:
+        return _Fault(error.type, error.message or error.type)
+
+
+def _make_write(table: EngineTable, request: dict[str, Any]) -> ItemWrite:
+    check_expression_use("PutItem", request)
+    item, size = normalise_item(request["Item"])
+    condition = read_condition(request)
+    check_item_size(size)
+    row_key, put = make_put(table, item, size)
+    check_paths(table, condition)
+    return ItemWrite(table, row_key, put, None if condition is None else condition.holds)
+
+
+def _carry_out(writer: StorageWriter, plan: _Plan) -> WriteOutcome | ConditionNotMet | _Fault:
+    if isinstance(plan.write, _Fault):
+        return plan.write
+    try:
+        outcome = settle(writer, plan.write)
+    except ConditionNotMet as failure:
+        return failure
+    store(writer, outcome)
+    return outcome
+
+
+class _Tally:
+    """What a description says after a batch, and which lines the batch adds to the report."""
+
+    def __init__(self, bulk: BulkBody, table: str, total_bytes: int) -> None:
+        self.described = dict(bulk["description"])
+        self.described["TotalInputBytes"] = total_bytes
+        (usage,) = self.described["BulkOperationUsage"] or [{"TableName": table}]
+        self._usage: dict[str, Any] = usage
+        self.described["BulkOperationUsage"] = [usage]
+        self._wanted: list[str] = self.described["OutputS3Configuration"]["OutputType"]
+        self.lines: list[dict[str, Any]] = []
+
+    def add(self, step: InputRecord, result: WriteOutcome | ConditionNotMet | _Fault) -> None:
+        """Count a record and what came of it."""
+        described = self.described
+        described["ProcessedItemCount"] += 1
+        # Records of a compressed file are longer than what was read of it.
+        read_bytes = described["ProcessedInputBytes"] + step.record.size_bytes
+        described["ProcessedInputBytes"] = min(read_bytes, described["TotalInputBytes"])
+        match result:
+            case WriteOutcome():
+                self._charge(result)
+            case ConditionNotMet():
+                there = {} if result.item is None else {"ExistingItem": result.item}
+                fault = _Fault("ConditionalCheckFailedException", "The conditional request failed")
+                self._report("CONDITION_CHECK_FAILURE", step, fault, there)
+            case _Fault():
+                described["FailedItemCount"] += 1
+                self._report("ERROR", step, result, {})
+
+    def end_input(self) -> None:
+        """Say that everything was read, also what is not in any record."""
+        self.described["ProcessedInputBytes"] = self.described["TotalInputBytes"]
+
+    def _report(self, kind: str, step: InputRecord, fault: _Fault, more: dict[str, Any]) -> None:
+        if kind in self._wanted:
+            item = {} if isinstance(step.record.item, str) else {"Item": step.record.item}
+            line = {"OutputType": kind, "S3Key": step.key, "Record": step.records}
+            said = {"ErrorCode": fault.code, "ErrorMessage": fault.message}
+            self.lines.append({**line, **said, **item, **more})
+
+    def _charge(self, outcome: WriteOutcome) -> None:
+        """Count the bytes of an item in the table and in each index that holds it."""
+        item, table = outcome.new, outcome.write.table
+        assert item is not None  # it was put
+        self._add("Table", None, "BulkPutBytes", outcome.new_size)
+        for index in table.indexes.values():
+            if entry_or_none(index.encode, item) is not None:
+                heading = f"{'Global' if index.is_global else 'Local'}SecondaryIndexes"
+                size = item_size_bytes(index.project(item))
+                self._add(heading, index.name, "BulkPutBytes", size)
+        for vector in table.vectors.values():
+            size = vector.write_bytes(outcome.old, item)
+            if size:
+                self._add("VectorIndexes", vector.name, "BulkPutVectorBytes", size)
+
+    def _add(self, heading: str, name: str | None, unit: str, size_bytes: int) -> None:
+        place = self._usage.setdefault(heading, {})
+        if name is not None:
+            place = place.setdefault(name, {})
+        place[unit] = place.get(unit, 0) + size_bytes
+        if unit == "BulkPutBytes":
+            self._usage[unit] = self._usage.get(unit, 0) + size_bytes
+
+
+def _describe_end(described: dict[str, Any]) -> dict[str, Any]:
+    """Return the status of an operation whose report is written."""
+    if described["BulkOperationStatus"] == "CANCELLING":
+        return {
+            "BulkOperationStatus": "CANCELLED",
+            "FailureCode": "Cancelled",
+            "FailureMessage": "The operation was cancelled",
+        }
+    failed = described["FailedItemCount"]
+    return {"BulkOperationStatus": "COMPLETED_WITH_ERRORS" if failed else "COMPLETED"}
+
+
+def _source_of(job: BulkJob) -> SourceBody:
+    """Return the files alone, by which those that are open are known again."""
+    return SourceBody(
+        bucket=job["bucket"],
+        prefix=job["prefix"],
+        form=job["form"],
+        key=job["key"],
+        records=job["records"],
+    )
+
+
+def _first_line(job: BulkJob) -> str | None:
+    return "" if job["reports"]["lines"] else None
+
+
+def _parse(id_: str, record: bytes) -> BulkJob:
+    fields = frozenset(BulkJob.__annotations__) - {"next"}
+    return cast(BulkJob, parse_record(BULK_JOB_RECORD, id_, record, fields))
+
+
+def _write(writer: StorageWriter, id_: str, job: BulkJob) -> None:
+    writer.set_record(BULK_JOB_RECORD, id_, orjson.dumps(job))

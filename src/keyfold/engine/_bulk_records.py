@@ -1,0 +1,55 @@
+"""Bulk operations as the metadata have them: what was asked for, and what came of it."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict, cast
+
+import orjson
+
+from keyfold.engine._arns import read_arn
+from keyfold.engine._records import parse_record
+from keyfold.engine.storage import StorageReader, StorageWriter
+from keyfold.errors import ResourceNotFoundException
+
+BULK_RECORD = "bulk-operation"
+BULK_JOB_RECORD = "bulk-operation-job"
+
+
+class BulkBody(TypedDict):
+    """A bulk operation as it is kept in the file."""
+
+    id: str
+    # The BulkOperationDescription of the API.
+    description: dict[str, Any]
+    # The request, which one with the same token has to equal.
+    request: dict[str, Any]
+
+
+def write_bulk_operation(writer: StorageWriter, bulk: BulkBody) -> None:
+    """Keep a bulk operation."""
+    writer.set_record(BULK_RECORD, bulk["id"], orjson.dumps(bulk))
+
+
+def read_bulk_operation(reader: StorageReader, id_: str) -> BulkBody | None:
+    """Return a bulk operation by its id."""
+    record = reader.get_record(BULK_RECORD, id_)
+    return None if record is None else _parse(id_, record)
+
+
+def list_bulk_operations(reader: StorageReader) -> list[BulkBody]:
+    """Return every bulk operation, in the order of their making."""
+    return [_parse(id_, record) for id_, record in reader.list_records(BULK_RECORD)]
+
+
+def _parse(id_: str, record: bytes) -> BulkBody:
+    fields = frozenset(BulkBody.__annotations__)
+    return cast(BulkBody, parse_record(BULK_RECORD, id_, record, fields))
+
+
+def require_bulk_operation(reader: StorageReader, arn: str) -> BulkBody:
+    """Return the bulk operation that an ARN names, or raise."""
+    named = read_arn(arn, "bulk-operation")
+    bulk = None if named is None else read_bulk_operation(reader, named[1])
+    if bulk is None or bulk["description"]["BulkOperationArn"] != arn:
+        raise ResourceNotFoundException(f"Requested resource not found: Bulk operation: {arn}")
+    return bulk

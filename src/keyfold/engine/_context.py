@@ -1,0 +1,36 @@
+"""What every operation is given to work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from keyfold.engine._buckets import Buckets
+from keyfold.engine._catalog import Catalog
+from keyfold.engine._table_stats import TableStats
+from keyfold.engine._usage import Watches
+from keyfold.engine.storage import Storage
+
+
+class EngineContext(NamedTuple):
+    """The parts of one engine that operations use."""
+
+    storage: Storage
+    catalog: Catalog
+    census: TableStats
+    clock: Callable[[], float]
+    new_id: Callable[[], str]
+    region: str
+    account: str
+    watches: Watches
+    buckets: Buckets
+    # How many records a shard of a stream takes before it is split.
+    shard_records: int
+    # Called when a change of a table leaves work for later: a backfill, or items that expire.
+    wake_upkeep: Callable[[], None]
+    # Called with the record of a job that was just written: its kind and its name.
+    begin_job: Callable[[str, str], None]
+
+    def table_arn(self, name: str, region: str | None = None) -> str:
+        """Return the ARN of a table, or of its replica in another region."""
+        return f"arn:aws:dynamodb:{region or self.region}:{self.account}:table/{name}"

@@ -1,0 +1,55 @@
+"""Imports as the metadata have them: what was asked for, and what came of it."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict, cast
+
+import orjson
+
+from keyfold.engine._arns import read_arn
+from keyfold.engine._records import parse_record
+from keyfold.engine.storage import StorageReader, StorageWriter
+from keyfold.errors import ImportNotFoundException
+
+IMPORT_RECORD = "import"
+IMPORT_JOB_RECORD = "import-job"
+
+
+class ImportBody(TypedDict):
+    """An import as it is kept in the file."""
+
+    id: str
+    # The ImportTableDescription of the API.
+    description: dict[str, Any]
+    # The request, which one with the same token has to equal.
+    request: dict[str, Any]
+
+
+def write_import(writer: StorageWriter, imported: ImportBody) -> None:
+    """Keep an import."""
+    writer.set_record(IMPORT_RECORD, imported["id"], orjson.dumps(imported))
+
+
+def read_import(reader: StorageReader, id_: str) -> ImportBody | None:
+    """Return an import by its id."""
+    record = reader.get_record(IMPORT_RECORD, id_)
+    return None if record is None else _parse(id_, record)
+
+
+def list_imports(reader: StorageReader) -> list[ImportBody]:
+    """Return every import, in the order of their making."""
+    return [_parse(id_, record) for id_, record in reader.list_records(IMPORT_RECORD)]
+
+
+def _parse(id_: str, record: bytes) -> ImportBody:
+    fields = frozenset(ImportBody.__annotations__)
+    return cast(ImportBody, parse_record(IMPORT_RECORD, id_, record, fields))
+
+
+def require_import(reader: StorageReader, arn: str) -> ImportBody:
+    """Return the import that an ARN names, or raise."""
+    named = read_arn(arn, "import")
+    imported = None if named is None else read_import(reader, named[1])
+    if imported is None or imported["description"]["ImportArn"] != arn:
+        raise ImportNotFoundException(f"Import not found: {arn}")
+    return imported

@@ -1,0 +1,107 @@
+"""Filling a restored table: from a backup, or from another table as it was.
+
+The table exists from the start and says CREATING until it is whole. It is filled a batch at a
+time, each batch a short transaction that also notes how far it got; a killed process leaves
+that note for the next.
+"""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict, cast
+
+import orjson
+
+from keyfold.engine._catalog import change_columns, read_body
+from keyfold.engine._copy_job import RowsBody, keep_in_table, read_batch, to_rows
+from keyfold.engine._records import parse_record
+from keyfold.engine._rewind_job import RESTORE_RECORD, RewindBody, rewind_batch
+from keyfold.engine._tables import EngineTable, TableBody, build_table
+from keyfold.engine.storage import Storage, StorageReader, StorageWriter
+
+
+class CopyBody(TypedDict):
+    """The rows of a backup, and how far they are copied: the key to go on from, as hex."""
+
+    rows: RowsBody
+    next: str
+
+
+class RestoreBody(TypedDict):
+    """A restore as it is kept in the file, under the name of the table that is filled.
+
+    It has one of the two: what it copies, or what it rewinds.
+    """
+
+    copy: NotRequired[CopyBody]
+    rewind: NotRequired[RewindBody]
+
+
+def begin_restoring(writer: StorageWriter, table: str, restore: RestoreBody) -> None:
+    """Note that a table is to be filled."""
+    _write(writer, table, restore)
+
+
+def is_being_restored(reader: StorageReader, rows: RowsBody) -> bool:
+    """Tell whether a table is being filled from the rows of a backup."""
+    for name, record in reader.list_records(RESTORE_RECORD):
+        restore = _parse(name, record)
+        if "copy" in restore and restore["copy"]["rows"] == rows:
+            return True
+    return False
+
+
+def restore_batch(storage: Storage, name: str) -> bool:
+    """Fill one batch of a table; return whether that was the last."""
+
+    def work(writer: StorageWriter) -> bool:
+        record, body = writer.get_record(RESTORE_RECORD, name), read_body(writer, name)
+        if record is None or body is None:
+            # Another process finished it.
+            return True
+        restore = _parse(name, record)
+        if _fill(writer, restore, build_table(body)):
+            finish_filling(writer, body)
+            writer.set_record(RESTORE_RECORD, name, None)
+            return True
+        _write(writer, name, restore)
+        return False
+
+    return storage.write(work)
+
+
+def _fill(writer: StorageWriter, restore: RestoreBody, table: EngineTable) -> bool:
+    """Do the next part; return whether it was the last. `restore` is changed to what is left."""
+    keep = keep_in_table(writer, table)
+    if "rewind" in restore:
+        return rewind_batch(
+            writer, restore["rewind"], keep, lambda key: writer.delete(table.rows, key)
+        )
+    assert "copy" in restore  # one of the two
+    copy = restore["copy"]
+    rows, low = read_batch(writer, to_rows(copy["rows"]), bytes.fromhex(copy["next"]))
+    for row in rows:
+        keep(*row)
+    copy["next"] = "" if low is None else low.hex()
+    return low is None
+
+
+def finish_filling(writer: StorageWriter, body: TableBody) -> None:
+    """Say that a table is whole. Its version goes up, since it was counted half filled."""
+    settings = dict(body["settings"])
+    if "RestoreSummary" in settings:
+        settings["RestoreSummary"] = {**settings["RestoreSummary"], "RestoreInProgress": False}
+    ready: TableBody = {
+        **body,
+        "version": body["version"] + 1,
+        "status": "ACTIVE",
+        "settings": settings,
+    }
+    change_columns(writer, body, ready)
+
+
+def _parse(name: str, record: bytes) -> RestoreBody:
+    return cast(RestoreBody, parse_record(RESTORE_RECORD, name, record, frozenset()))
+
+
+def _write(writer: StorageWriter, name: str, restore: RestoreBody) -> None:
+    writer.set_record(RESTORE_RECORD, name, orjson.dumps(restore))

@@ -1,0 +1,63 @@
+"""How much tables hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import orjson
+
+from keyfold.engine._keys import END
+from keyfold.engine._tables import EngineTable, TableBody, build_table
+from keyfold.engine.storage import Span, Storage, StorageReader
+from keyfold.values import item_size_bytes
+
+# Counting reads every row. The service counts every six hours; we count a small table each
+# time, and a large one as often as the service does.
+SMALL_TABLE_ITEMS = 20_000
+RECOUNT_SECONDS = 6 * 3_600
+_SAMPLE_ITEMS = 200
+
+
+class ItemCounts(NamedTuple):
+    """How much a table holds, and each of its indexes by name."""
+
+    items: int
+    size_bytes: int
+    by_index: dict[str, tuple[int, int]]
+
+
+NOTHING = ItemCounts(0, 0, {})
+
+
+class TableStats:
+    """Counts tables, and remembers the counts of large ones."""
+
+    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
+        self._storage, self._clock = storage, clock
+        self._known: dict[tuple[int, int], tuple[float, ItemCounts]] = {}
+
+    def count(self, body: TableBody) -> ItemCounts:
+        """Return what a table holds, at most six hours ago if that is much."""
+        place, now = (body["number"], body["version"]), self._clock()
+        counted_at, counts = self._known.get(place, (now, NOTHING))
+        if counts.items <= SMALL_TABLE_ITEMS or now - counted_at >= RECOUNT_SECONDS:
+            table = build_table(body)
+            counts = self._storage.read(lambda reader: _count(reader, table), is_long=True)
+            self._known[place] = (now, counts)
+        return counts
+
+
+def _count(reader: StorageReader, table: EngineTable) -> ItemCounts:
+    items, size, by_column = reader.count_rows(table.rows)
+    columns = dict(zip(table.rows.columns, by_column, strict=True))
+    by_index: dict[str, tuple[int, int]] = {}
+    for index in (*table.indexes.values(), *table.vectors.values()):
+        held, size_bytes = columns[index.column]
+        if index.projected is not None and held:
+            span = Span(b"", END, column=index.column)
+            sample, _ = reader.read_span(table.rows, span, limit=_SAMPLE_ITEMS, max_bytes=1 << 30)
+            sizes = [item_size_bytes(index.project(orjson.loads(value))) for value in sample]
+            size_bytes = sum(sizes) * held // len(sizes)
+        by_index[index.name] = (held, size_bytes)
+    return ItemCounts(items, size, by_index)

@@ -1,0 +1,136 @@
+"""The quick road for conditions such as most are: attributes compared with placeholders.
+
+`a > :v AND b = :w`, or `attribute_not_exists(pk)`, is read once for each text, and bound to a
+request's values in a microsecond. Whatever this is not sure of it leaves to the ordinary
+way, which alone words errors: here, None means "not sure".
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from keyfold.engine._plain_values import read_plain_scalar
+from keyfold.engine.expressions.conditions import Predicate, check_operator_count
+from keyfold.engine.expressions.faults import ExpressionFault
+from keyfold.engine.expressions.parser import CACHED_EXPRESSIONS, parse_condition
+from keyfold.engine.expressions.placeholders import MAX_PLACEHOLDER_LENGTH
+from keyfold.engine.expressions.trees import Both, Comparison, FunctionCall, Path, ValuePlaceholder
+
+_ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+LONGEST_TEXT = 10_000
+
+
+class PlainLeaf(NamedTuple):
+    """One condition: an attribute, an operator, and the placeholder of what it compares with."""
+
+    name: str
+    operator: str
+    value: str | None
+
+
+class FastCondition(NamedTuple):
+    """A condition whose text alone says what it needs."""
+
+    leaves: tuple[PlainLeaf, ...]
+    attributes: frozenset[str]
+    placeholders: frozenset[str]
+
+    def bind(self, values: dict[str, Any]) -> Predicate | None:
+        """Return the predicate for these values, not yet checked; None where one is unusual."""
+        if len(self.leaves) == 1:
+            return _bind_leaf(self.leaves[0], values)
+        predicates: list[Predicate] = []
+        for leaf in self.leaves:
+            predicate = _bind_leaf(leaf, values)
+            if predicate is None:
+                return None
+            predicates.append(predicate)
+        if len(predicates) == 2:  # noqa: PLR2004 - the commonest, and worth a loop less
+            first, second = predicates
+            return lambda item: first(item) and second(item)
+        return lambda item: all(holds(item) for holds in predicates)
+
+
+@lru_cache(maxsize=CACHED_EXPRESSIONS)
+def read_fast_condition(text: str) -> FastCondition | None:
+    """Return the condition that a plain text states; None for any other, faulty ones included.
+
+    >>> plain = read_fast_condition("a > :v AND attribute_exists(b)")
+    >>> plain is not None and sorted(plain.attributes)
+    ['a', 'b']
+    >>> read_fast_condition("a > :v OR b = :w") is None
+    True
+    """
+    try:
+        parsed = parse_condition(text)
+        check_operator_count(parsed.operator_count)
+    except ExpressionFault:
+        return None
+    node = parsed.condition
+    leaves: list[PlainLeaf] = []
+    for leaf in node.conditions if isinstance(node, Both) else (node,):
+        match leaf:
+            case Comparison(comparator, Path((str(name),)), ValuePlaceholder(value)):
+                leaves.append(PlainLeaf(name, comparator, value))
+            case FunctionCall("attribute_exists" | "attribute_not_exists", (Path((str(name),)),)):
+                leaves.append(PlainLeaf(name, leaf.function, None))
+            case _:
+                return None
+    names = frozenset(leaf.name for leaf in leaves)
+    if any(name[0] == "#" for name in names):
+        return None
+    used = frozenset(leaf.value for leaf in leaves if leaf.value is not None)
+    if any(len(placeholder) > MAX_PLACEHOLDER_LENGTH for placeholder in used):
+        return None
+    return FastCondition(tuple(leaves), names, used)
+
+
+def _bind_leaf(leaf: PlainLeaf, values: dict[str, Any]) -> Predicate | None:
+    name, comparator, placeholder = leaf
+    if placeholder is None:
+        if comparator == "attribute_exists":
+            return lambda item: name in item
+        return lambda item: name not in item
+    value: Any = values.get(placeholder)
+    if value.__class__ is not dict or len(value) != 1:
+        return None
+    (kind,) = value
+    # All values together have a limit, which the ordinary way looks at.
+    data = read_plain_scalar(kind, value, LONGEST_TEXT)
+    if data is None and value.get("BOOL").__class__ is not bool:
+        return None
+    if comparator == "=":
+        return lambda item: item.get(name) == value
+    if comparator == "<>":
+        return lambda item: item.get(name) != value
+    return None if data is None else _bind_ordering(name, _ORDERINGS[comparator], kind, data)
+
+
+def _bind_ordering(
+    name: str, compare: Callable[[Any, Any], bool], kind: str, data: str
+) -> Predicate:
+    if kind == "S":
+
+        def text_holds(item: dict[str, Any]) -> bool:
+            value = item.get(name)
+            return value is not None and "S" in value and compare(value["S"], data)
+
+        return text_holds
+    bound = Decimal(data)
+
+    def number_holds(item: dict[str, Any]) -> bool:
+        value = item.get(name)
+        return value is not None and "N" in value and compare(Decimal(value["N"]), bound)
+
+    return number_holds

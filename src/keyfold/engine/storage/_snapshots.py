@@ -1,0 +1,56 @@
+"""A view of the rows that stays as it is while others write."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import apsw
+
+from keyfold.engine.storage._connections import translate
+from keyfold.engine.storage._protocol import StorageReader
+from keyfold.engine.storage._view import View
+from keyfold.errors import EngineForked
+
+T = TypeVar("T")
+
+
+class HeldMoment:
+    """The rows as of the moment at which this was made, by a connection of its own.
+
+    Each read takes the lock for itself, so that a fork waits for one read and not for all.
+    """
+
+    def __init__(self, view: View, path: str) -> None:
+        self._view, self._path = view, path
+        self.lock = threading.Lock()
+        self._is_inherited = False
+        try:
+            view.begin("BEGIN")
+            # A transaction sees the file as of its first read.
+            view.list_records("", limit=1)
+        except BaseException:
+            view.close()
+            raise
+
+    def read(self, work: Callable[[StorageReader], T]) -> T:
+        with self.lock:
+            if self._is_inherited:
+                raise EngineForked(self._path)
+            try:
+                return work(self._view)
+            except apsw.Error as error:
+                raise translate(error, self._path) from error
+
+    def disown(self) -> View:
+        """Leave the connection alone, in a process that inherited it by a fork."""
+        self.lock = threading.Lock()
+        self._is_inherited = True
+        return self._view
+
+    def close(self) -> None:
+        """Let go of the moment."""
+        with self.lock:
+            if not self._is_inherited:
+                self._view.close()

@@ -1,0 +1,122 @@
+"""What all connections of a server share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from keyfold.wire.server._access_log import AccessLog
+from keyfold.wire.server._answers import Answer, ResponseWriter, answer_error, answer_failure
+from keyfold.wire.server._gate import Gate
+from keyfold.wire.server._limits import Limits
+from keyfold.wire.server._metrics import Metrics
+from keyfold.wire.server._requests import HttpRequest, WireCall
+from keyfold.wire.server._scheduler import Scheduler, report_failure
+from keyfold.wire.server._tokens import keep_token_apart
+
+
+class ConnectedClient(Protocol):
+    """A connection, as the hub sees it."""
+
+    def sweep(self, now: float) -> None:
+        """Close the connection if its client has taken too long."""
+        ...
+
+    def stop(self) -> None:
+        """Close the connection as soon as what came whole is answered."""
+        ...
+
+    def abort(self) -> None:
+        """Close the connection now."""
+        ...
+
+
+class ServerState:
+    """Knows the connections, counts what they hold, and what time it is for them."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        limits: Limits,
+        *,
+        metrics: Metrics | None,
+        access_log: AccessLog | None,
+        gate: Gate | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.scheduler = scheduler
+        self.limits = limits
+        self.writer = ResponseWriter()
+        self.clock = clock
+        self.now = clock()
+        self.buffered_bytes = 0
+        self.is_stopping = False
+        self.is_watched = metrics is not None or access_log is not None
+        self.gate = gate
+        # Whether a read may be answered without a second look.
+        self.is_fast = not self.is_watched and gate is None
+        self.clients: set[ConnectedClient] = set()
+        self.metrics = metrics
+        self._access_log = access_log
+        # Told when the last connection has gone, after a wish to stop.
+        self.on_empty: Callable[[], None] | None = None
+        self.writer.tick()
+
+    def admit(self, client: ConnectedClient) -> bool:
+        """Take in a new connection, if there is room for it."""
+        if len(self.clients) >= self.limits.connections or self.is_stopping:
+            return False
+        self.clients.add(client)
+        return True
+
+    def dismiss(self, client: ConnectedClient) -> None:
+        """Forget a connection that is closed."""
+        self.clients.discard(client)
+        if not self.clients and self.on_empty is not None:
+            self.on_empty()
+
+    def sweep(self) -> None:
+        """Note the time, and close the connections whose clients take too long."""
+        self.now = self.clock()
+        self.writer.tick()
+        for client in list(self.clients):
+            client.sweep(self.now)
+
+    def stop(self) -> None:
+        """Close every connection as soon as what came whole on it is answered."""
+        self.is_stopping = True
+        for client in list(self.clients):
+            client.stop()
+
+    def answer_builtin(self, request: HttpRequest) -> Answer | None:
+        """Return the answer to a request that is not of DynamoDB's API but of the server's own."""
+        if self.metrics is None or request.url != b"/metrics" or request.method != b"GET":
+            return None
+        return self.metrics.answer()
+
+    def find_refusal(self, gate: Gate, request: HttpRequest, call: WireCall) -> Answer | None:
+        """Return the answer to a call that a gate refuses."""
+        try:
+            refusal = gate.find_refusal(request, call)
+        except Exception as error:  # noqa: BLE001 - the server lives on, and lets nobody in
+            report_failure(call.operation, error)
+            return answer_failure()
+        return None if refusal is None else answer_error(refusal, call.content_type)
+
+    def scope_token(self, gate: Gate, request: HttpRequest, call: WireCall) -> WireCall | Answer:
+        """Return a call whose token is its principal's own, or the answer to one that fails."""
+        try:
+            return keep_token_apart(call, gate.find_principal(request))
+        except Exception as error:  # noqa: BLE001 - as above
+            report_failure(call.operation, error)
+            return answer_failure()
+
+    def note(
+        self, peer: str, operation: str, request: HttpRequest, answer: Answer, seconds: float
+    ) -> None:
+        """Count an answer, and log it."""
+        if self.metrics is not None:
+            self.metrics.note(operation, answer, seconds)
+        if self._access_log is not None:
+            self._access_log.note(peer, operation, request, answer, seconds, self.writer.last_id)

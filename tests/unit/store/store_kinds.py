@@ -1,0 +1,300 @@
+"""Both stores behind one face, so that every test runs on each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeVar
+
+import keyfold
+from keyfold.engine import Engine
+from keyfold.model import Query, Request, Scan, Table
+from keyfold.store import (
+    AsyncStore,
+    CallRecord,
+    DeadLetter,
+    Executor,
+    Followed,
+    Store,
+    StoreSettings,
+)
+from keyfold.testing import Clock
+from keyfold.values import Item
+from keyfold.wire.client import Client
+from keyfold.wire.server import Server
+from tests import transports
+from tests.transports import Transport, make_boto_client, new_cursor_key, place_abroad
+
+V = TypeVar("V")
+Kind = Literal["sync", "async"]
+
+START = transports.START
+
+
+class Side(Protocol):
+    """A store of either kind, whose answers are waited for."""
+
+    calls: list[CallRecord]
+    pauses: list[float]
+
+    def run(self, request: Request[V]) -> V: ...
+
+    def iterate(self, query: Query[V] | Scan[V]) -> list[V]: ...
+
+    def as_principal(self, role: str, /, **ids: str) -> Side: ...
+
+    def create_table(self, table: Table) -> None: ...
+
+    def drop_table(self, table: Table) -> None: ...
+
+    def follow(self, table: Table, **options: Any) -> Followed: ...
+
+    def dead_letters(self, table: Table, **options: Any) -> list[DeadLetter]: ...
+
+    def retry_dead_letters(self, table: Table, **options: Any) -> int: ...
+
+    def close(self) -> None: ...
+
+
+OpenSide = Callable[..., Side]
+
+
+class SyncSide:
+    """A Store as it is."""
+
+    def __init__(self, store: Store, calls: list[CallRecord], pauses: list[float]) -> None:
+        self.store, self.calls, self.pauses = store, calls, pauses
+
+    def run(self, request: Request[V]) -> V:
+        return self.store.run(request)
+
+    def iterate(self, query: Query[V] | Scan[V]) -> list[V]:
+        return list(self.store.iterate(query))
+
+    def as_principal(self, role: str, /, **ids: str) -> Side:
+        return SyncSide(self.store.as_principal(role, **ids), self.calls, self.pauses)
+
+    def create_table(self, table: Table) -> None:
+        self.store.create_table(table)
+
+    def drop_table(self, table: Table) -> None:
+        self.store.drop_table(table)
+
+    def follow(self, table: Table, **options: Any) -> Followed:
+        return self.store.follow(table, **options)
+
+    def dead_letters(self, table: Table, **options: Any) -> list[DeadLetter]:
+        return self.store.dead_letters(table, **options)
+
+    def retry_dead_letters(self, table: Table, **options: Any) -> int:
+        return self.store.retry_dead_letters(table, **options)
+
+    def close(self) -> None:
+        self.store.close()
+
+
+class AsyncSide:
+    """An AsyncStore on an event loop of its own."""
+
+    living: ClassVar[set[AsyncSide]] = set()
+
+    def __init__(
+        self,
+        make: Callable[[], AsyncStore],
+        calls: list[CallRecord],
+        pauses: list[float],
+        *,
+        runner: asyncio.Runner | None = None,
+    ) -> None:
+        self.calls, self.pauses = calls, pauses
+        self._owns_runner = runner is None
+        self._runner = runner or asyncio.Runner()
+        try:
+            self.store = make()
+            self._runner.run(self.store.__aenter__())
+        except BaseException:
+            self._close_runner()
+            raise
+        if self._owns_runner:
+            self.living.add(self)
+
+    def run(self, request: Request[V]) -> V:
+        return self._runner.run(self.store.run(request))
+
+    def iterate(self, query: Query[V] | Scan[V]) -> list[V]:
+        async def walk() -> list[V]:
+            return [each async for each in self.store.iterate(query)]
+
+        return self._runner.run(walk())
+
+    def as_principal(self, role: str, /, **ids: str) -> Side:
+        return AsyncSide(
+            lambda: self.store.as_principal(role, **ids),
+            self.calls,
+            self.pauses,
+            runner=self._runner,
+        )
+
+    def create_table(self, table: Table) -> None:
+        self._runner.run(self.store.create_table(table))
+
+    def drop_table(self, table: Table) -> None:
+        self._runner.run(self.store.drop_table(table))
+
+    def follow(self, table: Table, **options: Any) -> Followed:
+        return self._runner.run(self.store.follow(table, **options))
+
+    def dead_letters(self, table: Table, **options: Any) -> list[DeadLetter]:
+        return self._runner.run(self.store.dead_letters(table, **options))
+
+    def retry_dead_letters(self, table: Table, **options: Any) -> int:
+        return self._runner.run(self.store.retry_dead_letters(table, **options))
+
+    def close(self) -> None:
+        self.living.discard(self)
+        self._runner.run(self.store.close())
+        self._close_runner()
+
+    def _close_runner(self) -> None:
+        if self._owns_runner:
+            self._runner.close()
+
+
+class _Awaited:
+    """An executor whose answers are awaited."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return self._executor.execute(operation, request)
+
+
+def open_side(
+    kind: Kind,
+    tables: Table | Sequence[Table],
+    url: str | Path = ":memory:",
+    *,
+    clock: Clock | None = None,
+    **options: Any,
+) -> Side:
+    """Open a store on an engine that deletes nothing by itself."""
+    calls: list[CallRecord] = []
+    options.setdefault("upkeep_seconds", None)
+    options["on_call"] = [*options.get("on_call", ()), calls.append]
+    if clock is not None:
+        options["clock"] = clock.now
+    if kind == "sync":
+        return SyncSide(keyfold.open(tables, url, **options), calls, [])
+    return AsyncSide(lambda: keyfold.open_async(tables, url, **options), calls, [])
+
+
+class Site(NamedTuple):
+    """A database behind a server: what opens it, and what seals its cursors."""
+
+    place: dict[str, Any]
+    cursor_key: bytes
+
+
+class Sites:
+    """The databases of a test, by its road; each URL is one, as a file is."""
+
+    def __init__(self, transport: Transport, clock: Clock) -> None:
+        self._road, self._clock = transport, clock
+        self._stack = ExitStack()
+        self._running: dict[str, Site] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def open(
+        self, kind: Kind, tables: Table | Sequence[Table], url: str | Path, **options: Any
+    ) -> Side:
+        """Open a store as `open_side` does, by the road."""
+        if self._road.kind == "embedded":
+            return open_side(kind, tables, url, clock=self._clock, **options)
+        place, cursor_key = self._find(url)
+        options.setdefault("cursor_key", cursor_key)
+        # Nothing is made there unasked.
+        with keyfold.open(tables, **place) as store:
+            for table in tables if isinstance(tables, Sequence) else (tables,):
+                with suppress(*self._road.refusals):
+                    store.create_table(table)
+        calls: list[CallRecord] = []
+        options["on_call"] = [*options.get("on_call", ()), calls.append]
+        options["clock"] = self._clock.now
+        if self._road.kind == "boto3":
+            where = place["url"]
+            place = {
+                "client": make_boto_client(where),
+                "streams_client": make_boto_client(where, "dynamodbstreams"),
+            }
+            for client in place.values():
+                self._stack.callback(client.close)
+        if kind == "sync":
+            return SyncSide(keyfold.open(tables, **place, **options), calls, [])
+        return AsyncSide(lambda: keyfold.open_async(tables, **place, **options), calls, [])
+
+    def put(self, url: str, table: str, *items: Item) -> None:
+        """Put items into a table of a database that a store was opened on, as they are."""
+        if self._road.kind == "foreign":
+            opened = Client(**self._running[url].place)
+        else:
+            opened = Engine.open(url, upkeep_seconds=None)
+        with opened as database:
+            for item in items:
+                database.execute("PutItem", {"TableName": table, "Item": item})
+
+    def _find(self, url: str | Path) -> Site:
+        found = self._running.get(str(url))
+        if found is None:
+            found = Site(self._start(url), new_cursor_key())
+            if str(url) != ":memory:":
+                self._running[str(url)] = found
+        return found
+
+    def _start(self, url: str | Path) -> dict[str, Any]:
+        if self._road.kind == "foreign":
+            place = self._stack.enter_context(place_abroad(self._road))
+            return {"url": place.url, "endpoint": place.endpoint}
+        engine = self._stack.enter_context(Engine.open(url, clock=self._clock, upkeep_seconds=None))
+        return {"url": self._stack.enter_context(Server(engine).running())}
+
+
+def side_on(
+    kind: Kind,
+    executor: Executor,
+    tables: Sequence[Table],
+    *,
+    clock: Clock | None = None,
+    jitter: Callable[[], float] = lambda: 1.0,
+    cursor_key: bytes | None = b"a key for tests, of 32 bytes....",
+    moves_clock: bool = False,
+    **told: Any,
+) -> Side:
+    """Make a store on an executor; the time that it waits is only noted, or the clock moved on."""
+    calls: list[CallRecord] = []
+    pauses: list[float] = []
+    if clock is not None:
+        told["clock"] = clock.now
+    settings = StoreSettings(
+        tables, cursor_key=cursor_key, jitter=jitter, on_call=[calls.append], **told
+    )
+
+    def wait(seconds: float) -> None:
+        pauses.append(seconds)
+        if clock is not None and moves_clock:
+            clock.advance(seconds)
+
+    if kind == "sync":
+        return SyncSide(Store(executor, settings, sleep=wait), calls, pauses)
+
+    async def sleep(seconds: float) -> None:
+        wait(seconds)
+
+    return AsyncSide(lambda: AsyncStore(_Awaited(executor), settings, sleep=sleep), calls, pauses)
