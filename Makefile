@@ -10,6 +10,8 @@ bin  := $(venv)/bin
 # Nothing of a developer's own configuration decides what a check says.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of processes: none should compile again what another has compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
@@ -28,8 +30,8 @@ test: $(venv)/.dev ## Run the tests, all but the long ones
 	$(bin)/pytest -n 2 $(ARGS)
 
 .PHONY: test-long
-test-long: $(venv)/.dev ## Run the long tests, such as fifty crashes
-	$(bin)/pytest -n 2 -m long --hypothesis-profile=long $(ARGS)
+test-long: $(venv)/.dev ## Search for failures, with new random choices in each run
+	$(bin)/pytest -n 2 -m "(long or hypothesis) and not endpoints" --hypothesis-profile=long --explore $(ARGS)
 
 .PHONY: test-endpoints
 test-endpoints: $(venv)/.dev ## Run cases, stores and designs on a server, by two clients

@@ -1,3 +1,3 @@
-"""Measurements of Keyfold, run by hand; README.md says how and holds the last numbers."""
+"""Benchmarks of Keyfold, run by hand; README.md says how and has the last figures."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Before anything is timed: both sides must do the same work."""
+"""A check before the timing: the engine and the bare loop must do the same work."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 import orjson
 
 from benchmarks._cases import CASES, Case
+from benchmarks._databases import BenchmarkDatabases
 from benchmarks._orders import PER_CUSTOMER, TABLE, Draw, make_key, make_order, row_key
-from benchmarks._world import World
 
 
-def check_agreement(world: World) -> None:
-    """Run every case once on both sides and compare what came of it."""
+def check_agreement(databases: BenchmarkDatabases) -> None:
+    """Run every case once on the engine and the bare file, and compare the results."""
     for case in CASES:
-        (draw,) = draws = world.draws.take(case, 1)
+        (draw,) = draws = databases.draws.take(case, 1)
         if case.is_write:
-            _check_write(world, case, draw)
+            _check_write(databases, case, draw)
         else:
-            _check_read(world, case, draw)
+            _check_read(databases, case, draw)
         if case.draws == "new":
-            world.remove(case, draws)
+            databases.remove(case, draws)
 
 
-def _check_read(world: World, case: Case, draw: Draw) -> None:
-    engine, bare = world.sides(case)
+def _check_read(databases: BenchmarkDatabases, case: Case, draw: Draw) -> None:
+    engine, bare = databases.engine_and_bare(case)
     answer: dict[str, Any] = engine.execute(case.operation, case.request(draw))
     rows = [orjson.loads(value) for value in bare.read(case.bindings(draw))]
     if case.operation == "GetItem":
@@ -36,8 +36,8 @@ def _check_read(world: World, case: Case, draw: Draw) -> None:
     assert ("FilterExpression" in case.request(draw)) is (len(kept) < PER_CUSTOMER), case.name
 
 
-def _check_write(world: World, case: Case, draw: Draw) -> None:
-    engine, bare = world.sides(case)
+def _check_write(databases: BenchmarkDatabases, case: Case, draw: Draw) -> None:
+    engine, bare = databases.engine_and_bare(case)
     engine.execute(case.operation, case.request(draw))
     case.bare(bare, [case.bindings(draw)])
     key = make_key(draw.number)

@@ -1,7 +1,7 @@
 """The bare loop: apsw on a copy of the engine's own file, with the engine's settings.
 
-The copy has the same rows on the same pages, so what differs is what the engine does besides
-reading and writing them.
+The copy has the same rows on the same pages, so the difference is the engine's own work besides
+reading and writing rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-# The engine's own figures, so that the two cannot drift apart.
+# Imported from the engine, so that the two cannot drift apart.
 from keyfold.engine.storage._connections import CACHE_KIB, MMAP_BYTES
 
 Bindings = Sequence[bytes | int]
@@ -34,7 +34,7 @@ class BareFile:
         self._cursor = connection.cursor()
         table, self._upsert = _table_and_upsert(connection)
         self._get = f"SELECT v FROM {table} WHERE k = ?"  # noqa: S608 - the names are the engine's
-        # No LIMIT: SQLite prepares a statement anew whenever a parameter of LIMIT is bound.
+        # No LIMIT: SQLite prepares a statement again whenever a parameter of LIMIT is bound.
         self._span = f"SELECT v FROM {table} WHERE k >= ? AND k < ? ORDER BY k"  # noqa: S608
         self._delete = f"DELETE FROM {table} WHERE k = ?"  # noqa: S608
 
@@ -51,7 +51,7 @@ class BareFile:
             execute(statement, each).fetchall()
 
     def put_all(self, bindings: Sequence[Bindings]) -> None:
-        """Write each row in a transaction of its own."""
+        """Write each row in its own transaction."""
         execute, statement = self._cursor.execute, self._upsert
         for each in bindings:
             execute(statement, each)
@@ -67,35 +67,35 @@ class BareFile:
         return [value for (value,) in self._cursor.execute(statement, tuple(bindings)).fetchall()]
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._cursor.close()
         self.connection.close()
 
 
 class Checkpoints:
-    """Empties the write-ahead logs of several files, between measurements."""
+    """Checkpoints the write-ahead logs of several files between measurements."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._connections = [_connect(path) for path in paths]
         for connection in self._connections:
             connection.wal_autocheckpoint(0)
-            # Before its first read a connection does not know that there is a log.
+            # Before its first read, a connection does not know that there is a log.
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
 
     def run(self) -> None:
-        """Copy every log into its file."""
+        """Copy every log into its database file."""
         for connection in self._connections:
             length, copied = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            assert length == copied >= 0  # nobody reads or writes meanwhile
+            assert length == copied >= 0  # no concurrent readers or writers
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the files."""
         for connection in self._connections:
             connection.close()
 
 
 def fill(path: Path, rows: Iterable[Bindings]) -> None:
-    """Write many rows into a file that nobody else has open, without a log."""
+    """Write many rows into a file that nothing else has open, without a write-ahead log."""
     connection = _connect(path)
     connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")
@@ -107,7 +107,7 @@ def fill(path: Path, rows: Iterable[Bindings]) -> None:
 
 
 def _table_and_upsert(connection: Any) -> tuple[str, str]:
-    """Return the name of the one table of items, and the statement that writes a row."""
+    """Return the name of the only table of items, and the statement that writes a row."""
     ((table,),) = connection.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'r[0-9]*'"
     ).fetchall()
@@ -122,5 +122,5 @@ def _table_and_upsert(connection: Any) -> tuple[str, str]:
 
 
 def _connect(path: Path) -> Any:
-    # Any, since apsw's own types are not whole.
+    # Any, because apsw's types are incomplete.
     return apsw.Connection(str(path), statementcachesize=256)

@@ -1,4 +1,4 @@
-"""What is measured: operations of the engine, each with the bare loop it is held against."""
+"""What is measured: operations of the engine, each with the bare loop it is compared with."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _PREFIX = "ORDER#2026-11-"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One line of the result.
+    """One row of the result.
 
-    `draws` says which orders it is about: any, the first of a customer, or new ones. `moves`
-    gives them other keys in the indexes. `bindings` are what the bare loop is given for the
-    same work. `target` is how many times as long as the bare loop the engine may take.
+    `draws` selects the orders: any, the first of each customer, or new ones. With `moves` their
+    index keys change. `bindings` are the SQL parameters with which the bare loop does the same
+    work. `target` is how many times as long as the bare loop the engine may take.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """The clients of bench_client, each called in its own idiom.
 
-A peer runs in a process of its own, as `python -m benchmarks._client_peers NAME URL`: it is told on
-its standard input what to measure, and answers with the processor time of one call. What it
-needs is imported by it alone, since some of the others are not installed beside it.
+A peer runs in its own process, as `python -m benchmarks._client_peers NAME URL`: it reads from
+standard input what to measure, and prints the processor time of one call. Each peer imports its
+library itself, because the libraries of the others may not be installed next to it.
 """
 
 # pyright: basic
@@ -29,8 +29,8 @@ CASES = (GET, PUT, QUERY)
 
 _REGION = "us-east-1"
 
-# Of each case: from an order to what the client is given, which is made before the clock starts,
-# and the call.
+# For each case: a function from an order to the argument of the call, run before the clock starts,
+# and the call itself.
 Calls = dict[str, tuple[Callable[[Draw], Any], Callable[[Any], Any]]]
 
 
@@ -112,7 +112,7 @@ def boto3_client(url: str) -> Calls:
 
 
 def _plain(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item of Python's own values."""
+    """Return an item as plain Python values."""
     make: dict[str, Callable[[Any], Any]] = {"N": Decimal, "SS": set}
     return {
         name: make.get(kind, lambda data: data)(data)
@@ -191,18 +191,18 @@ def pydynox(url: str) -> Calls:
     }
 
 
-# Those whose calls are awaited.
+# Async clients.
 
 
 async def keyfold_async_client(url: str, stack: AsyncExitStack) -> Calls:
-    """Return the calls of our client for event loops."""
+    """Return the calls of our async client."""
     from keyfold.wire.client import AsyncClient  # noqa: PLC0415
 
     return _low_level((await stack.enter_async_context(AsyncClient(url))).execute)
 
 
 async def keyfold_async_store(url: str, stack: AsyncExitStack) -> Calls:
-    """Return the calls of our store for event loops, with entities."""
+    """Return the calls of our async store, with entities."""
     import keyfold  # noqa: PLC0415
     from benchmarks._store_models import shop  # noqa: PLC0415
 
@@ -268,7 +268,7 @@ PEERS = (*THREADED, *AWAITED)
 
 
 def count_found(case: str, answer: Any) -> int:
-    """Return how many orders an answer has, whoever gave it."""
+    """Return how many orders a response of any client has."""
     if case == PUT:
         return 0
     if case == GET:
@@ -277,7 +277,7 @@ def count_found(case: str, answer: Any) -> int:
 
 
 def main() -> None:
-    """Measure what is asked for, until nothing more is."""
+    """Measure the cases read from standard input until it ends."""
     name, url = sys.argv[1:3]
     if name in AWAITED:
         asyncio.run(_serve_awaited(name, url))
@@ -287,7 +287,7 @@ def main() -> None:
         call, warm, parts = _prepare(calls, asked)
         _check(asked["case"], [call(given) for given in warm])
         with ThreadPoolExecutor(len(parts)) as threads:
-            # Threads are started, and their connections made, before the clock is.
+            # Threads are started and connections opened before the clock starts.
             list(threads.map(call, [part[0] for part in parts]))
             start = time.process_time(), time.perf_counter()
             if len(parts) == 1:
@@ -313,7 +313,7 @@ async def _serve_awaited(name: str, url: str) -> None:
                 for given in part:
                     await call(given)
 
-            # As with threads: connections are made before the clock starts.
+            # As with threads: connections are opened before the clock starts.
             await asyncio.gather(*(call(part[0]) for part in parts))
             start = time.process_time(), time.perf_counter()
             await asyncio.gather(*(run(part) for part in parts))
@@ -329,7 +329,7 @@ def _read() -> Any:
 def _prepare(
     calls: Calls, asked: dict[str, Any]
 ) -> tuple[Callable[[Any], Any], list[Any], list[list[Any]]]:
-    """Return a call, what it is given to warm up, and what each of those in flight gives it."""
+    """Return a call, its arguments to warm up, and the arguments for each concurrent caller."""
     prepare, call = calls[asked["case"]]
     source = random.Random(asked["seed"])
     draws = [
@@ -342,7 +342,7 @@ def _prepare(
 
 
 def _check(case: str, answers: list[Any]) -> None:
-    """See that what is measured is what was asked for."""
+    """Check that the responses have the expected number of orders."""
     expected = {GET: 1, PUT: 0, QUERY: PER_CUSTOMER}[case]
     for answer in answers:
         found = count_found(case, answer)
@@ -352,8 +352,8 @@ def _check(case: str, answers: list[Any]) -> None:
 
 def _answer(start: tuple[float, float], calls: int) -> None:
     used, passed = time.process_time() - start[0], time.perf_counter() - start[1]
-    told = {"cpu_us": used / calls * 1e6, "per_second": calls / passed}
-    print(json.dumps(told), flush=True)
+    figures = {"cpu_us": used / calls * 1e6, "per_second": calls / passed}
+    print(json.dumps(figures), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which orders a measurement is about: never the same ones for two functions in a row."""
+"""Which orders a measurement uses: never the same ones for two functions in a row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks._orders import PER_CUSTOMER, Draw
 
 
 class Draws:
-    """Hands out the orders of a table, each once before any comes again.
+    """Hands out the orders of a table, each once before any is repeated.
 
     Functions that shared keys would warm the caches for each other.
     """
@@ -25,7 +25,7 @@ class Draws:
         self._places: dict[int, int] = {}
 
     def take(self, case: Case, count: int) -> list[Draw]:
-        """Return as many orders as asked, of the kind that the case is about."""
+        """Return `count` orders of the kind that the case uses."""
         self._edition += 1
         match case.draws:
             case "orders":
@@ -33,7 +33,7 @@ class Draws:
             case "customers":
                 numbers = [each * PER_CUSTOMER for each in islice(self._customers, count)]
             case "new":
-                # Each of a customer of its own, so that they are not neighbours.
+                # One order per customer, so that they are not neighbours.
                 first, self._new_customer = self._new_customer, self._new_customer + count
                 numbers = [each * PER_CUSTOMER for each in range(first, first + count)]
         if case.moves:

@@ -1,4 +1,4 @@
-"""How long opening a file takes and how much memory its use does, in a process of its own."""
+"""How long opening a file takes and how much memory using it takes, in a separate process."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What one file costs to have open.
+    """The cost of having one file open.
 
-    Memory is split where the system tells: what the process has for itself, and the pages of
-    the file that are mapped into it, which the system takes back when it needs them.
+    Memory is split if the system reports it: the private memory of the process, and the mapped
+    pages of the file, which the system reclaims when it needs them.
     """
 
     open_first_ms: float
@@ -37,7 +37,7 @@ class Footprint:
 
 
 def measure_footprint(path: Path, size: int) -> Footprint:
-    """Start a process that opens a file, reads and writes at random, and tells what it took."""
+    """Start a process that opens a file, reads and writes at random, and reports its footprint."""
     command = [sys.executable, "-m", "benchmarks._footprint", str(path), str(size)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return Footprint(**json.loads(done.stdout))
@@ -69,7 +69,7 @@ def _time_open(path: Path) -> float:
 
 
 def _memory_mib() -> tuple[float, float]:
-    """Return the process's own memory, and what it has mapped of files."""
+    """Return the private memory of the process, and its mapped pages of files."""
     try:
         status = Path("/proc/self/status").read_text()
     except FileNotFoundError:

@@ -1,9 +1,9 @@
-"""One side of bench_inprocess, in a process of its own: boto3 on Keyfold, or on moto.
+"""One contestant of bench_inprocess in its own process: boto3 on Keyfold, or on moto.
 
     python -m benchmarks._inprocess keyfold
 
-Reads the names of cases from its input, line by line, and answers each with the microseconds
-that a call took in the median of one round. The first line it prints says that it is ready.
+Reads names of cases from standard input, one per line, and prints for each the median microseconds
+of a call in one round. The first line it prints says that it is ready.
 """
 
 from __future__ import annotations
@@ -27,25 +27,27 @@ from benchmarks._orders import (
     make_order,
 )
 
-SIDES = ("keyfold", "moto")
+CONTESTANTS = ("keyfold", "moto")
 CASES = ("GetItem", "PutItem", "Query of 20")
 
-# As a test's table has: moto walks through all of it for a query.
+# As many as a table in a test has: moto reads the whole table for a query.
 _ITEMS = 5 * PER_CUSTOMER
 _BATCH = 25
 _CALLS = 25
 _WARM_UP_CALLS = 5
 
 
-def enter(side: str) -> AbstractContextManager[Any]:
-    """Return what a test enters."""
-    # By name: moto may be absent, and carries no types.
-    module, name = {"keyfold": ("keyfold.testing", "dynamodb"), "moto": ("moto", "mock_aws")}[side]
+def enter(contestant: str) -> AbstractContextManager[Any]:
+    """Return the context manager that a test would enter."""
+    # By name: moto may not be installed, and has no types.
+    module, name = {"keyfold": ("keyfold.testing", "dynamodb"), "moto": ("moto", "mock_aws")}[
+        contestant
+    ]
     return getattr(import_module(module), name)()
 
 
-def _main(side: str) -> None:
-    with enter(side):
+def _main(contestant: str) -> None:
+    with enter(contestant):
         client: Any = import_module("boto3").client("dynamodb", region_name="us-east-1")
         client.create_table(**create_table_request(indexed=False))
         for first in range(0, _ITEMS, _BATCH):

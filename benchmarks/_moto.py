@@ -19,12 +19,12 @@ _CALLS = 40
 
 
 def is_installed() -> bool:
-    """Say whether moto is there; `make bench` installs it."""
+    """Return whether moto is installed; `make bench` installs it."""
     return find_spec("moto") is not None
 
 
 def measure_moto(size: int) -> dict[str, float]:
-    """Return the median of microseconds a call takes, by the name of the case."""
+    """Return the median microseconds of a call, by the name of the case."""
     figures: dict[str, float] = {}
     for indexed in (False, True):
         cases = [case for case in CASES if case.is_indexed is indexed]
@@ -33,7 +33,7 @@ def measure_moto(size: int) -> dict[str, float]:
 
 
 def _measure_table(size: int, cases: list[Case], *, indexed: bool) -> dict[str, float]:
-    # By name: both may be absent, and neither has types.
+    # By name: both may not be installed, and neither has types.
     boto3, moto = import_module("boto3"), import_module("moto")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         os.environ.setdefault(name, "none")

@@ -22,7 +22,7 @@ _INDEXES = [("by_product", "gsi1pk", "gsi1sk"), ("by_courier", "gsi2pk", "gsi2sk
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """An order: another `edition` has other contents, another `place` other index keys."""
+    """An order to use: another `edition` has other contents, another `place` other index keys."""
 
     number: int
     edition: int = 0
@@ -71,7 +71,7 @@ def make_key(number: int) -> Item:
 
 
 def make_order(draw: Draw) -> Item:
-    """Return an order whole."""
+    """Return the whole item of an order."""
     number, edition, place = draw.number, draw.edition, draw.place
     mixed = (number * _SPREAD + place * 40_503) & 0xFFFF_FFFF
     day = 1 + mixed % _DAYS
@@ -91,12 +91,12 @@ def make_order(draw: Draw) -> Item:
 
 
 def row_key(order: Item) -> bytes:
-    """Return the bytes under which the engine keeps an order."""
+    """Return the row key of an order in the engine."""
     return encode_partition(order["pk"]["S"].encode()) + order["sk"]["S"].encode()
 
 
 def row_entries(order: Item) -> tuple[bytes, bytes]:
-    """Return the bytes by which the engine keeps an order in its two indexes."""
+    """Return the entries of an order in the engine's two indexes."""
     first, second = (
         encode_partition(order[partition]["S"].encode()) + order[sort]["S"].encode()
         for _, partition, sort in _INDEXES
@@ -105,7 +105,7 @@ def row_entries(order: Item) -> tuple[bytes, bytes]:
 
 
 def customer_span(number: int, prefix: str = "") -> tuple[bytes, bytes]:
-    """Return the range of row keys of the customer of an order, or of part of them."""
+    """Return the range of row keys of an order's customer, or of those with a sort-key prefix."""
     low = encode_partition(customer_of(number).encode()) + prefix.encode()
     high = prefix_end(low)
     assert high is not None  # it ends in ASCII

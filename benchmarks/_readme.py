@@ -1,4 +1,4 @@
-"""Figures as Markdown, and where README.md keeps those of each benchmark."""
+"""Figures as Markdown, and their place in README.md."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ WIDTH = 132
 
 
 class MarkersMissing(RuntimeError):
-    """README.md has no place for the figures of a benchmark."""
+    """README.md has no markers for the figures of a benchmark."""
 
 
 def describe_machine() -> dict[str, str]:
-    """Return what all figures depend on."""
+    """Return the facts about the machine that all figures depend on."""
     memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
     return {
         "date": datetime.now(UTC).date().isoformat(),
@@ -41,7 +41,7 @@ def _processor() -> str:
 
 
 def write_readme(name: str, show: Callable[[Console], None], readme: Path = README) -> None:
-    """Put what `show` prints between the markers of a benchmark in README.md.
+    """Write what `show` prints between the markers of a benchmark in README.md.
 
     The markers are the lines `<!-- NAME: begin -->` and `<!-- NAME: end -->`. Raises
     MarkersMissing.

@@ -30,12 +30,12 @@ class SizeResult:
     indexed_bytes: int
     waits: Waits
     bare_waits: Waits
-    # By the name of the case; empty where moto was not measured.
+    # By the name of the case; empty if moto was not measured.
     moto_us: dict[str, float]
 
 
 def describe_machine() -> dict[str, str]:
-    """Return what the figures depend on."""
+    """Return the facts about the machine that the figures depend on."""
     return {
         **_readme.describe_machine(),
         "apsw": f"{version('apsw')} (SQLite {apsw.sqlite_lib_version()})",
@@ -44,7 +44,7 @@ def describe_machine() -> dict[str, str]:
 
 
 def to_json(results: list[SizeResult]) -> dict[str, Any]:
-    """Return all figures as JSON has them."""
+    """Return all figures as JSON data."""
     return {
         "machine": describe_machine(),
         "sizes": [
@@ -82,7 +82,7 @@ def _case_to_json(timings: Timings, moto_us: dict[str, float]) -> dict[str, Any]
 
 
 def is_met(timings: Timings) -> bool:
-    """Say whether a case keeps to its target."""
+    """Return whether a case meets its target."""
     return timings.ratio <= timings.case.target
 
 
@@ -139,10 +139,10 @@ def _sustained_table(results: list[SizeResult]) -> Table:
     table = _table()
     _add_columns(table, "items", "side", "mean", "median", "99 %", "longest", first_left=False)
     for result in results:
-        for side, waits in (("engine", result.waits), ("bare", result.bare_waits)):
+        for measured, waits in (("engine", result.waits), ("bare", result.bare_waits)):
             table.add_row(
                 f"{result.size:,}",
-                side,
+                measured,
                 f"{waits.mean_us:.1f}",
                 f"{waits.median_us:.1f}",
                 f"{waits.p99_us:.1f}",

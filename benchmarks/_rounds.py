@@ -13,37 +13,37 @@ from typing import NamedTuple
 import orjson
 
 from benchmarks._cases import CASES, Case
+from benchmarks._databases import BenchmarkDatabases
 from benchmarks._orders import Draw
-from benchmarks._world import World
 
 CALLS = 50
 _WARM_UP_CALLS = 4
 _ENOUGH_ROUNDS = 20
 
-# Only Linux counts for each thread.
+# Only Linux counts per thread.
 _THREAD: int = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
 
 
 class Round(NamedTuple):
-    """The microseconds a call took on both sides, in one round."""
+    """The microseconds of a call in one round, on the engine and in the bare loop."""
 
     engine: float
     bare: float
-    # Whether the system let both sides run through: on a busy machine it takes the processor
-    # away now and then, and from the slower side more often.
+    # Whether neither was interrupted: a busy machine takes the processor away now and then, and
+    # from the slower one more often.
     is_calm: bool
 
 
 @dataclass(slots=True)
 class Timings:
-    """What was measured of one case."""
+    """The measurements of one case."""
 
     case: Case
     rounds: list[Round] = field(default_factory=list[Round])
 
     @property
     def counted(self) -> list[Round]:
-        """The calm rounds, or all if too few were calm."""
+        """The uninterrupted rounds, or all if there are too few of them."""
         calm = [each for each in self.rounds if each.is_calm]
         return calm if len(calm) >= _ENOUGH_ROUNDS else self.rounds
 
@@ -64,56 +64,58 @@ class Timings:
 
     @property
     def ratio_quartiles(self) -> tuple[float, float]:
-        """The middle half of the ratios of single rounds."""
+        """The quartiles of the ratios of single rounds."""
         low, _, high = quantiles([each.engine / each.bare for each in self.counted], n=4)
         return low, high
 
 
-def measure(world: World, rounds: int, cases: Sequence[Case] = CASES) -> list[Timings]:
-    """Measure all cases, again and again, each time in another order."""
+def measure(
+    databases: BenchmarkDatabases, rounds: int, cases: Sequence[Case] = CASES
+) -> list[Timings]:
+    """Measure all cases in each round, each time in another order."""
     results = [Timings(case) for case in cases]
-    # Garbage is collected between rounds: a collection in the midst of one would hit either
-    # side by chance, and one right before would leave nothing in the processor's caches.
+    # Garbage is collected between rounds: a collection during one would hit engine or bare loop at
+    # random, and one right before a measurement would empty the processor's caches.
     gc.disable()
     try:
         for number in range(rounds):
             gc.collect()
             turn = number % len(results)
             for timings in results[turn:] + results[:turn]:
-                _measure_once(world, timings, bare_first=number % 2 == 0)
+                _measure_once(databases, timings, bare_first=number % 2 == 0)
     finally:
         gc.enable()
     return results
 
 
-def _measure_once(world: World, timings: Timings, *, bare_first: bool) -> None:
+def _measure_once(databases: BenchmarkDatabases, timings: Timings, *, bare_first: bool) -> None:
     case = timings.case
-    warm_up, draws = world.draws.take(case, _WARM_UP_CALLS), world.draws.take(case, CALLS)
+    warm_up, draws = databases.draws.take(case, _WARM_UP_CALLS), databases.draws.take(case, CALLS)
     if case.is_write:
-        world.checkpoint()
+        databases.checkpoint()
     if bare_first:
-        bare, bare_calm = _time(world, case, _bare_run, warm_up, draws)
-        engine, engine_calm = _time(world, case, _engine_run, warm_up, draws)
+        bare, bare_calm = _time(databases, case, _bare_run, warm_up, draws)
+        engine, engine_calm = _time(databases, case, _engine_run, warm_up, draws)
     else:
-        engine, engine_calm = _time(world, case, _engine_run, warm_up, draws)
-        bare, bare_calm = _time(world, case, _bare_run, warm_up, draws)
+        engine, engine_calm = _time(databases, case, _engine_run, warm_up, draws)
+        bare, bare_calm = _time(databases, case, _bare_run, warm_up, draws)
     timings.rounds.append(Round(engine, bare, bare_calm and engine_calm))
     if case.draws == "new":
-        world.remove(case, warm_up + draws)
+        databases.remove(case, warm_up + draws)
 
 
 def _time(
-    world: World,
+    databases: BenchmarkDatabases,
     case: Case,
-    prepare: Callable[[World, Case, list[Draw]], Callable[[], None]],
+    prepare: Callable[[BenchmarkDatabases, Case, list[Draw]], Callable[[], None]],
     warm_up: list[Draw],
     draws: list[Draw],
 ) -> tuple[float, bool]:
-    """Return the microseconds of each call, and whether nothing came between."""
-    # The first write after a checkpoint starts the log anew, which waits for the disk.
-    prepare(world, case, warm_up)()
-    # Made right before its use, as a caller would: it is in the processor's caches.
-    run = prepare(world, case, draws)
+    """Return the microseconds per call, and whether the run was uninterrupted."""
+    # The first write after a checkpoint restarts the log, which waits for the disk.
+    prepare(databases, case, warm_up)()
+    # Made right before their use, as a caller would: requests are in the processor's caches.
+    run = prepare(databases, case, draws)
     switches = _switches()
     start = perf_counter_ns()
     run()
@@ -121,8 +123,8 @@ def _time(
     return taken / 1_000 / CALLS, _switches() == switches
 
 
-def _engine_run(world: World, case: Case, draws: list[Draw]) -> Callable[[], None]:
-    engine, _ = world.sides(case)
+def _engine_run(databases: BenchmarkDatabases, case: Case, draws: list[Draw]) -> Callable[[], None]:
+    engine, _ = databases.engine_and_bare(case)
     requests = [case.request(draw) for draw in draws]
     operation = case.operation
     if case.is_json:
@@ -143,12 +145,12 @@ def _engine_run(world: World, case: Case, draws: list[Draw]) -> Callable[[], Non
     return run
 
 
-def _bare_run(world: World, case: Case, draws: list[Draw]) -> Callable[[], None]:
-    _, bare = world.sides(case)
+def _bare_run(databases: BenchmarkDatabases, case: Case, draws: list[Draw]) -> Callable[[], None]:
+    _, bare = databases.engine_and_bare(case)
     bindings = [case.bindings(draw) for draw in draws]
     return lambda: case.bare(bare, bindings)
 
 
 def _switches() -> int:
-    """Return how often the system has taken the processor from this thread."""
+    """Return the number of involuntary context switches of this thread."""
     return resource.getrusage(_THREAD).ru_nivcsw

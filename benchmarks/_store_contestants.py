@@ -1,7 +1,7 @@
-"""The sides of bench_store: what each does to convert an order, and to get, put and query it.
+"""The contestants of bench_store: how each converts an order, and gets, puts and queries it.
 
-A side of a call is paired with the call of the engine that it makes. The difference is what the
-library costs.
+A contestant's call is paired with the engine call that it makes. The difference is the cost of the
+library.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ ITEMS = 50 * PER_CUSTOMER
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """From a draw to what a side is given, and what it does with that."""
+class StoreContestant:
+    """How a contestant prepares its argument from a draw, and what it does with it."""
 
     prepare: Callable[[Draw], Any]
     call: Callable[[Any], Any]
@@ -40,16 +40,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is measured; the sides that have a pair are measured beside it, and it is subtracted."""
+    """What is measured; the time of a contestant's pair, if any, is subtracted from its own."""
 
     name: str
-    sides: dict[str, Side]
-    pairs: dict[str, Side]
+    contestants: dict[str, StoreContestant]
+    pairs: dict[str, StoreContestant]
 
 
 @contextmanager
 def open_cases() -> Generator[list[Case]]:
-    """Fill a table in memory, and give what is measured on it."""
+    """Fill a table in memory, and yield the cases that are measured on it."""
     with Engine.open(":memory:") as engine:
         Store(engine, StoreSettings([shop])).create_table(shop)
         for number in range(ITEMS):
@@ -86,22 +86,29 @@ def _make_conversions(engine: Engine, model: Any) -> list[Case]:
         "pydantic": plain_encode,
     }
     return [
-        Case("item to entity", {name: Side(read, each) for name, each in decoders.items()}, {}),
+        Case(
+            "item to entity",
+            {name: StoreContestant(read, each) for name, each in decoders.items()},
+            {},
+        ),
         Case(
             "20 items to entities",
-            {name: Side(read_all, _each(decode)) for name, decode in decoders.items()},
+            {name: StoreContestant(read_all, _each(decode)) for name, decode in decoders.items()},
             {},
         ),
         Case(
             "entity to item",
-            {name: Side(_made_by(decoders[name]), encode) for name, encode in encoders.items()},
+            {
+                name: StoreContestant(_made_by(decoders[name]), encode)
+                for name, encode in encoders.items()
+            },
             {},
         ),
     ]
 
 
 def _our_decoder(entity: type[Order | TypedOrder]) -> Callable[[Item], Any]:
-    """Return what the store does with an item that it has read."""
+    """Return a function that decodes an item as the store does after a read."""
     schema = entity.keyfold_schema()
     return lambda item: schema.decode(item, schema.read_keys(item))
 
@@ -115,7 +122,7 @@ def _made_by(decode: Callable[[Item], Any]) -> Callable[[Draw], Any]:
 
 
 def _query_request(draw: Draw) -> dict[str, Any]:
-    # As the store asks for it: its pages carry the capacity.
+    # As the store sends it: its pages report the capacity.
     query = Order.query(pk=customer_of(draw.number)).to_dynamodb()
     return {**query, "ReturnConsumedCapacity": "TOTAL"}
 
@@ -131,72 +138,78 @@ def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[Case]:
         "put": ("PutItem", lambda draw: {"TableName": TABLE, "Item": make_order(draw)}),
         "query of 20": ("Query", _query_request),
     }
-    sides = {
+    contestants = {
         "keyfold": {
-            "get": Side(
+            "get": StoreContestant(
                 lambda draw: text_parts(draw.number), lambda parts: store.run(Order.get(**parts))
             ),
-            "put": Side(_made_by(_our_decoder(Order)), lambda order: store.run(order.put())),
-            "query of 20": Side(
+            "put": StoreContestant(
+                _made_by(_our_decoder(Order)), lambda order: store.run(order.put())
+            ),
+            "query of 20": StoreContestant(
                 lambda draw: customer_of(draw.number), lambda pk: store.run(Order.query(pk=pk))
             ),
         },
         "typed": {
-            "get": Side(
+            "get": StoreContestant(
                 lambda draw: typed_parts(draw.number),
                 lambda parts: typed_store.run(TypedOrder.get(**parts)),
             ),
-            "put": Side(
+            "put": StoreContestant(
                 _made_by(_our_decoder(TypedOrder)), lambda order: typed_store.run(order.put())
             ),
-            "query of 20": Side(
+            "query of 20": StoreContestant(
                 lambda draw: draw.number // PER_CUSTOMER,
                 lambda customer: typed_store.run(TypedOrder.query(customer=customer)),
             ),
         },
         "pynamodb": {
-            "get": Side(
+            "get": StoreContestant(
                 lambda draw: text_parts(draw.number).values(), lambda given: model.get(*given)
             ),
-            "put": Side(_made_by(model.from_raw_data), lambda order: order.save()),
-            "query of 20": Side(
+            "put": StoreContestant(_made_by(model.from_raw_data), lambda order: order.save()),
+            "query of 20": StoreContestant(
                 lambda draw: customer_of(draw.number), lambda pk: list(model.query(pk))
             ),
         },
     }
 
-    def repeat(side: Side) -> Side:
-        """Return the bare call that a side of PynamoDB makes."""
+    def repeat(contestant: StoreContestant) -> StoreContestant:
+        """Return the bare engine call that a PynamoDB contestant makes."""
 
         def prepare(draw: Draw) -> tuple[str, dict[str, Any]]:
-            side.call(side.prepare(draw))
+            contestant.call(contestant.prepare(draw))
             return transport.last
 
-        return Side(prepare, lambda last: engine.execute(*last))
+        return StoreContestant(prepare, lambda last: engine.execute(*last))
 
     return [
         Case(
             name,
-            {side: made[name] for side, made in sides.items()},
+            {contestant: made[name] for contestant, made in contestants.items()},
             {
                 "keyfold": _bare(engine, *calls[name]),
                 "typed": _bare(engine, *calls[name]),
-                "pynamodb": repeat(sides["pynamodb"][name]),
+                "pynamodb": repeat(contestants["pynamodb"][name]),
             },
         )
         for name in calls
     ]
 
 
-def _bare(engine: Engine, operation: str, make: Callable[[Draw], dict[str, Any]]) -> Side:
-    return Side(make, lambda request: engine.execute(operation, request))
+def _bare(
+    engine: Engine, operation: str, make: Callable[[Draw], dict[str, Any]]
+) -> StoreContestant:
+    return StoreContestant(make, lambda request: engine.execute(operation, request))
 
 
 def _check_agreement(cases: list[Case]) -> None:
-    """Let every side do everything once, and compare what it is about."""
+    """Run every case once with every contestant, and compare the results."""
     draw = Draw(7)
     for case in cases:
-        results = [side.call(side.prepare(draw)) for side in case.sides.values()]
+        results = [
+            contestant.call(contestant.prepare(draw)) for contestant in case.contestants.values()
+        ]
         match case.name:
             case "20 items to entities" | "query of 20":
                 seen = {tuple(each.note for each in found) for found in results}

@@ -1,4 +1,4 @@
-"""One order, as three libraries want it declared; twelve attributes of about 400 bytes."""
+"""An order of twelve attributes and about 400 bytes, as three libraries declare it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ typed_shop = Table(TABLE, key=Key("pk", "sk"))
 
 
 class Order(Entity, table=shop, key=("{pk}", "{sk}")):
-    """Ours, declared as the others are: keys are text that somebody else puts together."""
+    """Ours, declared like the others: keys are text that the caller composes."""
 
     pk: str
     sk: str
@@ -39,7 +39,7 @@ class Order(Entity, table=shop, key=("{pk}", "{sk}")):
 class TypedOrder(
     Entity, table=typed_shop, key=("CUSTOMER#{customer:010}", "ORDER#{day}#{slot:06}")
 ):
-    """Ours, as our users declare it: the key is made from fields, and checked when it is read."""
+    """Ours, as our users declare it: the key is rendered from fields and checked on reading."""
 
     customer: int = part()
     day: date = part()
@@ -68,7 +68,7 @@ def typed_parts(number: int) -> dict[str, Any]:
 
 
 class PlainOrder(BaseModel):
-    """Pydantic's alone: what people write who convert with boto3's own classes."""
+    """A pydantic model without a library, for conversion with boto3's serializers."""
 
     pk: str
     sk: str
@@ -85,7 +85,7 @@ class PlainOrder(BaseModel):
 
 
 def plain_codec() -> tuple[Callable[[PlainOrder], Item], Callable[[Item], PlainOrder]]:
-    """Return how a PlainOrder becomes an item by boto3's classes, and back."""
+    """Return functions from a PlainOrder to an item and back, with boto3's serializers."""
     types: Any = import_module("boto3.dynamodb.types")
     serialize, deserialize = types.TypeSerializer().serialize, types.TypeDeserializer().deserialize
 
@@ -99,21 +99,21 @@ def plain_codec() -> tuple[Callable[[PlainOrder], Item], Callable[[Item], PlainO
 
 
 class Transport:
-    """An engine in place of botocore; keeps the last request."""
+    """An engine in place of botocore; records the last request."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.last: tuple[str, dict[str, Any]] = ("", {})
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one call."""
+        """Execute one call."""
         self.last = (operation, request)
         return self._engine.execute(operation, request)
 
 
 def make_pynamodb_model(transport: Transport) -> Any:
     """Return PynamoDB's model of an order, which calls an engine."""
-    # By name: it may be absent.
+    # By name: it may not be installed.
     attributes: Any = import_module("pynamodb.attributes")
     models: Any = import_module("pynamodb.models")
 
@@ -136,5 +136,5 @@ def make_pynamodb_model(transport: Transport) -> Any:
             "tags": attributes.UnicodeSetAttribute(),
         },
     )
-    model._get_connection().connection._make_api_call = transport.call  # noqa: SLF001 - where botocore begins
+    model._get_connection().connection._make_api_call = transport.call  # noqa: SLF001 - the call into botocore
     return model

@@ -1,4 +1,4 @@
-"""Writing without a pause, the copying of the log included: what the longest waits are."""
+"""The longest waits of writes without a pause, log checkpoints included."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import mean, quantiles
 from time import perf_counter_ns
 
 from benchmarks._cases import OVERWRITE
-from benchmarks._world import World
+from benchmarks._databases import BenchmarkDatabases
 
 WRITES = 20_000
 _AUTOCHECKPOINT_PAGES = 1_000
@@ -24,17 +24,17 @@ class Waits:
     longest_us: float
 
 
-def measure_sustained(world: World) -> tuple[Waits, Waits]:
+def measure_sustained(databases: BenchmarkDatabases) -> tuple[Waits, Waits]:
     """Overwrite items one after another; return the engine's waits and those of the bare loop.
 
-    The engine copies its log on a thread. The bare loop does what SQLite does by itself: the
-    commit that makes the log a thousand pages long copies it.
+    The engine checkpoints its log on a thread. The bare loop does what SQLite does by default: the
+    commit that makes the log a thousand pages long checkpoints it.
     """
-    engine, bare = world.sides(OVERWRITE)
-    draws = world.draws.take(OVERWRITE, WRITES)
+    engine, bare = databases.engine_and_bare(OVERWRITE)
+    draws = databases.draws.take(OVERWRITE, WRITES)
     requests = [OVERWRITE.request(draw) for draw in draws]
     rows = [[OVERWRITE.bindings(draw)] for draw in draws]
-    world.checkpoint()
+    databases.checkpoint()
     stamps = [perf_counter_ns()]
     for request in requests:
         engine.execute("PutItem", request)

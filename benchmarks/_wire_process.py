@@ -1,4 +1,4 @@
-"""A server as a process: started, asked now and then, weighed, stopped."""
+"""A server process: start it, call it, measure its memory, stop it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _MIB = 1 << 20
 
 
 class NotStarted(RuntimeError):
-    """A server ended, or did not answer, instead of starting."""
+    """A server exited or did not respond instead of starting."""
 
 
 class NotAgreed(RuntimeError):
-    """A server answers an operation with something else than the others do."""
+    """A server's response differs from that of the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that answers."""
+    """A server that is up."""
 
     contestant: Contestant
     process: subprocess.Popen[bytes]
@@ -43,30 +43,30 @@ class Running:
 
     @property
     def name(self) -> str:
-        """What the server is called."""
+        """The name of the server."""
         return self.contestant.name
 
     @property
     def pid(self) -> int:
-        """The process to weigh."""
+        """The id of the process to measure."""
         return self.process.pid
 
     def rss_mib(self) -> float:
-        """Return the memory of the process, the pages of files that it has mapped included."""
+        """Return the memory of the process, including mapped pages of files."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         found = re.search(r"VmRSS:\s+(\d+) kB", status)
-        assert found is not None  # it lives
+        assert found is not None  # the process is alive
         return int(found[1]) * 1_024 / _MIB
 
     def measure_answer(self, operation: str, request: dict[str, Any]) -> int:
-        """Return how many bytes the answer to a request has, head and body."""
+        """Return the bytes of the response to a request, head and body."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=_START_SECONDS) as client:
             client.sendall(encode_request(operation, request))
             client.shutdown(socket.SHUT_WR)
             return sum(len(part) for part in iter(lambda: client.recv(1 << 16), b""))
 
     def ask(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to one request; raises NotAgreed for an error."""
+        """Return the response to one request; raises NotAgreed for an error."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=_START_SECONDS) as client:
             client.sendall(encode_request(operation, request))
             response = http.client.HTTPResponse(client)
@@ -87,7 +87,7 @@ class Running:
 
 
 def start(contestant: Contestant, folder: Path) -> Running:
-    """Start a server in a folder of its own, and wait for its first answer."""
+    """Start a server in its own folder, and wait for its first response."""
     folder.mkdir()
     port = _free_port()
     fill = {"{port}": str(port), "{folder}": str(folder)}
@@ -127,7 +127,7 @@ def _answers(port: int, request: bytes) -> bool:
 
 
 def fill(server: Running) -> None:
-    """Make the table and put the orders into it."""
+    """Create the table and put the orders into it."""
     server.ask("CreateTable", create_table_request(indexed=False))
     while server.ask("DescribeTable", {"TableName": TABLE})["Table"]["TableStatus"] != "ACTIVE":
         time.sleep(0.05)
@@ -140,7 +140,7 @@ def fill(server: Running) -> None:
 
 
 def check(server: Running) -> None:
-    """See that a filled server answers as it should; raises NotAgreed."""
+    """Check the responses of a filled server; raises NotAgreed."""
     number = SIZE // 2
     server.ask("PutItem", make_body("PutItem", Draw(number)))
     got = server.ask("GetItem", make_body("GetItem", Draw(number)))
@@ -154,7 +154,7 @@ def check(server: Running) -> None:
 
 
 def _plain(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item with the members of its sets in order; servers order them as they like."""
+    """Return an item with the members of its sets sorted; servers return them in any order."""
     return {
         name: {kind: sorted(value) if kind == "SS" else value for kind, value in typed.items()}
         for name, typed in item.items()

@@ -53,7 +53,7 @@ _MB_PER_MIB = 1.048576
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A figure, the half of all rounds in the middle if it has any, and what it is held to."""
+    """A figure, its quartiles over the rounds if it has any, and its target."""
 
     what: str
     figure: str
@@ -64,19 +64,19 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Medians:
-    """What is shown of the samples of all rounds."""
+    """Medians over the samples of all rounds."""
 
     per_second: float
     p50_ms: float
     p99_ms: float
     server_cpu_us: float
-    # The part of the time for which the load itself was busy.
+    # The share of the time for which the load generator itself was busy.
     load_busy: float
     rounds: int
 
 
 def describe_machine() -> dict[str, str]:
-    """Return what the figures depend on."""
+    """Return the facts about the machine that the figures depend on."""
     has_uvloop = find_spec("uvloop") is not None
     return {
         **_readme.describe_machine(),
@@ -85,7 +85,7 @@ def describe_machine() -> dict[str, str]:
 
 
 def judge(results: Results) -> list[Verdict]:
-    """Return what was asked for, and whether it is so."""
+    """Return the targets, and whether they are met."""
     verdicts: list[Verdict] = []
     for name, other, targets in _RATES:
         if other not in results.samples:
@@ -140,7 +140,7 @@ def _cpu(sample: Sample) -> float:
 
 
 def to_json(results: Results, skipped: dict[str, str]) -> dict[str, Any]:
-    """Return all figures as JSON has them."""
+    """Return all figures as JSON data."""
     return {
         "machine": describe_machine(),
         "skipped": skipped,

@@ -1,4 +1,4 @@
-"""Requests as a client's socket would send them, made beforehand."""
+"""Requests as the bytes that a client sends, prepared beforehand."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import orjson
 
 from benchmarks._orders import TABLE, Draw, customer_of, make_key, make_order
 
-# A small table: moto goes through all of it for each Query.
+# A small table: moto reads all of it for each Query.
 SIZE = 2_000
 OPERATIONS = ("GetItem", "PutItem", "Query")
-# All three in turns.
+# All three in turn.
 MIXED = "mixed"
 
 _POOL = 2_000
 _CREDENTIAL = "KEYFOLDBENCHMARK/20261101/us-east-1/dynamodb/aws4_request"
-# As many headers, of the same lengths, as botocore sends. Nobody here verifies a signature.
+# As many headers, of the same lengths, as botocore sends. No server here verifies signatures.
 _HEAD = (
     b"POST / HTTP/1.1\r\n"
     b"Host: 127.0.0.1:8000\r\n"
@@ -38,13 +38,13 @@ _HEAD = (
 
 
 def encode_request(operation: str, body: dict[str, Any]) -> bytes:
-    """Return a request whole, head and body."""
+    """Return a whole request, head and body."""
     text = orjson.dumps(body)
     return _HEAD % (operation.encode(), _CREDENTIAL.encode(), b"5e" * 32, len(text), text)
 
 
 def make_body(operation: str, draw: Draw) -> dict[str, Any]:
-    """Return what an operation is asked to do with an order, or with its customer's."""
+    """Return the request of an operation on an order, or on all orders of its customer."""
     match operation:
         case "GetItem":
             return {"TableName": TABLE, "Key": make_key(draw.number)}
@@ -59,7 +59,7 @@ def make_body(operation: str, draw: Draw) -> dict[str, Any]:
 
 
 def make_pools() -> dict[str, list[bytes]]:
-    """Return requests on orders at random, by operation, and of all operations in turns."""
+    """Return requests on random orders, by operation, and with all operations in turn."""
     source = random.Random(SIZE)
     pools = {
         operation: [

@@ -1,4 +1,4 @@
-"""The measurements: servers started, filled, and asked in turns."""
+"""The measurements: servers are started, filled, and measured in turn."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ FRESH_CONNECTIONS = 8
 _STARTS = 3
 _LEAD_SECONDS = 0.08
 _SECONDS = 0.25
-# Two servers alone leave time for more, and these figures are compared more closely.
+# More rounds where only two servers are compared, whose figures are closer to each other.
 _PAIR_ROUNDS_MORE = 3
 _MILLION_SECONDS = 300.0
-# A sample during which other programs kept more of a processor busy is taken again, but not
-# for ever: neither that sample nor all of them together.
+# A sample during which other programs used more of a processor than this is repeated, within limits
+# for each sample and for all of them together.
 _FOREIGN_SHARE = 0.2
 _TRIES = 4
 _AGAIN_SECONDS = 40.0
 
-# An operation, and at how many connections.
+# An operation and a number of connections.
 Cell = tuple[str, int]
 Pair = tuple[Sample, Sample]
 
 
 @dataclass(frozen=True, slots=True)
 class Million:
-    """What a server was like after a million requests, or as many as there was time for."""
+    """The state of a server after a million requests, or as many as there was time for."""
 
     requests: int
     seconds: float
@@ -63,44 +63,44 @@ class Million:
 
 @dataclass(slots=True)
 class Results:
-    """All that was measured; by a server's name, and the operation and the connections."""
+    """All measurements, by the name of the server, the operation and the connections."""
 
     samples: dict[str, dict[Cell, list[Sample]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     start_ms: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    # The same for servers right after their start, by operation.
+    # The same right after a server's start, by operation.
     fresh: dict[str, dict[str, list[Sample]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     idle_mib: dict[str, float] = field(default_factory=dict[str, float])
     loaded_mib: dict[str, float] = field(default_factory=dict[str, float])
-    # GetItem: our server, and constant bytes. PutItem: shared commits, and single ones.
+    # GetItem: our server and constant bytes. PutItem: group commits and single commits.
     bare: list[Pair] = field(default_factory=list[Pair])
     group: list[Pair] = field(default_factory=list[Pair])
     million: Million | None = None
-    # How long samples were taken again because the machine was busy with something else.
+    # The time spent on repeating samples because the machine was busy.
     again_seconds: float = 0.0
 
     def foreign_share(self) -> float:
-        """Return how much of a processor other programs kept busy, in the median."""
+        """Return the median share of a processor that other programs used."""
         cells = (cells.values() for cells in self.samples.values())
         return median(
             each.foreign_share for samples in chain.from_iterable(cells) for each in samples
         )
 
     def pairs(self, name: str, other: str, cell: Cell) -> list[Pair]:
-        """Return what two servers did in the same rounds."""
+        """Return the samples of two servers in the same rounds."""
         return list(zip(self.samples[name][cell], self.samples[other][cell], strict=True))
 
     def fresh_pairs(self, name: str, other: str, operation: str) -> list[Pair]:
-        """Return what two servers did right after the same start."""
+        """Return the samples of two servers right after their starts, in the same rounds."""
         ours, theirs = self.fresh[name][operation], self.fresh[other][operation]
         return list(zip(ours, theirs, strict=True))
 
 
 def quartiles(figures: Sequence[float]) -> tuple[float, float]:
-    """Return the bounds of the middle half."""
+    """Return the lower and the upper quartile."""
     low, _, high = quantiles(figures, n=4, method="inclusive")
     return low, high
 
@@ -124,7 +124,7 @@ class Load:
         self._process.communicate()
 
     def run(self, job: Job) -> Sample:
-        """Return what came of a job."""
+        """Run a job; return its sample."""
         assert self._process.stdin is not None  # both are pipes
         assert self._process.stdout is not None
         print(json.dumps(asdict(job)), file=self._process.stdin, flush=True)
@@ -136,7 +136,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where and how often servers are measured."""
+    """Measures servers in a folder, for a number of rounds."""
 
     folder: Path
     rounds: int
@@ -145,7 +145,7 @@ class Bench:
     results: Results
 
     def measure_starts(self, contestants: list[Contestant]) -> None:
-        """Measure start-up, and how fast servers are right after it."""
+        """Measure start-up times, and speeds right after the start."""
         for number in range(_STARTS):
             self._say(f"start {number + 1} of {_STARTS}")
             for contestant in contestants:
@@ -173,13 +173,13 @@ class Bench:
                         for server in servers:
                             sample = self._ask(server, operation, connections)
                             self.results.samples[server.name][operation, connections].append(sample)
-                    # Whoever comes after a busy server is not always the same.
+                    # Rotated, so that it is not always the same server that follows a busy one.
                     servers.append(servers.pop(0))
             for server in servers:
                 self.results.loaded_mib[server.name] = server.rss_mib()
 
     def measure_bare(self) -> None:
-        """Measure GetItem beside the server that answers constant bytes."""
+        """Measure GetItem against the server that responds with constant bytes."""
         self._say("comparing with constant bytes")
         with ExitStack() as stack:
             keyfold, _, _ = keyfold_servers()
@@ -188,8 +188,8 @@ class Bench:
             size = ours.measure_answer("GetItem", make_body("GetItem", Draw(0)))
             bare = stack.enter_context(self._started(bare_server(size), "bare"))
             for _ in range(self.rounds * _PAIR_ROUNDS_MORE):
-                # A server that is slower than the load has to wake it for each answer, which
-                # can take longer than all else.
+                # A server that is slower than the load has to wake it for each response, which
+                # can take longer than everything else.
                 first, second = (
                     self._ask(each, "GetItem", BARE_CONNECTIONS, spins=True)
                     for each in (ours, bare)
@@ -197,7 +197,7 @@ class Bench:
                 self.results.bare.append((first, second))
 
     def measure_group_commit(self) -> None:
-        """Measure durable writes that share commits, and such that do not."""
+        """Measure durable writes with and without group commit."""
         self._say("comparing with single commits")
         with ExitStack() as stack:
             _, durable, _ = keyfold_servers()
@@ -212,7 +212,7 @@ class Bench:
                 self.results.group.append((first, second))
 
     def measure_million(self) -> None:
-        """Send a million requests to one server, and see what memory it has then."""
+        """Send a million requests to one server, and measure its memory."""
         self._say("sending a million requests")
         keyfold, _, _ = keyfold_servers()
         with self._started(keyfold, "million") as server:

@@ -1,4 +1,4 @@
-"""`keyfold serve`, with a commit of its own for each write.
+"""`keyfold serve` without group commit: one commit for each write.
 
 python -m benchmarks._wire_single serve FILE --port PORT
 """
@@ -9,6 +9,6 @@ from keyfold.cli import main
 from keyfold.wire.server import _scheduler
 
 if __name__ == "__main__":
-    # One write at a time is taken from those that wait, so none shares its commit.
-    _scheduler._MOST_SHARED = 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - what this is for
+    # Groups of one write, so that no two share a commit.
+    _scheduler._MAX_GROUP = 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the purpose of this module
     main()

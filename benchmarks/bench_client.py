@@ -1,4 +1,4 @@
-"""What a call costs its client, beside the other clients for Python.
+"""The processor time of a call in the client, compared with other clients for Python.
 
 python -m benchmarks.bench_client
 """
@@ -34,7 +34,7 @@ from tests.clients.environments import Unavailable, make_python
 ROOT = Path(__file__).parents[1]
 TLS = ROOT / "tests/unit/wire/server/tls"
 FLIGHTS = (1, 16)
-# What is to cost at most a part of what: ours, theirs, and how many times as much they take.
+# Targets: our client, the other client, and how many times as much processor time it must take.
 TARGETS = (
     ("keyfold", "boto3", 10.0),
     ("keyfold", "pydynox", 3.0),
@@ -48,7 +48,7 @@ IMPORTS = {
 IMPORT_TARGET = 2.0
 
 _MODULES = {"PynamoDB": "pynamodb", "pydynox": "pydynox", "aiodynamo": "aiodynamo"}
-# What tables have room for.
+# Short names for the columns of tables.
 _SHORT = {
     "keyfold store": "store",
     "keyfold async": "async",
@@ -63,7 +63,7 @@ _IMPORT_ROUNDS = 15
 
 @dataclass(slots=True)
 class Result:
-    """One case over one kind of connection: what each peer took, round by round."""
+    """One case over one kind of connection: the times of each peer, round by round."""
 
     case: str
     scheme: str
@@ -73,19 +73,19 @@ class Result:
 
     @property
     def name(self) -> str:
-        """How tables call it."""
+        """The name in tables."""
         kind = "TLS" if self.scheme == "https" else "plain"
         return f"{self.case}, {kind}, {self.flight}"
 
     def ratio(self, ours: str, theirs: str) -> float | None:
-        """How many times as much processor time they take; None if one is not there."""
+        """How many times as much processor time the other takes; None if one was not measured."""
         if ours not in self.cpu_us or theirs not in self.cpu_us:
             return None
         return median(self.cpu_us[theirs]) / median(self.cpu_us[ours])
 
 
 class Peer:
-    """A client in a process of its own."""
+    """A client in its own process."""
 
     def __init__(self, name: str, interpreter: str, url: str) -> None:
         self.name, self.is_https = name, url.startswith("https")
@@ -96,7 +96,7 @@ class Peer:
         self._read()
 
     def measure(self, case: str, flight: int, seed: int) -> dict[str, float]:
-        """Return what one call takes."""
+        """Return the processor time of one call."""
         asked = {"case": case, "flight": flight, "seed": seed}
         asked |= {"calls": _CALLS[flight], "warm": _WARM_UP_CALLS}
         assert self._process.stdin is not None
@@ -121,7 +121,7 @@ class Peer:
 
 
 class PeerEnded(RuntimeError):
-    """A peer gave up; what it printed says why."""
+    """A peer exited; its output says why."""
 
 
 def main() -> None:
@@ -163,12 +163,12 @@ def _tls_flags() -> tuple[str, ...]:
 
 @contextmanager
 def _serve(*flags: str) -> Generator[str]:
-    """Run our server meanwhile; gives its URL."""
+    """Run our server; yield its URL."""
     command = [sys.executable, "-m", "keyfold", "serve", "--memory", "--port", "0", "--json"]
     with subprocess.Popen([*command, *flags], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            # By name: that is what its certificate is for.
+            # By name, because its certificate is for that name.
             yield json.loads(process.stdout.readline())["url"].replace("127.0.0.1", "localhost")
         finally:
             process.terminate()
@@ -222,22 +222,22 @@ def _measure(peers: list[Peer], rounds: int) -> list[Result]:
         for flight in FLIGHTS
     ]
     for number in range(rounds):
-        # In turn, so that what the machine does besides hits all alike.
+        # In turn, so that other load on the machine affects all equally.
         turn = number % len(peers)
         order = peers[turn:] + peers[:turn]
         for result in results:
             for peer in order:
                 if peer.is_https is (result.scheme == "https"):
-                    told = peer.measure(result.case, result.flight, number)
-                    result.cpu_us.setdefault(peer.name, []).append(told["cpu_us"])
-                    result.per_second.setdefault(peer.name, []).append(told["per_second"])
+                    figures = peer.measure(result.case, result.flight, number)
+                    result.cpu_us.setdefault(peer.name, []).append(figures["cpu_us"])
+                    result.per_second.setdefault(peer.name, []).append(figures["per_second"])
     return results
 
 
 def _measure_imports(folder: Path, rounds: int) -> dict[str, float]:
-    """Return the milliseconds that imports take, beyond those of an empty program."""
+    """Return the milliseconds that imports take beyond an empty program."""
     env = {**_env(), "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
-    # As an installation would, the first run compiles what is imported.
+    # The first run compiles the imported modules, as an installation would.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     programs = {"": "pass", **IMPORTS}
     taken: dict[str, list[float]] = {name: [] for name in programs}

@@ -15,12 +15,12 @@ from rich.console import Console
 
 from benchmarks import _moto
 from benchmarks._agreement import check_agreement
+from benchmarks._databases import BenchmarkDatabases
 from benchmarks._footprint import measure_footprint
 from benchmarks._readme import WIDTH, write_readme
 from benchmarks._report import SizeResult, show, to_json
 from benchmarks._rounds import measure
 from benchmarks._sustained import measure_sustained
-from benchmarks._world import World
 
 MOTO_SIZE = 10_000
 
@@ -47,16 +47,16 @@ def _measure_size(
     folder: Path, size: int, options: argparse.Namespace, progress: Console
 ) -> SizeResult:
     progress.print(f"{size:,} items: loading", style="dim")
-    world = World(folder, size)
+    databases = BenchmarkDatabases(folder, size)
     plain_bytes, indexed_bytes = (
-        path.stat().st_size for path in (world.plain_path, world.indexed_path)
+        path.stat().st_size for path in (databases.plain_path, databases.indexed_path)
     )
-    check_agreement(world)
+    check_agreement(databases)
     progress.print(f"{size:,} items: measuring {options.rounds} rounds", style="dim")
-    timings = measure(world, options.rounds)
-    waits, bare_waits = measure_sustained(world)
-    world.close()
-    footprint = measure_footprint(world.plain_path, size)
+    timings = measure(databases, options.rounds)
+    waits, bare_waits = measure_sustained(databases)
+    databases.close()
+    footprint = measure_footprint(databases.plain_path, size)
     moto_us: dict[str, float] = {}
     if size == MOTO_SIZE and options.moto:
         if _moto.is_installed():
@@ -91,7 +91,7 @@ def _parse_options() -> argparse.Namespace:
         help="how often each operation is measured (default: %(default)s)",
     )
     parser.add_argument(
-        "--folder", type=Path, help="where the files go, instead of a temporary place"
+        "--folder", type=Path, help="folder for the files, instead of a temporary one"
     )
     parser.add_argument("--no-moto", dest="moto", action="store_false", help="leave moto out")
     parser.add_argument("--json", action="store_true", help="print JSON")

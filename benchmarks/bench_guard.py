@@ -1,4 +1,4 @@
-"""What a principal's store costs over a plain one, for the same requests.
+"""The cost of a principal's store compared with a plain one, for the same requests.
 
 python -m benchmarks.bench_guard
 """
@@ -32,17 +32,17 @@ _CALLS = 40
 _WARM_UP_CALLS = 5
 _USERS = 20
 _ORDERS = 20
-_OURS = "user00"
-# As many things of each user are written again and again: whichever side comes first makes nothing new.
+_OWN_USER = "user00"
+# So many things of each user are overwritten repeatedly, so that neither store creates new items.
 _THINGS = 20
 
-# From a number that differs from call to call to a request: made as a caller makes it, and run.
+# Makes a request from a number that differs from call to call.
 Make = Callable[[int], Any]
 
 
 @dataclass(slots=True)
 class Result:
-    """One case of one role: the microseconds of a call on both sides, in the median of each round."""
+    """One case of one role: the median microseconds of a call in each round, plain and guarded."""
 
     role: str
     name: str
@@ -56,20 +56,20 @@ class Result:
 
     @property
     def ratio_quartiles(self) -> tuple[float, float]:
-        """The middle half of the ratios of single rounds."""
+        """The quartiles of the ratios of single rounds."""
         pairs = zip(self.plain, self.guarded, strict=True)
         low, _, high = quantiles([guarded / plain for plain, guarded in pairs], n=4)
         return low, high
 
     @property
     def is_met(self) -> bool:
-        """Whether a guarded call costs less than a tenth more."""
+        """Whether a guarded call costs at most a tenth more."""
         return self.ratio <= TARGET
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is measured: the requests of one kind, by the store and by a principal's."""
+    """What is measured: requests of one kind, on the plain store and on a principal's."""
 
     role: str
     name: str
@@ -94,9 +94,9 @@ def main() -> None:
 
 @contextmanager
 def _open_cases() -> Generator[list[Case]]:
-    """Fill the market in memory, and give what is measured on it."""
+    """Fill the market in memory, and yield the cases that are measured on it."""
     with keyfold.open(market.table, ":memory:", upkeep_seconds=None) as store:
-        for user in map(_anybody, range(_USERS)):
+        for user in map(_any_user, range(_USERS)):
             store.run(market.User(user=user, name=user).create())
             for _ in range(_ORDERS):
                 order = market.OrderId.new()
@@ -105,15 +105,15 @@ def _open_cases() -> Generator[list[Case]]:
                 store.run(
                     keyfold.transaction(_home(user, number).put(), _order(user, number).put())
                 )
-        customer = store.as_principal("customer", user=_OURS)
+        customer = store.as_principal("customer", user=_OWN_USER)
         fulfilment = store.as_principal("fulfilment")
-        sides = (
-            ("customer", customer, _make_requests(_ourselves, _home)),
-            ("fulfilment", fulfilment, _make_requests(_anybody, _order)),
+        roles = (
+            ("customer", customer, _make_requests(_own_user, _home)),
+            ("fulfilment", fulfilment, _make_requests(_any_user, _order)),
         )
         cases = [
             Case(role, name, make, store, guarded)
-            for role, guarded, requests in sides
+            for role, guarded, requests in roles
             for name, make in requests
         ]
         for case in cases:
@@ -121,25 +121,25 @@ def _open_cases() -> Generator[list[Case]]:
         yield cases
 
 
-# A customer has one user's partitions, which are known beforehand; fulfilment has everybody's.
+# A customer uses one user's partitions, which are known beforehand; fulfilment uses everybody's.
 
 
-def _ourselves(number: int) -> str:  # noqa: ARG001 - one signature for both
-    return _OURS
+def _own_user(number: int) -> str:  # noqa: ARG001 - one signature for both
+    return _OWN_USER
 
 
-def _anybody(number: int) -> str:
+def _any_user(number: int) -> str:
     return f"user{number % _USERS:02}"
 
 
 def _home(user: str, number: int) -> Any:
-    """Return something that a customer may write."""
+    """Return an entity that a customer may write."""
     place = number % _THINGS + 1
     return market.Address(user=user, number=place, street="x" * 20, city="Odesa", country="UA")
 
 
 def _order(user: str, number: int) -> Any:
-    """Return something that fulfilment may write."""
+    """Return an entity that fulfilment may write."""
     order = market.OrderId(f"O#{number % _THINGS:026}")
     return market.Order(user=f"{user}-new", order=order, total=Decimal(number))
 
@@ -168,9 +168,9 @@ def _measure(cases: list[Case], rounds: int) -> list[Result]:
             gc.collect()
             for case, result in zip(cases, results, strict=True):
                 draws = [source.randrange(1_000_000) for _ in range(_WARM_UP_CALLS + _CALLS)]
-                sides = [(case.plain, result.plain), (case.guarded, result.guarded)]
-                # In turn, so that what the machine does besides hits both alike.
-                for store, taken in sides if number % 2 else sides[::-1]:
+                stores = [(case.plain, result.plain), (case.guarded, result.guarded)]
+                # In turn, so that other load on the machine affects both equally.
+                for store, taken in stores if number % 2 else stores[::-1]:
                     taken.append(_time(store, case.make, draws))
     finally:
         gc.enable()
@@ -178,7 +178,7 @@ def _measure(cases: list[Case], rounds: int) -> list[Result]:
 
 
 def _time(store: keyfold.Store, make: Make, draws: list[int]) -> float:
-    """Return the microseconds of one call, its request included, in the median."""
+    """Return the median microseconds of one call, including making its request."""
     run, taken = store.run, list[int]()
     for each in draws:
         start = perf_counter_ns()

@@ -1,4 +1,4 @@
-"""How long boto3 takes for a call on keyfold.testing, beside moto's mock_aws.
+"""How long boto3 takes for a call on keyfold.testing, compared with moto's mock_aws.
 
 python -m benchmarks.bench_inprocess
 """
@@ -25,7 +25,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks._inprocess import CASES, SIDES
+from benchmarks._inprocess import CASES, CONTESTANTS
 from benchmarks._readme import WIDTH, describe_machine, write_readme
 
 CALL_TARGET = 8.0
@@ -55,7 +55,7 @@ _ENTRIES = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One line: what both sides took, round by round."""
+    """One row: the times of both contestants, round by round."""
 
     name: str
     unit: str
@@ -70,14 +70,14 @@ class Result:
 
     @property
     def ratio_quartiles(self) -> tuple[float, float]:
-        """The middle half of the ratios of single rounds."""
+        """The quartiles of the ratios of single rounds."""
         pairs = zip(self.moto, self.keyfold, strict=True)
         low, _, high = quantiles([moto / keyfold for moto, keyfold in pairs], n=4)
         return low, high
 
     @property
     def is_met(self) -> bool:
-        """Whether we are as many times as fast as we want to be."""
+        """Whether the ratio meets the target."""
         return self.ratio >= self.target
 
 
@@ -102,7 +102,7 @@ def main() -> None:
 
 
 def _make_environment(cache: Path) -> dict[str, str]:
-    """Return an environment in which every module is compiled once, as installed ones are."""
+    """Return an environment in which every module is compiled once, like installed ones."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment["PYTHONPYCACHEPREFIX"] = str(cache)
@@ -111,30 +111,33 @@ def _make_environment(cache: Path) -> dict[str, str]:
 
 def _measure_calls(rounds: int, environment: dict[str, str]) -> list[Result]:
     figures: dict[str, dict[str, list[float]]] = {
-        case: {side: [] for side in SIDES} for case in CASES
+        case: {contestant: [] for contestant in CONTESTANTS} for case in CASES
     }
     with ExitStack() as stack:
-        sides = {side: stack.enter_context(_start(side, environment)) for side in SIDES}
+        processes = {
+            contestant: stack.enter_context(_start(contestant, environment))
+            for contestant in CONTESTANTS
+        }
         for number in range(rounds):
             for case in CASES:
-                # In turn, so that what the machine does besides hits both alike.
-                for side in SIDES if number % 2 else reversed(SIDES):
-                    figures[case][side].append(_ask(sides[side], case))
+                # In turn, so that other load on the machine affects both equally.
+                for contestant in CONTESTANTS if number % 2 else reversed(CONTESTANTS):
+                    figures[case][contestant].append(_ask(processes[contestant], case))
     return [Result(case, "µs", **figures[case], target=CALL_TARGET) for case in CASES]
 
 
 @contextmanager
-def _start(side: str, environment: dict[str, str]) -> Generator[subprocess.Popen[str]]:
-    """Start a side, and wait until its table is filled."""
-    command = [sys.executable, "-m", "benchmarks._inprocess", side]
+def _start(contestant: str, environment: dict[str, str]) -> Generator[subprocess.Popen[str]]:
+    """Start a contestant, and wait until its table is filled."""
+    command = [sys.executable, "-m", "benchmarks._inprocess", contestant]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
         assert process.stdout is not None
         if process.stdout.readline().strip() != "ready":
-            sys.exit(f"bench_inprocess: {side} did not start.")
+            sys.exit(f"bench_inprocess: {contestant} did not start.")
         yield process
-        # It ends with its input.
+        # It exits when its input ends.
         assert process.stdin is not None
         process.stdin.close()
 
@@ -148,28 +151,28 @@ def _ask(process: subprocess.Popen[str], case: str) -> float:
 
 
 def _measure_starts(starts: int, environment: dict[str, str]) -> list[Result]:
-    whole: dict[str, list[float]] = {side: [] for side in SIDES}
-    own: dict[str, list[float]] = {side: [] for side in SIDES}
-    for side in SIDES:
-        # The first one compiles.
-        _time_first_call(side, environment)
+    whole: dict[str, list[float]] = {contestant: [] for contestant in CONTESTANTS}
+    own: dict[str, list[float]] = {contestant: [] for contestant in CONTESTANTS}
+    for contestant in CONTESTANTS:
+        # The first run compiles the modules.
+        _time_first_call(contestant, environment)
     for number in range(starts):
-        for side in SIDES if number % 2 else reversed(SIDES):
-            whole_ms, own_ms = _time_first_call(side, environment)
-            whole[side].append(whole_ms)
-            own[side].append(own_ms)
+        for contestant in CONTESTANTS if number % 2 else reversed(CONTESTANTS):
+            whole_ms, own_ms = _time_first_call(contestant, environment)
+            whole[contestant].append(whole_ms)
+            own[contestant].append(own_ms)
     return [
         Result("first call in a fresh interpreter", "ms", **whole, target=START_TARGET),
         Result("… once boto3 is imported", "ms", **own, target=START_TARGET),
     ]
 
 
-def _time_first_call(side: str, environment: dict[str, str]) -> tuple[float, float]:
+def _time_first_call(contestant: str, environment: dict[str, str]) -> tuple[float, float]:
     """Return the milliseconds until the first item is written.
 
     Once from the start of the interpreter, and once from when it has imported boto3.
     """
-    code = _FIRST_CALL.format(**_ENTRIES[side])
+    code = _FIRST_CALL.format(**_ENTRIES[contestant])
     start = time()
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment
@@ -238,7 +241,7 @@ def _parse_options() -> argparse.Namespace:
         "--starts",
         type=int,
         default=11,
-        help="how often an interpreter is started for each side (default: %(default)s)",
+        help="how often an interpreter is started for each contestant (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--write-readme", action="store_true", help="put the table into README.md")

@@ -1,4 +1,4 @@
-"""What the model and the store cost, beside PynamoDB and pydantic with boto3's converters.
+"""The cost of the model and the store, compared with PynamoDB and pydantic with boto3's converters.
 
 python -m benchmarks.bench_store
 """
@@ -23,7 +23,7 @@ from rich.table import Table
 
 from benchmarks._orders import Draw
 from benchmarks._readme import WIDTH, describe_machine, write_readme
-from benchmarks._store_contestants import ITEMS, Case, Side, open_cases
+from benchmarks._store_contestants import ITEMS, Case, StoreContestant, open_cases
 
 TARGET = 2.0
 
@@ -33,9 +33,9 @@ _WARM_UP_CALLS = 5
 
 @dataclass(slots=True)
 class Result:
-    """One case: the microseconds that each side took, in the median of each round.
+    """One case: the median microseconds of each contestant in each round.
 
-    What the engine takes of them is in `bare`, and not in `cost`.
+    The engine's share is in `bare`, and not in `cost`.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Result:
 
     @property
     def ratio_quartiles(self) -> tuple[float, float]:
-        """The middle half of the ratios of single rounds."""
+        """The quartiles of the ratios of single rounds."""
         pairs = zip(self.cost["keyfold"], self.cost["pynamodb"], strict=True)
-        # A round in which the machine was busy elsewhere may have no difference to divide by.
+        # In a round in which the machine was busy, the difference may not be positive.
         low, _, high = quantiles([theirs / ours for ours, theirs in pairs if ours > 0], n=4)
         return low, high
 
@@ -88,17 +88,20 @@ def _measure(cases: list[Case], rounds: int) -> list[Result]:
                 draws = [
                     Draw(source.randrange(ITEMS), number) for _ in range(_WARM_UP_CALLS + _CALLS)
                 ]
-                sides = list(case.sides)
-                # In turn, so that what the machine does besides hits all alike.
-                for name in sides[number % len(sides) :] + sides[: number % len(sides)]:
-                    _measure_side(case, name, draws, result)
+                contestants = list(case.contestants)
+                # In turn, so that other load on the machine affects all equally.
+                for name in (
+                    contestants[number % len(contestants) :]
+                    + contestants[: number % len(contestants)]
+                ):
+                    _measure_contestant(case, name, draws, result)
     finally:
         gc.enable()
     return results
 
 
-def _measure_side(case: Case, name: str, draws: list[Draw], result: Result) -> None:
-    taken, pair = _time(case.sides[name], draws), case.pairs.get(name)
+def _measure_contestant(case: Case, name: str, draws: list[Draw], result: Result) -> None:
+    taken, pair = _time(case.contestants[name], draws), case.pairs.get(name)
     if pair is not None:
         bare = _time(pair, draws)
         result.bare.setdefault(name, []).append(bare)
@@ -106,10 +109,10 @@ def _measure_side(case: Case, name: str, draws: list[Draw], result: Result) -> N
     result.cost.setdefault(name, []).append(taken)
 
 
-def _time(side: Side, draws: list[Draw]) -> float:
-    """Return the microseconds of one call, in the median."""
-    given = [side.prepare(draw) for draw in draws]
-    call, taken = side.call, list[int]()
+def _time(contestant: StoreContestant, draws: list[Draw]) -> float:
+    """Return the median microseconds of one call."""
+    given = [contestant.prepare(draw) for draw in draws]
+    call, taken = contestant.call, list[int]()
     for each in given:
         start = perf_counter_ns()
         call(each)

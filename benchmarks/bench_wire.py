@@ -1,4 +1,4 @@
-"""How fast the server is, beside DynamoDB Local, moto server and dynalite.
+"""How fast the server is, compared with DynamoDB Local, moto server and dynalite.
 
 python -m benchmarks.bench_wire --rounds 5
 """
@@ -45,26 +45,26 @@ def main() -> None:
     """Measure, and print tables or JSON."""
     options = _parse_options()
     if not sys.platform.startswith("linux"):
-        sys.exit("bench_wire reads processor times and memory as Linux shows them.")
+        sys.exit("bench_wire runs on Linux only: it reads processor times and memory from /proc.")
     progress = Console(stderr=True)
     if options.inside is None:
         contestants, skipped = _gather()
         namespace = find_namespace_command()
         if namespace is not None:
-            told = {"contestants": [asdict(each) for each in contestants], "skipped": skipped}
+            gathered = {"contestants": [asdict(each) for each in contestants], "skipped": skipped}
             again = [sys.executable, "-m", "benchmarks.bench_wire", *sys.argv[1:]]
-            command = [*namespace, *again, _INSIDE, json.dumps(told)]
-            os.execvp(command[0], command)  # noqa: S606 - this very program
-        needy = {LOCAL_MEMORY, LOCAL_FILE, LOCAL_OLD}
-        contestants = [each for each in contestants if each.name not in needy]
+            command = [*namespace, *again, _INSIDE, json.dumps(gathered)]
+            os.execvp(command[0], command)  # noqa: S606 - this program again
+        need_namespace = {LOCAL_MEMORY, LOCAL_FILE, LOCAL_OLD}
+        contestants = [each for each in contestants if each.name not in need_namespace]
         skipped[LOCAL_MEMORY] = LACKING
     else:
-        told = json.loads(options.inside)
-        contestants = [Contestant(**each) for each in told["contestants"]]
-        skipped = told["skipped"]
+        gathered = json.loads(options.inside)
+        contestants = [Contestant(**each) for each in gathered["contestants"]]
+        skipped = gathered["skipped"]
     for name, reason in skipped.items():
         progress.print(f"not measured: {name}: {reason}", style="yellow", markup=False)
-    # An end by a signal passes by here too, and takes the servers along.
+    # SIGTERM raises SystemExit, so that the servers are stopped on the way out.
     signal.signal(signal.SIGTERM, _end)
     with tempfile.TemporaryDirectory(prefix="keyfold-bench-", dir=options.folder) as folder:
         results = measure(
@@ -83,7 +83,7 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - a 
 
 
 def _gather() -> tuple[list[Contestant], dict[str, str]]:
-    """Return the servers that can be had here, installed, and why others cannot."""
+    """Install the servers; return those that are available, and why others are not."""
     contestants = keyfold_servers()
     skipped: dict[str, str] = {}
     others: dict[str, Callable[[], list[Contestant]]] = {
@@ -109,10 +109,12 @@ def _parse_options() -> argparse.Namespace:
         help="how often each operation is measured (default: %(default)s)",
     )
     parser.add_argument(
-        "--million", action="store_true", help="also send a million requests, and weigh the server"
+        "--million",
+        action="store_true",
+        help="also send a million requests, and measure the server's memory",
     )
     parser.add_argument(
-        "--folder", type=Path, help="where the files go, instead of a temporary place"
+        "--folder", type=Path, help="folder for the files, instead of a temporary one"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--write-readme", action="store_true", help="put the tables into README.md")

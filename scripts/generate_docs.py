@@ -1,9 +1,9 @@
-"""Write the derivable parts of the documentation: what stands between two markers.
+"""Write the generated parts of the documentation, which stand between two markers.
 
-    python scripts/generate_docs.py            write them anew
+    python scripts/generate_docs.py            write them
     python scripts/generate_docs.py --check    exit with 1 if that would change a page
 
-A page asks for a part by name:
+A page names the part to insert:
 
     <!-- generated: commands -->
     <!-- end of generated -->
@@ -47,8 +47,8 @@ PUBLIC_PACKAGES = (
     "keyfold.wire.server",
 )
 
-# What the page of limits shows: what is limited, how to print it, and where the limit is
-# kept, which is a constant or the maximum of a shape.
+# The rows of the limits page: what is limited, how to print it, and where the limit is defined,
+# which is a constant or the maximum of a shape.
 LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Values": (
         ("Digits of a number", "{number}", "keyfold.values.numbers.MAX_DIGITS"),
@@ -94,7 +94,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         (
             "Attributes that a vector index names",
             "{number}",
-            "keyfold.engine._vector_definitions.MAX_HELD",
+            "keyfold.engine._vector_definitions.MAX_PROJECTED",
         ),
         (
             "Results of SearchVectors",
@@ -189,14 +189,14 @@ def write_commands() -> str:
 
 
 def list_commands(program: typer.Typer, *group: str) -> list[tuple[str, ...]]:
-    """List the commands in the order in which help shows them, those of groups last."""
+    """List the commands in the order in which help shows them, with those of groups last."""
     found = [
         (*group, command.name or command.callback.__name__)
         for command in program.registered_commands
         if command.callback is not None
     ]
     for each in program.registered_groups:
-        assert each.typer_instance is not None  # that is how they are added
+        assert each.typer_instance is not None  # their functions are always set
         assert isinstance(each.name, str)
         found += list_commands(each.typer_instance, *group, each.name)
     return found
@@ -210,7 +210,7 @@ def _help_of(*command: str) -> str:
 
 
 def write_own_errors() -> str:
-    """Show each error that is ours under its code."""
+    """Show each of our own errors under its code."""
     parts = [
         f"### `{error.code}`\n\n`{_home_of(error)}.{error.__name__}`. {_paragraph(error)}"
         for error in sorted(own_errors(), key=lambda error: error.code)
@@ -219,7 +219,7 @@ def write_own_errors() -> str:
 
 
 def _home_of(thing: type) -> str:
-    """Return the package or module to import something from: the last one that is public."""
+    """Return the innermost public package or module to import something from."""
     return thing.__module__.partition("._")[0]
 
 
@@ -234,12 +234,12 @@ def write_service_errors() -> str:
 
 
 def own_errors() -> list[type[KeyfoldError]]:
-    """Collect every public error that the service does not have."""
+    """Collect every public error that is not the service's."""
     return [error for error in _public_errors() if not issubclass(error, ServiceError)]
 
 
 def service_errors() -> list[type[ServiceError]]:
-    """Collect every error that is the service's own."""
+    """Collect every error of the service."""
     return [
         error
         for error in _public_errors()
@@ -260,13 +260,13 @@ def _subclasses(parent: type[KeyfoldError]) -> Iterator[type[KeyfoldError]]:
 
 
 def write_exports() -> str:
-    """Show what each public package exports; what several do, under the first of them."""
+    """Show the exports of each public package; shared ones under the first of them."""
     shown: dict[str, str] = {}
     return "\n\n".join(_write_package(name, shown) for name in PUBLIC_PACKAGES)
 
 
 def _write_package(name: str, shown: dict[str, str]) -> str:
-    """Show a package; `shown` has the names that others have shown, with their packages."""
+    """Show a package; `shown` maps names that were already shown to their packages."""
     package = importlib.import_module(name)
     exported: list[str] = package.__all__
     parts = [f"## `{name}`\n\n{_paragraph(package)}"]
@@ -312,7 +312,7 @@ def _write_members(owner: type) -> Iterator[str]:
 
 
 def _members_of(owner: type) -> dict[str, Any]:
-    """Return what a class declares, itself or by bases that are not shown themselves."""
+    """Return the members that a class declares, itself or in bases that are not shown."""
     members = dict(vars(owner))
     bases = [base for base in owner.__mro__[1:] if base.__module__.startswith("keyfold.")]
     hidden = [base for base in bases if base not in _exported_classes()]
@@ -329,7 +329,7 @@ def _exported_classes() -> frozenset[type]:
     exported: dict[str, object] = {}
     for package in (importlib.import_module(name) for name in PUBLIC_PACKAGES):
         for name in package.__all__:
-            # Of those that share a name, such as both kinds of Table, the first is shown.
+            # Of classes that share a name, the first is shown.
             exported.setdefault(name, getattr(package, name))
     return frozenset(each for each in exported.values() if inspect.isclass(each))
 
@@ -346,7 +346,7 @@ def _signature(name: str, function: Callable[..., object]) -> str:
 
 
 class _Named:
-    """A function as a default: shown by its name, not by its place in memory."""
+    """A function as a default value: shown by its name, not by its address."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         self.name = f"{function.__module__}.{function.__qualname__}"
@@ -411,7 +411,7 @@ def _size(size_bytes: int) -> str:
 
 
 def write_operations() -> str:
-    """Show which operations are answered, by subject."""
+    """Show the supported operations, by subject."""
     scenarios = json.loads((ROOT / "tests/operations/scenarios.json").read_text("utf-8"))
     rows = ["| group | answered |", "| --- | --- |"]
     for group, operations in scenarios["groups"].items():
@@ -421,9 +421,9 @@ def write_operations() -> str:
 
 
 def write_differences() -> str:
-    """Show what other engines do otherwise than the service, and in how many tests that is seen."""
+    """Show how other engines differ from the service, and how many tests show it."""
     files = sorted((ROOT / "tests/endpoints/differences").glob("*.json"))
-    # What is true of all comes first.
+    # What applies to all engines comes first.
     files.sort(key=lambda file: file.stem != "every")
     rows = ["| engine | difference | tests |", "| --- | --- | --- |"]
     for file in files:
@@ -452,7 +452,7 @@ def pages() -> list[Path]:
 
 
 def renew(text: str) -> str:
-    """Return a page with every generated part written anew."""
+    """Return a page with every generated part updated."""
 
     def write(section: re.Match[str]) -> str:
         content = WRITERS[section["name"]]()

@@ -3,10 +3,10 @@
     python scripts/generate_shapes.py            write src/keyfold/engine/shapes/model.json
     python scripts/generate_shapes.py --check    exit 1 when that file is stale
 
-The file holds what the engine checks a request against and nothing else: members, JSON types,
-required members, lengths, ranges, patterns and enumerations, for every operation. Where the
-service answers otherwise than the published model says, scripts/shape_overrides.json has it,
-each entry with its source; the service wins.
+The file holds only what the engine checks requests against: members, JSON types, required members,
+lengths, ranges, patterns and enumerations, for every operation. Where the service behaves
+differently from the published model, scripts/shape_overrides.json has an entry with its source,
+which takes precedence.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ MODELS = [
     Path("data", service, "2012-08-10", "service-2.json.gz")
     for service in ("dynamodb", "dynamodbstreams")
 ]
-# In the order in which the service reports them of one value, unless an override says otherwise.
+# In the order in which the service reports them for one value, unless an override changes it.
 CONSTRAINTS = ("enum", "pattern", "min", "max")
 
 Shape = dict[str, Any]
 
 
 def read_published_model() -> Shape:
-    """The models of the API and of that of its streams, as published with botocore, in one."""
+    """Return the models of the API and of its streams, as published with botocore, combined."""
     spec = find_spec("botocore")
     if spec is None or spec.origin is None:
         sys.exit(
@@ -52,7 +52,7 @@ def read_published_model() -> Shape:
 
 
 def compact(shape: Shape) -> Shape:
-    """One shape, reduced to what a request is checked against."""
+    """Return a shape reduced to what requests are checked against."""
     kind = shape["type"]
     short: Shape = {"type": kind}
     match kind:
@@ -73,7 +73,7 @@ def compact(shape: Shape) -> Shape:
 
 
 def build_model(published: Shape, overrides: list[Shape]) -> Shape:
-    """The compact model of every operation's input, with the overrides applied."""
+    """Return the compact model of every operation's input, with the overrides applied."""
     operations = {
         name: operation["input"]["shape"] for name, operation in published["operations"].items()
     }
@@ -84,7 +84,7 @@ def build_model(published: Shape, overrides: list[Shape]) -> Shape:
                 sys.exit(f"generate_shapes: shape_overrides.json changes {name}, which is unknown.")
             shape = every.setdefault(name, {})
             for fact, value in changes.items():
-                # A member is changed by itself; every other fact is replaced whole.
+                # Members are merged one by one; every other property is replaced entirely.
                 shape[fact] = shape[fact] | value if fact == "members" else value
     shapes: Shape = {}
 
@@ -106,7 +106,7 @@ def build_model(published: Shape, overrides: list[Shape]) -> Shape:
 
 
 def render_model(model: Shape) -> str:
-    """The file's text: one operation or shape a line, so that a change shows as one."""
+    """Return the file's text: one operation or shape per line, so that diffs stay small."""
     lines = ["{"]
     for part, end in (("operations", "},"), ("shapes", "}")):
         lines.append(f'"{part}": {{')
@@ -121,7 +121,7 @@ def render_model(model: Shape) -> str:
 
 
 def main() -> int:
-    """Write the file, or say whether it is fresh."""
+    """Write the file, or check whether it is up to date."""
     parser = argparse.ArgumentParser(description="Write the request shapes of DynamoDB's API.")
     parser.add_argument("--check", action="store_true", help="only say whether the file is fresh")
     check: bool = parser.parse_args().check

@@ -1,8 +1,8 @@
-"""The roads to a database: the engine in process, our server by a client, somebody else's engine.
+"""Transports to a database: the engine in process, our server through a client, another engine.
 
-Tests that take a `road` run on each of the first two kinds; all but the embedded one belong to
-`make test-endpoints`, save for those that are marked with `all_transports`. With `--engine NAME` they
-run on that engine alone: `tests/endpoints` says which there are.
+Tests that use the `transport` fixture run on the first two kinds. All but the embedded one belong to
+`make test-endpoints`, except for tests marked with `all_transports`. With `--engine NAME` they run on
+that engine only; `tests/endpoints` lists the engines.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from keyfold.wire.client import Client
 from keyfold.wire.client._boto import BotoClient
 from keyfold.wire.server import Server
 
-# When the tests of stores and designs begin: engines of others, which tell the time by themselves,
-# do not live to see anything of theirs expire.
+# The start time of the tests of stores and designs. Other engines use the real time, so it is far
+# enough in the future that nothing expires there during a test.
 START = datetime(2100, 1, 1, tzinfo=UTC)
 
 Kind = Literal["embedded", "client", "boto3", "foreign"]
@@ -37,40 +37,40 @@ Execute = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """How the databases of a test are reached; `url` is where somebody else's engine listens."""
+    """How the databases of a test are reached; `url` is the endpoint of another engine."""
 
     kind: Kind
     url: str = ""
 
     @property
     def refusals(self) -> tuple[type[Exception], ...]:
-        """How an engine of others may refuse a table, or that its items expire.
+        """The errors with which another engine may refuse a table, or its time to live.
 
-        What has no use for that does without; what has finds that it is not there.
+        Tests that do not need the feature work without it; those that do fail later.
         """
         return (UnknownOperationException, ValidationException) if self.kind == "foreign" else ()
 
 
 class Database(Protocol):
-    """A database of a test's own, which speaks DynamoDB's API."""
+    """A test's own database with DynamoDB's API."""
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out one operation; raises ServiceError."""
         ...
 
     def run_upkeep(self) -> int:
-        """Do what is due by now; return how many items have expired."""
+        """Run the background work that is due; return how many items have expired."""
         ...
 
 
-class OwnTime(Exception):
-    """What somebody else's engine does in the background, and when, is not for a test to say."""
+class UpkeepUnavailable(Exception):
+    """A test cannot trigger the background work of another engine."""
 
 
 def parametrize(metafunc: pytest.Metafunc, by: tuple[Kind, ...] = ("client", "boto3")) -> None:
-    """Have a test that asks for a road, however indirectly, run on every one of them.
+    """Run a test that uses the `transport` fixture, however indirectly, on every transport.
 
-    `by` is what our server can be reached by.
+    `by` are the kinds of clients through which our server is reached.
     """
     if "transport" not in metafunc.fixturenames:
         return
@@ -89,7 +89,7 @@ def parametrize(metafunc: pytest.Metafunc, by: tuple[Kind, ...] = ("client", "bo
 
 
 def find_transport(request: pytest.FixtureRequest) -> Transport:
-    """Return the road that a test was given; an engine of others is started with the first."""
+    """Return the transport of a test; another engine is started by the first test that needs it."""
     kind: Kind = request.param
     if kind == "foreign":
         return Transport(kind, request.getfixturevalue("foreign_url"))
@@ -102,14 +102,14 @@ def _session() -> Any:
 
 
 def make_boto_client(url: str, service: str = "dynamodb") -> Any:
-    """A boto3 client of an endpoint, which leaves retries to us."""
+    """Return a boto3 client of an endpoint, without boto3's retries."""
     config = Config(retries={"total_max_attempts": 1})
     return _session().client(service, region_name="us-east-1", endpoint_url=url, config=config)
 
 
 @contextmanager
 def executor_on(transport: Transport, url: str) -> Generator[Execute]:
-    """What calls an endpoint, by the road's own kind of client."""
+    """Yield a function that calls an endpoint through the transport's kind of client."""
     if transport.kind == "boto3":
         clients = [make_boto_client(url, name) for name in ("dynamodb", "dynamodbstreams")]
         try:
@@ -123,12 +123,12 @@ def executor_on(transport: Transport, url: str) -> Generator[Execute]:
 
 
 def new_cursor_key() -> bytes:
-    """A key for cursors, which no endpoint keeps for its users."""
+    """Return a cursor key; endpoints do not store one, unlike files."""
     return os.urandom(32)
 
 
-class _Far:
-    """An engine of ours, behind a server."""
+class _ServedDatabase:
+    """Our engine behind a server."""
 
     def __init__(self, execute: Execute, engine: Engine) -> None:
         self._execute, self._engine = execute, engine
@@ -142,34 +142,37 @@ class _Far:
 
 @contextmanager
 def open_database(transport: Transport, *, clock: Clock, **options: Any) -> Generator[Database]:
-    """A new database, in memory, whose engine takes `options` if it is ours."""
+    """Open a new database in memory; `options` are for our engine only."""
     if transport.kind == "foreign":
-        with place_abroad(transport) as place, Client(place.url, endpoint=place.endpoint) as client:
-            yield _Foreign(client)
+        with (
+            new_foreign_database(transport) as place,
+            Client(place.url, endpoint=place.endpoint) as client,
+        ):
+            yield _ForeignExecutor(client)
         return
     with Engine.open(":memory:", clock=clock, upkeep_seconds=None, **options) as engine:
         if transport.kind == "embedded":
             yield engine
         else:
             with Server(engine).running() as url, executor_on(transport, url) as execute:
-                yield _Far(execute, engine)
+                yield _ServedDatabase(execute, engine)
         assert engine.verify() == []
 
 
-# Somebody else's engine.
+# Other engines.
 
 _numbers = count(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A database that no other test sees: tables with a prefix of their own."""
+class ForeignDatabase:
+    """A database that no other test sees: its tables have a unique prefix."""
 
     url: str
     endpoint: str
 
 
-class _Foreign:
+class _ForeignExecutor:
     def __init__(self, client: Client) -> None:
         self._client = client
 
@@ -177,15 +180,15 @@ class _Foreign:
         return self._client.execute(operation, request)
 
     def run_upkeep(self) -> int:
-        raise OwnTime("its background work cannot be run from here")
+        raise UpkeepUnavailable("the background work of another engine cannot be run from a test")
 
 
 @contextmanager
-def place_abroad(transport: Transport) -> Generator[Place]:
-    """A new database on somebody else's engine, whose tables are removed in the end."""
+def new_foreign_database(transport: Transport) -> Generator[ForeignDatabase]:
+    """Yield a new database on another engine; its tables are deleted afterwards."""
     prefix = f"test{next(_numbers)}-"
     try:
-        yield Place(f"dynamodb://us-east-1/{prefix}", transport.url)
+        yield ForeignDatabase(f"dynamodb://us-east-1/{prefix}", transport.url)
     finally:
         with Client(transport.url) as client:
             for name in client.execute("ListTables", {})["TableNames"]:

@@ -11,15 +11,15 @@
 ...     store.run(Song.get(title="Sinnerman"))
 Song(title='Sinnerman', artist='Nina Simone')
 
-Importing this loads nothing: each name is looked up where it lives when it is first used, so that
-`keyfold --help` waits for neither pydantic nor the engine.
+Importing the package loads no submodules: each name is imported when it is first used, so that
+`keyfold --help` does not wait for pydantic or the engine.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-# What typing's own is while a program runs; to import typing would load half the library.
+# Equal to typing.TYPE_CHECKING at run time. Importing typing would load much of the standard library.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ __all__ = [
     "transaction",
 ]
 
-_HOMES = {
+_MODULES = {
     "ALL": "keyfold.policy",
     "EVERYTHING": "keyfold.policy",
     "READ": "keyfold.policy",
@@ -175,8 +175,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'keyfold' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(home), name)
+    found = globals()[name] = getattr(import_module(module), name)
     return found

@@ -1,4 +1,4 @@
-"""The server that all clients talk to. It verifies how they sign their requests."""
+"""The server that all clients use. It verifies their signatures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-# The key that they all have.
+# The access key of all clients.
 ACCESS_KEY, SECRET, TOKEN = "AKIDCLIENTS", "a/secret+of=40", "a/session+token=="
 
 _KEYS = f"""
@@ -23,7 +23,7 @@ admin = true
 
 @pytest.fixture(scope="session")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where a server listens, in a process of its own; it must end well, and without a word."""
+    """Run a server in a separate process and yield its URL; it must exit without errors."""
     folder = tmp_path_factory.mktemp("server")
     errors, keys = folder / "errors", folder / "keys.toml"
     keys.touch(0o600)

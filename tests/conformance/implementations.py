@@ -36,6 +36,10 @@ class Implementation(Protocol):
         """Wait until what goes on in the background, such as a new index, is done."""
         ...
 
+    def close(self) -> None:
+        """Release what this one has opened itself, such as a server."""
+        ...
+
 
 @dataclass(slots=True)
 class EngineByJson:
@@ -50,6 +54,9 @@ class EngineByJson:
     def settle(self) -> None:
         self.engine.run_upkeep()
 
+    def close(self) -> None:
+        """Leave the engine open: it is the caller's."""
+
 
 @dataclass(slots=True)
 class EngineByDict:
@@ -62,6 +69,9 @@ class EngineByDict:
 
     def settle(self) -> None:
         self.engine.run_upkeep()
+
+    def close(self) -> None:
+        """Leave the engine open: it is the caller's."""
 
 
 class EngineByWire:
@@ -129,6 +139,9 @@ class Endpoint:
 
     def settle(self) -> None:
         """What a server does in the background is its own; it answers when it is done."""
+
+    def close(self) -> None:
+        """Do nothing: each call had its own connection."""
 
 
 def read_error(status: int, body: dict[str, Any]) -> Answer:

@@ -1,6 +1,7 @@
-"""Every conformance case, put to the engine by its entries and by the server, or to an endpoint.
+"""Every conformance case, put to the engine by each of its entries, or to an endpoint.
 
     pytest tests/conformance
+    pytest tests/conformance -k "put_item and replaces"
     pytest tests/conformance --endpoint http://127.0.0.1:8000 --implementation "DynamoDB Local 3.3.1"
 
 An endpoint must have no tables that matter: what is in the way of a case is deleted.
@@ -8,9 +9,11 @@ An endpoint must have no tables that matter: what is in the way of a case is del
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -30,6 +33,17 @@ from tests.conformance.matching import mismatches
 
 CASES = load_cases()
 
+# The ways to call an engine. `make test-endpoints` adds our client.
+ENTRIES: dict[str, Callable[[Engine], Implementation]] = {
+    "json": EngineByJson,
+    "dict": EngineByDict,
+    "wire": EngineByWire,
+}
+
+USE_BUCKETS = frozenset({"ExportTableToPointInTime", "ImportTable", "StartBulkPutItems"})
+
+every_case = pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+
 
 @dataclass(slots=True)
 class Clock:
@@ -41,57 +55,31 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(
-    params=["json", "dict", "wire", pytest.param("client", marks=pytest.mark.endpoints)]
-)
-def implementation(
-    request: pytest.FixtureRequest, clock: Clock, tmp_path: Path
-) -> Iterator[tuple[Implementation, str]]:
-    """What answers, and the name under which cases list its differences."""
-    url = request.config.getoption("--endpoint")
+@every_case
+def test_case(case: Case, pytestconfig: pytest.Config) -> None:
+    url = pytestconfig.getoption("--endpoint")
     if url:
-        if request.param != "json":
-            pytest.skip("an endpoint has one entry")
+        if any(step.advance_seconds for step in case.steps):
+            pytest.skip("an endpoint's clock cannot be moved")
         endpoint = Endpoint(str(url))
         _delete_tables(endpoint)
-        yield endpoint, str(request.config.getoption("--implementation"))
+        name = str(pytestconfig.getoption("--implementation"))
+        _fail_with(_find_failures(case, endpoint, name, Clock()))
         return
-    (tmp_path / "bucket").mkdir()
-    with Engine.open(":memory:", clock=clock, upkeep_seconds=None, buckets=tmp_path) as engine:
-        if request.param in ("wire", "client"):
-            server = (EngineByWire if request.param == "wire" else EngineByClient)(engine)
-            yield server, "keyfold"
-            server.close()
-        else:
-            yield (EngineByJson if request.param == "json" else EngineByDict)(engine), "keyfold"
-        assert engine.verify() == []
+    # One test for all entries: pytest's own work for a test costs more than most cases do.
+    _fail_with(
+        [
+            f"{name}: {failure}"
+            for name, entry in ENTRIES.items()
+            for failure in _find_failures_on_engine(case, entry)
+        ]
+    )
 
 
-@pytest.fixture
-def clock() -> Clock:
-    """The time that the engine of this case sees."""
-    return Clock()
-
-
-@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
-def test_case(case: Case, implementation: tuple[Implementation, str], clock: Clock) -> None:
-    target, name = implementation
-    if isinstance(target, Endpoint) and any(step.advance_seconds for step in case.steps):
-        pytest.skip("an endpoint's clock cannot be moved")
-    answers: list[dict[str, Any]] = []
-    for step in case.setup:
-        answer = _run(target, step, answers)
-        assert "error" not in answer, f"setup failed: {step.operation}: {answer['error']}"
-    for step in case.steps:
-        clock.now += step.advance_seconds
-        if not step.operation:
-            continue
-        answer = _run(target, step, answers)
-        expected = step.differences.get(name, step.answer)
-        assert expected is not None, "the case has no answer: run tests/conformance/record.py"
-        found = mismatches(expected, answer)
-        if found:
-            pytest.fail(_report(case, step, found), pytrace=False)
+@pytest.mark.endpoints
+@every_case
+def test_case_by_our_client(case: Case) -> None:
+    _fail_with(_find_failures_on_engine(case, EngineByClient))
 
 
 def test_a_case_that_contradicts_an_implementation_names_another_source() -> None:
@@ -103,6 +91,58 @@ def test_a_case_that_contradicts_an_implementation_names_another_source() -> Non
 def test_no_two_cases_of_a_file_have_one_name() -> None:
     ids = [case.id for case in CASES]
     assert len(set(ids)) == len(ids)
+
+
+def _find_failures_on_engine(case: Case, entry: Callable[[Engine], Implementation]) -> list[str]:
+    """Put a case to a new engine; return what failed."""
+    clock = Clock()
+    with (
+        _open_buckets(case) as buckets,
+        Engine.open(":memory:", clock=clock, upkeep_seconds=None, buckets=buckets) as engine,
+    ):
+        with closing(entry(engine)) as implementation:
+            failures = _find_failures(case, implementation, "keyfold", clock)
+        return failures + [f"verify: {problem}" for problem in engine.verify()]
+
+
+@contextmanager
+def _open_buckets(case: Case) -> Generator[Path | None]:
+    """Make a folder with a bucket, for the cases that use one."""
+    if all(step.operation not in USE_BUCKETS for step in (*case.setup, *case.steps)):
+        yield None
+        return
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "bucket").mkdir()
+        yield Path(folder)
+
+
+def _find_failures(
+    case: Case, target: Implementation, implementation: str, clock: Clock
+) -> list[str]:
+    """Put a case to `target`; return the first step that failed, if any."""
+    answers: list[dict[str, Any]] = []
+    for step in case.setup:
+        answer = _run(target, step, answers)
+        if "error" in answer:
+            return [f"setup failed: {step.operation}: {answer['error']}"]
+    for step in case.steps:
+        clock.now += step.advance_seconds
+        if not step.operation:
+            continue
+        answer = _run(target, step, answers)
+        expected = step.differences.get(implementation, step.answer)
+        if expected is None:
+            return ["the case has no answer: run tests/conformance/record.py"]
+        found = mismatches(expected, answer)
+        if found:
+            # The steps after it build on what this one should have done.
+            return [_report(case, step, found)]
+    return []
+
+
+def _fail_with(failures: list[str]) -> None:
+    if failures:
+        pytest.fail("\n".join(failures), pytrace=False)
 
 
 def _run(target: Implementation, step: Step, answers: list[dict[str, Any]]) -> Answer:

@@ -73,7 +73,7 @@ def fill(database: Executor) -> None:
         database.execute("BatchWriteItem", {"RequestItems": {NAME: writes}})
 
 
-def tell(event: Event) -> None:
+def report(event: Event) -> None:
     """Say what is going on, and wait to be told to go on."""
     print(event.kind, event.text, flush=True)
     sys.stdin.readline()
@@ -82,7 +82,7 @@ def tell(event: Event) -> None:
 def main(url: str) -> None:
     """Apply, as the command does."""
     with open_executor(url, may_make=True) as database:
-        apply(database, [after], allow_removal=True, tell=tell)
+        apply(database, [after], allow_removal=True, on_event=report)
     print("ended", flush=True)
 
 

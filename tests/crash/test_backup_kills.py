@@ -177,11 +177,11 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_a_killed_process_had_begun_is_finished_or_cleaned_up(tmp_path: Path) -> None:
     chance = random.Random(6)
-    kill_again_and_again(tmp_path / "pairs.db", tmp_path / "buckets", kills=6, chance=chance)
+    kill_again_and_again(tmp_path / "pairs.db", tmp_path / "buckets", kills=3, chance=chance)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.seeds(3)
 def test_twenty_kills_leave_nothing_half_done(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     kill_again_and_again(tmp_path / "pairs.db", tmp_path / "buckets", kills=20, chance=chance)

@@ -79,10 +79,10 @@ def check_told(told: list[int], count: int) -> None:
 
 
 def test_a_killed_follower_misses_no_change(tmp_path: Path) -> None:
-    kill_again_and_again(tmp_path / "followed.db", kills=4, chance=random.Random(1))
+    kill_again_and_again(tmp_path / "followed.db", kills=3, chance=random.Random(1))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.seeds(4)
 def test_many_killed_followers_miss_no_change(tmp_path: Path, seed: int) -> None:
     kill_again_and_again(tmp_path / "followed.db", kills=15, chance=random.Random(seed))

@@ -124,11 +124,11 @@ class Kind:
 
 
 KINDS = [
-    Kind("a write fails", WRITES, apsw.IOError, stride=13),
-    Kind("the disk is full for once", WRITES, apsw.FullError, stride=13),
-    Kind("the disk is full", WRITES, apsw.FullError, stride=9, lasts=True),
-    Kind("no write succeeds", WRITES, apsw.IOError, stride=13, lasts=True),
-    Kind("a read fails", READS, apsw.IOError, stride=151),
+    Kind("a write fails", WRITES, apsw.IOError, stride=29),
+    Kind("the disk is full for once", WRITES, apsw.FullError, stride=31),
+    Kind("the disk is full", WRITES, apsw.FullError, stride=23, lasts=True),
+    Kind("no write succeeds", WRITES, apsw.IOError, stride=29, lasts=True),
+    Kind("a read fails", READS, apsw.IOError, stride=353),
 ]
 
 

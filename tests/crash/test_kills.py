@@ -18,6 +18,7 @@ from tests.crash.load import (
     MEMBERS,
     NOW,
     OPENING_BALANCE,
+    SHARD_RECORDS,
     TABLE,
     create_table,
 )
@@ -71,6 +72,7 @@ def open_after(path: Path, durability: Durability) -> Engine:
         clock=lambda: NOW,
         ttl_grace_seconds=0.0,
         upkeep_seconds=None,
+        shard_records=SHARD_RECORDS,
     )
 
 
@@ -126,7 +128,7 @@ def _check_upkeep(engine: Engine) -> None:
 
 
 def check_stream(path: Path, durability: Durability) -> None:
-    """Every change is in the stream, once, and nothing else is: it makes the same table."""
+    """Check that the stream has every change once and nothing else: it makes the same table."""
     with open_after(path, durability) as engine, Engine.open(":memory:") as copy:
         create_table(copy)
         for name in read_all(copy):
@@ -142,25 +144,27 @@ def kill_again_and_again(
     durability: Durability,
     *,
     kills: int,
+    most_lines: int,
     chance: random.Random,
     is_followed: bool = False,
 ) -> None:
+    """Kill writers, each after at most `most_lines` acknowledgements, maybe none; check the file."""
     with open_after(path, durability) as engine:
         create_table(engine, is_followed=is_followed)
     writers: list[Writer] = []
     for run in range(kills):
-        # One in three has company, which must not notice.
+        # One in three has another beside it, which must not notice.
         count = 1 + (run % 3 == 2)
         alive = [Writer(path, durability, f"{run}.{number}") for number in range(count)]
         writers += alive
         try:
             while alive:
                 for writer in alive:
-                    writer.listen(chance.randint(1, 500))
+                    writer.listen(chance.randint(0, most_lines))
                 alive.pop(chance.randrange(len(alive))).kill()
         finally:
             for writer in alive:
-                writer.process.kill()
+                writer.kill()
         check_file(path, durability, writers)
         if is_followed:
             check_stream(path, durability)
@@ -170,9 +174,8 @@ def kill_again_and_again(
 def test_a_killed_process_loses_nothing_acknowledged(
     tmp_path: Path, durability: Durability
 ) -> None:
-    kill_again_and_again(
-        tmp_path / "ledger.db", durability, kills=4, chance=random.Random(durability)
-    )
+    chance = random.Random(durability)
+    kill_again_and_again(tmp_path / "ledger.db", durability, kills=3, most_lines=150, chance=chance)
 
 
 @pytest.mark.parametrize("durability", ["durable", "process"])
@@ -182,18 +185,31 @@ def test_a_killed_process_leaves_log_and_rows_in_agreement(
     kill_again_and_again(
         tmp_path / "ledger.db",
         durability,
-        kills=4,
+        kills=3,
+        most_lines=150,
         chance=random.Random(f"followed {durability}"),
         is_followed=True,
     )
 
 
+def test_a_process_may_be_killed_before_it_writes(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    chance = random.Random(0)
+    kill_again_and_again(path, "process", kills=1, most_lines=0, chance=chance, is_followed=True)
+
+
 @pytest.mark.long
+@pytest.mark.seeds(3)
+@pytest.mark.parametrize("is_followed", [False, True], ids=["plain", "followed"])
 @pytest.mark.parametrize("durability", ["durable", "process"])
-@pytest.mark.parametrize("seed", range(3))
-def test_fifty_killed_processes_lose_nothing_acknowledged(
-    tmp_path: Path, durability: Durability, seed: int
+def test_many_killed_processes_lose_nothing_acknowledged(
+    tmp_path: Path, durability: Durability, is_followed: bool, seed: int
 ) -> None:
     kill_again_and_again(
-        tmp_path / "ledger.db", durability, kills=12, chance=random.Random(f"{durability}{seed}")
+        tmp_path / "ledger.db",
+        durability,
+        kills=12,
+        most_lines=500,
+        chance=random.Random(f"{durability}{seed}"),
+        is_followed=is_followed,
     )

@@ -157,7 +157,7 @@ def test_a_load_that_was_killed_goes_on_and_ends_right(
 
 @pytest.mark.long
 @pytest.mark.parametrize("job", ["copy", "dump", "load", "backfill"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.seeds(5)
 def test_a_job_that_is_killed_again_and_again_ends_right(
     tmp_path: Path, job: str, seed: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

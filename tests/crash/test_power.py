@@ -129,7 +129,7 @@ def test_a_loss_of_power_leaves_log_and_rows_in_agreement(
 
 @pytest.mark.long
 @pytest.mark.parametrize("durability", ["durable", "process"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.seeds(4)
 def test_a_loss_of_power_anywhere_leaves_what_was_promised(
     disk: Disk, tmp_path: Path, durability: Durability, seed: int
 ) -> None:

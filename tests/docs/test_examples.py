@@ -14,7 +14,11 @@ import keyfold
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-MODULES = sorted(module.name for module in pkgutil.walk_packages(keyfold.__path__, "keyfold."))
+MODULES = [
+    "keyfold",
+    *sorted(module.name for module in pkgutil.walk_packages(keyfold.__path__, "keyfold.")),
+]
+PACKAGES = sorted({".".join(name.split(".")[:2]) for name in MODULES})
 
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A database, or a module of the reader's own.
@@ -42,16 +46,18 @@ def test_the_examples_of_a_page_run(
         exec(code, namespace)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
-    targets = LINK.findall(page.read_text("utf-8"))
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+def test_the_links_of_every_page_lead_somewhere() -> None:
+    links = [(page, target) for page in PAGES for target in LINK.findall(page.read_text("utf-8"))]
+    dead = [(page, target) for page, target in links if not (page.parent / target).exists()]
+    assert [f"{name_of(page)}: {target}" for page, target in dead] == []
 
 
-@pytest.mark.parametrize("name", ["keyfold", *MODULES])
-def test_the_examples_of_a_module_run(name: str) -> None:
-    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
-    assert results.failed == 0
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_examples_of_a_package_run(package: str, subtests: pytest.Subtests) -> None:
+    for name in (name for name in MODULES if name.split(".")[:2] == package.split(".")):
+        with subtests.test(module=name):
+            results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+            assert results.failed == 0
 
 
 def test_no_two_guides_use_the_same_file() -> None:

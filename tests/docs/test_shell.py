@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keyfold.cli._shell._conversation import MORE_PROMPT, PROMPT
+from keyfold.cli._shell._prompt import MORE_PROMPT, PROMPT
 from tests.docs.test_commands import BLOCK, ROOT, check_commands
 
 GUIDE = ROOT / "docs" / "how-to" / "explore-in-the-shell.md"

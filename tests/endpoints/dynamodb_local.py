@@ -1,8 +1,8 @@
 """DynamoDB Local: installed by Maven, and the command that starts it.
 
-It listens on every address, so it is started where there is nothing but a loopback device:
-`namespaces.py` makes such a place. Needs Java 17 or newer (`JAVA` names another than the one on
-the path) and, the first time, Maven.
+It listens on every address, so it is started in a network namespace with only a loopback device,
+which `namespaces.py` makes. Needs Java 17 or newer (`JAVA` names another than the one on the path)
+and, the first time, Maven.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class LocalUnavailable(RuntimeError):
 
 
 def find_java() -> str:
-    """Return the program that runs it; raises LocalUnavailable."""
+    """Return the path of Java; raises LocalUnavailable."""
     java = shutil.which(os.environ.get("JAVA", "java"))
     if java is None:
         raise LocalUnavailable(f"{NAME} needs Java, which is missing.")
@@ -33,7 +33,7 @@ def find_java() -> str:
 
 
 def library() -> Path:
-    """The folder with the jars, installed on the first call.
+    """Return the folder with the jars, which are installed on the first call.
 
     Raises LocalUnavailable when Maven is missing or fails.
     """
@@ -62,7 +62,7 @@ def library() -> Path:
             raise LocalUnavailable(f"Maven takes too long to fetch {NAME}.") from None
         if done.returncode != 0 or not (fetched / f"DynamoDBLocal-{VERSION}.jar").exists():
             raise LocalUnavailable(f"Maven could not fetch {NAME}:\n{done.stdout}{done.stderr}")
-        # The loader asks for the native library by a name without its version.
+        # The loader looks for the native library under a name without its version.
         for native in fetched.glob("libsqlite4java-*-1.0.*"):
             stem, _, extension = native.name.partition("-1.0.")
             shutil.copy(native, fetched / f"{stem}.{extension.rsplit('.', 1)[1]}")
@@ -71,7 +71,7 @@ def library() -> Path:
 
 
 def make_command(jars: Path, port: str, *arguments: str, java: tuple[str, ...] = ()) -> list[str]:
-    """Return what starts it on a port, with options for Java and arguments of its own."""
+    """Return the command that starts it on a port, with options for Java and further arguments."""
     return [
         *(find_java(), *java, f"-Djava.library.path={jars}", "-cp", f"{jars}/*", _MAIN),
         *("-disableTelemetry", "-port", port, *arguments),

@@ -1,4 +1,4 @@
-"""The engines of others on which the tests of stores and designs run: how each is started."""
+"""Other DynamoDB engines that the tests of stores and designs run on, and how to start them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _MOTO = FOLDER / "requirements-moto.txt"
 
 @dataclass(frozen=True, slots=True)
 class ForeignEngine:
-    """An engine; `install` gives the command that starts it, with a place for its port.
+    """An engine; `install` returns the command that starts it, with a placeholder for its port.
 
-    One that is not `is_confined` listens on every address, unless it is started without a network.
+    An engine that is not `is_confined` listens on every address, unless it is started without a
+    network.
     """
 
     name: str
@@ -50,14 +51,14 @@ def find_dynalite() -> Path:
 
 def _install_dynalite() -> list[str]:
     node = environments.find_node()
-    # Tables take a moment to be made, changed and removed, as they do at AWS.
-    moments = [f"--{what}TableMs=20" for what in ("create", "update", "delete")]
-    return [node.program, str(find_dynalite()), "--host", "127.0.0.1", "--port", PORT, *moments]
+    # Tables take some time to be created, changed and deleted, as they do at AWS.
+    delays = [f"--{what}TableMs=20" for what in ("create", "update", "delete")]
+    return [node.program, str(find_dynalite()), "--host", "127.0.0.1", "--port", PORT, *delays]
 
 
 def _version_of_moto() -> str:
     found = re.search(r"^moto(?:\[.*\])?==(\S+)", _MOTO.read_text(), re.MULTILINE)
-    assert found is not None  # or it is not pinned
+    assert found is not None  # it is pinned
     return found[1]
 
 

@@ -1,7 +1,7 @@
-"""`pytest --engine NAME`: tests that take a road run on somebody else's engine, and no others do.
+"""`pytest --engine NAME`: run only the tests that take a transport, on another engine.
 
-The engine is started with the first test that needs it, by each process that runs tests, and
-stopped with the last. `make test-NAME` installs it first.
+Each process that runs tests starts the engine for the first test that needs it, and stops it after
+the last. `make test-NAME` installs it first.
 """
 
 from __future__ import annotations
@@ -11,40 +11,40 @@ from collections.abc import Iterator
 import pytest
 
 from tests.endpoints.engines import ENGINES, ForeignEngine
-from tests.endpoints.known import Known
-from tests.endpoints.namespaces import is_alone
+from tests.endpoints.known_differences import KnownDifferences
+from tests.endpoints.namespaces import is_isolated
 from tests.endpoints.processes import running
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Take the engine's name."""
-    text = "run the tests of stores and designs on somebody else's engine"
+    """Add the `--engine` option."""
+    text = "run the tests of stores and designs on another engine"
     parser.getgroup("endpoints").addoption("--engine", choices=sorted(ENGINES), help=text)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say what the tests run on."""
+    """Report which engine the tests run on."""
     engine = _find_engine(config)
     return None if engine is None else f"engine: {engine.title}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what does not run on the engine, and expect what is known to fail there."""
+    """Deselect tests that do not run on the engine, and mark known differences as xfail."""
     engine = _find_engine(config)
     if engine is None:
         return
-    left = [item for item in items if not _is_abroad(item)]
+    left = [item for item in items if not _uses_foreign_engine(item)]
     config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if _is_abroad(item)]
-    known = Known.load(engine.name)
-    # Of a file of which tests were named, not all are there.
+    items[:] = [item for item in items if _uses_foreign_engine(item)]
+    known = KnownDifferences.load(engine.name)
+    # If single tests were named, the others in their files are not collected.
     if not any("::" in argument for argument in config.args):
         unused = known.find_unused(item.nodeid for item in items)
         if unused:
             listed = "\n".join(unused)
-            raise pytest.UsageError(f"{engine.name}.json lists tests that are not there:\n{listed}")
-    # What is listed is the engine's own fault, with its reason. It still has to fail: strict makes an
-    # error of one that passes, so that the list stays true.
+            raise pytest.UsageError(f"{engine.name}.json lists tests that do not exist:\n{listed}")
+    # Listed tests fail because of the engine, for the given reason. They still have to fail:
+    # strict turns one that passes into an error, so that the list stays true.
     for item in items:
         reason = known.find_reason(item.nodeid)
         if reason is not None:
@@ -53,10 +53,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def foreign_url(pytestconfig: pytest.Config) -> Iterator[str]:
-    """Where the engine listens."""
+    """Start the engine and yield its URL."""
     engine = _find_engine(pytestconfig)
-    assert engine is not None  # or no test would ask
-    if not (engine.is_confined or is_alone()):
+    assert engine is not None  # only tests with an engine use this fixture
+    if not (engine.is_confined or is_isolated()):
         message = f"{engine.title} listens on every address: run `make test-{engine.name}`"
         raise pytest.UsageError(message)
     with running(engine.title, engine.install()) as url:
@@ -68,7 +68,7 @@ def _find_engine(config: pytest.Config) -> ForeignEngine | None:
     return None if name is None else ENGINES[name]
 
 
-def _is_abroad(item: pytest.Item) -> bool:
+def _uses_foreign_engine(item: pytest.Item) -> bool:
     return isinstance(item, pytest.Function) and (
         hasattr(item, "callspec") and item.callspec.params.get("transport") == "foreign"
     )

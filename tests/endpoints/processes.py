@@ -1,4 +1,4 @@
-"""A server of somebody else's as a process: started, waited for, stopped."""
+"""Start another server as a process, wait until it answers, and stop it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ PORT = "{port}"
 
 _HOST = "127.0.0.1"
 _START_SECONDS = 60.0
-_BETWEEN_TRIES = 0.05
+_POLL_SECONDS = 0.05
 _PR_SET_PDEATHSIG = 1
 
 
 class NotStarted(RuntimeError):
-    """A server ended, or did not answer, instead of starting."""
+    """A server exited or did not answer in time."""
 
 
 @contextmanager
 def running(name: str, command: list[str]) -> Generator[str]:
-    """Start a server on a port that is free, and give its URL; it is stopped in the end.
+    """Start a server on a free port and yield its URL; stop it at the end.
 
-    `{port}` in the command is filled in. Raises NotStarted with what it has printed.
+    Replaces `{port}` in the command. Raises NotStarted with the server's output.
     """
     port = _find_port()
     with tempfile.TemporaryDirectory(prefix="keyfold-engine-") as folder:
@@ -42,7 +42,7 @@ def running(name: str, command: list[str]) -> Generator[str]:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                # It does not outlive what has started it, however that ends.
+                # The server ends with this process, however that ends.
                 preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509 - one call, which takes no lock
             )
         try:
@@ -51,10 +51,10 @@ def running(name: str, command: list[str]) -> Generator[str]:
                 if process.poll() is not None or time.monotonic() > deadline:
                     printed = log.read_text(errors="replace")
                     raise NotStarted(f"{name} does not start:\n{printed}")
-                time.sleep(_BETWEEN_TRIES)
+                time.sleep(_POLL_SECONDS)
             yield f"http://{_HOST}:{port}"
         finally:
-            # It keeps nothing that a kinder end would save.
+            # It has no data that a graceful shutdown would save.
             process.kill()
             process.wait()
 

@@ -1,9 +1,9 @@
-"""Run the tests of stores, designs, followers and the demo on somebody else's engine.
+"""Run the tests of stores, designs, followers and the demo on another engine.
 
     python -m tests.endpoints.run moto -k unique
 
-What follows the name goes to pytest. The engine is installed first, and started, where it would
-listen on every address, without a network.
+Arguments after the name go to pytest. The engine is installed first; if it would listen on every
+address, it is started without a network.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TESTS = ("tests/unit/store", "tests/unit/designs", "tests/unit/cli/test_demo.py"
 
 
 def main() -> NoReturn:
-    """Run pytest in place of this process; exit with 2 if the engine cannot be had here."""
+    """Replace this process by pytest; exit with 2 if the engine is not available here."""
     name, *arguments = sys.argv[1:] or [""]
     engine = ENGINES.get(name)
     if engine is None:

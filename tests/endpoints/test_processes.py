@@ -1,4 +1,4 @@
-"""Servers of others are started, waited for and stopped; what goes wrong is shown."""
+"""Servers are started, waited for and stopped; failures show their output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_server_runs_until_the_block_ends() -> None:
         urllib.request.urlopen(url, b"{}", timeout=10)
 
 
-def test_a_server_that_ends_shows_what_it_has_said() -> None:
+def test_a_server_that_exits_shows_its_output() -> None:
     command = [sys.executable, "-c", "raise SystemExit('no such option')"]
     with (
         pytest.raises(NotStarted, match=r"a server does not start:\nno such option"),

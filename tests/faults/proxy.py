@@ -1,4 +1,4 @@
-"""A proxy that gets in the way of requests and answers, by a script."""
+"""A proxy that injects scripted faults into requests and responses."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from typing import Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 from zlib import crc32
 
-# What happens to a request. Those above the line never reach the server.
+# The fate of a request. Those above the line never reach the server.
 Fault = Literal[
-    "refuse",  # the connection ends before anything is read
-    "lose",  # the connection ends once the request is read
-    "stall",  # nothing is answered until the client gives up
-    "throttle",  # it is answered that capacity is used up
-    "busy",  # it is answered, as our server does, that there is no room for it
-    "fail",  # it is answered that the service failed
+    "refuse",  # the connection is closed before anything is read
+    "lose",  # the connection is closed after the request is read
+    "stall",  # there is no response until the client times out
+    "throttle",  # the response is a throttling error
+    "busy",  # the response is our server's 503 for requests that it has no room for
+    "fail",  # the response is an internal server error
     # ---
-    "forget",  # the connection ends in place of an answer
-    "delay",  # the answer comes after the client has given up
-    "truncate",  # the connection ends in the middle of the answer
-    "corrupt",  # a byte of the answer's body is another
-    "fail late",  # it is answered that the service failed, though it did not
-    "gateway",  # likewise, by something that is no DynamoDB
-    # --- these do no harm
-    "trickle",  # the answer comes byte by byte
-    "chunk",  # the answer comes in chunks
-    "hang up",  # the connection ends after the answer
+    "forget",  # the connection is closed instead of a response
+    "delay",  # the response comes after the client has timed out
+    "truncate",  # the connection is closed in the middle of the response
+    "corrupt",  # a byte of the response's body is changed
+    "fail late",  # the response is an internal server error although the request succeeded
+    "gateway",  # the same, from a gateway that is not DynamoDB
+    # --- these are harmless
+    "trickle",  # the response comes byte by byte
+    "chunk",  # the response comes in chunks
+    "hang up",  # the connection is closed after the response
     "pass",
 ]
 FAULTS: tuple[Fault, ...] = (
@@ -53,7 +53,7 @@ class _Request(NamedTuple):
 
 
 class FaultProxy:
-    """Stands before a server; each request meets the next fault of the script, or none."""
+    """Forwards requests to a server; each meets the next fault of the script, or none."""
 
     def __init__(self, server_url: str) -> None:
         self._server = urlsplit(server_url)
@@ -69,7 +69,7 @@ class FaultProxy:
         return self
 
     def __exit__(self, *error: object) -> None:
-        # A thread that waits in accept() is not woken by a close.
+        # A close does not wake a thread that waits in accept().
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -79,12 +79,12 @@ class FaultProxy:
         self.settle()
 
     def plan(self, script: Iterable[Fault]) -> None:
-        """Have the next requests meet these, one each."""
+        """Set the faults for the next requests, one each."""
         with self._changed:
             self._script = deque(script)
 
     def settle(self) -> None:
-        """Wait until the server is done with all that came, and what is to end has ended."""
+        """Wait until all requests are done and all scripted closes have happened."""
         with self._changed:
             assert self._changed.wait_for(lambda: not self._busy, timeout=60)
 
@@ -103,32 +103,32 @@ class FaultProxy:
         try:
             with client, suppress(OSError), client.makefile("rb") as stream:
                 while stream.peek(1):
-                    is_busy = self._note(+1)
+                    is_busy = self._count(+1)
                     if not self._answer(client, stream):
                         break
-                    is_busy = self._note(-1)
+                    is_busy = self._count(-1)
         finally:
-            # By now the client can know that the connection has ended.
+            # By now the client can see that the connection is closed.
             if is_busy:
-                self._note(-1)
+                self._count(-1)
             self._clients.discard(client)
 
-    def _note(self, change: int) -> bool:
-        """Note that a request has come, or is done with; tell which."""
+    def _count(self, change: int) -> bool:
+        """Count a request that begins or ends; return whether one begins."""
         with self._changed:
             self._busy += change
             self._changed.notify_all()
         return change > 0
 
     def _answer(self, client: socket.socket, stream: BufferedReader) -> bool:
-        """Answer one request; tell whether there may be another on this connection."""
+        """Answer one request; return whether the connection stays open."""
         with self._changed:
             if self._script and self._script[0] == "refuse":
                 self._script.popleft()
                 return False
         request = _read_request(stream)
         if _has_ended(client):
-            # The client gave up before anybody looked: as if it had got lost on the way.
+            # The client timed out before the request was read: treat it as lost on the way.
             return False
         with self._changed:
             fault = self._script.popleft() if self._script else "pass"
@@ -149,9 +149,9 @@ class FaultProxy:
                 client.sendall(_write_error(500, "InternalServerError"))
                 return True
             case _:
-                return self._spoil(client, stream, self._forward(request), fault)
+                return self._respond_with_fault(client, stream, self._forward(request), fault)
 
-    def _spoil(
+    def _respond_with_fault(
         self,
         client: socket.socket,
         stream: BufferedReader,
@@ -231,8 +231,8 @@ def _wait_for_end(stream: BufferedReader) -> None:
 
 def _write_error(status: int, kind: str, *headers: str) -> bytes:
     body = json.dumps({"__type": f"{_NAMESPACE}{kind}", "message": "says the proxy"}).encode()
-    told = "".join(line + "\r\n" for line in headers)
+    lines = "".join(line + "\r\n" for line in headers)
     return (
         f"HTTP/1.1 {status} No\r\nContent-Type: application/x-amz-json-1.0\r\n"
-        f"x-amz-crc32: {crc32(body)}\r\nContent-Length: {len(body)}\r\n{told}\r\n"
+        f"x-amz-crc32: {crc32(body)}\r\nContent-Length: {len(body)}\r\n{lines}\r\n"
     ).encode() + body

@@ -1,7 +1,7 @@
-"""Whatever happens on the way: no write is lost, none is doubled, and every outcome is told truly.
+"""Network faults: no write is lost or doubled, and every reported outcome is true.
 
-Calls are made through the proxy, by both clients. What they leave behind is read from the engine
-itself, and compared with what the client said of each.
+Both clients make calls through the proxy. The tests compare the stored items, read from the engine
+itself, with the outcome that the client reported for each call.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any, Literal
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
@@ -28,55 +28,56 @@ from keyfold.errors import (
 )
 from keyfold.wire.client import AsyncClient, Client, Retries, Timeouts
 from keyfold.wire.server import Server
+from tests.examples import examples
 from tests.faults.proxy import FAULTS, HARMLESS, WAITING, Fault, FaultProxy
 
 TABLE = "Counters"
 Execute = Callable[[str, dict[str, Any]], dict[str, Any]]
 
-# A fault that waits for the client to give up costs this much of a test's time. A busy machine
-# may make other calls late, too; nothing that is claimed below is wrong then.
-HASTY = Timeouts(read_seconds=0.05, total_seconds=300)
-# Where there is no such fault, no call is late.
-PATIENT = Timeouts(read_seconds=300, total_seconds=300)
+# A fault that waits for the client's timeout takes this long. On a busy machine other calls may
+# time out too; the assertions below still hold.
+SHORT_TIMEOUT = Timeouts(read_seconds=0.05, total_seconds=300)
+# Without such a fault, no call times out.
+LONG_TIMEOUT = Timeouts(read_seconds=300, total_seconds=300)
 RETRIES = Retries(attempts=5, budget=1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """An engine, a proxy before its server, and clients that know only the proxy."""
+class FaultHarness:
+    """An engine, a fault proxy before its server, and clients that connect to the proxy."""
 
     engine: Engine
     proxy: FaultProxy
-    patient: Execute
-    hasty: Execute
+    with_long_timeout: Execute
+    with_short_timeout: Execute
 
     def stored(self, key: dict[str, Any]) -> dict[str, Any] | None:
-        """What is there."""
+        """Return the stored item."""
         request = {"TableName": TABLE, "Key": key, "ConsistentRead": True}
         return self.engine.execute("GetItem", request).get("Item")
 
     def number(self, key: dict[str, Any]) -> int:
-        """What a counter has come to."""
+        """Return the value of a counter."""
         return int((self.stored(key) or {"n": {"N": "0"}})["n"]["N"])
 
     def attempt(
         self, operation: str, request: dict[str, Any], script: list[Fault]
     ) -> dict[str, Any] | KeyfoldError:
-        """What the client says of a call whose tries meet these faults."""
+        """Return the outcome that the client reports for a call with these faults."""
         self.proxy.plan(script)
-        execute = self.hasty if WAITING & set(script) else self.patient
+        execute = self.with_short_timeout if WAITING & set(script) else self.with_long_timeout
         try:
             return execute(operation, request)
         except KeyfoldError as error:
             return error
         finally:
-            # What is to end has ended before the next call looks for a connection.
+            # Scripted closes must happen before the next call picks a connection.
             self.proxy.settle()
             self.proxy.plan([])
 
 
 @pytest.fixture(scope="module", params=["sync", "async"])
-def world(request: pytest.FixtureRequest) -> Iterator[World]:
+def harness(request: pytest.FixtureRequest) -> Iterator[FaultHarness]:
     with ExitStack() as stack:
         engine = stack.enter_context(Engine.open(":memory:", upkeep_seconds=None))
         engine.execute(
@@ -91,8 +92,10 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
         url = stack.enter_context(Server(engine).running())
         proxy = stack.enter_context(FaultProxy(url))
         open_one = open_sync if request.param == "sync" else open_async
-        clients = [open_one(stack, proxy.url, timeouts) for timeouts in (PATIENT, HASTY)]
-        yield World(engine, proxy, *clients)
+        clients = [
+            open_one(stack, proxy.url, timeouts) for timeouts in (LONG_TIMEOUT, SHORT_TIMEOUT)
+        ]
+        yield FaultHarness(engine, proxy, *clients)
         assert engine.verify() == []
 
 
@@ -120,10 +123,11 @@ def new_key() -> dict[str, Any]:
 
 
 scripts = st.lists(st.sampled_from(FAULTS), max_size=7)
-# Several calls, one after the other: what one leaves of its connection, the next one finds.
+# Several calls in a row: each finds the connections as the previous one left them.
 several = st.lists(scripts, min_size=1, max_size=4)
-search = settings(
-    max_examples=30,
+search = examples(
+    20,
+    2_000,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -142,52 +146,54 @@ def add_one(key: dict[str, Any]) -> dict[str, Any]:
 @example([["delay"], ["stall"], ["pass"]])
 @example([["hang up"], ["pass"], ["fail late", "pass"]])
 @example([["busy", "throttle", "busy", "pass"], ["busy"] * 7])
-def test_a_counter_counts_what_it_is_told_to(world: World, plans: list[list[Fault]]) -> None:
+def test_a_counter_matches_the_reported_outcomes(
+    harness: FaultHarness, plans: list[list[Fault]]
+) -> None:
     key = new_key()
     for script in plans:
-        before = world.number(key)
-        said = world.attempt("UpdateItem", add_one(key), script)
-        counted = world.number(key) - before
-        if isinstance(said, OutcomeUnknown):
+        before = harness.number(key)
+        outcome = harness.attempt("UpdateItem", add_one(key), script)
+        counted = harness.number(key) - before
+        if isinstance(outcome, OutcomeUnknown):
             assert counted in (0, 1)
-        elif isinstance(said, Unreachable | Unavailable):
+        elif isinstance(outcome, Unreachable | Unavailable):
             assert counted == 0
         else:
-            assert said == {}
+            assert outcome == {}
             assert counted == 1
         if all(fault in HARMLESS for fault in script):
-            assert said == {}
+            assert outcome == {}
         if set(script) <= {"busy", "throttle"}:
-            # Nothing was done, whatever it is: it is made again as often as any.
-            assert isinstance(said, dict if len(script) < RETRIES.attempts else Unavailable)
+            # The server did nothing, so the call is retried although it is not idempotent.
+            assert isinstance(outcome, dict if len(script) < RETRIES.attempts else Unavailable)
 
 
 @search
 @given(several)
 @example([["forget", "pass"], ["truncate", "throttle", "pass"]])
-def test_a_repeated_creation_never_claims_what_it_did_itself(
-    world: World, plans: list[list[Fault]]
+def test_a_retried_creation_never_reports_its_own_item_as_existing(
+    harness: FaultHarness, plans: list[list[Fault]]
 ) -> None:
     key = new_key()
     for place, script in enumerate(plans):
         item = {**key, "by": {"N": str(place)}}
-        before = world.stored(key)
+        before = harness.stored(key)
         condition = {"ConditionExpression": "attribute_not_exists(pk)"}
         request = {"TableName": TABLE, "Item": item, **condition}
-        said = world.attempt("PutItem", request, script)
-        after = world.stored(key)
-        match said:
+        outcome = harness.attempt("PutItem", request, script)
+        after = harness.stored(key)
+        match outcome:
             case ConditionalCheckFailedException():
                 assert before is not None
                 assert after == before
             case OutcomeUnknown():
                 assert after in (before, item)
-                if isinstance(said.error, ConditionalCheckFailedException):
+                if isinstance(outcome.error, ConditionalCheckFailedException):
                     assert after is not None
             case Unreachable() | Unavailable():
                 assert after == before
             case _:
-                assert said == {}
+                assert outcome == {}
                 assert before is None
                 assert after == item
 
@@ -195,12 +201,12 @@ def test_a_repeated_creation_never_claims_what_it_did_itself(
 @search
 @given(several, st.booleans())
 @example([["forget", "delay", "fail late", "corrupt", "pass"]], False)
-def test_a_transaction_is_carried_out_once(
-    world: World, plans: list[list[Fault]], has_token: bool
+def test_a_transaction_is_executed_once(
+    harness: FaultHarness, plans: list[list[Fault]], has_token: bool
 ) -> None:
     key, guard = new_key(), new_key()
     for place, script in enumerate(plans):
-        before = world.number(key)
+        before = harness.number(key)
         is_impossible = place % 3 == 2
         check = {
             "TableName": TABLE,
@@ -212,9 +218,9 @@ def test_a_transaction_is_carried_out_once(
         }
         if has_token:
             asked["ClientRequestToken"] = f"token {next(_numbers)}"
-        said = world.attempt("TransactWriteItems", asked, script)
-        counted = world.number(key) - before
-        match said:
+        outcome = harness.attempt("TransactWriteItems", asked, script)
+        counted = harness.number(key) - before
+        match outcome:
             case TransactionCanceledException():
                 assert is_impossible
                 assert counted == 0
@@ -223,7 +229,7 @@ def test_a_transaction_is_carried_out_once(
             case Unreachable() | Unavailable():
                 assert counted == 0
             case _:
-                assert said == {}
+                assert outcome == {}
                 assert counted == 1
 
 
@@ -231,7 +237,7 @@ Kind = Literal["PutItem", "DeleteItem", "UpdateItem", "BatchWriteItem"]
 
 
 def write(kind: Kind, key: dict[str, Any], value: int) -> tuple[dict[str, Any], Any]:
-    """A write that may be repeated, and what it leaves."""
+    """Return an idempotent write, and the item it leaves."""
     item = {**key, "v": {"N": str(value)}}
     match kind:
         case "PutItem":
@@ -261,16 +267,16 @@ def write(kind: Kind, key: dict[str, Any], value: int) -> tuple[dict[str, Any], 
     )
 )
 @example([("PutItem", ["forget", "pass"]), ("DeleteItem", ["forget", "pass"])])
-def test_what_is_answered_of_old_values_is_true(
-    world: World, plans: list[tuple[Kind, list[Fault]]]
+def test_returned_old_values_are_right(
+    harness: FaultHarness, plans: list[tuple[Kind, list[Fault]]]
 ) -> None:
     key = new_key()
     for value, (kind, script) in enumerate(plans):
-        before = world.stored(key)
+        before = harness.stored(key)
         request, left = write(kind, key, value)
-        said = world.attempt(kind, request, script)
-        after = world.stored(key)
-        match said:
+        outcome = harness.attempt(kind, request, script)
+        after = harness.stored(key)
+        match outcome:
             case OutcomeUnknown():
                 assert after in (before, left)
             case Unreachable() | Unavailable():
@@ -278,44 +284,46 @@ def test_what_is_answered_of_old_values_is_true(
             case dict():
                 assert after == left
                 if kind != "BatchWriteItem":
-                    assert said.get("Attributes") == before
+                    assert outcome.get("Attributes") == before
             case _:
-                pytest.fail(str(said))
+                pytest.fail(str(outcome))
 
 
 @search
 @given(scripts)
-def test_a_read_is_right_or_fails(world: World, script: list[Fault]) -> None:
+def test_a_read_returns_the_right_item_or_fails(harness: FaultHarness, script: list[Fault]) -> None:
     key = new_key()
     item = {**key, "blob": {"B": b"\0\xff" * 40}}
-    world.engine.execute("PutItem", {"TableName": TABLE, "Item": item})
-    said = world.attempt("GetItem", {"TableName": TABLE, "Key": key}, script)
-    if isinstance(said, KeyfoldError):
-        assert isinstance(said, Unreachable | Unavailable)
+    harness.engine.execute("PutItem", {"TableName": TABLE, "Item": item})
+    outcome = harness.attempt("GetItem", {"TableName": TABLE, "Key": key}, script)
+    if isinstance(outcome, KeyfoldError):
+        assert isinstance(outcome, Unreachable | Unavailable)
         assert len(script) >= RETRIES.attempts or WAITING & set(script)
     else:
-        assert said == {"Item": item}
+        assert outcome == {"Item": item}
 
 
-def test_many_calls_at_once_through_trouble(world: World) -> None:
-    """Sixteen tasks count together, while every third request comes to harm."""
+def test_concurrent_calls_survive_faults(harness: FaultHarness) -> None:
+    """A hundred calls on sixteen connections count up; every third request has a fault."""
     key = new_key()
-    world.proxy.plan(
+    harness.proxy.plan(
         [FAULTS[place // 3 % len(FAULTS)] if place % 3 == 0 else "pass" for place in range(300)]
     )
 
     async def count_up() -> list[dict[str, Any] | KeyfoldError]:
         async with AsyncExitStack() as stack:
-            client = AsyncClient(world.proxy.url, timeouts=HASTY, retries=RETRIES, connections=16)
+            client = AsyncClient(
+                harness.proxy.url, timeouts=SHORT_TIMEOUT, retries=RETRIES, connections=16
+            )
             stack.push_async_callback(client.close)
             calls = (client.execute("UpdateItem", add_one(key)) for _ in range(100))
             return await asyncio.gather(*calls, return_exceptions=True)  # type: ignore[return-value]
 
-    said = asyncio.run(count_up())
-    world.proxy.settle()
-    world.proxy.plan([])
-    done = sum(each == {} for each in said)
-    unknown = sum(isinstance(each, OutcomeUnknown) for each in said)
-    refused = sum(isinstance(each, Unreachable | Unavailable) for each in said)
+    outcome = asyncio.run(count_up())
+    harness.proxy.settle()
+    harness.proxy.plan([])
+    done = sum(each == {} for each in outcome)
+    unknown = sum(isinstance(each, OutcomeUnknown) for each in outcome)
+    refused = sum(isinstance(each, Unreachable | Unavailable) for each in outcome)
     assert done + unknown + refused == 100
-    assert done <= world.number(key) <= done + unknown
+    assert done <= harness.number(key) <= done + unknown

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from keyfold.engine import Engine
 from keyfold.wire.server import Limits, Server
+from tests.fuzz.engines import open_repeatable
 from tests.unit.wire.server.http import Response, ask, read_responses
 
 # Only a server that hangs makes anybody wait so long.
@@ -141,24 +142,21 @@ def serving(limits: Limits | None = None, *, tls: ssl.SSLContext | None = None) 
     """Run a server on an empty engine; in the end nothing may be left over, nor be damaged."""
     with (
         TemporaryDirectory() as folder,
-        # Time stands still: what is answered, and mutated next, is the same each time.
-        Engine.open(
-            ":memory:", clock=lambda: 1_800_000_000.0, upkeep_seconds=None, buckets=folder
-        ) as engine,
+        open_repeatable(buckets=Path(folder)) as engine,
     ):
         (Path(folder) / "bucket").mkdir()
         server = Server(engine, limits=limits, tls=tls)
         with server.running() as url:
-            hub = server._hub
-            assert hub is not None
+            state = server._state
+            assert state is not None
             parts = urlsplit(url)
             live = Live(engine, (parts.hostname or "", parts.port or 0))
             yield live
             if tls is None:
                 live.check_health()
-        assert hub.clients == set()
-        assert hub.buffered_bytes == 0
-        assert not hub.scheduler.is_full
+        assert state.clients == set()
+        assert state.buffered_bytes == 0
+        assert not state.scheduler.is_full
         assert engine.verify() == []
 
 

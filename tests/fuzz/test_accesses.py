@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
@@ -22,11 +22,10 @@ from keyfold.errors import ServiceError
 from keyfold.policy import Access
 from keyfold.values import AttributeValue, Item
 from keyfold.wire.server._accesses import read_accesses
+from tests.examples import examples
+from tests.fuzz.engines import open_repeatable
 from tests.fuzz.mutations import mutated_json
 from tests.fuzz.seeds import prepare, seeds_of
-
-SHORT = settings(derandomize=True, max_examples=20, deadline=None)
-LONG = settings(max_examples=1_000)
 
 READS = ("GetItem", "BatchGetItem", "TransactGetItems", "Query")
 WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
@@ -143,35 +142,31 @@ def _to_text(data: Any) -> str:
 @every_operation
 def test_what_is_read_from_known_requests_is_what_is_done(operation: str) -> None:
     for seed in seeds_of(operation):
-        with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        with open_repeatable() as engine:
             check_request(engine, operation, prepare(engine, seed))
 
 
-def check_mutated(data: st.DataObject, operation: str) -> None:
+def test_a_request_that_repeats_an_answer_is_the_same_each_time() -> None:
+    marks = ("{iterator:", "{said:")
+    seeds = [seed for operation in OPERATIONS for seed in seeds_of(operation)]
+    told = [seed for seed in seeds if any(mark in repr(seed.request) for mark in marks)]
+    assert len(told) > 20
+    for seed in told:
+        with open_repeatable() as one, open_repeatable() as other:
+            assert prepare(one, seed) == prepare(other, seed), seed.case
+
+
+@every_operation
+@examples(10, 1_000)
+@given(data=st.data())
+def test_what_is_read_from_mutated_requests_is_what_is_done(
+    operation: str, data: st.DataObject
+) -> None:
     seed = data.draw(st.sampled_from(seeds_of(operation)))
-    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+    with open_repeatable() as engine:
         body = data.draw(mutated_json(prepare(engine, seed)))
         try:
             request = orjson.loads(body)
         except orjson.JSONDecodeError:
             return
         check_request(engine, operation, request)
-
-
-@every_operation
-@SHORT
-@given(data=st.data())
-def test_what_is_read_from_mutated_requests_is_what_is_done(
-    operation: str, data: st.DataObject
-) -> None:
-    check_mutated(data, operation)
-
-
-@pytest.mark.long
-@every_operation
-@LONG
-@given(data=st.data())
-def test_what_is_read_from_many_mutated_requests_is_what_is_done(
-    operation: str, data: st.DataObject
-) -> None:
-    check_mutated(data, operation)

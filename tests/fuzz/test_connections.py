@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.wire.server import Limits, Server
+from tests.examples import examples
 from tests.fuzz.mutations import Sent
 from tests.fuzz.talking import Line, Live, check_answers, serving
 from tests.unit.wire.server.http import ask, get, head, make_table, put, write_request
@@ -404,19 +405,9 @@ def test_garbage_on_a_port_for_tls_is_no_trouble(capfd: pytest.CaptureFixture[st
     assert capfd.readouterr().err == ""
 
 
-@settings(derandomize=True, max_examples=50, deadline=None)
-@given(pieces=st.lists(st.binary(min_size=1, max_size=500).map(Sent), max_size=5))
-def test_random_bytes_are_refused(pieces: list[bytes]) -> None:
-    check_random_bytes(pieces)
-
-
-@pytest.mark.long
+@examples(50, 2_000)
 @given(pieces=st.lists(st.binary(min_size=1, max_size=5_000).map(Sent), max_size=20))
-def test_many_random_bytes_are_refused(pieces: list[bytes]) -> None:
-    check_random_bytes(pieces)
-
-
-def check_random_bytes(pieces: list[bytes]) -> None:
+def test_random_bytes_are_refused(pieces: list[bytes]) -> None:
     """Have a connection refused on which only noise comes."""
     with serving() as live, live.call() as line:
         for piece in pieces:

@@ -11,10 +11,11 @@ import json
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.engine.operations import OPERATIONS
+from tests.examples import examples
 from tests.fuzz.heads import (
     DISHONEST,
     HONEST,
@@ -29,10 +30,6 @@ from tests.fuzz.talking import check_answers, serving
 from tests.unit.wire.server.http import head
 
 Check = Callable[[st.DataObject, str], None]
-
-# The same examples each time, so that nobody's change fails on somebody else's bug.
-SHORT = settings(derandomize=True, max_examples=15, deadline=None)
-LONG = settings(max_examples=500)
 
 every_operation = pytest.mark.parametrize("operation", sorted(OPERATIONS))
 
@@ -97,34 +94,27 @@ def _write(first_line: str, headers: Headers, body: bytes) -> bytes:
     return "\r\n".join((*lines, "", "")).encode("latin-1", "replace") + body
 
 
-CHECKS = {
-    "json": check_mutated_json,
+# What goes wrong with a connection, whatever the operation.
+ANY_OPERATION = {
     "headers": check_mutated_headers,
     "encodings": check_mutated_encodings,
     "bytes": check_mutated_bytes,
 }
-every_check = pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+
+
+def test_every_operation_has_seeds() -> None:
+    assert [operation for operation in OPERATIONS if not seeds_of(operation)] == []
 
 
 @every_operation
-def test_every_operation_has_seeds(operation: str) -> None:
-    assert seeds_of(operation)
-
-
-@every_check
-@every_operation
-@SHORT
+@examples(6, 500)
 @given(data=st.data())
+def test_a_request_with_mutated_json_is_answered(operation: str, data: st.DataObject) -> None:
+    check_mutated_json(data, operation)
+
+
+@pytest.mark.parametrize("check", ANY_OPERATION.values(), ids=ANY_OPERATION)
+@examples(150, 30_000)
+@given(operation=st.sampled_from(sorted(OPERATIONS)), data=st.data())
 def test_a_mutated_request_is_answered(check: Check, operation: str, data: st.DataObject) -> None:
-    check(data, operation)
-
-
-@pytest.mark.long
-@every_check
-@every_operation
-@LONG
-@given(data=st.data())
-def test_many_mutated_requests_are_answered(
-    check: Check, operation: str, data: st.DataObject
-) -> None:
     check(data, operation)

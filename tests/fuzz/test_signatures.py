@@ -10,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
-from keyfold.wire._sigv4 import canonize_query
+from keyfold.wire._sigv4 import canonicalize_query
+from tests.examples import examples
 from tests.fuzz.heads import first_lines, mutated_bytes, mutated_headers
 from tests.fuzz.talking import check_answers
 from tests.unit.wire.server.http import Wire, make_table
@@ -27,14 +28,8 @@ from tests.unit.wire.server.signing import (
     write_keys,
 )
 
-# The same examples each time, so that nobody's change fails on somebody else's bug.
-SHORT = settings(
-    derandomize=True,
-    max_examples=300,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-LONG = settings(SHORT, derandomize=False, max_examples=20_000)
+QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+MANY = examples(150, 20_000, suppress_health_check=QUIET)
 
 SIGNED = sign_by_botocore()
 PRESIGNED = sign_by_botocore(in_query=True)
@@ -80,7 +75,9 @@ values = st.one_of(
 )
 
 
-def check_authorization(wire: Wire, value: str) -> None:
+@MANY
+@given(values)
+def test_an_authorization_that_went_wrong_is_refused(wire: Wire, value: str) -> None:
     statuses = send(wire, SIGNED.set("Authorization", value).write())
     if statuses == [200]:
         # Only what says the same in other spaces.
@@ -90,20 +87,7 @@ def check_authorization(wire: Wire, value: str) -> None:
         assert statuses == [400]
 
 
-@SHORT
-@given(values)
-def test_an_authorization_that_went_wrong_is_refused(wire: Wire, value: str) -> None:
-    check_authorization(wire, value)
-
-
-@pytest.mark.long
-@LONG
-@given(values)
-def test_many_authorizations_that_went_wrong_are_refused(wire: Wire, value: str) -> None:
-    check_authorization(wire, value)
-
-
-@SHORT
+@MANY
 @given(mutated_bytes(PRESIGNED.url.encode()))
 def test_a_query_that_went_wrong_is_refused(wire: Wire, url: bytes) -> None:
     plain = url.decode("latin-1").translate({10: None, 13: None, 32: None, 0: None})
@@ -112,10 +96,10 @@ def test_a_query_that_went_wrong_is_refused(wire: Wire, url: bytes) -> None:
     if statuses == [200]:
         # Only what says the same in another encoding.
         sent, signed = (each.encode("latin-1").partition(b"?") for each in (plain, PRESIGNED.url))
-        assert (sent[0], canonize_query(sent[2])) == (signed[0], canonize_query(signed[2]))
+        assert (sent[0], canonicalize_query(sent[2])) == (signed[0], canonicalize_query(signed[2]))
 
 
-@SHORT
+@MANY
 @given(st.data())
 def test_a_head_that_went_wrong_is_answered(wire: Wire, data: st.DataObject) -> None:
     headers = data.draw(mutated_headers(SIGNED.headers))

@@ -1,8 +1,8 @@
-"""Every operation of the API is answered: a minimal request as boto3 sends it, and a wrong one.
+"""Every operation of the API answers a minimal request from boto3 and refuses an invalid one.
 
-`scenarios.json` has one of each for every operation in botocore's models. What an operation needs
-to be there first is named in its `setup`, and `{"$take": [fixture, member, …]}` stands for a part
-of what a fixture answered. The table of operations in docs/compatibility.md is made from it too.
+`scenarios.json` has one of each for every operation in botocore's models. The fixtures that an
+operation needs are named in its `setup`, and `{"$take": [fixture, member, …]}` stands for a part of
+a fixture's response. The table of operations in docs/compatibility.md is generated from it too.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ NAMES = sorted(OPERATION_SCENARIOS)
 
 @cache
 def _session() -> Any:
-    """One session for all tests: it reads botocore's models, which takes longer than they do."""
+    """Return one session for all tests: loading botocore's models takes longer than the tests."""
     return import_module("boto3").Session(
         aws_access_key_id="key", aws_secret_access_key="secret", region_name="us-east-1"
     )
 
 
 class Clients:
-    """Calls operations by their names, through the clients that have them."""
+    """Calls operations by name, through the client that has them."""
 
     def __init__(self, url: str) -> None:
-        # What boto3 would refuse itself is to reach the service.
+        # Invalid requests must reach the service instead of being refused by boto3.
         config = import_module("botocore.config").Config(parameter_validation=False)
         self._clients = [
             _session().client(name, config=config, endpoint_url=url)
@@ -64,7 +64,7 @@ ITEM = '{"Item": {"artist": {"S": "Nina"}, "song": {"S": "Sinnerman"}}}'
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    """An engine with a bucket, which has a file to be imported."""
+    """Yield an engine with a bucket that has a file to import."""
     for folder in ("import", "bulk"):
         path = tmp_path / "bucket" / folder / "items.json"
         path.parent.mkdir(parents=True)
@@ -89,7 +89,7 @@ def _model(service_name: str) -> Any:
 
 @cache
 def _models() -> dict[str, Any]:
-    """The model of every operation, by name."""
+    """Return the model of every operation, by name."""
     found: dict[str, Any] = {}
     for name in ("dynamodb", "dynamodbstreams"):
         model = _model(name)
@@ -98,7 +98,7 @@ def _models() -> dict[str, Any]:
 
 
 def _fill_in(value: Any, answers: dict[str, Any]) -> Any:
-    """The value with the parts that are to be taken from answers."""
+    """Return the value with its `$take` references replaced by parts of the responses."""
     if isinstance(value, list):
         return [_fill_in(one, answers) for one in cast("list[Any]", value)]
     if not isinstance(value, dict):
@@ -121,11 +121,11 @@ def _set_up(clients: Clients, scenario: dict[str, Any]) -> dict[str, Any]:
     return answers
 
 
-def test_the_scenarios_are_those_of_the_models() -> None:
+def test_every_operation_of_the_models_has_a_scenario() -> None:
     assert set(OPERATION_SCENARIOS) == set(_models())
 
 
-def test_every_operation_of_the_models_is_there() -> None:
+def test_every_operation_of_the_models_is_implemented() -> None:
     assert set(OPERATIONS) == set(_models())
 
 
@@ -138,18 +138,18 @@ def test_answers_a_minimal_request(clients: Clients, operation: str) -> None:
 
 
 @pytest.mark.parametrize("operation", NAMES)
-def test_answers_with_what_the_model_has(engine: Engine, clients: Clients, operation: str) -> None:
+def test_responses_match_the_model(engine: Engine, clients: Clients, operation: str) -> None:
     scenario = OPERATION_SCENARIOS[operation]
     request = _fill_in(scenario["valid"], _set_up(clients, scenario))
     answer = json.loads(engine.execute_json(operation, json.dumps(request).encode()))
     shape = _models()[operation].output_shape
-    assert list(_strangers(answer, shape, operation)) == []
+    assert list(_find_mismatches(answer, shape, operation)) == []
 
 
-def _strangers(value: Any, shape: Any, place: str) -> Iterator[str]:
-    """Members of an answer that its shape does not have, or whose JSON type is another."""
+def _find_mismatches(value: Any, shape: Any, place: str) -> Iterator[str]:
+    """Yield members of a response that its shape does not have or that have another JSON type."""
     if shape is None:
-        # Operations without an output answer an empty object.
+        # Operations without an output shape return an empty object.
         if value != {}:
             yield place
         return
@@ -162,13 +162,13 @@ def _strangers(value: Any, shape: Any, place: str) -> Iterator[str]:
                 if name not in shape.members:
                     yield f"{place}.{name}"
                 else:
-                    yield from _strangers(member, shape.members[name], f"{place}.{name}")
+                    yield from _find_mismatches(member, shape.members[name], f"{place}.{name}")
         case "list":
             for at, member in enumerate(value):
-                yield from _strangers(member, shape.member, f"{place}[{at}]")
+                yield from _find_mismatches(member, shape.member, f"{place}[{at}]")
         case "map":
             for name, member in value.items():
-                yield from _strangers(member, shape.value, f"{place}.{name}")
+                yield from _find_mismatches(member, shape.value, f"{place}.{name}")
         case "string" | "blob":
             if not isinstance(value, str):
                 yield place
@@ -181,10 +181,10 @@ def _strangers(value: Any, shape: Any, place: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("operation", NAMES)
-def test_refuses_a_minimal_request_that_is_wrong(clients: Clients, operation: str) -> None:
+def test_refuses_an_invalid_request(clients: Clients, operation: str) -> None:
     scenario = OPERATION_SCENARIOS[operation]
     if scenario["invalid"] is None:
-        # There is nothing to get wrong.
+        # The operation has no parameters, so no request is invalid.
         assert not _models()[operation].input_shape.members
         return
     _set_up(clients, scenario)

@@ -1,4 +1,4 @@
-"""Whether two answers are the same, or different in a way that is known.
+"""Compare two responses, apart from known differences.
 
 Known differences are data: `differences.json` lists them, each with its reason and source.
 """
@@ -22,16 +22,16 @@ _UNORDERED = {"SS", "NS", "BS", "AttributeDefinitions"}
 _INDEX_LISTS = {"LocalSecondaryIndexes", "GlobalSecondaryIndexes"}
 
 
-class _Nothing(Enum):
-    MUST_NOT_EXIST = "nothing"
+class _Absent(Enum):
+    ABSENT = "absent"
 
 
-_NOTHING = _Nothing.MUST_NOT_EXIST
+_ABSENT = _Absent.ABSENT
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A known difference, and which answers it covers."""
+    """A known difference, with patterns for the responses it covers."""
 
     reason: str
     source: str
@@ -41,7 +41,7 @@ class Difference:
     request: re.Pattern[str]
 
     def covers(self, call: Call, engine: str, local: str) -> bool:
-        """Whether this is what happened."""
+        """Return whether this difference explains these responses to the call."""
         return (
             (not self.operations or call.operation in self.operations)
             and self.engine.fullmatch(engine) is not None
@@ -52,7 +52,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A part of answers that may differ: always, for some values, or in how a number is written."""
+    """A field of responses that may differ: always, for some values, or in a number's notation."""
 
     operations: tuple[str, ...]
     path: re.Pattern[str]
@@ -62,7 +62,7 @@ class Field:
     as_number: bool
 
     def covers(self, call: Call, table: str, path: str, engine: Any, local: Any) -> bool:
-        """Whether these two values at this path may differ."""
+        """Return whether these two values at this path may differ."""
         if self.operations and call.operation not in self.operations:
             return False
         if not self.request.search(json.dumps(call.request)) or not self.table.search(table):
@@ -73,14 +73,14 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What `differences.json` says."""
+class KnownDifferences:
+    """The contents of `differences.json`."""
 
     differences: tuple[Difference, ...]
     fields: tuple[Field, ...]
 
     @classmethod
-    def load(cls) -> Known:
+    def load(cls) -> KnownDifferences:
         """Read the file beside this one."""
         data = json.loads(Path(__file__).with_name("differences.json").read_text())
         return cls(
@@ -109,7 +109,7 @@ class Known:
         )
 
     def explain(self, call: Call, engine: Answer, local: Answer) -> str | None:
-        """Why the answers differ, if that is known."""
+        """Return the reason why the responses differ; None if it is not known."""
         shown = summary(engine), summary(local)
         for difference in self.differences:
             if difference.covers(call, *shown):
@@ -117,24 +117,28 @@ class Known:
         return None
 
     def allows(self, call: Call, table: str, path: str, engine: Any, local: Any) -> bool:
-        """Whether these two values may differ."""
+        """Return whether these two values may differ."""
         return any(field.covers(call, table, path, engine, local) for field in self.fields)
 
 
 def summary(answer: Answer) -> str:
-    """An answer in one line, for patterns: `ok` or the error's type and message."""
+    """Return a response in one line, for patterns: `ok`, or the error's type and message."""
     if "error" not in answer:
         return "ok"
     error = answer["error"]
     reasons = cast("list[dict[str, Any]]", error.get("CancellationReasons", []))
-    told = "; ".join(str(reason.get("Message", "")) for reason in reasons if "Message" in reason)
-    return f"{error['type']}: {error['message']}" + (f" {{{told}}}" if told else "")
+    messages = "; ".join(
+        str(reason.get("Message", "")) for reason in reasons if "Message" in reason
+    )
+    return f"{error['type']}: {error['message']}" + (f" {{{messages}}}" if messages else "")
 
 
-def unequal(known: Known, call: Call, table: str, engine: Answer, local: Answer) -> list[str]:
-    """Where two answers are not the same, apart from what may differ.
+def find_differences(
+    known: KnownDifferences, call: Call, table: str, engine: Answer, local: Answer
+) -> list[str]:
+    """Return the paths at which two responses differ, apart from known differences.
 
-    `table` is the request that made the table, as JSON.
+    `table` is the CreateTable request as JSON.
     """
     whole = call.walks or call.operation == "Scan" or "IndexName" in call.request
     ours, theirs = (_normal(answer, items_unordered=whole) for answer in (engine, local))
@@ -146,7 +150,7 @@ def unequal(known: Known, call: Call, table: str, engine: Answer, local: Answer)
 
 
 def _shown(value: Any) -> str:
-    return "nothing" if value is _NOTHING else repr(value)
+    return "nothing" if value is _ABSENT else repr(value)
 
 
 def _walk(engine: Any, local: Any, path: str) -> list[tuple[str, Any, Any]]:
@@ -155,7 +159,7 @@ def _walk(engine: Any, local: Any, path: str) -> list[tuple[str, Any, Any]]:
         found: list[tuple[str, Any, Any]] = []
         for name in sorted(left.keys() | right.keys()):
             place = f"{path}.{name}" if path else name
-            found.extend(_walk(left.get(name, _NOTHING), right.get(name, _NOTHING), place))
+            found.extend(_walk(left.get(name, _ABSENT), right.get(name, _ABSENT), place))
         return found
     if isinstance(engine, list) and isinstance(local, list):
         ours, theirs = cast("list[Any]", engine), cast("list[Any]", local)
@@ -168,13 +172,13 @@ def _walk(engine: Any, local: Any, path: str) -> list[tuple[str, Any, Any]]:
 
 
 def _sort_key(value: Any) -> str:
-    """The same for values that differ in how a number is written."""
+    """Return a sort key that is the same for numbers in different notations."""
     text = json.dumps(value, sort_keys=True)
     return re.sub(r'"N": "([^"]*)"', lambda found: f'"N": "{Decimal(found[1]).normalize()}"', text)
 
 
 def _normal(value: Any, *, items_unordered: bool, name: str = "") -> Any:
-    """The answer with what has no order in a fixed one."""
+    """Return the response with unordered lists sorted."""
     if isinstance(value, list):
         items = [_normal(one, items_unordered=items_unordered) for one in cast("list[Any]", value)]
         unordered = name in _UNORDERED or name in _INDEX_LISTS

@@ -1,13 +1,13 @@
 """DynamoDB Local: started without a network, asked over a unix socket.
 
-The server runs in a network namespace of its own that holds a loopback device and nothing
-else, so it can neither be reached nor reach anyone. A relay in that namespace listens on a
-unix socket, which is a file and therefore visible from outside.
+The server runs in a separate network namespace with nothing but a loopback device, so it can
+neither reach the network nor be reached from it. A relay in that namespace listens on a unix
+socket, which is a file and therefore visible from outside.
 
     with DynamoDBLocal() as local:
         answer = local.ask("ListTables", {})
 
-Needs Linux, and what `tests/endpoints/dynamodb_local.py` says.
+Needs Linux, and the requirements of `tests/endpoints/dynamodb_local.py`.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _STREAM_OPERATIONS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListS
 
 
 def target_of(operation: str) -> str:
-    """What clients name an operation by: streams have an API of their own."""
+    """Return the X-Amz-Target of an operation; streams have a separate API."""
     service = "DynamoDBStreams" if operation in _STREAM_OPERATIONS else "DynamoDB"
     return f"{service}_20120810.{operation}"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: the status and the parsed body."""
+    """A response: the status and the parsed body."""
 
     status: int
     body: dict[str, Any]
@@ -55,7 +55,7 @@ class Answer:
 class DynamoDBLocal:
     """A running server, stopped on leaving the `with` block.
 
-    Each `account` has tables of its own; everything is in memory.
+    Each `account` has separate tables; everything is in memory.
     """
 
     def __init__(self, account: str = "keyfold") -> None:
@@ -111,11 +111,11 @@ class DynamoDBLocal:
         self._folder.cleanup()
 
     def ask(self, operation: str, request: Mapping[str, Any], account: str | None = None) -> Answer:
-        """Send `request` unchecked and give back what the server says."""
+        """Send `request` without validation and return the server's response."""
         return self.ask_bytes(operation, json.dumps(request).encode(), account)
 
     def ask_bytes(self, operation: str, body: bytes, account: str | None = None) -> Answer:
-        """The same with a body that need not be JSON."""
+        """Send a body, which need not be JSON, and return the response."""
         credential = f"{account or self.account}/20260101/us-east-1/dynamodb/aws4_request"
         headers = {
             "Host": "localhost",

@@ -1,4 +1,4 @@
-"""Random expressions of every kind, most of them right, some with a fault."""
+"""Random expressions of every kind, most of them valid."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.oracle.random_values import PLAIN_NAMES, USUAL, Value, scalar, value
 
-_FAULTS = 0.06  # how many expressions are damaged
-_FITTING = {  # which of the usual types an action of an update suits
+_FAULTS = 0.06  # the fraction of expressions that are damaged
+_FITTING = {  # the usual types that each update action fits
     "SET": {"N", "L", "M", "SS", "NS"},
     "REMOVE": {"N", "L", "M", "SS", "NS"},
     "ADD": {"N", "SS", "NS"},
@@ -27,7 +27,7 @@ class Placeholders:
     values: dict[str, Value] = field(default_factory=dict[str, Value])
 
     def name(self, name: str) -> str:
-        """The name as it is, or by a placeholder."""
+        """Return the name itself, or a placeholder for it."""
         if name in PLAIN_NAMES and self.source.random() < 0.6:
             return name
         key = f"#{'nmo'[len(self.names) % 3]}{len(self.names)}"
@@ -35,13 +35,13 @@ class Placeholders:
         return key
 
     def value(self, one: Value) -> str:
-        """A placeholder for a value."""
+        """Return a placeholder for a value."""
         key = f":{'vwx'[len(self.values) % 3]}{len(self.values)}"
         self.values[key] = one
         return key
 
     def parameters(self) -> dict[str, Any]:
-        """The request's parameters, at times with one placeholder too many or too few."""
+        """Return the placeholder parameters; rarely with a placeholder too many or too few."""
         result: dict[str, Any] = {}
         fault = self.source.random()
         if fault < 0.01:
@@ -62,7 +62,7 @@ class Placeholders:
 def path(
     source: random.Random, holders: Placeholders, names: tuple[str, ...], deep: float = 0.4
 ) -> str:
-    """A document path; `deep` is the share of those that lead into a document."""
+    """Return a document path; `deep` is the fraction that lead into a document."""
     result = holders.name(source.choice(names))
     for _ in range(source.choice([1, 1, 2]) if source.random() < deep else 0):
         if source.random() < 0.5:
@@ -75,7 +75,7 @@ def path(
 def condition(
     source: random.Random, holders: Placeholders, names: tuple[str, ...], depth: int = 2
 ) -> str:
-    """A condition or filter."""
+    """Return a condition or filter."""
     text = _condition(source, holders, names, depth)
     return damaged(source, text) if source.random() < _FAULTS else text
 
@@ -130,17 +130,17 @@ def _operand(source: random.Random, holders: Placeholders, names: tuple[str, ...
 
 
 def projection(source: random.Random, holders: Placeholders, names: tuple[str, ...]) -> str:
-    """One or more paths."""
+    """Return one or more paths."""
     paths = [path(source, holders, names) for _ in range(source.choice([1, 1, 2, 2, 3]))]
     text = ", ".join(dict.fromkeys(paths))
     return damaged(source, text) if source.random() < _FAULTS else text
 
 
 def update(source: random.Random, holders: Placeholders, names: tuple[str, ...]) -> str:
-    """One or more sections, most often with an attribute of its own for each action.
+    """Return one or more sections; each action usually has a different attribute.
 
-    One of them writes: DynamoDB Local makes an item out of nothing where AWS does not when an
-    update only removes, and from then on the two would go apart.
+    One of them always writes: for an update that only removes, DynamoDB Local creates a missing
+    item and AWS does not, and from then on the two would diverge.
     """
     apart = source.random() < 0.8
     targets = source.sample(names, len(names))
@@ -180,7 +180,7 @@ def _action(
 
 
 def _usual_action(source: random.Random, holders: Placeholders, name: str, kind: str) -> str:
-    """An action that fits the usual type of an attribute."""
+    """Return an action that fits the usual type of an attribute."""
     shown = holders.name(name)
     if kind == "REMOVE":
         return shown + {"L": "[0]", "M": ".a"}.get(USUAL[name], "")
@@ -243,7 +243,7 @@ def _assigned(source: random.Random, holders: Placeholders, names: tuple[str, ..
 
 
 def damaged(source: random.Random, text: str) -> str:
-    """The expression with one token dropped, doubled or replaced."""
+    """Return the expression with one token dropped, doubled or replaced."""
     tokens = text.split(" ")
     at = source.randrange(len(tokens))
     match source.choice(["drop", "double", "replace", "wrap"]):

@@ -1,4 +1,4 @@
-"""Random requests to a table: every operation, valid and with faults, in both styles."""
+"""Random requests to a table: every operation, valid and invalid, in both styles."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _OPERATORS = (
     *("CONTAINS", "NOT_CONTAINS", "BEGINS_WITH"),
 )
 
-_WRONG = 0.04  # how many requests get a fault beside those of their expressions
+_INVALID = 0.04  # the fraction of requests made invalid, apart from invalid expressions
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request; `walks` when its pages are to be followed and compared as a whole."""
+    """A request; with `walks`, all its pages are read and compared as a whole."""
 
     operation: str
     request: Request
@@ -38,10 +38,10 @@ class Call:
 
 
 def random_call(source: random.Random, table: Table) -> Call:
-    """A request of a random operation."""
+    """Return a request of a random operation."""
     make = source.choices(_MAKERS, _WEIGHTS)[0]
     call = make(source, table)
-    return _spoiled(source, table, call) if source.random() < _WRONG else call
+    return _invalidated(source, table, call) if source.random() < _INVALID else call
 
 
 def _put(source: random.Random, table: Table) -> Call:
@@ -54,7 +54,7 @@ def _put(source: random.Random, table: Table) -> Call:
 def _delete(source: random.Random, table: Table) -> Call:
     request: Request = {"TableName": table.name, "Key": random_key(source, table)}
     _guard(source, table, request)
-    # Where nothing was deleted DynamoDB Local reports capacity that nobody asked for.
+    # When nothing is deleted, DynamoDB Local reports capacity even if not requested.
     request["ReturnConsumedCapacity"] = source.choice(["TOTAL", "INDEXES"])
     _returns(source, request, ["NONE", "ALL_OLD"])
     return Call("DeleteItem", request)
@@ -79,7 +79,7 @@ def _update(source: random.Random, table: Table) -> Call:
 
 
 def _update_expression(source: random.Random, table: Table, holders: Placeholders) -> str:
-    """An update; of an index's key in half of them, and then rarely to a value of another type."""
+    """Return an update; half of them change an index key, rarely to a value of the wrong type."""
     chance = source.random()
     if chance < 0.05:
         return update(source, holders, table.names)
@@ -173,8 +173,8 @@ def _paged(source: random.Random, call: Call, index: Index | None) -> Call:
             ["ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES", "SPECIFIC_ATTRIBUTES", "COUNT"]
         )
     _capacity(source, request)
-    # Items with equal keys in an index, and the partitions of a scan, come in an order that is
-    # each implementation's own: only the whole can be compared.
+    # The order of items with equal index keys, and of the partitions of a scan, differs between
+    # the implementations: only complete results can be compared.
     walks = "Limit" in request and (call.operation == "Scan" or index is not None)
     return Call(call.operation, request, walks)
 
@@ -342,12 +342,12 @@ def _filterable(table: Table, index: Index | None) -> tuple[str, ...]:
 
 
 def _readable(table: Table, index: Index | None) -> tuple[str, ...]:
-    """The names that a read may ask for; a local index fetches what it lacks."""
+    """Return the names that a read may request; a local index fetches what it lacks."""
     return table.names if index is None or not index.is_global else _projected(table, index)
 
 
 def _projected(table: Table, index: Index | None) -> tuple[str, ...]:
-    """The names that an index has, which are those a filter may speak of."""
+    """Return the names that an index has, which are those a filter may use."""
     if index is None or index.projection["ProjectionType"] == "ALL":
         return table.names
     included = index.projection.get("NonKeyAttributes", [])
@@ -377,7 +377,7 @@ def _capacity(source: random.Random, request: Request) -> None:
 
 
 def _distinct(keys: list[Request]) -> list[Request]:
-    """Keys that are surely different: numbers may be equal though written differently."""
+    """Return the keys without duplicates: equal numbers may be written differently."""
     seen: dict[str, Request] = {}
     for key in keys:
         seen.setdefault(repr([_canonical(one) for one in key.values()]), key)
@@ -388,8 +388,8 @@ def _canonical(one: Request) -> object:
     return float(one["N"]) if "N" in one else tuple(one.items())
 
 
-def _spoiled(source: random.Random, table: Table, call: Call) -> Call:
-    """The request with one fault of its own."""
+def _invalidated(source: random.Random, table: Table, call: Call) -> Call:
+    """Return the request made invalid in one respect."""
     request = dict(call.request)
     match source.choice(["table", "key", "value", "enum", "index", "start"]):
         case "table" if "TableName" in request:

@@ -1,4 +1,4 @@
-"""Random tables and items that fit them."""
+"""Random tables and valid items for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table's definition, and the request that makes it."""
+    """A table's definition, and the request that creates it."""
 
     name: str
     partition: str
@@ -35,22 +35,22 @@ class Table:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The names of the primary key."""
+        """Return the attribute names of the primary key."""
         return (self.partition, self.sort) if self.sort else (self.partition,)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that expressions speak of."""
+        """Return the names that expressions use."""
         return (*self.key, *NAMES)
 
     @property
     def has_index_attributes(self) -> bool:
-        """Whether an index could be added whose attributes have the right types already."""
+        """Return whether an index could be added whose attributes already have the right types."""
         return any(name in self.types for name in _INDEXED)
 
 
 def random_table(source: random.Random, name: str) -> Table:
-    """A table with up to three local and three global indexes."""
+    """Return a table with up to three local and three global indexes."""
     types = {"pk": source.choice("SSNB")}
     sort = "sk" if source.random() < 0.7 else None
     if sort:
@@ -79,11 +79,11 @@ def random_table(source: random.Random, name: str) -> Table:
 
 
 def reindexed(source: random.Random, table: Table) -> tuple[Table, dict[str, Any]]:
-    """The table with a global index more or less, and the request that changes it so.
+    """Return the table with a global index added or removed, and the request for the change.
 
-    A new index has attributes that some index had before: DynamoDB Local fills an index with
-    values of the wrong type too, which AWS leaves out. And it may never finish removing an
-    index that shares an attribute with another, so that such ones stay.
+    A new index only uses attributes that some index had before: DynamoDB Local also indexes values
+    of the wrong type, which AWS leaves out. It may also never finish removing an index that shares
+    an attribute with another, so such indexes are not removed.
     """
     uses = [name for index in table.indexes for name in index.partition + index.sort]
     removable = [
@@ -154,7 +154,7 @@ def _schema(partition: tuple[str, ...], sort: tuple[str, ...]) -> list[dict[str,
 
 
 def key_value(source: random.Random, kind: str) -> Value:
-    """A key from a small set, so that requests meet items that are there."""
+    """Return a key from a small set, so that requests often hit existing items."""
     match kind:
         case "S":
             return {"S": source.choice(["a", "b", "ab", "é", "😀", "Z", "a b"])}
@@ -165,12 +165,12 @@ def key_value(source: random.Random, kind: str) -> Value:
 
 
 def random_key(source: random.Random, table: Table) -> dict[str, Value]:
-    """A primary key."""
+    """Return a primary key."""
     return {name: key_value(source, table.types[name]) for name in table.key}
 
 
 def random_item(source: random.Random, table: Table) -> dict[str, Value]:
-    """An item that the table accepts."""
+    """Return an item that the table accepts."""
     item = random_key(source, table)
     for name in source.sample(NAMES, source.randint(0, 6)):
         if name in table.types:
@@ -181,5 +181,5 @@ def random_item(source: random.Random, table: Table) -> dict[str, Value]:
 
 
 def start_value(source: random.Random, kind: str) -> Value:
-    """A value for a comparison with a key, among or between those that are there."""
+    """Return a value to compare keys with, equal to or between those in use."""
     return key_value(source, kind) if source.random() < 0.7 else scalar(source, kind)

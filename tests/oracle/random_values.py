@@ -1,4 +1,4 @@
-"""Random attribute values: all ten types, numbers of all magnitudes, and some that are wrong."""
+"""Random attribute values: all ten types, numbers of all magnitudes, and invalid ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 Value = dict[str, Any]
 
 NAMES = ("a", "b", "c", "d", "e", "list", "n1", "_x", "Aa", "é")
-PLAIN_NAMES = ("a", "b", "c", "d", "e", "n1", "Aa")  # usable in an expression as they are
-USUAL = {"n1": "N", "list": "L", "_x": "M", "Aa": "SS", "é": "NS"}  # so that updates fit
+PLAIN_NAMES = ("a", "b", "c", "d", "e", "n1", "Aa")  # usable in an expression without a placeholder
+USUAL = {"n1": "N", "list": "L", "_x": "M", "Aa": "SS", "é": "NS"}  # so that updates match the type
 
 _ALPHABET = "abcdefAB019-_#é日😀 "
 _NUMBERS = ("0", "1", "-1", "2", "10", "0.5", "-0.5", "100", "1E+2", "1e-3", "1.0", "007", "9" * 38)
@@ -34,12 +34,12 @@ _BAD_VALUES: tuple[Value, ...] = (
 
 
 def text(source: random.Random, longest: int = 6) -> str:
-    """A short string, sometimes empty, from an alphabet with wide characters."""
+    """Return a short string, sometimes empty, from an alphabet with wide characters."""
     return "".join(source.choice(_ALPHABET) for _ in range(source.randint(0, longest)))
 
 
 def number(source: random.Random) -> str:
-    """A number in one of the many ways to write it."""
+    """Return a number in one of many notations."""
     kind = source.random()
     if kind < 0.5:
         return source.choice(_NUMBERS)
@@ -52,16 +52,16 @@ def number(source: random.Random) -> str:
 
 
 def binary(source: random.Random) -> str:
-    """A few bytes in base64, none above 127.
+    """Return a few bytes in base64, none above 127.
 
-    DynamoDB Local looks for one binary inside another by their text, where all bytes that are no
-    text are the same to it.
+    DynamoDB Local searches for one binary inside another by decoding both as text, which maps all
+    undecodable bytes to the same character.
     """
     return base64.b64encode(bytes(source.choices(range(128), k=source.randint(0, 4)))).decode()
 
 
 def scalar(source: random.Random, kind: str) -> Value:
-    """A value of a key's type."""
+    """Return a value of a key type."""
     match kind:
         case "S":
             return {"S": text(source)}
@@ -72,13 +72,13 @@ def scalar(source: random.Random, kind: str) -> Value:
 
 
 def value(source: random.Random, depth: int = 2) -> Value:
-    """A valid value of any type."""
+    """Return a valid value of any type."""
     kinds = ["S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "S", "N"]
     return _value_of(source, source.choice(kinds + (["L", "M", "L", "M"] if depth else [])), depth)
 
 
 def attribute(source: random.Random, name: str) -> Value:
-    """A value for an attribute, of its usual type as a rule."""
+    """Return a value for an attribute, mostly of its usual type."""
     if name in USUAL and source.random() < 0.8:
         return _value_of(source, USUAL[name], 2)
     return value(source)
@@ -106,6 +106,6 @@ def _value_of(source: random.Random, kind: str, depth: int) -> Value:
 
 
 def bad_value(source: random.Random) -> Value:
-    """A value that DynamoDB refuses, perhaps inside a document."""
+    """Return a value that DynamoDB refuses, perhaps inside a document."""
     bad = source.choice(_BAD_VALUES)
     return source.choice([bad, bad, {"L": [bad]}, {"M": {"x": bad}}])

@@ -1,6 +1,6 @@
 """Run a server, and relay a unix socket to its port: `relay.py SOCKET PORT COMMAND…`.
 
-It is run as a file, in a network namespace, and imports nothing of ours.
+It runs as a file in a network namespace, and imports no other module of the repository.
 """
 
 from __future__ import annotations

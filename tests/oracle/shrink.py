@@ -1,4 +1,4 @@
-"""Make a mismatch smaller: fewer writes before it, fewer parameters in it."""
+"""Shrink a mismatch to fewer preceding writes and fewer parameters."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from tests.oracle.compare import Known
+from tests.oracle.compare import KnownDifferences
 from tests.oracle.local import DynamoDBLocal
+from tests.oracle.pair import EnginePair, Mismatch
 from tests.oracle.random_requests import Call
-from tests.oracle.world import Mismatch, World
 
 _MOST_ATTEMPTS = 300
 
 _accounts = count()
 
 
-def shrunk(local: DynamoDBLocal, known: Known, mismatch: Mismatch) -> Mismatch:
-    """The smallest mismatch found that begins with the same line."""
+def shrink(local: DynamoDBLocal, known: KnownDifferences, mismatch: Mismatch) -> Mismatch:
+    """Return the smallest mismatch of the same kind that was found."""
     best, left = mismatch, _MOST_ATTEMPTS
     improved = True
     while improved and left > 0:
@@ -35,16 +35,16 @@ def shrunk(local: DynamoDBLocal, known: Known, mismatch: Mismatch) -> Mismatch:
 
 
 def _kind(mismatch: Mismatch) -> tuple[str, ...]:
-    """What makes two mismatches the same: the messages, or the first field that differs."""
+    """Return what identifies a mismatch: the messages, or the first field that differs."""
     first = mismatch.lines[0]
     if first.startswith("engine:"):
-        told = (re.sub(r"[#:]\w+|\[.*?\]", "", line) for line in mismatch.lines)
-        return (mismatch.call.operation, *told)
+        messages = (re.sub(r"[#:]\w+|\[.*?\]", "", line) for line in mismatch.lines)
+        return (mismatch.call.operation, *messages)
     return mismatch.call.operation, first.split(" ")[0]
 
 
 def _smaller(history: list[Call]) -> Iterator[list[Call]]:
-    """Histories with one thing less, the largest steps first."""
+    """Yield smaller histories, those with the most removed first."""
     *before, last = history
     if len(before) > 3:
         half = 1 + (len(before) - 1) // 2
@@ -68,13 +68,13 @@ def _simpler(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**request, "TransactItems": actions[:at] + actions[at + 1 :]}
 
 
-def _replay(local: DynamoDBLocal, known: Known, history: list[Call]) -> Mismatch | None:
-    world = World(local, f"shrink{next(_accounts)}", known)
+def _replay(local: DynamoDBLocal, known: KnownDifferences, history: list[Call]) -> Mismatch | None:
+    pair = EnginePair(local, f"shrink{next(_accounts)}", known)
     try:
         for call in history:
-            mismatch = world.put(call)
+            mismatch = pair.send_to_both(call)
             if mismatch:
                 return mismatch
         return None
     finally:
-        world.close()
+        pair.close()

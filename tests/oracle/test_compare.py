@@ -1,4 +1,4 @@
-"""The comparison, without DynamoDB Local: what is known is told from what is not."""
+"""The comparison, without DynamoDB Local: known differences, and unknown ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from keyfold.engine import Engine
 from tests.conformance.implementations import EngineByJson
-from tests.oracle.compare import Known, unequal
+from tests.oracle.compare import KnownDifferences, find_differences
 from tests.oracle.random_requests import Call, random_call
 from tests.oracle.random_tables import random_item, random_table
 
-KNOWN = Known.load()
+KNOWN = KnownDifferences.load()
 
 
 def _error(kind: str, message: str) -> dict[str, Any]:
@@ -34,10 +34,10 @@ def test_a_known_difference_is_explained() -> None:
     assert KNOWN.explain(Call("GetItem", {}), theirs, ours) is None
 
 
-def test_answers_that_differ_are_told() -> None:
+def test_differences_between_responses_are_listed() -> None:
     ours = {"response": {"Item": {"a": {"S": "x"}, "n": {"N": "1"}}}}
     theirs = {"response": {"Item": {"a": {"S": "y"}, "n": {"N": "1.0"}}}}
-    lines = unequal(KNOWN, Call("GetItem", {}), "", ours, theirs)
+    lines = find_differences(KNOWN, Call("GetItem", {}), "", ours, theirs)
     assert lines == ["response.Item.a.S: engine 'x', DynamoDB Local 'y'"]
 
 
@@ -45,11 +45,11 @@ def test_the_order_of_a_query_counts_and_that_of_a_scan_does_not() -> None:
     ours, theirs = (
         {"response": {"Items": items}} for items in ([{"a": 1}, {"a": 2}], [{"a": 2}, {"a": 1}])
     )
-    assert unequal(KNOWN, Call("Query", {}), "", ours, theirs)
-    assert not unequal(KNOWN, Call("Scan", {}), "", ours, theirs)
+    assert find_differences(KNOWN, Call("Query", {}), "", ours, theirs)
+    assert not find_differences(KNOWN, Call("Scan", {}), "", ours, theirs)
 
 
-def test_random_requests_repeat_by_their_seed_and_never_fail_unforeseen() -> None:
+def test_random_requests_are_reproducible_and_never_cause_internal_errors() -> None:
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
         target = EngineByJson(engine)
         for number in range(10):

@@ -1,6 +1,6 @@
-"""Work that many do at once on one table, and what must be true of it whatever the order.
+"""Concurrent work on one table, and the invariants that must hold in whatever order it runs.
 
-Also a program, for processes that do the same: `python -m tests.property.busy_table FILE WORK`.
+Also a program, for workers in other processes: `python -m tests.property.busy_table FILE WORK`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROUNDS = 60
 
 
 def create(engine: Engine) -> None:
-    """Make the table, with an index on the owner, and open the accounts."""
+    """Create the table with an index on the owner, and the accounts."""
     engine.execute(
         "CreateTable",
         {
@@ -63,13 +63,13 @@ def _index(name: str) -> dict[str, Any]:
 
 
 def count_up(engine: Engine) -> None:
-    """Add one to a counter, again and again."""
+    """Increment a counter repeatedly."""
     for _ in range(ROUNDS):
         _update(engine, "counter", "ADD hits :one", {":one": {"N": "1"}})
 
 
 def count_carefully(engine: Engine) -> None:
-    """Read a counter, and write one more on condition that nobody did so meanwhile."""
+    """Increment a counter by a read and a conditional write (optimistic locking)."""
     for _ in range(ROUNDS):
         while True:
             found = engine.execute("GetItem", {"TableName": TABLE, "Key": key("careful")})
@@ -108,7 +108,7 @@ def _update(
 
 
 def move_amounts(engine: Engine) -> None:
-    """Move amounts from account to account, but never more than is there."""
+    """Move amounts between accounts, never more than an account has."""
     for number in range(ROUNDS):
         giver, taker = ACCOUNTS[number % 6], ACCOUNTS[(number * 5 + 1) % 6]
         if giver == taker:
@@ -140,7 +140,7 @@ def move_amounts(engine: Engine) -> None:
 
 
 def come_and_go(engine: Engine) -> None:
-    """Write items and delete them again, in batches."""
+    """Write and delete items, in batches."""
     for number in range(ROUNDS // 2):
         items = [{**key(f"guest-{number}-{place}"), "owner": {"S": "nobody"}} for place in range(8)]
         puts = [{"PutRequest": {"Item": item}} for item in items]
@@ -153,7 +153,7 @@ def come_and_go(engine: Engine) -> None:
 
 
 def read_everything(engine: Engine) -> None:
-    """Read in every way; whatever is seen must have been true at one moment."""
+    """Read in every way; each result must be a consistent snapshot."""
     last = 0
     for number in range(ROUNDS):
         gets = [{"Get": {"TableName": TABLE, "Key": key(name)}} for name in ACCOUNTS]
@@ -175,7 +175,7 @@ def read_everything(engine: Engine) -> None:
 
 
 def check_balances(items: list[dict[str, Any]]) -> None:
-    """Check that no amount was lost or made."""
+    """Check that no amount was lost or created."""
     balances = [int(item["balance"]["N"]) for item in items if "balance" in item]
     assert sum(balances) == OPENING_BALANCE * len(ACCOUNTS)
     assert min(balances) >= 0
@@ -209,7 +209,7 @@ def _owned(engine: Engine, owner: str) -> list[dict[str, Any]]:
 
 
 def change_tables(engine: Engine) -> None:
-    """Add an index and remove it, and make tables and delete them."""
+    """Add and remove an index, and create and delete tables."""
     for number in range(ROUNDS // 6):
         adds = number % 2 == 0
         update = {"Create": _index("kind")} if adds else {"Delete": {"IndexName": "by-kind"}}
@@ -223,7 +223,7 @@ def change_tables(engine: Engine) -> None:
         try:
             engine.execute("UpdateTable", request)
         except (ResourceInUseException, ResourceNotFoundException, ValidationException):
-            # Another one does this too, or the index is still being filled.
+            # Another worker does the same, or the index is still being filled.
             engine.run_upkeep()
         name = f"Passing-{number % 2}"
         definition = {
@@ -256,7 +256,7 @@ WORKS: dict[str, Work] = {
 
 
 def check_afterwards(engine: Engine, workers: dict[str, int]) -> None:
-    """Check what must be true once so many workers of each kind are done."""
+    """Check the invariants once `workers` workers of each kind are done."""
     engine.run_upkeep()
     assert engine.verify() == []
     items = {item["sk"]["S"]: item for item in _paged(engine, limit=7)}

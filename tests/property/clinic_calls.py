@@ -1,4 +1,4 @@
-"""Calls on the ward's table as any client could send them, by whoever has a key."""
+"""Calls on the clinic's table as any client with a key could send them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-TABLE = "Ward"
+TABLE = "Clinic"
 Options = st.SearchStrategy[dict[str, Any]]
 
 
@@ -58,7 +58,7 @@ def make_items(
 
 @st.composite
 def calls(draw: st.DrawFn, users: st.SearchStrategy[str], token: str) -> Call:
-    """Draw a call that is about the users that are drawn, and their partitions."""
+    """Draw a call on the partitions of users from `users`."""
     partitions = st.one_of(
         users.map(lambda user: f"U#{user}"),
         users.map(lambda user: f"U#{user}"),
@@ -160,7 +160,7 @@ def calls(draw: st.DrawFn, users: st.SearchStrategy[str], token: str) -> Call:
 
 
 def transact_put(user: str, number: str, token: str) -> Call:
-    """Return a transaction with a token, which puts one item of a user's."""
+    """Return a transaction with a token that puts one item of a user."""
     item = {"pk": {"S": f"U#{user}"}, "sk": {"S": f"N#{number}"}, "text": {"S": "x"}}
     members = [{"Put": {"TableName": TABLE, "Item": item}}]
     return Call("TransactWriteItems", {"TransactItems": members, "ClientRequestToken": token})
@@ -173,7 +173,7 @@ def queries(
     keys: st.SearchStrategy[dict[str, Any]],
     users: st.SearchStrategy[str],
 ) -> dict[str, Any]:
-    """Draw a query of the table or an index, perhaps from a place on."""
+    """Draw a query of the table or an index, perhaps with a start key."""
     user = draw(users)
     index, equal = draw(
         st.sampled_from(

@@ -1,4 +1,4 @@
-"""Requests that the model makes of the ward's table, and of one with versions and expiry."""
+"""Model requests on the clinic's table, and on a table with versions and expiry."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tests.unit.policy.clinic import (
     by_pair,
     by_state,
     by_text,
-    ward,
+    clinic,
 )
 
 shelves = Table("Shelves", key=Key("pk"), ttl="ttl")
@@ -184,8 +184,8 @@ def gets(draw: st.DrawFn, users: st.SearchStrategy[str]) -> Get[Any]:
                 File.get(user=user, box="left", name=number),
                 Topic.get(topic="flu"),
                 Setting.get(name=number),
-                ward.get(pk=f"U#{user}", sk=f"N#{number}"),
-                ward.get(pk=f"keyfold#unique#Member#email#S#{user}@x", sk="keyfold#unique"),
+                clinic.get(pk=f"U#{user}", sk=f"N#{number}"),
+                clinic.get(pk=f"keyfold#unique#Member#email#S#{user}@x", sk="keyfold#unique"),
             ]
         )
     )
@@ -204,7 +204,7 @@ def reads(draw: st.DrawFn, users: st.SearchStrategy[str]) -> Query[Any] | Scan[A
                 notes_of.descending(),
                 notes_of.only(Summary),
                 notes_of.refs(),
-                ward.query(pk=f"U#{user}"),
+                clinic.query(pk=f"U#{user}"),
                 File.query(user=user, box="left"),
                 Topic.query(topic="flu"),
                 Note.query(by_owner, user=user),
@@ -216,7 +216,7 @@ def reads(draw: st.DrawFn, users: st.SearchStrategy[str]) -> Query[Any] | Scan[A
                 Note.query(by_key, id="1"),
                 Note.query(by_mix, user=user),
                 Note.query(by_state, state="new"),
-                ward.scan(),
+                clinic.scan(),
                 Note.scan(by_owner),
                 Note.scan().only(Summary),
             ]
@@ -269,19 +269,19 @@ def batches(draw: st.DrawFn, users: st.SearchStrategy[str]) -> Request[Any]:
 
 
 def find_note(number: str) -> Chain[Note | None]:
-    """A note of anybody, looked up under the table's own role."""
-    found = ward.query(by_key, sk=f"N#{number}").descending().refs().first()
+    """Look up any user's note with the table's own rights."""
+    found = clinic.query(by_key, sk=f"N#{number}").descending().refs().first()
     return found.lookup_then(
         lambda ref: Note.get(user=ref.key["pk"]["S"].removeprefix("U#"), id=number)
     )
 
 
-# What chains go on with.
+# The second step of chains.
 NEXT = Note.query(user=OWN)
 
 
 @st.composite
-def ward_requests(
+def clinic_requests(
     draw: st.DrawFn, users: st.SearchStrategy[str], emails: st.SearchStrategy[str]
 ) -> Request[Any]:
     """Draw a request of any kind."""
@@ -305,7 +305,7 @@ def ward_requests(
 
 
 def shelf_requests() -> st.SearchStrategy[Request[Any]]:
-    """Requests of a table whose items have versions and expire."""
+    """Requests on a table whose items have versions and expire."""
     shelf, seen = Shelf(id="1"), Shelf(id="1", version=3)
     change = Shelf.update(id="1")
     return st.sampled_from(

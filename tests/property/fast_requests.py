@@ -1,4 +1,4 @@
-"""Requests on and off the quick roads: plain ones, nearly plain ones, and odd ones."""
+"""Requests on and off the fast paths: simple, nearly simple and odd ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Drawn = st.SearchStrategy
 
 
 class Text(str):
-    """Text of a type of its own, as a StrEnum's members are."""
+    """A subclass of str, like the members of a StrEnum."""
 
     __slots__ = ()
 
 
-# Tables by the types of their keys. Each has the same two indexes: all of an item, and keys alone.
+# Tables by the types of their keys. Each has the same two indexes: one projects ALL, one KEYS_ONLY.
 
 TABLES = {"Texts": ("S", "S"), "Numbers": ("N", "N"), "Mixed": ("S", "N"), "Bytes": ("B", "B")}
 SIMPLE = "Simple"
@@ -32,7 +32,7 @@ GOOD: dict[str, list[Any]] = {
 
 
 def definition(name: str, keys: tuple[str, ...]) -> Request:
-    """Return the request that makes a table."""
+    """Return the request that creates a table."""
     named = dict(zip(("pk", "sk"), keys, strict=False))
     types = {**named, "a": "S", "n": "N"}
 
@@ -65,7 +65,7 @@ def definition(name: str, keys: tuple[str, ...]) -> Request:
 
 
 def fill(engine: Engine) -> None:
-    """Make the tables, with items that queries find; leave them known to the engine."""
+    """Create the tables with items that queries find, and load them into the engine's cache."""
     engine.execute("CreateTable", definition(SIMPLE, ("S",)))
     for place, name in enumerate(GOOD["S"]):
         put(engine, SIMPLE, {"pk": {"S": name}}, place)
@@ -75,13 +75,13 @@ def fill(engine: Engine) -> None:
             (one, other) for one in GOOD[partition][:3] for other in GOOD[sort]
         ):
             put(engine, table, {"pk": {partition: one}, "sk": {sort: other}}, place)
-    # A table that was not used since the last change of any is met in the ordinary way.
+    # The fast paths only take tables that were used since the last change of any table.
     for table in (SIMPLE, *TABLES):
         engine.execute("Scan", {"TableName": table, "Limit": 1})
 
 
 def put(engine: Engine, table: str, key: Request, place: int) -> None:
-    """Write an item with attributes that differ from place to place."""
+    """Write an item whose attributes depend on `place`."""
     more: Request = {"b": {"BOOL": place % 2 == 0}}
     if place % 3:
         more |= {"a": {"S": GOOD["S"][place % 4]}, "n": {"N": GOOD["N"][place % 5]}}
@@ -90,12 +90,12 @@ def put(engine: Engine, table: str, key: Request, place: int) -> None:
     engine.execute("PutItem", {"TableName": table, "Item": {**key, **more}})
 
 
-# What is drawn: values that the quick roads take, and those that they must leave alone.
+# Values that the fast paths take, and values that they must leave to the ordinary path.
 
 
-_PLAIN_TEXTS = [text for text in GOOD["S"] if text.isascii()]
-plain_values: dict[str, Drawn[Any]] = {
-    "S": st.sampled_from([{"S": text} for text in [*_PLAIN_TEXTS, "absent", "x" * 1_024]]),
+_ASCII_TEXTS = [text for text in GOOD["S"] if text.isascii()]
+simple_values: dict[str, Drawn[Any]] = {
+    "S": st.sampled_from([{"S": text} for text in [*_ASCII_TEXTS, "absent", "x" * 1_024]]),
     "N": st.sampled_from([{"N": number} for number in [*GOOD["N"], "-7", "0.001", "9" * 38]]),
 }
 odd_values: Drawn[Any] = st.sampled_from(
@@ -116,7 +116,7 @@ odd_values: Drawn[Any] = st.sampled_from(
     ]
 )
 any_values: Drawn[Any] = st.one_of(
-    *plain_values.values(), odd_values, st.sampled_from([{"B": data} for data in GOOD["B"]])
+    *simple_values.values(), odd_values, st.sampled_from([{"B": data} for data in GOOD["B"]])
 )
 table_names: Drawn[Any] = st.sampled_from([SIMPLE, *TABLES])
 odd_tables: Drawn[Any] = st.sampled_from(
@@ -124,20 +124,20 @@ odd_tables: Drawn[Any] = st.sampled_from(
 )
 
 
-def _mostly(plain: Drawn[Any], odd: Drawn[Any]) -> Drawn[Any]:
-    return st.integers(0, 6).flatmap(lambda draw: odd if draw == 0 else plain)
+def _mostly(simple: Drawn[Any], odd: Drawn[Any]) -> Drawn[Any]:
+    return st.integers(0, 6).flatmap(lambda draw: odd if draw == 0 else simple)
 
 
 # GetItem.
 
 
 def _get(table: str, *names: str) -> Drawn[Request]:
-    keys = st.fixed_dictionaries(dict.fromkeys(names, plain_values["S"]))
+    keys = st.fixed_dictionaries(dict.fromkeys(names, simple_values["S"]))
     return keys.map(lambda key: {"TableName": table, "Key": key})
 
 
-plain_keys: Drawn[Request] = st.one_of(_get(SIMPLE, "pk"), _get("Texts", "pk", "sk"))
-key_values = st.one_of(any_values, plain_values["S"])
+simple_keys: Drawn[Request] = st.one_of(_get(SIMPLE, "pk"), _get("Texts", "pk", "sk"))
+key_values = st.one_of(any_values, simple_values["S"])
 any_keys: Drawn[Request] = st.fixed_dictionaries(
     {"TableName": _mostly(table_names, odd_tables)},
     optional={
@@ -158,8 +158,8 @@ COMPARATORS = ["=", "<", "<=", ">", ">="]
 
 
 @st.composite
-def plain_queries(draw: st.DrawFn) -> Request:
-    """Draw a query that is certainly plain: by a table or by an index, filtered or not."""
+def simple_queries(draw: st.DrawFn) -> Request:
+    """Draw a query that certainly takes the fast path: of a table or an index, filtered or not."""
     table, index = draw(
         st.sampled_from(
             [
@@ -173,7 +173,7 @@ def plain_queries(draw: st.DrawFn) -> Request:
     if index is not None:
         names, types = INDEXES[index], ["S", "N"]
     partition, sort = names
-    text, values = f"{partition} = :p", {":p": draw(plain_values[str(types[0])])}
+    text, values = f"{partition} = :p", {":p": draw(simple_values[str(types[0])])}
     if sort is not None and types[1] is not None and draw(st.booleans()):
         operators = [*COMPARATORS, *(["begins_with"] if types[1] == "S" else [])]
         operator = draw(st.sampled_from(operators))
@@ -181,12 +181,12 @@ def plain_queries(draw: st.DrawFn) -> Request:
         if operator == "begins_with":
             clause = f"begins_with({sort}, :s)"
         text = draw(st.sampled_from([f"{text} AND {clause}", f"{clause} AND {text}"]))
-        values[":s"] = draw(plain_values[types[1]])
+        values[":s"] = draw(simple_values[types[1]])
     request: Request = {"TableName": table, "KeyConditionExpression": text}
     if index is not None:
         request["IndexName"] = index
     if index != "by-a-n" and draw(st.booleans()):
-        leaves = draw(st.lists(_plain_leaves("bcd"), min_size=1, max_size=3))
+        leaves = draw(st.lists(_simple_leaves("bcd"), min_size=1, max_size=3))
         request["FilterExpression"], more = _write_leaves(leaves)
         values |= more
     request["ExpressionAttributeValues"] = values
@@ -202,11 +202,11 @@ def plain_queries(draw: st.DrawFn) -> Request:
 Leaf = tuple[str, str, Any]
 
 
-def _plain_leaves(names: str) -> Drawn[Leaf]:
+def _simple_leaves(names: str) -> Drawn[Leaf]:
     """Draw one condition: an attribute, an operator, and the value if it has one."""
     name = st.sampled_from(names)
     return st.one_of(
-        st.tuples(name, st.sampled_from([*COMPARATORS, "<>"]), st.one_of(*plain_values.values())),
+        st.tuples(name, st.sampled_from([*COMPARATORS, "<>"]), st.one_of(*simple_values.values())),
         st.tuples(name, st.sampled_from(["=", "<>"]), st.booleans().map(lambda it: {"BOOL": it})),
         st.tuples(name, st.sampled_from(["attribute_exists", "attribute_not_exists"]), st.none()),
     )
@@ -243,7 +243,7 @@ key_conditions: Drawn[Any] = st.one_of(
     st.sampled_from([None, 5, []]),
 )
 filters: Drawn[Any] = st.one_of(
-    st.lists(_plain_leaves("abcn"), min_size=1, max_size=2).map(lambda it: _write_leaves(it)[0]),
+    st.lists(_simple_leaves("abcn"), min_size=1, max_size=2).map(lambda it: _write_leaves(it)[0]),
     st.sampled_from(
         [
             *("b = :v0", "pk = :v0", "sk = :p", "a = :p", "c < :v0", "c = :p AND b = :v0"),
@@ -275,9 +275,9 @@ any_queries: Drawn[Request] = st.fixed_dictionaries(
 
 
 @st.composite
-def nearly_plain_queries(draw: st.DrawFn) -> Request:
-    """Draw a plain query and spoil one thing about it."""
-    request = draw(plain_queries())
+def nearly_simple_queries(draw: st.DrawFn) -> Request:
+    """Draw a simple query and change one thing about it."""
+    request = draw(simple_queries())
     values: dict[str, Any] = request["ExpressionAttributeValues"]
     match draw(st.sampled_from(["value", "value", "key", "more", "less", "index", "other"])):
         case "value":
@@ -327,12 +327,13 @@ def nearly_plain_queries(draw: st.DrawFn) -> Request:
 
 
 items: Drawn[Any] = st.fixed_dictionaries(
-    {"pk": _mostly(plain_values["S"], any_values)},
+    {"pk": _mostly(simple_values["S"], any_values)},
     optional={
-        "sk": _mostly(plain_values["S"], any_values),
+        "sk": _mostly(simple_values["S"], any_values),
         **dict.fromkeys(("b", "c", "é"), any_values),
         **{
-            name: _mostly(plain_values[kind], odd_values) for name, kind in (("a", "S"), ("n", "N"))
+            name: _mostly(simple_values[kind], odd_values)
+            for name, kind in (("a", "S"), ("n", "N"))
         },
     },
 )
@@ -358,23 +359,23 @@ any_puts: Drawn[Request] = st.fixed_dictionaries(
         )
     },
 )
-plain_puts: Drawn[Request] = st.fixed_dictionaries(
+simple_puts: Drawn[Request] = st.fixed_dictionaries(
     {
         "TableName": st.just(SIMPLE),
         "Item": st.fixed_dictionaries(
-            {"pk": plain_values["S"]},
-            optional={"a": plain_values["S"], "n": plain_values["N"], "c": plain_values["N"]},
+            {"pk": simple_values["S"]},
+            optional={"a": simple_values["S"], "n": simple_values["N"], "c": simple_values["N"]},
         ),
     }
 )
 
 
 @st.composite
-def conditional_writes(draw: st.DrawFn, *, is_plain: bool) -> tuple[str, Request]:
-    """Draw a write of one of the twins' items, with a condition that is well-formed."""
+def conditional_writes(draw: st.DrawFn, *, is_simple: bool) -> tuple[str, Request]:
+    """Draw a write of an item of an EnginePair, with a well-formed condition."""
     leaves = draw(
-        st.lists(_plain_leaves("abcn"), min_size=1, max_size=3)
-        if is_plain
+        st.lists(_simple_leaves("abcn"), min_size=1, max_size=3)
+        if is_simple
         else st.lists(
             st.tuples(
                 st.sampled_from(["a", "b", "c", "pk", "status", "size"]),
@@ -386,14 +387,14 @@ def conditional_writes(draw: st.DrawFn, *, is_plain: bool) -> tuple[str, Request
         )
     )
     text, values = _write_leaves(leaves)
-    if not is_plain:
+    if not is_simple:
         values |= draw(st.fixed_dictionaries({}, optional={":unused": any_values}))
         for absent in draw(
             st.lists(st.sampled_from(sorted(values)), max_size=1) if values else st.just([])
         ):
             del values[absent]
     request: Request = {"TableName": SIMPLE, "ConditionExpression": text}
-    if values or (not is_plain and draw(st.booleans())):
+    if values or (not is_simple and draw(st.booleans())):
         request["ExpressionAttributeValues"] = values
     if draw(st.booleans()):
         request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"

@@ -1,4 +1,4 @@
-"""Whether a role and the policy that is made of it may differ: where a gap says so, as it says."""
+"""A check that a role and its exported policy differ only where a reported gap says so."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OF_AREAS = {
 
 
 def find_area(layout: Layout, access: Access) -> str | None:
-    """Name the area that an access leads to, by the templates alone."""
+    """Return the area of an access, found by the templates alone."""
     if access.partition is None:
         return None
     text = access.partition[0].get("S", "")
@@ -27,7 +27,7 @@ def find_area(layout: Layout, access: Access) -> str | None:
 
 
 def excuses(gap: Gap, layout: Layout, accesses: list[Access], index: int) -> bool:
-    """Tell whether a gap is about one of the accesses of a call."""
+    """Return whether a gap covers one of the accesses of a call."""
     access = accesses[index]
     if access.action not in gap.actions:
         return False
@@ -48,7 +48,7 @@ def excuses(gap: Gap, layout: Layout, accesses: list[Access], index: int) -> boo
         case "look-alikes":
             return area is None
         case _ if gap.kind in OF_AREAS:
-            # Rights of everything are those of partitions in no area, and of others besides.
+            # Rights to EVERYTHING cover partitions of no area as well as those of areas.
             return gap.subject in (area, "EVERYTHING", "Other")
         case _:
             return True
@@ -62,11 +62,11 @@ def check_gaps(
     *,
     is_denied: bool,
 ) -> None:
-    """See that a call gets the same from both: from the guard, access by access, and the policy."""
+    """Check that guard and policy agree on a call, or that a gap explains the difference."""
     if is_denied and not any(is_guarded):
         explain(export, layout, accesses, "narrower", range(len(accesses)))
     if not is_denied:
-        # Each that the role denies must be said to be allowed.
+        # A gap must explain each access that the role denies and the policy allows.
         for place, guarded in enumerate(is_guarded):
             if guarded:
                 explain(export, layout, accesses, "wider", [place])

@@ -31,19 +31,19 @@ class Level(IntEnum):
     HIGH = 10
 
 
-# Delimiters, what sorts around them, what other formats are made of, and the ends of Unicode.
+# Delimiters, characters that sort next to them, characters of other formats, the ends of Unicode.
 CHARACTERS = "aAbOZ019#/-.!$ \x00é\ud7ff\ue000\U0010ffff"
 OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 
 
 def ids(kind: type[Ulid]) -> st.SearchStrategy[Ulid]:
-    # Also those that differ in their last characters only.
+    # Also ids that differ only in their last characters.
     numbers = st.integers(0, 2**128 - 1) | st.integers(0, 40)
     return numbers.map(lambda number: kind(kind.head + spell_number(number)))
 
 
 def spell_number(number: int) -> str:
-    """Write an id's number as its definition says."""
+    """Encode the number of an id as its definition says."""
     digits = ""
     for _ in range(26):
         number, digit = divmod(number, 32)
@@ -58,7 +58,7 @@ def texts(length: int | None = None) -> st.SearchStrategy[str]:
 
 @dataclass(frozen=True)
 class Kind:
-    """A type of fields, its spec, and its values; `all_values` where those are few."""
+    """A field type, its format spec and its values; `all_values` if there are few."""
 
     annotation: Any
     spec: str
@@ -95,25 +95,25 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """A template, and the kind of each of its fields."""
+    """A template and the kind of each of its fields."""
 
     template: KeyTemplate
     kinds: dict[str, Kind]
 
     def draw_value(self, data: st.DataObject, name: str) -> Any:
-        """Draw a value that can stand in the key."""
+        """Draw a value that the key accepts."""
         [part] = [part for part in self.template.parts if part.name == name]
         return data.draw(self.kinds[name].values.filter(part.format.accepts), label=name)
 
     def draw_values(self, data: st.DataObject, known: dict[str, Any]) -> dict[str, Any]:
-        """Draw the values that are not known yet."""
+        """Draw the values that are not in `known`."""
         fields = self.template.fields
         return {
             name: known[name] if name in known else self.draw_value(data, name) for name in fields
         }
 
     def draw_several(self, data: st.DataObject, known: dict[str, Any]) -> list[dict[str, Any]]:
-        """Draw values for a key, and for those that differ in one field, if it has few values."""
+        """Draw the values of a key, and of keys that differ in one field, if it has few values."""
         values = self.draw_values(data, known)
         several = [values]
         for part in self.template.parts:
@@ -122,7 +122,7 @@ class Plan:
         return several
 
 
-# Texts so few that they are often the same, begin alike, and contain what divides parts.
+# A few texts that are often equal, share prefixes and contain delimiters.
 FEW = [*"a!#\U0010ffff", "aa", "a!", "a#", "#a", "!#", "a#a", "a\U0010ffff", "\U0010ffff" * 2]
 TIGHT = [
     Kind(annotation, spec, st.sampled_from(values), tuple(values))
@@ -139,7 +139,7 @@ LITERALS = st.text(st.sampled_from("AO1#/-"), max_size=3)
 def plans(draw: st.DrawFn, min_parts: int = 0) -> Plan:
     """Templates of up to three parts, with and without something between them.
 
-    Half of them are tight: of parts that are likely to be taken for one another.
+    Half of them have parts that are easily confused with each other.
     """
     count = draw(st.integers(min_parts, 3))
     if draw(st.booleans()):
@@ -162,5 +162,5 @@ def plans(draw: st.DrawFn, min_parts: int = 0) -> Plan:
     try:
         return Plan(KeyTemplate.from_types(text, types, owner="Thing"), kinds)
     except KeyTemplateInvalid:
-        # Empty, or a text of open width with no delimiter behind it.
+        # Empty, or a text of variable width without a delimiter after it.
         reject()

@@ -1,4 +1,4 @@
-"""An engine and a plain table, given the same requests and asked the same questions."""
+"""The state machine: an engine and a plain table that get the same writes and reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.property.writing_machine import GRACE_SECONDS, TABLE
 
 
 class EngineMachine(ReadingMachine):
-    """The table changes as well: its indexes, its expiry, the time, and who has it open."""
+    """Also changes the table: its indexes, its expiry, the time, and the engines on it."""
 
     def _is_settled(self) -> bool:
         return "CREATING" not in self.statuses().values()
@@ -44,7 +44,7 @@ class EngineMachine(ReadingMachine):
 
     @rule(data=st.data(), steps=st.integers(0, 20))
     def let_time_pass(self, data: st.DataObject, steps: int) -> None:
-        # Expiry times are tens of seconds: half of that meets their limits, and what is between.
+        # Expiry times are multiples of ten seconds: steps of five hit them and the times between.
         self.now += 5 * steps
         engine = data.draw(st.sampled_from(self.engines))
         assert engine.run_upkeep() == self.table.expire(self.now, GRACE_SECONDS)

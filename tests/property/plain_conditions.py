@@ -1,4 +1,4 @@
-"""Conditions as data: what they mean, and how a request writes them."""
+"""Conditions as data: their evaluation, and their expressions in a request."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _in_order(left: Value, right: Value, operator: str) -> bool:
 
 @dataclass
 class Placeholders:
-    """The names and values of one request, numbered as they come."""
+    """The placeholders of one request for names and values, numbered in order."""
 
     names: dict[str, str] = field(default_factory=dict[str, str])
     values: dict[str, Value] = field(default_factory=dict[str, Value])
@@ -148,7 +148,7 @@ class Placeholders:
         return placeholder
 
     def parameters(self) -> dict[str, Any]:
-        """Return the request's parameters for all of them; empty ones may not be sent."""
+        """Return the request parameters that define them; empty maps may not be sent."""
         parameters: dict[str, Any] = {}
         if self.names:
             parameters["ExpressionAttributeNames"] = self.names
@@ -158,7 +158,7 @@ class Placeholders:
 
 
 def write_condition(condition: Condition, used: Placeholders) -> str:
-    """Return the expression that says what `condition` means."""
+    """Return `condition` as an expression."""
     match condition:
         case Present(name):
             return f"attribute_exists({used.name(name)})"

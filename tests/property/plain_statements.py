@@ -1,4 +1,4 @@
-"""Conditions and updates as PartiQL writes them, with values as literals or as parameters."""
+"""Conditions and updates in PartiQL, with values as literals or as parameters."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tests.property.plain_values import Value
 
 @dataclass
 class Parameters:
-    """The parameters of one statement; `as_literals` says of each value which it is to be."""
+    """The parameters of one statement; `as_literals` decides which values become literals."""
 
     as_literals: Iterator[bool]
     values: list[Value] = field(default_factory=list[Value])
 
     def value(self, value: Value) -> str:
-        """Return the text that stands for a value."""
+        """Return the literal or the placeholder of a value."""
         literal = write_literal(value)
         if literal is not None and next(self.as_literals):
             return literal
@@ -50,7 +50,7 @@ class Parameters:
 
 
 def write_literal(value: Value) -> str | None:
-    """Return a value as a literal; None for what has none: binaries, and what holds one."""
+    """Return a value as a literal; None for binaries and values that contain one."""
     ((kind, data),) = value.items()
     match kind:
         case "S":
@@ -85,12 +85,12 @@ def _quoted(text: str) -> str:
 
 
 def write_name(name: str) -> str:
-    """Return the name of an attribute so that no keyword is in its way."""
+    """Return the name of an attribute, quoted so that it is not read as a keyword."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def write_where(condition: Condition, used: Parameters) -> str:
-    """Return the clause that says what `condition` means."""
+    """Return `condition` as a WHERE clause."""
     match condition:
         case Present(name):
             return f"{write_name(name)} IS NOT MISSING"
@@ -111,7 +111,7 @@ def write_where(condition: Condition, used: Parameters) -> str:
 
 
 def write_change(action: Action, used: Parameters) -> str | None:
-    """Return the clause that does what an action does; None where PartiQL has none."""
+    """Return the clause of an action; None if PartiQL has none."""
     name = write_name(action.name)
     match action:
         case Set(_, value):
@@ -125,7 +125,7 @@ def write_change(action: Action, used: Parameters) -> str | None:
         case Remove():
             return f"REMOVE {name}"
         case Add(_, value):
-            # Numbers are added by arithmetic, which needs one to be there.
+            # PartiQL adds numbers by arithmetic, which needs the attribute to exist.
             return None if "N" in value else f"SET {name} = set_add({name}, {used.value(value)})"
         case Delete(_, value):
             return f"SET {name} = set_delete({name}, {used.value(value)})"

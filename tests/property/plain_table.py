@@ -1,4 +1,4 @@
-"""A table in plain Python: a dict of items, and loops where the engine has indexes."""
+"""A reference table in plain Python: a dict of items, and loops where the engine has indexes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.property.plain_conditions import Condition, SortCondition, holds, meets
-from tests.property.plain_updates import GIVING, Update, only_takes_away, updated
+from tests.property.plain_updates import SETTING, Update, only_removes, updated
 from tests.property.plain_values import (
     Item,
     in_stored_form,
@@ -30,7 +30,7 @@ class ConditionNotMet(Exception):
 
 
 class FailsTwice(Exception):
-    """Invalid, and its condition does not hold: which is said first is for others to test."""
+    """Invalid, and its condition does not hold: other tests check which is reported first."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """A secondary index as the test declares it. `included` is None when it holds everything."""
+    """A secondary index as the test declares it. `included` is None if it projects everything."""
 
     name: str
     is_global: bool
@@ -56,25 +56,25 @@ class IndexPlan:
         return self.partition + self.sort
 
     def mistypes(self, item: Item) -> bool:
-        """Tell whether the item has a value of another type in a key attribute."""
+        """Return whether a key attribute of the item has the wrong type."""
         return any(
             each.name in item and each.kind not in item[each.name] for each in self.attributes
         )
 
     def refuses(self, item: Item) -> bool:
-        """Tell whether the item has something in a key attribute that cannot be a key."""
+        """Return whether a key attribute of the item has a value that cannot be a key."""
         return self.mistypes(item) or any(
             each.name in item and not item[each.name][each.kind] for each in self.attributes
         )
 
     def contains(self, item: Item) -> bool:
-        """Tell whether an item is in the index: it has every key attribute, of the right type."""
+        """Return whether an item is in the index: it has every key attribute, of the right type."""
         return not self.refuses(item) and all(each.name in item for each in self.attributes)
 
 
 @dataclass
 class PlainTable:
-    """What a table must do, said as simply as can be."""
+    """What a table must do, in the simplest code."""
 
     partition: Attribute
     sort: Attribute | None
@@ -96,7 +96,7 @@ class PlainTable:
 
     def put(self, item: Item, condition: Condition | None = None) -> tuple[Item | None, Item]:
         new: Item = in_stored_form({"M": item})["M"]
-        # Whether an item fits its table is seen before its condition is.
+        # An item is validated before its condition is evaluated.
         if any(index.refuses(new) for index in self.indexes.values()):
             raise Refused
         old = self.items.get(self.key_of(new))
@@ -109,7 +109,7 @@ class PlainTable:
     ) -> tuple[Item | None, Item | None]:
         place: Item = in_stored_form({"M": key})["M"]
         old = self.items.get(self.key_of(place))
-        given = {action.name: action.value for action in update if isinstance(action, GIVING)}
+        given = {action.name: action.value for action in update if isinstance(action, SETTING)}
         is_mistyped = any(index.mistypes(given) for index in self.indexes.values())
         try:
             self._require(condition, old)
@@ -117,7 +117,7 @@ class PlainTable:
             raise (FailsTwice if is_mistyped else ConditionNotMet) from None
         if is_mistyped:
             raise Refused
-        if old is None and only_takes_away(update):
+        if old is None and only_removes(update):
             return None, None
         try:
             new = updated(old or place, update)
@@ -127,7 +127,7 @@ class PlainTable:
             was_there = old is not None and all(
                 old.get(each.name) == new.get(each.name) for each in index.attributes
             )
-            # What an item had before the index was there may stay.
+            # A value that was stored before the index existed may stay.
             if index.refuses(new) and not was_there:
                 raise Refused
         self.items[self.key_of(place)] = new
@@ -148,7 +148,7 @@ class PlainTable:
             raise ConditionNotMet
 
     def transact(self, actions: Iterable[Callable[[PlainTable], object]]) -> bool:
-        """Do all of it, or nothing; return which."""
+        """Do all actions or none; return whether they were done."""
         before = dict(self.items)
         failed = False
         for action in actions:
@@ -168,7 +168,7 @@ class PlainTable:
         partition: Item,
         conditions: tuple[SortCondition, ...],
     ) -> list[Item]:
-        """Return what a query finds, whole, in order; those that tie are in any order."""
+        """Return the whole items that a query finds, in order; ties are in any order."""
         keys = self.partition_of(index)
         found = [
             item
@@ -188,7 +188,7 @@ class PlainTable:
         return self._in(index)
 
     def projected(self, index: IndexPlan | None, item: Item) -> Item:
-        """Return what an index holds of an item."""
+        """Return the attributes of an item that an index holds."""
         if index is None or index.included is None:
             return item
         kept = {*self.key_names, *(each.name for each in index.attributes), *index.included}
@@ -212,7 +212,7 @@ class PlainTable:
     # Time.
 
     def expire(self, now: int, grace: int) -> int:
-        """Remove what expired more than `grace` seconds ago, but not more than five years."""
+        """Remove items that expired more than `grace` seconds and less than five years ago."""
         if self.ttl_attribute is None:
             return 0
         gone = [

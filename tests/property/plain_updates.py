@@ -1,4 +1,4 @@
-"""Updates as data: what they do to an item, and how a request writes them."""
+"""Updates as data: their effect on an item, and their expressions in a request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SetSum:
 
 @dataclass(frozen=True)
 class SetLonger:
-    """The attribute's list with more behind it."""
+    """The attribute's list with `more` appended."""
 
     name: str
     more: Value = field(hash=False)
@@ -59,7 +59,7 @@ class Add:
 
 @dataclass(frozen=True)
 class Delete:
-    """Members taken out of a set."""
+    """Members removed from a set."""
 
     name: str
     members: Value = field(hash=False)
@@ -68,17 +68,17 @@ class Delete:
 Action = Set | SetIfAbsent | SetSum | SetLonger | Remove | Add | Delete
 Update = tuple[Action, ...]
 
-# Those that say outright what the attribute is to be.
-GIVING = Set | Add
+# Actions whose value has the type that the attribute will have.
+SETTING = Set | Add
 
 
-def only_takes_away(update: Update) -> bool:
-    """Tell whether an update could not make an item that is not there."""
+def only_removes(update: Update) -> bool:
+    """Return whether an update cannot create an item, because it only removes."""
     return all(isinstance(action, Remove | Delete) for action in update)
 
 
 def updated(item: Item, update: Update) -> Item:
-    """Return the item after an update; raises ValueError where types do not fit.
+    """Return the item after an update; raises ValueError if types do not match.
 
     Every action sees the item as it was before.
     """
@@ -147,7 +147,7 @@ def _without(old: Value | None, members: Value) -> Value | None:
 
 
 def write_update(update: Update, used: Placeholders) -> str:
-    """Return the expression that does what `update` says."""
+    """Return `update` as an expression."""
     sections: dict[str, list[str]] = {}
     for action in update:
         name = used.name(action.name)

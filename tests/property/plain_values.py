@@ -1,7 +1,7 @@
-"""Attribute values by the rules, in plain Python: the model's half of every comparison.
+"""Attribute values in plain Python: the reference that the engine is compared with.
 
-Nothing here comes from Keyfold. Numbers are Decimals, order is Python's own, sizes are
-added up from the documented rules.
+Nothing here comes from Keyfold. Numbers are Decimals, order is Python's, sizes are computed
+from the documented rules.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 Value = dict[str, Any]
 Item = dict[str, Value]
 
-# Adding any two numbers that DynamoDB takes is exact with this many digits.
+# Adding any two numbers that DynamoDB accepts is exact with this many digits.
 WIDE = Context(prec=500, Emax=9_999, Emin=-9_999)
 
 
@@ -22,7 +22,7 @@ def number_of(text: str) -> Decimal:
 
 
 def print_number(number: Decimal) -> str:
-    """Return the one way to print a number: no exponent, no needless zero, no minus zero."""
+    """Return the canonical text of a number: no exponent, no needless zeros, no minus zero."""
     if not number:
         return "0"
     text = format(number, "f")
@@ -32,7 +32,7 @@ def print_number(number: Decimal) -> str:
 
 
 def is_in_range(number: Decimal) -> bool:
-    """Tell whether a number has at most 38 digits and lies in DynamoDB's range."""
+    """Return whether a number has at most 38 digits and lies in DynamoDB's range."""
     if not number:
         return True
     digits = "".join(map(str, number.as_tuple().digits)).strip("0")
@@ -40,7 +40,7 @@ def is_in_range(number: Decimal) -> bool:
 
 
 def in_stored_form(value: Value) -> Value:
-    """Return a value as it comes back: numbers in their one print, everything else as it was."""
+    """Return a value as it is stored: numbers in canonical form, everything else unchanged."""
     ((kind, data),) = value.items()
     match kind:
         case "N":
@@ -56,7 +56,7 @@ def in_stored_form(value: Value) -> Value:
 
 
 def comparable(value: Value) -> object:
-    """Return something that is equal for equal values, and only for those: sets have no order."""
+    """Return an object that compares equal exactly for equal values; sets have no order."""
     ((kind, data),) = value.items()
     match kind:
         case "L":
@@ -76,7 +76,7 @@ def comparable_item(item: Item) -> object:
 
 
 def sort_form(value: Value) -> Any:
-    """Return what sorts as the value of a key attribute does."""
+    """Return an object that sorts as the value of a key attribute does."""
     ((kind, data),) = value.items()
     match kind:
         case "S":
@@ -90,7 +90,7 @@ def sort_form(value: Value) -> Any:
 
 
 def number_size(text: str) -> int:
-    """Return the size of a number: digits in pairs on either side of the point."""
+    """Return the size of a number: a byte per pair of digits, before and after the point."""
     number = number_of(text)
     if not number:
         return 1

@@ -1,4 +1,4 @@
-"""Small tables laid out at random, roles over them, and requests from anybody."""
+"""Random small tables, roles on them, and requests by any client."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TYPES = {
     "x": str,
     "y": str,
 }
-# Whose keys never meet; some look alike all the same, or have what is special in a policy.
+# Templates whose keys never collide; some look alike, or contain wildcards of policies.
 TEMPLATES = (
     "U#{user}",
     "U#{user}#O",
@@ -160,19 +160,19 @@ def key_names(layout: Layout) -> TableKeyNames:
 
 @dataclass(frozen=True)
 class Requests:
-    """Draws requests on a table, as any client could send them."""
+    """Draws requests on a table as any client could send them."""
 
     layout: Layout
 
     @property
     def names(self) -> list[str]:
-        """What items may have besides their keys, and something that no entity declares."""
+        """Attributes that items may have besides their keys, and one that no entity declares."""
         declared = {name for area in self.layout.areas.values() for name in area.attributes}
         indexed = {name for index in self.layout.indexes.values() for name in index.partition}
         return sorted((declared | indexed | {"a", "undeclared"}) - set(self.layout.key))
 
     def partition(self, data: st.DataObject) -> dict[str, str]:
-        """Draw a partition: of an area, nearly of one, of nobody."""
+        """Draw a partition: of an area, nearly of one, or of none."""
         templates = [template for area in self.layout.areas.values() for template in area.templates]
         odd = st.sampled_from(["keyfold#unique#E0#a#x", "U#", "U#ada#O#O", "FIXED2", "zz", "@"])
         return {"S": self._draw_text(data, templates, odd)}
@@ -185,7 +185,7 @@ class Requests:
         template = data.draw(st.sampled_from(templates))
         text = ""
         for part in template.parts:
-            # Mostly what can stand there, and most of that one's own.
+            # Mostly valid values, most of them the principal's own.
             fitting = {TENANT: OWN, "kind": "big", "no": "001" if "03" in template.text else "01"}
             likely = st.just(fitting.get(part.name, "x"))
             text += part.before + data.draw(likely | likely | TEXTS)

@@ -1,4 +1,4 @@
-"""Reads of an engine and of a plain table: the same items, in the same order, on whole pages."""
+"""Reads of an engine and a plain table: the same items, in the same order, on full pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.property.writing_machine import TABLE, WritingMachine, comparable_ans
 
 @dataclass(frozen=True)
 class Reading:
-    """A query or a scan, and what it must look at, in order as far as there is one."""
+    """A query or a scan, and the items that it must read, in order if there is one."""
 
     operation: str
     request: Request
@@ -42,7 +42,7 @@ class Reading:
 
 
 class ReadingMachine(WritingMachine):
-    """What is written is read in every way."""
+    """Adds reads of every kind to the writes."""
 
     @rule(data=st.data(), consistent=st.booleans())
     def get(self, data: st.DataObject, consistent: bool) -> None:
@@ -84,13 +84,13 @@ class ReadingMachine(WritingMachine):
         backward = self._read(data, reading, ScanIndexForward=False)
         assert backward == forward[::-1]
         if index is not None or self.table.sort is not None:
-            # A query for one item cannot be gone on with.
+            # A query for one item has no next page.
             assert self._read(data, reading, Limit=limit) == forward
             assert self._read(data, reading, Limit=limit, ScanIndexForward=False) == backward
         counted = self.run(data, "Query", {**request, "Select": "COUNT"})
         assert (counted["Count"], counted["ScannedCount"]) == (len(forward), len(wanted))
         if index is not None and not index.is_global:
-            # A local index fetches what it does not hold.
+            # A local index fetches attributes that it does not hold.
             whole = self.run(data, "Query", {**request, "Select": "ALL_ATTRIBUTES"})
             assert _bag(whole["Items"]) == _bag(reading.found)
 
@@ -120,11 +120,11 @@ class ReadingMachine(WritingMachine):
         for segment in range(segments):
             part = {"Segment": segment, "TotalSegments": segments, "Limit": limit}
             parts += self._pages(data, reading, part)[0]
-        # Segments are stretches of the one order of a scan.
+        # Segments are consecutive ranges of the order of a scan.
         assert parts == whole
 
     def _check_scan_order(self, index: IndexPlan | None, items: list[Item]) -> None:
-        """Partitions come in any order, but each in one piece and in order of its sort keys."""
+        """Check that each partition is contiguous and in order of its sort keys."""
         seen: list[tuple[Any, ...]] = []
         for place, item in enumerate(items):
             partition = self.table.partition_key(index, item)
@@ -149,20 +149,20 @@ class ReadingMachine(WritingMachine):
         described = self.engines[0].execute("DescribeTable", {"TableName": TABLE})["Table"]
         kinds = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
         indexes = [index for kind in kinds for index in described.get(kind, [])]
-        # Local indexes have no status: they were made with their table.
+        # Local indexes have no status: they are created with their table.
         return {index["IndexName"]: index.get("IndexStatus", "ACTIVE") for index in indexes}
 
     def _draw_partition(self, data: st.DataObject, index: IndexPlan | None) -> Item:
         key = self.table.partition_of(index)
         freely = st.fixed_dictionaries({each.name: drawn.key_values(each.kind) for each in key})
-        # Most partitions that are drawn freely are empty.
+        # Most random partitions are empty.
         there = [{each.name: item[each.name] for each in key} for item in self.table.scan(index)]
         return data.draw(st.sampled_from(there) | freely if there else freely)
 
     def _usable_filter(
         self, index: IndexPlan | None, filter_: Condition | None
     ) -> Condition | None:
-        """Leave out a filter on a key of what is read, or on what an index does not hold."""
+        """Drop a filter on key attributes, or on attributes that the index does not hold."""
         if filter_ is None:
             return None
         names = names_in(filter_)
@@ -171,7 +171,7 @@ class ReadingMachine(WritingMachine):
         return filter_ if held and not names & set(keys) else None
 
     def _read(self, data: st.DataObject, reading: Reading, **more: object) -> list[Item]:
-        """Read every page; check the items, whatever their order, and the counts."""
+        """Read every page; check the items in any order, and the counts."""
         items, scanned_count = self._pages(data, reading, more)
         assert scanned_count == len(reading.scanned)
         wanted = [self.table.projected(reading.index, item) for item in reading.found]
@@ -193,7 +193,7 @@ class ReadingMachine(WritingMachine):
             scanned += page["ScannedCount"]
             assert scanned <= len(self.table.items), "pages that never end"
             last = page.get("LastEvaluatedKey")
-            # All that is here fits a page, so only a limit ends one early.
+            # All items fit one page, so only a limit ends a page early.
             assert (last is not None) is (page["ScannedCount"] == limit)
             if last is None:
                 return items, scanned
@@ -204,7 +204,7 @@ class ReadingMachine(WritingMachine):
 
 
 def _draw_conditions(data: st.DataObject, sort: tuple[Attribute, ...]) -> tuple[SortCondition, ...]:
-    """Draw conditions on the first few sort attributes: equal, but for the last, which may range."""
+    """Draw conditions on the first sort attributes: equality, or a range for the last one."""
     depth = data.draw(st.integers(0, len(sort)))
     equal = [
         Compared(each.name, "=", data.draw(drawn.crowding_values(each.kind)))

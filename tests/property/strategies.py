@@ -1,4 +1,4 @@
-"""What the property tests draw: values of every kind, and small worlds where keys collide."""
+"""Strategies of the property tests: values of every kind, and so few keys that writes collide."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.property.plain_values import Item, Value, sort_form
 
 Drawn = st.SearchStrategy
 
-# Every text that is a number of at most 38 digits in range, in whatever spelling.
+# Every spelling of a number of at most 38 digits in DynamoDB's range.
 
 
 def _spell(sign: str, digits: int, point: int, exponent: int, zeros: int) -> str:
@@ -96,7 +96,7 @@ attribute_names: Drawn[str] = st.text(
 )
 items: Drawn[Item] = st.dictionaries(attribute_names, values, max_size=6)
 
-# A small world: few keys, so that writes meet; each value one that encodings get wrong.
+# Few keys, so that writes meet; each value is one that encodings get wrong.
 
 KEY_VALUES: dict[str, list[Any]] = {
     "S": ["a", "a\0", "a\0\1", "aa", "b", "\x7f", "é", "\uffff", "\U0001f600"],
@@ -105,20 +105,20 @@ KEY_VALUES: dict[str, list[Any]] = {
 }
 
 OTHER_ATTRIBUTES = ("a", "b", "c", "d", "n", "ttl")
-# One type a name, so that any two indexes agree about it.
+# One type per attribute name, so that any two indexes agree on it.
 INDEX_TYPES = {"a": "S", "b": "N", "c": "B", "n": "N"}
 
 NOW = 1_700_000_000
 
 
 def key_values(kind: str) -> Drawn[Value]:
-    """Return what may stand in a key attribute of this type."""
+    """Return values for a key attribute of this type."""
     return st.sampled_from(KEY_VALUES[kind]).map(lambda data: {kind: data})
 
 
 def _attribute_values(name: str) -> Drawn[Value]:
     if name == "ttl":
-        # Around now; long ago; and things that are no time at all.
+        # Times around now and long ago, and values that are not times.
         return st.one_of(
             st.integers(-40, 40).map(lambda ago: {"N": str(NOW + 10 * ago)}),
             st.sampled_from([{"N": "0"}, {"N": "-5"}, {"N": "1e30"}, {"S": str(NOW)}]),
@@ -127,12 +127,12 @@ def _attribute_values(name: str) -> Drawn[Value]:
     if name == "d":
         return values
     fitting = key_values(INDEX_TYPES[name])
-    # One in eight is of a type that an index on this attribute refuses.
+    # One in eight has a type that an index on this attribute refuses.
     return st.integers(0, 7).flatmap(lambda draw: scalars if draw == 0 else fitting)
 
 
 def table_keys(partition: Attribute, sort: Attribute | None) -> Drawn[Item]:
-    """Return keys of a table, few enough to be met again."""
+    """Return keys of a table, few enough to be drawn again."""
     partitions = KEY_VALUES[partition.kind]
     parts = {partition.name: st.sampled_from(partitions if sort is None else partitions[1:3])}
     if sort is not None:
@@ -149,11 +149,11 @@ other_attributes: Drawn[Item] = st.fixed_dictionaries(
 
 
 def crowding_values(kind: str) -> Drawn[Value]:
-    """Return few values of a key, so that items share an index's partition, some its sort key."""
+    """Return few key values, so that items share index partitions, and some also sort keys."""
     return st.sampled_from(KEY_VALUES[kind][:3]).map(lambda data: {kind: data})
 
 
-# Items that nearly fill their indexes: one in six lacks an attribute.
+# Items that are in nearly all indexes: one in six lacks an attribute.
 crowding_attributes: Drawn[Item] = st.fixed_dictionaries(
     {name: crowding_values(kind) for name, kind in INDEX_TYPES.items()},
     optional={"ttl": st.integers(-2, 20).map(lambda ahead: {"N": str(NOW + 10 * ahead)})},
@@ -207,7 +207,7 @@ updates: Drawn[Update] = st.lists(
 
 
 def sort_conditions(attribute: Attribute) -> Drawn[Compared | Between | Begins]:
-    """Return every condition that a query may set on a sort key."""
+    """Return every condition that a query may have on a sort key."""
     fitting = key_values(attribute.kind)
     name = st.just(attribute.name)
 

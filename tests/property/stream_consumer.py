@@ -1,7 +1,7 @@
-"""A consumer of a stream, as the documentation asks for one, that makes a copy of the table.
+"""A stream consumer as AWS documents it, which replays the stream into a copy of the table.
 
-It starts a shard only when its parent is read to its end, learns of new shards by asking again,
-and holds every record to what must be true of it.
+It starts a shard only when its parent is read to the end, finds new shards by listing them again,
+and checks the invariants of every record.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ Item = dict[str, Any]
 
 
 class Consumer:
-    """Follows the stream of `table`, which keeps both images, into the same table of `copy`."""
+    """Replays the stream of `table`, with both images, into the same table of `copy`."""
 
     def __init__(self, engine: Engine, table: str, copy: Engine) -> None:
         self._engine, self._table, self._copy = engine, table, copy
         described = engine.execute("DescribeTable", {"TableName": table})["Table"]
         self._arn: str = described["LatestStreamArn"]
-        # Where to go on in each shard that was begun; None where there is nothing more.
+        # The iterator of each shard that was started; None at its end.
         self._places: dict[str, str | None] = {}
-        # The number of the last record of each shard.
+        # The sequence number of the last record of each shard.
         self._last: dict[str, str] = {}
         self._seen: set[str] = set()
         self.shards = 0
         self.records: list[dict[str, Any]] = []
 
     def read_some(self, limit: int = 100) -> int:
-        """Read one page of every shard whose parent is done; return how many records came."""
+        """Read one page of every shard whose parent is done; return the number of records."""
         shards = list_shards(self._engine, self._arn, page=100)
         listed = {shard["ShardId"] for shard in shards}
         self.shards = len(shards)
@@ -62,14 +62,14 @@ class Consumer:
             return self._engine.execute("GetRecords", again)
 
     def _start(self, shard: str) -> str:
-        """Return an iterator that goes on after what was read of a shard."""
+        """Return an iterator that continues after the last record read of a shard."""
         if shard in self._last:
             number = {"SequenceNumber": self._last[shard]}
             return get_iterator(self._engine, self._arn, shard, "AFTER_SEQUENCE_NUMBER", **number)
         return get_iterator(self._engine, self._arn, shard)
 
     def read_all(self) -> None:
-        """Read until there is nothing more, new shards included."""
+        """Read until there are no more records, new shards included."""
         while self.read_some() or self._has_unread_shards():
             pass
 
@@ -78,23 +78,23 @@ class Consumer:
         return any(shard["ShardId"] not in self._places for shard in listed)
 
     def _apply(self, record: dict[str, Any], shard: dict[str, Any]) -> None:
-        told = record["dynamodb"]
-        number, span = told["SequenceNumber"], shard["SequenceNumberRange"]
+        change = record["dynamodb"]
+        number, span = change["SequenceNumber"], shard["SequenceNumberRange"]
         assert span["StartingSequenceNumber"] <= number
-        assert record["eventID"] not in self._seen, "told twice"
+        assert record["eventID"] not in self._seen, "delivered twice"
         self._seen.add(record["eventID"])
         found = self._copy.execute(
-            "GetItem", {"TableName": self._table, "Key": told["Keys"], "ConsistentRead": True}
+            "GetItem", {"TableName": self._table, "Key": change["Keys"], "ConsistentRead": True}
         )
-        # Nothing was left out, and nothing came in another order.
-        assert found.get("Item") == told.get("OldImage")
-        assert told.get("OldImage") != told.get("NewImage"), "told of nothing"
+        # No record was skipped or out of order.
+        assert found.get("Item") == change.get("OldImage")
+        assert change.get("OldImage") != change.get("NewImage"), "nothing changed"
         name = record["eventName"]
         if name == "REMOVE":
-            self._copy.execute("DeleteItem", {"TableName": self._table, "Key": told["Keys"]})
+            self._copy.execute("DeleteItem", {"TableName": self._table, "Key": change["Keys"]})
         else:
-            assert name == ("MODIFY" if "OldImage" in told else "INSERT")
-            item = told["NewImage"]
+            assert name == ("MODIFY" if "OldImage" in change else "INSERT")
+            item = change["NewImage"]
             self._copy.execute("PutItem", {"TableName": self._table, "Item": item})
         self.records.append(record)
 

@@ -1,4 +1,4 @@
-"""Requests about a plain table, as DynamoDB's API has them."""
+"""API requests on the counterpart of a plain table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Request = dict[str, Any]
 
 
 def create_table(name: str, table: PlainTable) -> Request:
-    """Return the request that makes `table`, with the indexes it has."""
+    """Return the request that creates `table` with its indexes."""
     key = (table.partition, *([table.sort] if table.sort else []))
     indexes = table.indexes.values()
     request: Request = {
@@ -75,7 +75,7 @@ def query_request(
 
 
 def names_in(condition: Condition) -> set[str]:
-    """Return the attributes that a condition speaks of."""
+    """Return the attributes that a condition names."""
     match condition:
         case Negated(inner):
             return names_in(inner)

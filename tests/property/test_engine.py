@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import HealthCheck, settings
-
+from tests.examples import examples, is_long_run
 from tests.property.machine import EngineMachine
 
-QUICK = settings(
-    derandomize=True,
-    max_examples=40,
-    stateful_step_count=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-LONG = settings(QUICK, derandomize=False, max_examples=300, stateful_step_count=80)
+SETTINGS = examples(20, 300, stateful_step_count=80 if is_long_run() else 40)
 
 
 class _InMemory(EngineMachine):
@@ -22,18 +13,8 @@ class _InMemory(EngineMachine):
 
 
 class TestInMemory(_InMemory.TestCase):
-    settings = QUICK
+    settings = SETTINGS
 
 
 class TestTwoEnginesOnAFile(EngineMachine.TestCase):
-    settings = QUICK
-
-
-@pytest.mark.long
-class TestInMemoryForLong(_InMemory.TestCase):
-    settings = LONG
-
-
-@pytest.mark.long
-class TestTwoEnginesOnAFileForLong(EngineMachine.TestCase):
-    settings = LONG
+    settings = SETTINGS

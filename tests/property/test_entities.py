@@ -1,4 +1,4 @@
-"""Any valid entity comes back from the store as it was, and conditions mean what they say."""
+"""Any valid entity round-trips through the store, and conditions on absent items are known."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -31,9 +31,10 @@ from keyfold.model import (
     transaction,
 )
 from keyfold.model._expressions import holds_when_absent
-from tests.unit.store.store_kinds import Kind, open_side
+from tests.examples import examples
+from tests.unit.store.store_kinds import Kind, open_any_store
 
-QUICK = settings(derandomize=True, max_examples=60, deadline=None)
+EXAMPLES = examples(30)
 
 
 class Colour(Enum):
@@ -104,11 +105,11 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 parts = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="#"), min_size=1, max_size=8
 )
-keys = parts  # what may be held by an index key
+keys = parts  # of an index key
 decimals = st.tuples(st.integers(0, 1), st.integers(0, 10**38 - 1), st.integers(-80, 80)).map(
     lambda drawn: Decimal((drawn[0], tuple(map(int, str(drawn[1]))), drawn[2]))
 )
-# Offsets, not zones: a time that a zone skips, or has twice, equals no other in Python.
+# Offsets, not zones: a time that a zone skips or repeats equals no other time in Python.
 offsets = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 moments = st.datetimes(
     min_value=datetime(1, 1, 3),  # noqa: DTZ001 - offsets are drawn
@@ -171,9 +172,9 @@ things = st.builds(
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_any_valid_entity_round_trips(kind: Kind) -> None:
-    store = open_side(kind, table)
+    store = open_any_store(kind, table)
 
-    @QUICK
+    @EXAMPLES
     @given(things)
     def check(thing: Thing) -> None:
         store.run(batch([Thing.delete(**_key(thing))]))
@@ -243,10 +244,10 @@ def _join(deeper: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
 conditions = st.recursive(simple, _join, max_leaves=6)
 
 
-def test_what_holds_for_an_item_that_is_not_there_is_known() -> None:
+def test_whether_a_condition_holds_for_an_absent_item_is_known() -> None:
     with keyfold.open(plain, ":memory:") as store:
 
-        @QUICK
+        @EXAMPLES
         @given(conditions)
         def check(condition: Condition) -> None:
             delete = Plain.delete(id="none").where(condition)

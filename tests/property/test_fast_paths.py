@@ -1,7 +1,7 @@
-"""The quick roads: who takes one gets the answer that the ordinary way gives.
+"""The fast paths give the same responses as the ordinary path.
 
-A member that no operation knows is ignored by the service, and keeps a request off the
-quick roads. So every request is sent twice, with and without one, and the answers compared.
+The service ignores unknown members of a request, and the engine takes requests with one off the fast
+paths. So every request is sent twice, with and without such a member, and the responses are compared.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from types import CodeType, FrameType
 from typing import Any, Literal, Self
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
 from keyfold.engine.expressions import bind_condition, bind_key_condition, check_not_mixed
 from keyfold.errors import ServiceError
 from keyfold.values import normalise_item
+from tests.examples import examples
 from tests.property.fast_requests import (
     INDEXES,
     SIMPLE,
@@ -33,35 +34,35 @@ from tests.property.fast_requests import (
     conditional_writes,
     definition,
     fill,
-    nearly_plain_queries,
-    plain_keys,
-    plain_puts,
-    plain_queries,
+    nearly_simple_queries,
     put,
+    simple_keys,
+    simple_puts,
+    simple_queries,
 )
 
-Way = Literal["execute", "execute_json"]
+Method = Literal["execute", "execute_json"]
 
-QUICK = settings(derandomize=True, max_examples=250, deadline=None)
+SETTINGS = examples(125)
 
-OFF_THE_ROAD: Request = {"Unknown": 1}
+OFF_THE_FAST_PATH: Request = {"Unknown": 1}
 
-ways: Drawn[Way] = st.sampled_from(["execute", "execute_json"])
+methods: Drawn[Method] = st.sampled_from(["execute", "execute_json"])
 
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[Engine]:
-    """An engine for reading, which knows its tables."""
+    """A filled engine for reads, with its tables in the cache."""
     with Engine.open(":memory:") as engine:
         fill(engine)
         yield engine
         assert engine.verify() == []
 
 
-def _answer(engine: Engine, way: Way, operation: str, request: Request) -> tuple[Any, ...]:
-    """Return what a caller gets: the answer, or everything that an error says."""
+def _answer(engine: Engine, method: Method, operation: str, request: Request) -> tuple[Any, ...]:
+    """Return what a caller gets: the response, or all facts of the error."""
     try:
-        if way == "execute":
+        if method == "execute":
             return ("answer", engine.execute(operation, deepcopy(request)))
         body = json.dumps(request).encode()
         return ("answer", json.loads(engine.execute_json(operation, body)))
@@ -71,7 +72,7 @@ def _answer(engine: Engine, way: Way, operation: str, request: Request) -> tuple
 
 @contextmanager
 def _calls_of(code: CodeType) -> Generator[list[str]]:
-    """Note every call of a function, by whatever name it was imported."""
+    """Record every call of a function, by whatever name it was imported."""
     calls: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -86,67 +87,81 @@ def _calls_of(code: CodeType) -> Generator[list[str]]:
         sys.setprofile(before)
 
 
-def _same_both_ways(engine: Engine, way: Way, operation: str, request: Request) -> tuple[Any, ...]:
-    """Send a request with and without the unknown member; return the one answer."""
-    quick = _answer(engine, way, operation, request)
-    assert quick == _answer(engine, way, operation, request | OFF_THE_ROAD)
-    return quick
-
-
-def _same_on_the_road(
-    engine: Engine, way: Way, operation: str, request: Request, *, ordinary: CodeType
+def _same_on_both_paths(
+    engine: Engine, method: Method, operation: str, request: Request
 ) -> tuple[Any, ...]:
-    """Do the same for a request that takes the quick road; `ordinary` is called beside it only."""
-    with _calls_of(ordinary) as calls:
-        quick = _answer(engine, way, operation, request)
-    assert not calls, "it took the ordinary way"
-    with _calls_of(ordinary) as calls:
-        slow = _answer(engine, way, operation, request | OFF_THE_ROAD)
-    assert calls, "there is nothing to compare with"
-    assert quick == slow
-    return quick
+    """Send a request with and without the unknown member; return the response of both."""
+    fast = _answer(engine, method, operation, request)
+    assert fast == _answer(engine, method, operation, request | OFF_THE_FAST_PATH)
+    return fast
 
 
-@QUICK
-@given(ways, plain_keys)
-def test_a_get_by_plain_keys_gives_the_same(filled: Engine, way: Way, request: Request) -> None:
+def _same_on_the_fast_path(
+    engine: Engine, method: Method, operation: str, request: Request, *, ordinary: CodeType
+) -> tuple[Any, ...]:
+    """Do the same for a request on the fast path; only the ordinary path calls `ordinary`."""
+    with _calls_of(ordinary) as calls:
+        fast = _answer(engine, method, operation, request)
+    assert not calls, "it took the ordinary path"
+    with _calls_of(ordinary) as calls:
+        slow = _answer(engine, method, operation, request | OFF_THE_FAST_PATH)
+    assert calls, "it did not take the ordinary path"
+    assert fast == slow
+    return fast
+
+
+@SETTINGS
+@given(methods, simple_keys)
+def test_a_get_by_simple_keys_gives_the_same_on_both_paths(
+    filled: Engine, method: Method, request: Request
+) -> None:
     ordinary = normalise_item.__code__
-    _same_on_the_road(filled, way, "GetItem", request, ordinary=ordinary)
+    _same_on_the_fast_path(filled, method, "GetItem", request, ordinary=ordinary)
 
 
-@QUICK
-@given(ways, any_keys)
-def test_a_get_by_any_key_gives_the_same(filled: Engine, way: Way, request: Request) -> None:
-    _same_both_ways(filled, way, "GetItem", request)
+@SETTINGS
+@given(methods, any_keys)
+def test_a_get_by_any_key_gives_the_same_on_both_paths(
+    filled: Engine, method: Method, request: Request
+) -> None:
+    _same_on_both_paths(filled, method, "GetItem", request)
 
 
-@QUICK
-@given(ways, plain_queries())
-def test_a_plain_query_gives_the_same(filled: Engine, way: Way, request: Request) -> None:
+@SETTINGS
+@given(methods, simple_queries())
+def test_a_simple_query_gives_the_same_on_both_paths(
+    filled: Engine, method: Method, request: Request
+) -> None:
     ordinary = bind_key_condition.__code__
-    kind, page, *_ = _same_on_the_road(filled, way, "Query", request, ordinary=ordinary)
+    kind, page, *_ = _same_on_the_fast_path(filled, method, "Query", request, ordinary=ordinary)
     assert kind == "answer"
-    # And so does the rest of it, page by page.
+    # The following pages are the same, too.
     while "LastEvaluatedKey" in page:
         request = request | {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-        _, page = _same_both_ways(filled, way, "Query", request)
+        _, page = _same_on_both_paths(filled, method, "Query", request)
 
 
-@settings(QUICK, max_examples=400)
-@given(ways, nearly_plain_queries())
-def test_a_nearly_plain_query_gives_the_same(filled: Engine, way: Way, request: Request) -> None:
-    _same_both_ways(filled, way, "Query", request)
+@examples(200)
+@given(methods, nearly_simple_queries())
+def test_a_nearly_simple_query_gives_the_same_on_both_paths(
+    filled: Engine, method: Method, request: Request
+) -> None:
+    _same_on_both_paths(filled, method, "Query", request)
 
 
-@settings(QUICK, max_examples=400)
-@given(ways, any_queries)
-def test_any_query_gives_the_same(filled: Engine, way: Way, request: Request) -> None:
-    _same_both_ways(filled, way, "Query", request)
+@examples(200)
+@given(methods, any_queries)
+def test_any_query_gives_the_same_on_both_paths(
+    filled: Engine, method: Method, request: Request
+) -> None:
+    _same_on_both_paths(filled, method, "Query", request)
 
 
 @pytest.mark.parametrize("length", [255, 256])
 @pytest.mark.parametrize("where", ["KeyConditionExpression", "FilterExpression"])
-def test_a_long_placeholder_gives_the_same(filled: Engine, where: str, length: int) -> None:
+def test_a_long_placeholder_gives_the_same_on_both_paths(
+    filled: Engine, where: str, length: int
+) -> None:
     long = ":" + "v" * (length - 1)
     texts = {"KeyConditionExpression": "pk = :p", "FilterExpression": "b = :b"}
     values = {":p": {"S": "a"}, ":b": {"BOOL": True}}
@@ -154,7 +169,7 @@ def test_a_long_placeholder_gives_the_same(filled: Engine, where: str, length: i
     texts[where] = texts[where].replace(old, long)
     values[long] = values.pop(old)
     request = {"TableName": SIMPLE, **texts, "ExpressionAttributeValues": values}
-    kind, *_ = _same_both_ways(filled, "execute", "Query", request)
+    kind, *_ = _same_on_both_paths(filled, "execute", "Query", request)
     assert kind == ("answer" if length == 255 else "ValidationException")
 
 
@@ -173,7 +188,7 @@ def test_a_long_placeholder_gives_the_same(filled: Engine, where: str, length: i
         ),
     ],
 )
-def test_the_limits_of_expressions_hold_on_the_quick_road(
+def test_the_limits_of_expressions_hold_on_the_fast_path(
     filled: Engine, more: Request, kind: str
 ) -> None:
     request: Request = {
@@ -182,11 +197,11 @@ def test_the_limits_of_expressions_hold_on_the_quick_road(
         "FilterExpression": "c = :c",
         "ExpressionAttributeValues": {":p": {"S": "a"}, ":c": {"S": "x"}},
     }
-    found, *_ = _same_both_ways(filled, "execute", "Query", request | more)
+    found, *_ = _same_on_both_paths(filled, "execute", "Query", request | more)
     assert found.startswith(kind)
 
 
-def test_plain_queries_find_something(filled: Engine) -> None:
+def test_simple_queries_find_something(filled: Engine) -> None:
     found = filled.execute(
         "Query",
         {
@@ -200,16 +215,16 @@ def test_plain_queries_find_something(filled: Engine) -> None:
     ]
 
 
-# Writes: one engine goes by the quick road, its twin does not, and both end up with the same.
+# Writes: one engine takes the fast path, the other does not, and both store the same.
 
 
-class Twins:
+class EnginePair:
     """Two engines that start with the same few items."""
 
     def __init__(self) -> None:
-        self.try_fast = Engine.open(":memory:", clock=lambda: 0.0, new_id=lambda: "id")
+        self.fast = Engine.open(":memory:", clock=lambda: 0.0, new_id=lambda: "id")
         self.ordinary = Engine.open(":memory:", clock=lambda: 0.0, new_id=lambda: "id")
-        for engine in (self.try_fast, self.ordinary):
+        for engine in (self.fast, self.ordinary):
             for name, keys in (("Texts", ("S", "S")), ("Numbers", ("N", "N")), (SIMPLE, ("S",))):
                 engine.execute("CreateTable", definition(name, keys))
             for place, name in enumerate(("a", "b", "c")):
@@ -224,80 +239,80 @@ class Twins:
                 for through in ({}, *({"IndexName": index} for index in INDEXES)):
                     request = {"TableName": table, **through}
                     one, other = (
-                        engine.execute("Scan", request) for engine in (self.try_fast, self.ordinary)
+                        engine.execute("Scan", request) for engine in (self.fast, self.ordinary)
                     )
                     assert one == other
-            assert self.try_fast.verify() == self.ordinary.verify() == []
+            assert self.fast.verify() == self.ordinary.verify() == []
         finally:
-            self.try_fast.close()
+            self.fast.close()
             self.ordinary.close()
 
 
-@settings(QUICK, max_examples=60)
-@given(st.lists(st.tuples(ways, plain_puts), min_size=1, max_size=5))
-def test_plain_puts_leave_the_same(puts: list[tuple[Way, Request]]) -> None:
+@examples(40)
+@given(st.lists(st.tuples(methods, simple_puts), min_size=1, max_size=5))
+def test_simple_puts_store_the_same_on_both_paths(puts: list[tuple[Method, Request]]) -> None:
     ordinary = check_not_mixed.__code__
-    with Twins() as twins:
-        for way, request in puts:
+    with EnginePair() as engines:
+        for method, request in puts:
             with _calls_of(ordinary) as calls:
-                quick = _answer(twins.try_fast, way, "PutItem", request)
-            assert not calls, "it took the ordinary way"
+                fast = _answer(engines.fast, method, "PutItem", request)
+            assert not calls, "it took the ordinary path"
             with _calls_of(ordinary) as calls:
-                slow = _answer(twins.ordinary, way, "PutItem", request | OFF_THE_ROAD)
-            assert calls, "there is nothing to compare with"
-            assert quick == slow == ("answer", {})
+                slow = _answer(engines.ordinary, method, "PutItem", request | OFF_THE_FAST_PATH)
+            assert calls, "it did not take the ordinary path"
+            assert fast == slow == ("answer", {})
 
 
-@settings(QUICK, max_examples=60)
-@given(st.lists(st.tuples(ways, any_puts), min_size=4, max_size=12))
-def test_any_puts_leave_the_same(puts: list[tuple[Way, Request]]) -> None:
-    with Twins() as twins:
-        for way, request in puts:
-            quick = _answer(twins.try_fast, way, "PutItem", request)
-            assert quick == _answer(twins.ordinary, way, "PutItem", request | OFF_THE_ROAD)
+@examples(40)
+@given(st.lists(st.tuples(methods, any_puts), min_size=4, max_size=12))
+def test_any_puts_store_the_same_on_both_paths(puts: list[tuple[Method, Request]]) -> None:
+    with EnginePair() as engines:
+        for method, request in puts:
+            fast = _answer(engines.fast, method, "PutItem", request)
+            assert fast == _answer(engines.ordinary, method, "PutItem", request | OFF_THE_FAST_PATH)
 
 
-# Conditions of writes have a road of their own, whatever else is in the request. A condition
-# that is true if it is true, or if it is true, says nothing new and is not plain.
+# Conditions of writes have their own fast path, whatever else is in the request. `(x) OR (x)` means
+# the same as `x` and does not take it.
 
 
-def _said_twice(request: Request) -> Request:
+def _off_the_fast_path(request: Request) -> Request:
     text = request["ConditionExpression"]
     return {**request, "ConditionExpression": f"({text}) OR ({text})"}
 
 
-def _write(engine: Engine, way: Way, operation: str, request: Request) -> tuple[Any, ...]:
+def _write(engine: Engine, method: Method, operation: str, request: Request) -> tuple[Any, ...]:
     if operation == "TransactWriteItems":
         request = {"TransactItems": [{"ConditionCheck": request}]}
-    return _answer(engine, way, operation, request)
+    return _answer(engine, method, operation, request)
 
 
-@settings(QUICK, max_examples=100)
-@given(st.lists(st.tuples(ways, conditional_writes(is_plain=True)), min_size=1, max_size=4))
-def test_plain_conditions_decide_the_same(
-    writes: list[tuple[Way, tuple[str, Request]]],
+@examples(60)
+@given(st.lists(st.tuples(methods, conditional_writes(is_simple=True)), min_size=1, max_size=4))
+def test_simple_conditions_decide_the_same_on_both_paths(
+    writes: list[tuple[Method, tuple[str, Request]]],
 ) -> None:
     ordinary = bind_condition.__code__
-    with Twins() as twins:
-        for way, (operation, request) in writes:
+    with EnginePair() as engines:
+        for method, (operation, request) in writes:
             with _calls_of(ordinary) as calls:
-                quick = _write(twins.try_fast, way, operation, request)
-            assert not calls, "it took the ordinary way"
+                fast = _write(engines.fast, method, operation, request)
+            assert not calls, "it took the ordinary path"
             with _calls_of(ordinary) as calls:
-                slow = _write(twins.ordinary, way, operation, _said_twice(request))
-            assert calls, "there is nothing to compare with"
-            assert quick == slow
-            assert quick[0] in (
+                slow = _write(engines.ordinary, method, operation, _off_the_fast_path(request))
+            assert calls, "it did not take the ordinary path"
+            assert fast == slow
+            assert fast[0] in (
                 *("answer", "ConditionalCheckFailedException", "TransactionCanceledException"),
             )
 
 
-@settings(QUICK, max_examples=100)
-@given(st.lists(st.tuples(ways, conditional_writes(is_plain=False)), min_size=4, max_size=8))
-def test_any_conditions_decide_the_same(
-    writes: list[tuple[Way, tuple[str, Request]]],
+@examples(60)
+@given(st.lists(st.tuples(methods, conditional_writes(is_simple=False)), min_size=4, max_size=8))
+def test_any_conditions_decide_the_same_on_both_paths(
+    writes: list[tuple[Method, tuple[str, Request]]],
 ) -> None:
-    with Twins() as twins:
-        for way, (operation, request) in writes:
-            quick = _write(twins.try_fast, way, operation, request)
-            assert quick == _write(twins.ordinary, way, operation, _said_twice(request))
+    with EnginePair() as engines:
+        for method, (operation, request) in writes:
+            fast = _write(engines.fast, method, operation, request)
+            assert fast == _write(engines.ordinary, method, operation, _off_the_fast_path(request))

@@ -1,9 +1,9 @@
-"""A role and the policy that is made of it agree on every request, but where a gap says not."""
+"""A role and its exported policy agree on every request, except where a gap says otherwise."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from keyfold import Table
@@ -12,6 +12,7 @@ from keyfold.errors import PrincipalInvalid
 from keyfold.policy import Guard, Layout, Role
 from keyfold.policy.iam import export_policy, find_denial, parse_policy
 from keyfold.wire.server._accesses import read_accesses
+from tests.examples import examples
 from tests.property.gaps import check_gaps
 from tests.property.policed_tables import (
     OWN,
@@ -21,15 +22,10 @@ from tests.property.policed_tables import (
     layouts,
     roles,
 )
-from tests.unit.policy.clinic import ward
+from tests.unit.policy.clinic import clinic
 
 REQUESTS = 25
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-SHORT = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=QUIET)
-DECLARED_ROLES = settings(
-    max_examples=10, deadline=None, derandomize=True, suppress_health_check=QUIET
-)
-LONG = settings(max_examples=3_000, deadline=None, suppress_health_check=QUIET)
 
 
 def check_agreement(data: st.DataObject, layout: Layout, role: Role) -> None:
@@ -54,7 +50,7 @@ def check_agreement(data: st.DataObject, layout: Layout, role: Role) -> None:
         check_gaps(export, layout, accesses, is_guarded, is_denied=denial is not None)
 
 
-@SHORT
+@examples(40, 3_000, suppress_health_check=QUIET)
 @given(data=st.data())
 def test_role_and_policy_agree(data: st.DataObject) -> None:
     layout = data.draw(layouts())
@@ -63,23 +59,15 @@ def test_role_and_policy_agree(data: st.DataObject) -> None:
 
 DECLARED = [
     pytest.param(table, role, id=f"{table.name} {role}")
-    for table in (market.table, ward)
+    for table in (market.table, clinic)
     for role in table.roles
 ]
 
 
 @pytest.mark.parametrize(("table", "role"), DECLARED)
-@DECLARED_ROLES
+@examples(6, 200, suppress_health_check=QUIET)
 @given(data=st.data())
 def test_declared_roles_and_their_policies_agree(
     table: Table, role: str, data: st.DataObject
 ) -> None:
     check_agreement(data, table.layout, table.roles[role])
-
-
-@pytest.mark.long
-@LONG
-@given(data=st.data())
-def test_role_and_policy_agree_on_many_requests(data: st.DataObject) -> None:
-    layout = data.draw(layouts())
-    check_agreement(data, layout, data.draw(roles(layout)))

@@ -7,17 +7,18 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from keyfold.keys import KeyRangeInvalid, Ulid, UlidSource
+from tests.examples import examples
 from tests.property.key_strategies import CHARACTERS, KINDS, Plan, plans
 
-QUICK = settings(derandomize=True, max_examples=150, deadline=None)
+EXAMPLES = examples(75)
 
 
 @pytest.mark.parametrize("name", KINDS)
-@QUICK
+@EXAMPLES
 @given(data=st.data())
 def test_the_order_of_texts_is_the_order_of_values(name: str, data: st.DataObject) -> None:
     kind = KINDS[name]
@@ -28,7 +29,7 @@ def test_the_order_of_texts_is_the_order_of_values(name: str, data: st.DataObjec
 
 
 @pytest.mark.parametrize("name", KINDS)
-@QUICK
+@EXAMPLES
 @given(data=st.data())
 def test_a_value_comes_back_from_its_text(name: str, data: st.DataObject) -> None:
     kind = KINDS[name]
@@ -39,11 +40,11 @@ def test_a_value_comes_back_from_its_text(name: str, data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("name", KINDS)
-@QUICK
+@EXAMPLES
 @given(data=st.data())
 def test_only_renderings_have_a_value(name: str, data: st.DataObject) -> None:
     kind = KINDS[name]
-    # Close to a rendering: one character is another.
+    # Close to a rendering: one character differs.
     text = kind.format.render(data.draw(kind.values))
     place = data.draw(st.integers(0, len(text) - 1))
     text = text[:place] + data.draw(st.sampled_from(CHARACTERS)) + text[place + 1 :]
@@ -59,7 +60,7 @@ def draw_range(plan: Plan, data: st.DataObject, name: str) -> tuple[Any, Any]:
     )
 
 
-@settings(QUICK, max_examples=400)
+@examples(200)
 @given(plan=plans(min_parts=1), data=st.data())
 def test_a_span_has_exactly_the_keys_of_its_range(plan: Plan, data: st.DataObject) -> None:
     template = plan.template
@@ -75,7 +76,7 @@ def test_a_span_has_exactly_the_keys_of_its_range(plan: Plan, data: st.DataObjec
         assert part.format.width is None
         return
 
-    # Most keys share the known values, and many have an end of the range.
+    # Most keys share the known values, and many lie at an end of the range.
     base = {**known, name: data.draw(st.sampled_from([low, high]))}
     base = {each: value for each, value in base.items() if value is not None}
     for values in plan.draw_several(data, data.draw(st.sampled_from([base, known, {}]))):
@@ -91,7 +92,7 @@ def test_a_span_has_exactly_the_keys_of_its_range(plan: Plan, data: st.DataObjec
         assert is_within == is_meant
 
 
-@settings(QUICK, max_examples=400)
+@examples(200)
 @given(plan=plans(min_parts=1), data=st.data())
 def test_a_prefix_has_exactly_the_keys_with_its_values(plan: Plan, data: st.DataObject) -> None:
     template = plan.template
@@ -107,9 +108,9 @@ def test_a_prefix_has_exactly_the_keys_with_its_values(plan: Plan, data: st.Data
         assert (key == prefix.text if prefix.is_whole else key.startswith(prefix.text)) == is_meant
 
 
-@settings(QUICK, max_examples=400)
+@examples(200)
 @given(plan=plans(min_parts=1), data=st.data())
-def test_a_beginning_has_exactly_the_keys_whose_part_begins_so(
+def test_a_partial_prefix_has_exactly_the_keys_whose_part_begins_with_it(
     plan: Plan, data: st.DataObject
 ) -> None:
     template = plan.template
@@ -130,7 +131,7 @@ def test_a_beginning_has_exactly_the_keys_whose_part_begins_so(
 JUMPS = st.lists(st.integers(-5_000, 5_000) | st.just(0), min_size=1, max_size=30)
 
 
-@QUICK
+@EXAMPLES
 @given(jumps=JUMPS, tails=st.lists(st.binary(min_size=10, max_size=10) | st.just(b"\xff" * 10)))
 def test_ids_are_in_order_whatever_the_clock_does(jumps: list[int], tails: list[bytes]) -> None:
     now = 1_750_000_000_000
@@ -147,12 +148,12 @@ def test_ids_are_in_order_whatever_the_clock_does(jumps: list[int], tails: list[
         latest = max(latest, now)
         made.append(Ulid.new(source=source))
         assert made[-1].milliseconds >= now
-        # Ahead of the clock's latest only by the milliseconds that were used up.
+        # Ahead of the clock only by the milliseconds that were used up.
         assert made[-1].milliseconds - latest <= len(made)
     assert all(earlier < later for earlier, later in pairwise(made))
 
 
-@settings(QUICK, max_examples=20)
+@examples(20)
 @given(jumps=JUMPS)
 def test_threads_share_one_order_while_the_clock_jumps(jumps: list[int]) -> None:
     moments = [1_750_000_000 + sum(jumps[:place]) / 1000 for place in range(len(jumps))]
@@ -179,7 +180,7 @@ def test_threads_share_one_order_while_the_clock_jumps(jumps: list[int]) -> None
     assert len({each for own in made for each in own}) == reads == 300
 
 
-@QUICK
+@EXAMPLES
 @given(data=st.data())
 def test_a_range_of_time_has_the_ids_of_that_time(data: st.DataObject) -> None:
     moments = KINDS["datetime"].values.filter(lambda moment: moment.timestamp() >= 0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.keys import find_collision
+from tests.examples import examples
 from tests.property.key_strategies import CHARACTERS, Plan, plans
 
-THOROUGH = settings(derandomize=True, max_examples=400, deadline=None)
+THOROUGH = examples(200)
 
 
 @THOROUGH

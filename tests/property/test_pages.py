@@ -1,18 +1,19 @@
-"""Pages: one ends with the item that brings it to a megabyte, and the next goes on from there."""
+"""A page ends with the item that brings it to a megabyte, and the next continues from there."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
+from tests.examples import examples
 from tests.property.plain_table import Attribute, IndexPlan, PlainTable
 from tests.property.plain_values import Item, item_size
 from tests.property.table_requests import create_table
 
-QUICK = settings(derandomize=True, max_examples=12, deadline=None)
+EXAMPLES = examples(12)
 
 MEGABYTE = 1 << 20
 TABLE = "Things"
@@ -25,7 +26,7 @@ BY_GROUP = IndexPlan(
     included=frozenset(["more"]),
 )
 
-# Large ones mostly, so that a page holds few; some that fill a page to the byte with others.
+# Mostly large items, so that a page holds few; some sizes add up to exactly one page.
 sizes = st.lists(
     st.one_of(
         st.integers(300_000, 400_000),
@@ -38,7 +39,7 @@ sizes = st.lists(
 
 
 def _item(place: int, size: int, *, text: str) -> Item:
-    """Return an item of exactly `size` bytes, or of the least there can be."""
+    """Return an item of exactly `size` bytes, or of the minimum size."""
     item: Item = {
         "pk": {"S": "p"},
         "sk": {"N": str(place + 1)},
@@ -72,7 +73,7 @@ def _read(engine: Engine, operation: str, request: dict[str, Any]) -> list[list[
         request = {**request, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
 
-@QUICK
+@EXAMPLES
 @given(sizes, st.booleans(), st.sampled_from(["kept", "more"]))
 def test_a_page_ends_with_the_item_that_reaches_a_megabyte(
     item_sizes: list[int], reverse: bool, text: str
@@ -85,7 +86,7 @@ def test_a_page_ends_with_the_item_that_reaches_a_megabyte(
             engine.execute("PutItem", {"TableName": TABLE, "Item": item})
         if reverse:
             items.reverse()
-        # By the table, whole items count; by the index, what it holds of them.
+        # A query of the table counts whole items; a query of the index counts projected attributes.
         for index, name, value in ((None, "pk", "p"), (BY_GROUP, "group", "g")):
             held = [table.projected(index, item) for item in items]
             request: dict[str, Any] = {
@@ -100,7 +101,7 @@ def test_a_page_ends_with_the_item_that_reaches_a_megabyte(
             pages = _read(engine, "Query", request)
             assert [len(page) for page in pages] == wanted
             assert [item for page in pages for item in page] == held
-            # A filter looks at the same items, and a page ends where it would without.
+            # A filter reads the same items, so a page ends where it would without one.
             request["FilterExpression"] = "attribute_not_exists(nowhere)"
             if index is None:
                 assert _read(engine, "Query", request) == pages
@@ -110,7 +111,7 @@ def test_a_page_ends_with_the_item_that_reaches_a_megabyte(
         assert engine.verify() == []
 
 
-@settings(QUICK, max_examples=6)
+@examples(6)
 @given(st.integers(1, 400), st.integers(1, 40))
 def test_segments_are_stretches_of_one_scan(partitions: int, segments: int) -> None:
     table = PlainTable(Attribute("pk", "N"), None)

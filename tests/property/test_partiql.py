@@ -1,7 +1,7 @@
-"""PartiQL and the expression API agree: what one reads or writes, the other does.
+"""PartiQL and the expression API read and write the same.
 
-Every statement is drawn as data, written once as PartiQL and once as a request with expressions,
-and put to two engines that hold the same items.
+Every statement is drawn as data, written once in PartiQL and once as a request with expressions,
+and run on two engines that hold the same items.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from itertools import repeat
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
 from keyfold.errors import ConditionalCheckFailedException, ServiceError, ValidationException
+from tests.examples import examples
 from tests.property.plain_conditions import (
     Condition,
     Joined,
@@ -38,10 +39,10 @@ from tests.property.strategies import (
 
 TABLE = "Both"
 PARTITION, SORT = Attribute("pk", "S"), Attribute("sk", "N")
-# How many attributes an index holds decides which questions it may be asked: these hold all.
+# The projection of an index limits which queries it can answer; these indexes project everything.
 INDEXES = {None: (PARTITION, SORT), "ByB": (Attribute("b", "N"), SORT), "Local": (PARTITION, None)}
 
-SOME = settings(derandomize=True, max_examples=150, deadline=None)
+SOME = examples(80)
 
 keys = table_keys(PARTITION, SORT)
 flags = st.lists(st.booleans(), min_size=1, max_size=6)
@@ -84,7 +85,7 @@ def engines() -> Iterator[tuple[Engine, Engine]]:
 
 
 def fill(engines: tuple[Engine, Engine], items: list[Item]) -> list[Item]:
-    """Put items into both engines; return those that fit their indexes."""
+    """Put items into both engines; return those that their indexes accept."""
     kept: list[Item] = []
     for engine in engines:
         scanned = engine.execute("Scan", {"TableName": TABLE})["Items"]
@@ -97,7 +98,7 @@ def fill(engines: tuple[Engine, Engine], items: list[Item]) -> list[Item]:
                 engine.execute("PutItem", {"TableName": TABLE, "Item": item})
             kept.append(item)
         except ValidationException:
-            continue  # of a type that an index refuses, in both
+            continue  # an index refuses its type, in both engines
     return kept
 
 
@@ -117,7 +118,7 @@ def outcome(engine: Engine, operation: str, request: dict[str, Any]) -> dict[str
 
 
 def read_statement(engine: Engine, request: dict[str, Any]) -> list[tuple[list[Item], float]]:
-    """Return every page of a statement, with what it cost."""
+    """Return every page of a statement with its consumed capacity."""
     pages: list[tuple[list[Item], float]] = []
     while True:
         page = engine.execute("ExecuteStatement", request)
@@ -130,7 +131,7 @@ def read_statement(engine: Engine, request: dict[str, Any]) -> list[tuple[list[I
 def read_expressions(
     engine: Engine, operation: str, request: dict[str, Any]
 ) -> list[tuple[list[Item], float]]:
-    """Return every page of a Query or a Scan, with what it cost."""
+    """Return every page of a Query or a Scan with its consumed capacity."""
     pages: list[tuple[list[Item], float]] = []
     while True:
         page = engine.execute(operation, request)
@@ -141,7 +142,7 @@ def read_expressions(
 
 
 def literals(drawn: list[bool]) -> Iterator[bool]:
-    """Return the same choices again and again."""
+    """Return the same choices in an endless loop."""
     for each in repeat(drawn):
         yield from each
 
@@ -193,7 +194,7 @@ def test_a_select_reads_the_pages_of_a_query_or_a_scan(
     limit = data.draw(st.none() | st.integers(1, 4))
     paged = {} if limit is None else {"Limit": limit}
     where = f" WHERE {' AND '.join(clauses)}" if clauses else ""
-    # A filter that is an OR needs its parentheses beside a key.
+    # A filter with OR needs parentheses after a key condition.
     if len(clauses) > 1:
         where = " WHERE " + " AND ".join(f"({clause})" for clause in clauses)
     statement = {
@@ -208,7 +209,7 @@ def test_a_select_reads_the_pages_of_a_query_or_a_scan(
 
 
 def _names(condition: Condition) -> set[str]:
-    """Return the attributes that a condition is about."""
+    """Return the attributes that a condition names."""
     match condition:
         case Joined(left, _, right):
             return _names(left) | _names(right)

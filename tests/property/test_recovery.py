@@ -1,4 +1,4 @@
-"""Restores to any second: the table is what it was then, whatever was done to it since."""
+"""Restores to any second: the table is as it was then, whatever was done to it since."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
+from tests.examples import examples
 from tests.unit.engine.clocks import Clock
 
 TABLE = "Things"
@@ -79,7 +80,7 @@ def scan(engine: Engine, table: str, **more: str) -> State:
 
 @contextmanager
 def recorded(history: list[tuple[str, Any, Any]]) -> Generator[tuple[Engine, dict[float, State]]]:
-    """An engine after a history, and what the table was at each moment of it."""
+    """An engine after a history, and the state of the table at each time in it."""
     clock = Clock()
     with Engine.open(":memory:", clock=clock, upkeep_seconds=None) as engine:
         engine.execute("CreateTable", CREATE)
@@ -100,13 +101,13 @@ def recorded(history: list[tuple[str, Any, Any]]) -> Generator[tuple[Engine, dic
 
 
 @given(history=histories, data=st.data())
-@settings(max_examples=60, deadline=None)
-def test_a_restore_to_any_moment_is_what_the_table_was(
+@examples(40)
+def test_a_restore_to_any_time_equals_the_table_at_that_time(
     history: list[tuple[str, Any, Any]], data: st.DataObject
 ) -> None:
     with recorded(history) as (engine, states):
         at = data.draw(st.sampled_from(sorted(states)))
-        # Between two moments it was what it had been at the first of them.
+        # Between two recorded times the table is as it was at the first.
         at = data.draw(st.sampled_from([at, min(at + 0.1, max(states))]))
         engine.execute(
             "RestoreTableToPointInTime",
@@ -120,18 +121,18 @@ def test_a_restore_to_any_moment_is_what_the_table_was(
 
 
 @given(before=histories, during=histories, rest=histories)
-@settings(max_examples=30, deadline=None)
-def test_what_is_written_during_a_restore_is_not_in_it(
+@examples(20)
+def test_writes_during_a_restore_are_not_in_it(
     before: list[tuple[str, Any, Any]],
     during: list[tuple[str, Any, Any]],
     rest: list[tuple[str, Any, Any]],
 ) -> None:
     with recorded(before) as (engine, states):
         last = max(states)
-        clock = engine._services.clock
+        clock = engine._context.clock
         assert isinstance(clock, Clock)
         clock.let_pass(1)
-        # The first part is done by one batch, the others while the table goes on changing.
+        # One batch restores the first part; the table changes while the others are restored.
         jobs = engine._upkeep._jobs
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("keyfold.engine._jobs.BATCHES_AT_ONCE", 1)

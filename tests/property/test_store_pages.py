@@ -1,4 +1,4 @@
-"""A walk by pages finds exactly what reading everything does, whatever lies between."""
+"""Reading page by page finds exactly what reading everything does, whatever is left out between."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.model import Entity, Expiry, Index, Key, Page, Query, Scan, Table, batch, part
 from keyfold.testing import Clock
-from tests.unit.store.store_kinds import Kind, Side, open_side
+from tests.examples import examples
+from tests.unit.store.store_kinds import AnyStore, Kind, open_any_store
 
-QUICK = settings(derandomize=True, max_examples=25, deadline=None)
+EXAMPLES = examples(15)
 START = datetime(2024, 1, 1, tzinfo=UTC)
 
 by_name = Index("ByName", key=Key("name", "rank"))
@@ -38,7 +39,7 @@ class Foreign(Entity, table=table, key=("SET#{set}", "ROW#{place:04}#FOREIGN")):
     ttl: Expiry | None = None
 
 
-# What lies at each place: a row that is wanted, or something to be left out.
+# The item at each place: a wanted row, or an item to be left out.
 kinds = st.lists(
     st.sampled_from(["row", "row", "row", "expired", "filtered", "foreign", "expired foreign"]),
     max_size=40,
@@ -57,8 +58,8 @@ def _make(set_name: str, place: int, kind: str, rank: int) -> Row | Foreign:
     return Foreign(**fields) if "foreign" in kind else Row(keep=kind != "filtered", **fields)
 
 
-def _walk(store: Side, query: Query[Any] | Scan[Any], size: int) -> list[Any]:
-    """Walk with cursors, and check that every page but the last is full."""
+def _walk(store: AnyStore, query: Query[Any] | Scan[Any], size: int) -> list[Any]:
+    """Read page by page with cursors, and check that every page but the last is full."""
     found: list[Any] = []
     limited = query.limit(size)
     while True:
@@ -72,11 +73,11 @@ def _walk(store: Side, query: Query[Any] | Scan[Any], size: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
-def test_a_paged_walk_finds_what_a_full_read_does(kind: Kind) -> None:
-    store = open_side(kind, table, clock=Clock(START))
+def test_reading_page_by_page_finds_what_a_full_read_does(kind: Kind) -> None:
+    store = open_any_store(kind, table, clock=Clock(START))
     sets = iter(range(10_000))
 
-    @QUICK
+    @EXAMPLES
     @given(kinds, st.integers(1, 12), st.randoms(use_true_random=False))
     def check(drawn: list[str], size: int, random: Any) -> None:
         set_name = str(next(sets))
@@ -112,7 +113,7 @@ def test_a_paged_walk_finds_what_a_full_read_does(kind: Kind) -> None:
 
     try:
         check()
-        # The sets of all examples together, by the index that they share and by scanning.
+        # The sets of all examples together, through their shared index and by a scan.
         everything = list(store.iterate(Row.query(by_name, name="n")))
         assert everything == _walk(store, Row.query(by_name, name="n"), 7)
         scanned = list(store.iterate(Row.scan()))

@@ -1,4 +1,4 @@
-"""Replaying a table's stream onto an empty table gives the same table, whoever wrote and how."""
+"""Replaying a table's stream into an empty table gives the same table, however it was written."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def key(place: int) -> Item:
 
 
 def item(place: int, value: int, ttl: int | None = None) -> Item:
-    # Some are in the index, and move in it.
+    # Some items are in the index, and move in it.
     more: Item = {"holder": {"S": str(value % 3)}} if value % 2 else {}
     if ttl is not None:
         more["ttl"] = {"N": str(ttl)}
@@ -138,7 +138,7 @@ def add_to(place: int, value: int) -> dict[str, Any]:
 
 
 def members(place: int, value: int) -> list[dict[str, Any]]:
-    # Every second one is cancelled where the first item is there.
+    # Every second transaction is cancelled if the first item exists.
     condition = {"ConditionExpression": "attribute_not_exists(pk)"} if value % 2 else {}
     return [
         {"Put": {"TableName": TABLE, "Item": item(place, value), **condition}},
@@ -169,7 +169,7 @@ def test_a_replayed_stream_gives_the_same_table(taken: list[tuple[str, int, int]
             changes += count_changes(before, after)
             before = after
             if kind in ("read", "pass"):
-                # Who is away for a day misses something; this consumer is not.
+                # A consumer that is away for a day misses records; this one is not.
                 consumer.read_all()
         consumer.read_all()
         check_copy(engine, copy)
@@ -177,7 +177,7 @@ def test_a_replayed_stream_gives_the_same_table(taken: list[tuple[str, int, int]
 
 
 def count_changes(before: list[Item], after: list[Item]) -> int:
-    """Count the items that differ; the order of a set's members does not."""
+    """Count the items that differ; the order of set members does not matter."""
 
     def by_key(items: list[Item]) -> dict[tuple[str, str], Any]:
         return {
@@ -277,14 +277,14 @@ def _write(engine: Engine, clock: Clock, seed: int) -> None:
 
 
 def _fill_shards(engine: Engine, clock: Clock) -> None:
-    """Write enough for several shards: how often the threads met upkeep is chance."""
+    """Write enough for several shards; how often upkeep ran between the threads is random."""
     for seed in range(3):
         _write(engine, clock, seed)
         engine.run_upkeep()
 
 
 def _run_threads(works: list[Callable[[], None]], consumer: Consumer) -> None:
-    """Let all work at once, and the consumer read meanwhile."""
+    """Run all work at once while the consumer reads."""
     failures: list[BaseException] = []
 
     def run(work: Callable[[], None]) -> None:

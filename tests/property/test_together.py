@@ -1,4 +1,4 @@
-"""Many at once on one table: threads of one process, and processes on one file."""
+"""Concurrent work on one table: threads of one process, and processes on one file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def run_threads(engine: Engine, workers: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize("durability", ["memory", "process", "durable"])
-def test_threads_lose_no_update_and_see_no_half(tmp_path: Path, durability: Durability) -> None:
+def test_threads_lose_no_update_and_see_no_partial_write(
+    tmp_path: Path, durability: Durability
+) -> None:
     path = ":memory:" if durability == "memory" else tmp_path / "accounts.db"
     workers = {
         "count_up": 2,
@@ -121,7 +123,7 @@ def check_processes(path: Path, crews: list[list[str]]) -> None:
         check_afterwards(engine, {work: works.count(work) for work in works})
 
 
-def test_processes_lose_no_update_and_see_no_half(tmp_path: Path) -> None:
+def test_processes_lose_no_update_and_see_no_partial_write(tmp_path: Path) -> None:
     check_processes(
         tmp_path / "accounts.db",
         [
@@ -134,12 +136,12 @@ def test_processes_lose_no_update_and_see_no_half(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_many_processes_lose_no_update_and_see_no_half(tmp_path: Path) -> None:
+def test_many_processes_lose_no_update_and_see_no_partial_write(tmp_path: Path) -> None:
     check_processes(tmp_path / "accounts.db", [list(WORKS) * 4 for _ in range(6)])
 
 
 def test_a_reader_sees_one_state_while_pages_change_under_it(tmp_path: Path) -> None:
-    # An item that is there the whole time is on exactly one page, whatever comes and goes.
+    # An item that exists the whole time is on exactly one page, whatever is added and removed.
     with Engine.open(tmp_path / "accounts.db", durability="process") as engine:
         create(engine)
         stopping = threading.Event()

@@ -1,4 +1,4 @@
-"""Whatever a table holds comes back from a copy, and from a file of any form."""
+"""All items of a table come back from a copy, and from a file of any format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
@@ -18,10 +18,11 @@ from keyfold.transfer import Form, Options, TableLocation, copy_table, dump_tabl
 from keyfold.transfer._cells import from_cells, to_cells
 from keyfold.transfer._tallies import to_canonical
 from keyfold.values import Item, normalise_item
+from tests.examples import examples
 from tests.property.strategies import items as attributes
 from tests.property.test_entities import Thing, table, things
 
-QUICK = settings(derandomize=True, max_examples=40, deadline=None)
+EXAMPLES = examples(20)
 REQUEST: dict[str, Any] = {
     "TableName": "Things",
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
@@ -29,7 +30,7 @@ REQUEST: dict[str, Any] = {
     "BillingMode": "PAY_PER_REQUEST",
 }
 
-# Items of any shape, told apart by their places.
+# Items of any shape, with distinct keys.
 tables = st.lists(attributes, max_size=8).map(
     lambda drawn: [item | {"pk": {"B": bytes([place])}} for place, item in enumerate(drawn)]
 )
@@ -63,7 +64,7 @@ def options(folder: Path) -> Options:
     return Options(rejects=folder / "rejects", segments=2)
 
 
-@QUICK
+@EXAMPLES
 @given(tables)
 def test_a_copy_holds_what_was_copied(items: list[Item]) -> None:
     with two_engines(REQUEST) as (source, target, folder):
@@ -78,7 +79,7 @@ def test_a_copy_holds_what_was_copied(items: list[Item]) -> None:
     ("form", "name"), [("lines", "x.jsonl"), ("lines", "x.jsonl.gz"), ("export", "x")]
 )
 def test_a_file_holds_what_was_dumped(form: Form, name: str) -> None:
-    @QUICK
+    @EXAMPLES
     @given(tables)
     def check(items: list[Item]) -> None:
         with two_engines(REQUEST) as (source, target, folder):
@@ -95,7 +96,7 @@ def test_a_file_holds_what_was_dumped(form: Form, name: str) -> None:
     check()
 
 
-# What an item may hold besides what its entity declares, and in place of it.
+# Attributes that an item may have besides, or instead of, those that its entity declares.
 extras = st.dictionaries(
     st.sampled_from(["undeclared", "another", "madePk", "made", "count", "text", "flag"]),
     attributes.map(lambda item: next(iter(item.values()), {"S": "alone"})),
@@ -103,7 +104,7 @@ extras = st.dictionaries(
 )
 
 
-@QUICK
+@EXAMPLES
 @given(st.lists(things, max_size=4, unique_by=lambda thing: (thing.owner, thing.part_id)))
 def test_csv_holds_what_was_dumped(drawn: list[Thing]) -> None:
     schema = Thing.keyfold_schema()
@@ -118,9 +119,9 @@ def test_csv_holds_what_was_dumped(drawn: list[Thing]) -> None:
         assert read_all(target) == read_all(source)
 
 
-@QUICK
+@EXAMPLES
 @given(things, extras, st.sets(st.sampled_from(["amount", "words", "mode", "madePk", "version"])))
-def test_a_row_holds_whatever_an_item_has(
+def test_a_csv_row_round_trips_any_item(
     thing: Thing, more: dict[str, Any], lacking: set[str]
 ) -> None:
     schema = Thing.keyfold_schema()
@@ -129,6 +130,6 @@ def test_a_row_holds_whatever_an_item_has(
     try:
         cells = to_cells(schema, item)
     except ItemMismatch:
-        # What an entity cannot be made of is put aside, not written.
+        # An item that its entity cannot hold is rejected, not written.
         return
     assert to_canonical(from_cells(schema, cells)) == to_canonical(item)

@@ -1,4 +1,4 @@
-"""Attribute values: what goes in comes out, in the one form, sized and ordered by the rules."""
+"""Attribute values round-trip in canonical form, and are sized and ordered by the rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from base64 import b64encode
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.engine import Engine
@@ -28,6 +28,7 @@ from keyfold.values import (
     terminate_part,
     value_size_bytes,
 )
+from tests.examples import examples
 from tests.property.plain_values import (
     WIDE,
     Item,
@@ -44,7 +45,7 @@ from tests.property.plain_values import (
 )
 from tests.property.strategies import binaries, items, numbers, texts, values
 
-QUICK = settings(derandomize=True, max_examples=300, deadline=None)
+EXAMPLES = examples(150)
 
 CREATE = {
     "TableName": "Things",
@@ -54,7 +55,7 @@ CREATE = {
 }
 
 
-@QUICK
+@EXAMPLES
 @given(numbers)
 def test_a_number_is_printed_in_one_way(text: str) -> None:
     number = number_of(text)
@@ -68,7 +69,7 @@ def test_a_number_is_printed_in_one_way(text: str) -> None:
     assert normalise_number(printed) == printed
 
 
-@QUICK
+@EXAMPLES
 @given(st.integers(10**38, 10**45), st.integers(-120, 70))
 def test_more_than_38_digits_are_refused(digits: int, exponent: int) -> None:
     text = f"{digits}e{exponent}"
@@ -79,11 +80,11 @@ def test_more_than_38_digits_are_refused(digits: int, exponent: int) -> None:
             normalise_number(text)
 
 
-@QUICK
+@EXAMPLES
 @given(st.text("0123456789+-.eE _", max_size=8))
-def test_what_is_no_number_is_refused_and_what_is_one_is_not(text: str) -> None:
+def test_exactly_the_valid_numbers_are_accepted(text: str) -> None:
     try:
-        # Python takes 1_0 and blanks around a number; DynamoDB does not.
+        # Python accepts 1_0 and spaces around a number; DynamoDB does not.
         number = None if set(text) & set(" _") else Decimal(text)
     except ArithmeticError:
         number = None
@@ -94,7 +95,7 @@ def test_what_is_no_number_is_refused_and_what_is_one_is_not(text: str) -> None:
         assert normalise_number(text) == print_number(number)
 
 
-@QUICK
+@EXAMPLES
 @given(numbers, numbers)
 def test_numbers_are_compared_added_and_ordered_by_value(left: str, right: str) -> None:
     one, other = number_of(left), number_of(right)
@@ -115,14 +116,14 @@ def test_numbers_are_compared_added_and_ordered_by_value(left: str, right: str) 
                 compute(left, right)
 
 
-@QUICK
+@EXAMPLES
 @given(numbers.filter(lambda text: is_in_range(number_of(text))))
 def test_a_number_has_the_size_of_its_digits(text: str) -> None:
     assert number_size_bytes(normalise_number(text)) == number_size(text)
 
 
 def _in_engine_form(value: Value) -> Value:
-    """Return a value in stored form with its binaries as base64 text, as the engine has them."""
+    """Return a value in stored form, with binaries as base64 text as in the engine."""
     ((kind, data),) = value.items()
     match kind:
         case "B":
@@ -155,7 +156,7 @@ def _is_valid(value: Value) -> bool:
 valid_items = items.filter(lambda item: _is_valid({"M": item}))
 
 
-@QUICK
+@EXAMPLES
 @given(valid_items)
 def test_an_item_is_normalised_once_and_sized_by_the_rules(item: Item) -> None:
     normal, size = normalise_item(item)
@@ -168,14 +169,14 @@ def test_an_item_is_normalised_once_and_sized_by_the_rules(item: Item) -> None:
     assert comparable_item(restore_binaries(normal)) == comparable_item(stored)
 
 
-@QUICK
+@EXAMPLES
 @given(values.filter(_is_valid))
 def test_a_value_has_one_size(value: Value) -> None:
     normal, _ = normalise_item({"v": value})
     assert value_size_bytes(normal["v"]) == value_size(in_stored_form(value))
 
 
-@settings(QUICK, max_examples=150)
+@examples(80)
 @given(valid_items)
 def test_an_item_comes_back_as_it_was_put(item: Item) -> None:
     item = {**item, "pk": {"S": "k"}}
@@ -191,7 +192,7 @@ def test_an_item_comes_back_as_it_was_put(item: Item) -> None:
         assert json.loads(answer)["Items"] == [_in_engine_form({"M": stored})["M"]]
 
 
-@QUICK
+@EXAMPLES
 @given(
     st.one_of(
         st.tuples(*[texts.map(lambda data: {"S": data})] * 2),
@@ -212,11 +213,9 @@ parts = st.lists(
 )
 
 
-@QUICK
+@EXAMPLES
 @given(parts, parts)
-def test_parts_that_are_joined_are_ordered_one_by_one(
-    left: list[bytes], right: list[bytes]
-) -> None:
+def test_joined_parts_are_ordered_part_by_part(left: list[bytes], right: list[bytes]) -> None:
     shared = min(len(left), len(right))
     left, right = left[:shared], right[:shared]
     joined = [b"".join(map(terminate_part, each)) for each in (left, right)]
@@ -224,7 +223,7 @@ def test_parts_that_are_joined_are_ordered_one_by_one(
     assert (joined[0] == joined[1]) is (left == right)
 
 
-@QUICK
+@EXAMPLES
 @given(st.binary(max_size=6), st.binary(max_size=6))
 def test_the_end_of_a_prefix_is_above_what_starts_with_it_and_nothing_else(
     prefix: bytes, other: bytes
@@ -238,7 +237,7 @@ def test_the_end_of_a_prefix_is_above_what_starts_with_it_and_nothing_else(
         assert other >= end
 
 
-@QUICK
+@EXAMPLES
 @given(st.binary(min_size=1, max_size=8), st.binary(min_size=1, max_size=8), st.binary(max_size=4))
 def test_no_row_of_one_partition_lies_within_another(
     left: bytes, right: bytes, sort: bytes

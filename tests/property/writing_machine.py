@@ -1,4 +1,4 @@
-"""Writes to an engine and to a plain table, which must agree on every answer."""
+"""Writes to an engine and to a plain table, which must agree on every response."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.property.table_requests import Request, create_table
 
 TABLE = "Things"
 GRACE_SECONDS = 10
-# So few that filling an index takes several turns, with everything else going on in between.
+# So few that filling an index takes several batches, with other work in between.
 BATCH_ITEMS = 3
 
 Action = Callable[[PlainTable], object]
@@ -70,7 +70,7 @@ class WritingMachine(RuleBasedStateMachine):
         )
 
     def run(self, data: st.DataObject, operation: str, request: Request) -> dict[str, Any]:
-        """Carry out a request by one of the engines, whichever is drawn."""
+        """Execute a request on one of the engines, drawn at random."""
         engine = data.draw(st.sampled_from(self.engines), label="engine")
         return engine.execute(operation, request)
 
@@ -108,7 +108,7 @@ class WritingMachine(RuleBasedStateMachine):
         item = {**data.draw(self.keys), **other}
         request = {"Item": item, **_conditional(condition), "ReturnValues": "ALL_OLD"}
         if condition is None and data.draw(st.booleans()):
-            # A put that asks nothing takes another way through the engine.
+            # A put without a condition and return values takes the fast path.
             del request["ReturnValues"]
             self._expect(data, "PutItem", request, lambda: self.table.put(item) and {})
             return
@@ -147,7 +147,7 @@ class WritingMachine(RuleBasedStateMachine):
     def _expect(
         self, data: st.DataObject, operation: str, request: Request, expected: Callable[[], Request]
     ) -> None:
-        """Run a write on both sides; they must agree on the answer, or on the refusal."""
+        """Run a write on engine and plain table; they must agree on the response or the error."""
         request = {"TableName": TABLE, **request}
         try:
             wanted = expected()
@@ -194,13 +194,13 @@ class WritingMachine(RuleBasedStateMachine):
             self.tokens += 1
             request["ClientRequestToken"] = f"token-{self.tokens}"
         if not self.table.transact(action for _, action in pairs):
-            # An empty key is refused by itself, everything else as a reason for cancelling.
+            # An empty key raises ValidationException; everything else is a cancellation reason.
             with pytest.raises((TransactionCanceledException, ValidationException)):
                 self.run(data, "TransactWriteItems", request)
             return
         assert self.run(data, "TransactWriteItems", request) == {}
         if with_token:
-            # Done already: a second time changes nothing, and another request is refused.
+            # A repetition with the token changes nothing, and another request with it is refused.
             assert self.run(data, "TransactWriteItems", request) == {}
             other = {"TableName": TABLE, "Key": keys[0]}
             other["ConditionExpression"] = "attribute_exists(nowhere)"
@@ -253,5 +253,5 @@ def _attributes(item: Item | None) -> Request:
 
 
 def comparable_answer(answer: Request) -> dict[str, object]:
-    """Return an answer whose members are items so that it can be compared."""
+    """Return a response whose members are items in comparable form."""
     return {name: comparable_item(item) for name, item in answer.items()}

@@ -1,4 +1,4 @@
-"""Calls of every kind on every place of a table, and requests of the model that become them."""
+"""Calls of every kind on every target in a table, and the model requests that produce them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ Item = dict[str, Any]
 Call = tuple[str, dict[str, Any]]
 
 
-class Place(NamedTuple):
-    """A partition, and an item that may be there.
+class Target(NamedTuple):
+    """A partition, and an item that may exist there.
 
-    `side` is "own", "foreign" or "shared"; `attributes` are what the item has besides its key, and
-    `changed` is one of those, which is in no index.
+    `owner` is "own", "foreign" or "shared"; `attributes` are those besides the key, and `changed`
+    names one of them that is in no index.
     """
 
     area: str
-    side: str
+    owner: str
     key: Item
     attributes: Item
     changed: str
 
     @property
     def name(self) -> str:
-        return f"{self.side} {self.area}"
+        return f"{self.owner} {self.area}"
 
     @property
     def item(self) -> Item:
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 class Case(NamedTuple):
-    """Something to be tried: a call, and the request of the model that it comes from, if any."""
+    """A call to try, and the model request that produces it, if any."""
 
     name: str
     call: Call
@@ -57,11 +57,11 @@ REPLACES = {"ConditionExpression": "attribute_exists(pk)"}
 SHOWS = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 
 
-def calls_on_items(table: str, place: Place, beside: Place) -> Iterator[Case]:
-    """Yield calls of each kind on one item, and together with another."""
-    keyed = {"TableName": table, "Key": place.key}
-    put = {"TableName": table, "Item": place.item}
-    named = {"#n": place.changed}
+def calls_on_items(table: str, target: Target, companion: Target) -> Iterator[Case]:
+    """Yield calls of each kind on one item, alone and together with another."""
+    keyed = {"TableName": table, "Key": target.key}
+    put = {"TableName": table, "Item": target.item}
+    named = {"#n": target.changed}
     sets = {
         "UpdateExpression": "SET #n = :v",
         "ExpressionAttributeNames": named,
@@ -73,20 +73,20 @@ def calls_on_items(table: str, place: Place, beside: Place) -> Iterator[Case]:
         "get some": ("GetItem", {**keyed, **some}),
         "put": ("PutItem", put),
         "create": ("PutItem", {**put, **CREATES}),
-        "create and show": ("PutItem", {**put, **CREATES, **SHOWS}),
+        "create and show the existing item": ("PutItem", {**put, **CREATES, **SHOWS}),
         "replace": ("PutItem", {**put, **REPLACES}),
-        "put and see": ("PutItem", {**put, "ReturnValues": "ALL_OLD"}),
+        "put and return": ("PutItem", {**put, "ReturnValues": "ALL_OLD"}),
         "update": ("UpdateItem", {**keyed, **sets}),
-        "update what is there": ("UpdateItem", {**keyed, **sets, **REPLACES}),
-        "update what is not there": ("UpdateItem", {**keyed, **sets, **CREATES}),
-        "update and see": ("UpdateItem", {**keyed, **sets, "ReturnValues": "ALL_NEW"}),
+        "update if existing": ("UpdateItem", {**keyed, **sets, **REPLACES}),
+        "update if absent": ("UpdateItem", {**keyed, **sets, **CREATES}),
+        "update and return": ("UpdateItem", {**keyed, **sets, "ReturnValues": "ALL_NEW"}),
         "delete": ("DeleteItem", keyed),
-        "delete and see": ("DeleteItem", {**keyed, "ReturnValues": "ALL_OLD"}),
+        "delete and return": ("DeleteItem", {**keyed, "ReturnValues": "ALL_OLD"}),
         "delete if": ("DeleteItem", {**keyed, **REPLACES, **SHOWS}),
     }
     for name, call in plain.items():
         yield Case(name, call)
-    other_keyed = {"TableName": table, "Key": beside.key}
+    other_keyed = {"TableName": table, "Key": companion.key}
     members: dict[str, Item] = {
         "Put": {"Put": put},
         "create Put": {"Put": {**put, **CREATES}},
@@ -98,25 +98,27 @@ def calls_on_items(table: str, place: Place, beside: Place) -> Iterator[Case]:
     for name, member in members.items():
         yield Case(f"transact {name}", transact("TransactWriteItems", member))
         other = {"ConditionCheck": {**other_keyed, "ConditionExpression": "attribute_exists(pk)"}}
-        if beside.key != place.key:
-            yield Case(f"transact {name} beside", transact("TransactWriteItems", other, member))
+        if companion.key != target.key:
+            yield Case(
+                f"transact {name} with another", transact("TransactWriteItems", other, member)
+            )
     get, other_get = {"Get": keyed}, {"Get": other_keyed}
     yield Case("transact Get", transact("TransactGetItems", get))
     yield Case("transact Get some", transact("TransactGetItems", {"Get": {**keyed, **some}}))
-    yield Case("batch get", batch_get(table, place.key))
-    yield Case("batch get some", batch_get(table, place.key, **some))
+    yield Case("batch get", batch_get(table, target.key))
+    yield Case("batch get some", batch_get(table, target.key, **some))
     writes = {
-        "put": {"PutRequest": {"Item": place.item}},
-        "delete": {"DeleteRequest": {"Key": place.key}},
+        "put": {"PutRequest": {"Item": target.item}},
+        "delete": {"DeleteRequest": {"Key": target.key}},
     }
     for name, write in writes.items():
         yield Case(f"batch {name}", ("BatchWriteItem", {"RequestItems": {table: [write]}}))
-    if beside.key != place.key:
-        yield Case("transact Get beside", transact("TransactGetItems", other_get, get))
-        yield Case("batch get beside", batch_get(table, beside.key, place.key))
-        other_put = {"PutRequest": {"Item": beside.item}}
+    if companion.key != target.key:
+        yield Case("transact Get with another", transact("TransactGetItems", other_get, get))
+        yield Case("batch get with another", batch_get(table, companion.key, target.key))
+        other_put = {"PutRequest": {"Item": companion.item}}
         both = [other_put, writes["delete"]]
-        yield Case("batch write beside", ("BatchWriteItem", {"RequestItems": {table: both}}))
+        yield Case("batch write with another", ("BatchWriteItem", {"RequestItems": {table: both}}))
 
 
 def transact(operation: str, *members: Item) -> Call:
@@ -150,7 +152,7 @@ def queries(table: str, partition: Item, index: str | None, changed: str) -> Ite
 
 
 def calls_on_tables(table: str, key: Item) -> Iterator[Case]:
-    """Yield calls that are held to no partition: scans, statements, tables as such."""
+    """Yield calls that name no partition: scans, statements, and operations on tables."""
     yield Case("scan", ("Scan", {"TableName": table}))
     yield Case("scan and count", ("Scan", {"TableName": table, "Select": "COUNT"}))
     yield Case("scan for keys", ("Scan", {"TableName": table, "ProjectionExpression": "pk, sk"}))
@@ -172,7 +174,7 @@ def calls_on_tables(table: str, key: Item) -> Iterator[Case]:
 
 
 def case_of(name: str, request: Request[Any]) -> Case:
-    """Return what a request of the model becomes."""
+    """Return the case of a model request, with the call that it becomes."""
     match request:
         case Transaction():
             operation = "TransactGetItems" if request.is_read else "TransactWriteItems"

@@ -1,4 +1,4 @@
-"""Where rights are enforced: a store, a server with keys, one with policies, the evaluator alone."""
+"""Where rights are enforced: a store, a server with roles or policies, the evaluator alone."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from tests.unit.wire.server.signing import NOW, SECRET, block, write_keys
 REGION, ACCOUNT = "us-east-1", "000000000000"
 
 
-class Somebody(NamedTuple):
-    """A role, with the ids of who has it."""
+class TenantPrincipal(NamedTuple):
+    """A role and the ids of the principal that has it."""
 
     role: Role
     ids: dict[str, str]
@@ -43,14 +43,14 @@ class Somebody(NamedTuple):
         return "-".join((self.role.name, *self.ids.values()))
 
 
-class Line(ABC):
-    """A way to a server, by which requests are signed with any key."""
+class ServerConnection(ABC):
+    """A connection to a server; requests can be signed with any key."""
 
     def __init__(self, authority: str) -> None:
         self._signer = Signer(authority, REGION, agent="tests", accepts="identity")
 
     def call(self, access_key: str, operation: str, request: dict[str, Any]) -> Response:
-        """Return the answer, without what is another each time."""
+        """Return the response without the headers that differ each time."""
         body = json.dumps(request).encode()
         credentials = Credentials(access_key, SECRET)
         head = self._signer.write_head(target_of(operation), "", body, NOW, credentials)
@@ -64,15 +64,15 @@ class Line(ABC):
 
     @abstractmethod
     def exchange(self, sent: bytes) -> Response:
-        """Return what is answered to a request."""
+        """Send the bytes of a request; return the response."""
 
     @abstractmethod
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
 
 
-class NearLine(Line):
-    """The server's own protocol, without a network."""
+class InProcessConnection(ServerConnection):
+    """The server's protocol, called in process without a network."""
 
     def __init__(self, engine: Engine, gate: Gate) -> None:
         super().__init__("localhost:8000")
@@ -90,15 +90,15 @@ class NearLine(Line):
         self._wire.close()
 
 
-class FarLine(Line):
-    """A connection to a server that runs."""
+class SocketConnection(ServerConnection):
+    """A socket to a running server."""
 
     def __init__(self, engine: Engine, gate: Gate) -> None:
         self._stack = ExitStack()
-        place = urlsplit(self._stack.enter_context(Server(engine, gate=gate).running()))
-        super().__init__(place.netloc)
-        assert place.hostname is not None  # the server's own
-        self._socket = socket.create_connection((place.hostname, place.port or 0))
+        address = urlsplit(self._stack.enter_context(Server(engine, gate=gate).running()))
+        super().__init__(address.netloc)
+        assert address.hostname is not None  # it is the server's address
+        self._socket = socket.create_connection((address.hostname, address.port or 0))
 
     def exchange(self, sent: bytes) -> Response:
         self._socket.sendall(sent)
@@ -107,7 +107,7 @@ class FarLine(Line):
             received += self._socket.recv(65_536)
         head, _, body = received.partition(b"\r\n\r\n")
         found = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
-        assert found is not None  # every answer has it
+        assert found is not None  # every response has one
         while len(body) < int(found[1]):
             piece = self._socket.recv(65_536)
             received, body = received + piece, body + piece
@@ -120,7 +120,7 @@ class FarLine(Line):
 
 
 class CountedEngine:
-    """An engine that counts what it is asked for."""
+    """An engine that counts its calls."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -131,11 +131,11 @@ class CountedEngine:
         return self._engine.execute(operation, request)
 
 
-class World:
-    """A database behind a live server, with keys for all roles: by their rights, and by policies."""
+class EnforcedDatabase:
+    """A database behind a server, with two keys per principal: one by role, one by policy."""
 
-    def __init__(self, engine: Engine, table: Table, line: Line) -> None:
-        self._engine, self._table, self._line = engine, table, line
+    def __init__(self, engine: Engine, table: Table, connection: ServerConnection) -> None:
+        self._engine, self._table, self._server = engine, table, connection
         self._counted = CountedEngine(engine)
         self.items = self.dump()
         self.store = Store(
@@ -145,12 +145,12 @@ class World:
         )
 
     def dump(self) -> dict[str, Any]:
-        """Return all that is stored, by its keys."""
+        """Return all stored items, by key."""
         items = self._engine.execute("Scan", {"TableName": self._table.name})["Items"]
         return {json.dumps([item["pk"], item["sk"]]): item for item in items}
 
     def restore(self) -> None:
-        """Make it again what it was at first."""
+        """Restore the items that were there at first."""
         name = self._table.name
         after = self.dump()
         for key in after.keys() - self.items.keys():
@@ -161,57 +161,59 @@ class World:
                 self._engine.execute("PutItem", {"TableName": name, "Item": item})
 
     def describe(self) -> Any:
-        """Return what the tables are like."""
+        """Return the descriptions of the tables."""
         names = self._engine.execute("ListTables", {})
         described = self._engine.execute("DescribeTable", {"TableName": self._table.name})
         ttl = self._engine.execute("DescribeTimeToLive", {"TableName": self._table.name})
         return names, described, ttl
 
     def call(self, access_key: str, call: Call) -> Response:
-        return self._line.call(access_key, *call)
+        return self._server.call(access_key, *call)
 
-    def run(self, who: Somebody, case: Case) -> str | None:
-        """Return the words of a denial in process; None where something is allowed."""
-        assert case.request is not None  # it was asked for
-        principal = self.store.as_principal(who.role.name, **who.ids)
+    def run(self, principal: TenantPrincipal, case: Case) -> str | None:
+        """Run a request as a principal; return the message of a denial, None if it is allowed."""
+        assert case.request is not None  # callers check this
+        store = self.store.as_principal(principal.role.name, **principal.ids)
         self._counted.calls = 0
         try:
-            principal.run(case.request)
+            store.run(case.request)
         except AccessDenied as denial:
-            # Nothing was asked of the database.
+            # Denied before any call.
             assert self._counted.calls == 0
             return str(denial)
         except KeyfoldError:
-            # It was let through, whatever came of it.
+            # It was allowed, and failed for another reason.
             assert self._counted.calls
         return None
 
     def read(self, case: Case) -> list[Access]:
-        """Return what a call would do."""
+        """Return the accesses of a call."""
         return read_accesses(*case.call, self._engine.find_key_names)
 
 
 @contextmanager
-def open_worlds(
+def open_databases(
     table: Table,
-    people: list[Somebody],
+    principals: list[TenantPrincipal],
     tmp_path: Path,
     items: list[list[dict[str, Any]]],
-    make_line: Callable[[Engine, Gate], Line],
-) -> Generator[list[World]]:
-    """Open a world for each list of items, all else being the same."""
+    make_connection: Callable[[Engine, Gate], ServerConnection],
+) -> Generator[list[EnforcedDatabase]]:
+    """Open one database per list of items; everything else is the same."""
     blocks: list[str] = []
-    for who in people:
-        ids = ", ".join(f'{name} = "{value}"' for name, value in who.ids.items())
-        policy = f"{who.role.name}.json"
-        (tmp_path / policy).write_text(export_of(table, who).to_json())
+    for principal in principals:
+        ids = ", ".join(f'{name} = "{value}"' for name, value in principal.ids.items())
+        policy = f"{principal.role.name}.json"
+        (tmp_path / policy).write_text(export_of(table, principal).to_json())
         blocks += [
-            block(f"role.{who.name}", more=f'role = "{who.role.name}"\nids = {{{ids}}}'),
-            block(f"policy.{who.name}", more=f'policy = "{policy}"\nids = {{{ids}}}'),
+            block(
+                f"role.{principal.name}", more=f'role = "{principal.role.name}"\nids = {{{ids}}}'
+            ),
+            block(f"policy.{principal.name}", more=f'policy = "{policy}"\nids = {{{ids}}}'),
         ]
     keys = write_keys(tmp_path / "keys.toml", *blocks)
     with ExitStack() as stack:
-        worlds: list[World] = []
+        databases: list[EnforcedDatabase] = []
         for stored in items:
             engine = stack.enter_context(
                 Engine.open(":memory:", upkeep_seconds=None, clock=START.timestamp)
@@ -220,34 +222,34 @@ def open_worlds(
             for item in stored:
                 engine.execute("PutItem", {"TableName": table.name, "Item": item})
             gate = make_key_gate(keys, engine.find_key_names, tables=[table], clock=lambda: NOW)
-            line = make_line(engine, gate)
-            stack.callback(line.close)
-            worlds.append(World(engine, table, line))
-        yield worlds
+            connection = make_connection(engine, gate)
+            stack.callback(connection.close)
+            databases.append(EnforcedDatabase(engine, table, connection))
+        yield databases
 
 
 class Rules:
-    """What decides without any server: the guard of somebody, and the evaluator of their policy."""
+    """Decisions without a server: the guard of a principal, and the evaluator of its policy."""
 
-    def __init__(self, table: Table, who: Somebody) -> None:
-        self.export = export_of(table, who)
-        self._guard = Guard(table.layout, who.role, who.ids)
-        self._policy, self._ids = parse_policy(self.export.to_json()), who.ids
+    def __init__(self, table: Table, principal: TenantPrincipal) -> None:
+        self.export = export_of(table, principal)
+        self._guard = Guard(table.layout, principal.role, principal.ids)
+        self._policy, self._ids = parse_policy(self.export.to_json()), principal.ids
 
     def guard_denies(self, accesses: list[Access], *, keeps_unique: bool = False) -> list[bool]:
-        """Tell of each access whether the guard denies it, to a store that keeps values unique or not."""
+        """Return which accesses the guard denies; `keeps_unique` is true for a store."""
         return [
             self._guard.check(access, keeps_unique=keeps_unique) is not None for access in accesses
         ]
 
     def evaluator_denies(self, accesses: list[Access]) -> bool:
-        """Tell whether the evaluator denies a call that would do all that."""
+        """Return whether the evaluator denies a call with these accesses."""
         denial = find_denial(self._policy, self._ids, accesses, region=REGION, account=ACCOUNT)
         return denial is not None
 
 
-def export_of(table: Table, who: Somebody) -> Export:
-    return export_policy(table.layout, who.role, region=REGION, account=ACCOUNT)
+def export_of(table: Table, principal: TenantPrincipal) -> Export:
+    return export_policy(table.layout, principal.role, region=REGION, account=ACCOUNT)
 
 
 def is_denied(response: Response) -> bool:

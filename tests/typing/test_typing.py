@@ -1,4 +1,4 @@
-"""What must type-check does, and what must not does not: pyright in strict mode on `cases/`.
+"""Exactly the marked lines of `cases/` fail to type-check with pyright in strict mode.
 
 A line that must not type-check ends with a comment that names the rules it breaks:
 
@@ -24,17 +24,17 @@ CASES = sorted((ROOT / "tests" / "typing" / "cases").glob("*.py"))
 
 EXPECTED = re.compile(r"# error: (?P<rules>\w+(?:, \w+)*)$")
 
-# A case uses its values for their types alone.
+# Cases use values only for their types.
 NOT_THE_POINT = ("reportUnusedClass", "reportUnusedExpression", "reportUnusedVariable")
 
 
 def write_project(folder: Path) -> Path:
-    """Write pyright's settings: the repository's, for the cases alone."""
+    """Write pyright's settings: the repository's, limited to the cases."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         settings: dict[str, Any] = tomllib.load(file)["tool"]["pyright"]
     for name in ("executionEnvironments", "venv", "venvPath"):
         del settings[name]
-    # Pyright takes no absolute paths here.
+    # Pyright accepts no absolute paths here.
     settings["include"] = [os.path.relpath(case, folder) for case in CASES]
     settings["exclude"] = []
     settings |= dict.fromkeys(NOT_THE_POINT, False)
@@ -51,7 +51,7 @@ def find_errors(project: Path) -> set[str]:
         capture_output=True,
         check=False,
         text=True,
-        # Its starter may have something to say about newer versions.
+        # Its launcher may print a note about newer versions first.
         env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
     )
     report = json.loads(checked.stdout)
@@ -73,7 +73,7 @@ def read_expected() -> set[str]:
     }
 
 
-def test_what_must_not_type_check_does_not_and_the_rest_does(tmp_path: Path) -> None:
+def test_exactly_the_marked_lines_fail_to_type_check(tmp_path: Path) -> None:
     found, expected = find_errors(write_project(tmp_path)), read_expected()
     assert (sorted(found - expected), sorted(expected - found)) == ([], [])
 

@@ -1,4 +1,4 @@
-"""From a URL to a store."""
+"""Opening stores from URLs and clients."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from keyfold.wire.client import Retries
 from keyfold.wire.server import Server
 from tests.transports import make_boto_client
 from tests.unit.model.shop import Rate, by_base, desk, market, rates
-from tests.unit.store.store_kinds import START, Kind, open_side
+from tests.unit.store.store_kinds import START, Kind, open_any_store
 from tests.unit.wire.client.client_kinds import ScriptedServer, ok
 
 RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=START)
@@ -44,7 +44,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param
 
 
-def test_both_are_context_managers() -> None:
+def test_open_and_open_async_are_context_managers() -> None:
     with keyfold.open(rates, ":memory:") as store:
         assert isinstance(store, keyfold.Store)
         assert store.run(RATE.put()) == RATE
@@ -58,7 +58,7 @@ def test_both_are_context_managers() -> None:
     asyncio.run(main())
 
 
-def test_a_table_opens_itself(server_url: str, tmp_path: Path) -> None:
+def test_a_table_has_methods_that_open_a_store(server_url: str, tmp_path: Path) -> None:
     songs = keyfold.Table("Songs", key=Key("pk"))
 
     class Song(Entity, table=songs, key="SONG#{title}"):
@@ -93,21 +93,21 @@ def test_a_table_opens_itself(server_url: str, tmp_path: Path) -> None:
     assert isinstance(songs, Table)
 
 
-def test_a_file_keeps_what_is_written(kind: Kind, tmp_path: Path) -> None:
+def test_items_stay_in_the_file_between_runs(kind: Kind, tmp_path: Path) -> None:
     for path in (tmp_path / "a.db", str(tmp_path / "b.db")):
-        first = open_side(kind, [rates, market], path)
+        first = open_any_store(kind, [rates, market], path)
         first.run(RATE.put())
         first.close()
-        again = open_side(kind, [market, rates], path)
+        again = open_any_store(kind, [market, rates], path)
         assert again.run(GET) == RATE
         again.close()
 
 
-def test_opening_makes_the_tables_that_are_missing_and_leaves_the_others(
+def test_opening_creates_missing_tables_and_leaves_the_others_alone(
     kind: Kind, tmp_path: Path
 ) -> None:
     path = tmp_path / "shop.db"
-    first = open_side(kind, rates, path)
+    first = open_any_store(kind, rates, path)
     first.run(RATE.put())
     assert [call.operation for call in first.calls] == [
         "CreateTable",
@@ -116,7 +116,7 @@ def test_opening_makes_the_tables_that_are_missing_and_leaves_the_others(
         "PutItem",
     ]
     first.close()
-    again = open_side(kind, [rates, desk], path)
+    again = open_any_store(kind, [rates, desk], path)
     assert [(call.operation, call.tables) for call in again.calls] == [
         ("CreateTable", ("Desk",)),
         ("DescribeTable", ("Desk",)),
@@ -133,16 +133,16 @@ def test_opening_makes_the_tables_that_are_missing_and_leaves_the_others(
     ("url", "text"),
     [
         ("sqlite:///x.db", "Give the path of a file, ':memory:', http"),
-        ("dynamodb://", "'' is no region"),
-        ("dynamodb://eu_west", "is no region"),
+        ("dynamodb://", "'' is not a region"),
+        ("dynamodb://eu_west", "is not a region"),
         ("dynamodb://eu-west-1/a/b", "A table prefix has letters"),
         ("http://", "Give the path of a file, ':memory:', http"),
-        ("http://localhost:8000/path", "Only a host and a port"),
-        ("http://user@localhost:8000", "Only a host and a port"),
-        ("https://localhost:99999", "It is no URL"),
+        ("http://localhost:8000/path", "It may have only a host and a port"),
+        ("http://user@localhost:8000", "It may have only a host and a port"),
+        ("https://localhost:99999", "It is not a URL"),
     ],
 )
-def test_an_unknown_url_is_refused_before_anything_is_made(
+def test_an_unknown_url_is_refused_before_anything_is_created(
     url: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -159,29 +159,29 @@ def test_a_bad_declaration_or_option_opens_nothing(kind: Kind, tmp_path: Path) -
         id: str
 
     with pytest.raises(DeclarationInvalid, match="no entity fills the key of index 'Lonely'"):
-        open_side(kind, bad, tmp_path / "bad.db")
+        open_any_store(kind, bad, tmp_path / "bad.db")
     with pytest.raises(OptionInvalid):
-        open_side(kind, rates, tmp_path / "bad.db", cursor_key=b"short")
+        open_any_store(kind, rates, tmp_path / "bad.db", cursor_key=b"short")
     with pytest.raises(OptionInvalid, match="Give a Table, or several"):
-        open_side(kind, cast(Any, Rate), tmp_path / "bad.db")
+        open_any_store(kind, cast(Any, Rate), tmp_path / "bad.db")
     naive = SimpleNamespace(now=lambda: START.replace(tzinfo=None))
     with pytest.raises(OptionInvalid, match="times have a time zone"):
-        open_side(kind, rates, tmp_path / "bad.db", clock=cast(Any, naive))
+        open_any_store(kind, rates, tmp_path / "bad.db", clock=cast(Any, naive))
     with pytest.raises(OptionInvalid):
-        open_side(kind, rates, tmp_path / "bad.db", durability="sometimes")
+        open_any_store(kind, rates, tmp_path / "bad.db", durability="sometimes")
     with Engine.open(tmp_path / "bad.db") as engine:
         assert engine.execute("ListTables", {})["TableNames"] == []
 
 
-def test_what_is_wrong_with_a_file_is_said(kind: Kind, tmp_path: Path) -> None:
+def test_errors_say_what_is_wrong_with_a_file(kind: Kind, tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("no database, but a text that is long enough to be one" * 99)
     with pytest.raises(FileNotKeyfold):
-        open_side(kind, rates, tmp_path / "text.db")
+        open_any_store(kind, rates, tmp_path / "text.db")
     with pytest.raises(FileUnreachable):
-        open_side(kind, rates, tmp_path / "no folder" / "x.db")
+        open_any_store(kind, rates, tmp_path / "no folder" / "x.db")
 
 
-def test_a_closed_store_says_so(kind: Kind) -> None:
+def test_a_closed_store_raises_an_error_that_says_so(kind: Kind) -> None:
     if kind == "sync":
         store = keyfold.open(rates, ":memory:")
         store.close()
@@ -201,25 +201,25 @@ def test_a_closed_store_says_so(kind: Kind) -> None:
     asyncio.run(main())
 
 
-def test_what_waits_for_the_disk_never_holds_up_the_event_loop(
+def test_disk_access_never_blocks_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loops: set[int] = set()
-    touched: list[tuple[str, int]] = []
+    calls_by_thread: list[tuple[str, int]] = []
 
-    def watch(name: str) -> None:
+    def record_threads(name: str) -> None:
         inner = getattr(Engine, name)
 
-        def watched(*args: Any, **kwargs: Any) -> Any:
+        def recording(*args: Any, **kwargs: Any) -> Any:
             operation = args[1] if name == "execute" else name
-            touched.append((str(operation), threading.get_ident()))
+            calls_by_thread.append((str(operation), threading.get_ident()))
             return inner(*args, **kwargs)
 
-        replaced = staticmethod(watched) if name == "open" else watched
+        replaced = staticmethod(recording) if name == "open" else recording
         monkeypatch.setattr(Engine, name, replaced)
 
     for name in ("open", "close", "execute", "keep_secret"):
-        watch(name)
+        record_threads(name)
 
     async def main() -> None:
         loops.add(threading.get_ident())
@@ -233,9 +233,9 @@ def test_what_waits_for_the_disk_never_holds_up_the_event_loop(
             assert await store.run(Rate.query(by_base, base="USD").count()) == 21
 
     asyncio.run(main())
-    aside = {name for name, thread in touched if thread not in loops}
-    here = {name for name, thread in touched if thread in loops}
-    assert aside >= {
+    in_other_threads = {name for name, thread in calls_by_thread if thread not in loops}
+    in_event_loop = {name for name, thread in calls_by_thread if thread in loops}
+    assert in_other_threads >= {
         "open",
         "keep_secret",
         "PutItem",
@@ -243,7 +243,7 @@ def test_what_waits_for_the_disk_never_holds_up_the_event_loop(
         "UpdateItem",
         "CreateTable",
     }
-    assert here <= {"GetItem", "Query"}
+    assert in_event_loop <= {"GetItem", "Query"}
 
 
 def test_many_tasks_share_a_store(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def server_url() -> Iterator[str]:
         yield url
 
 
-def test_a_service_gets_no_table_unasked(kind: Kind, server_url: str) -> None:
+def test_no_table_is_created_in_a_service_unless_requested(kind: Kind, server_url: str) -> None:
     if kind == "sync":
         with keyfold.open(rates, server_url) as store:
             with pytest.raises(ResourceNotFoundException):
@@ -290,7 +290,7 @@ def test_a_service_gets_no_table_unasked(kind: Kind, server_url: str) -> None:
     asyncio.run(main())
 
 
-def test_a_boto3_client_is_used_and_left_open(kind: Kind, server_url: str) -> None:
+def test_a_boto3_client_is_used_and_not_closed(kind: Kind, server_url: str) -> None:
     client = make_boto_client(server_url)
     if kind == "sync":
         with keyfold.open(rates, client=client) as store:
@@ -324,7 +324,7 @@ def test_cursors_of_a_service_need_a_key_to_outlive_the_process(server_url: str)
         assert [rate.target for rate in store.run(query.after(cursor))] == ["GBP"]
 
 
-def test_options_go_to_what_is_opened(server_url: str) -> None:
+def test_options_are_passed_to_the_engine_or_client(server_url: str) -> None:
     with pytest.raises(TypeError, match="durability"):
         keyfold.open(rates, server_url, durability="process")
     prefixed = keyfold.open(rates, "dynamodb://eu-west-1/dev-", endpoint=server_url)
@@ -338,7 +338,7 @@ def test_options_go_to_what_is_opened(server_url: str) -> None:
         store.run(GET)
 
 
-def test_hooks_see_what_the_client_tries_again(kind: Kind) -> None:
+def test_hooks_see_the_retries_of_the_client(kind: Kind) -> None:
     refused = b'{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}'
     throttled = b"HTTP/1.1 400 No\r\nContent-Length: %d\r\n\r\n%b" % (len(refused), refused)
     records: list[CallRecord] = []
@@ -374,20 +374,20 @@ def test_hooks_see_what_the_client_tries_again(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("opener", [keyfold.open, keyfold.open_async])
-def test_a_database_is_named_once(opener: Any, server_url: str) -> None:
+def test_a_url_and_a_client_exclude_each_other(opener: Any, server_url: str) -> None:
     client = make_boto_client(server_url)
     with pytest.raises(OptionInvalid, match="not both"):
         opener(rates, server_url, client=client)
     with pytest.raises(OptionInvalid, match="Give a URL, or a client"):
         opener(rates)
-    with pytest.raises(OptionInvalid, match="A client of your own takes none"):
+    with pytest.raises(OptionInvalid, match="With a client of your own there are no options"):
         opener(rates, client=client, durability="process")
-    with pytest.raises(OptionInvalid, match=r"what boto3\.client\('dynamodb'\) returns"):
+    with pytest.raises(OptionInvalid, match=r"a client from boto3\.client\('dynamodb'\)"):
         opener(rates, client=object())
     client.close()
 
 
-def test_what_another_kind_of_database_needs_is_not_loaded() -> None:
+def test_modules_of_other_kinds_of_database_are_not_loaded() -> None:
     code = (
         "import sys, keyfold\n"
         "from keyfold import Entity, Key, Table\n"

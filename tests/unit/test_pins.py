@@ -1,4 +1,4 @@
-"""Files that pin versions name packages, versions and hashes, and no address."""
+"""Files that pin versions contain packages, versions and hashes, but no URLs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FILES = sorted(
 )
 
 
-def test_the_files_are_found() -> None:
+def test_files_that_pin_versions_are_found() -> None:
     assert len([file for file in FILES if file.endswith(".txt")]) >= 5
     assert len([file for file in FILES if file.endswith(".json")]) >= 2
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_no_file_of_pins_has_an_address(file: str) -> None:
+def test_no_file_that_pins_versions_has_a_url(file: str) -> None:
     lines = (ROOT / file).read_text("utf-8").splitlines()
     assert [line for line in lines if "://" in line] == []

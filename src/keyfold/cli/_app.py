@@ -1,4 +1,4 @@
-"""The program: its commands, and the one place where errors become text and exit codes."""
+"""The `keyfold` program: its commands, and the conversion of errors to text and exit codes."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ app = typer.Typer(
     name="keyfold",
     no_args_is_help=True,
     add_completion=False,
-    # Plain help: it loads nothing, fits any terminal and is what the reference pages show.
+    # Plain help: it imports nothing extra, fits any terminal, and the reference pages show it.
     rich_markup_mode=None,
-    # An unforeseen failure shows Python's own traceback, which is what a report needs.
+    # An unexpected error shows Python's own traceback, which a bug report needs.
     pretty_exceptions_enable=False,
 )
 
@@ -82,16 +82,17 @@ def _program(
 ) -> None:
     """Single-table DynamoDB design as running Python.
 
-    Exit codes: 0; 1 when the answer is no; 2 when it could not be asked.
+    Exit codes: 0 for success; 1 for a negative result, as each command's help
+    says; 2 if the command could not run, such as after a usage error.
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the program on `arguments`, by default those of the process, and exit."""
+    """Run the program with `arguments`, by default those of the process, and exit."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     as_json = asks_for_json(words)
     try:
-        # For people, typer shows bad usage with how it is meant.
+        # Without --json, typer prints usage errors itself, with the usage line.
         code = app(args=words, prog_name="keyfold", standalone_mode=not as_json)
     except KeyfoldError as error:
         print_error(name_option(error, words), as_json=as_json)
@@ -100,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print_error(error, as_json=as_json)
         sys.exit(EXIT_USAGE)
     except typer.Abort:
-        # Somebody has ended what the command was asking, or reading.
+        # The user interrupted a prompt, or input ended.
         sys.exit(EXIT_ABORTED)
-    # What a command returns is nothing; an exit of its own is the code.
+    # Commands return nothing; the code of a typer.Exit is returned by `app`.
     sys.exit(code or 0)

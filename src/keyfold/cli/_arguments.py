@@ -1,4 +1,4 @@
-"""From the texts of a command line to the arguments of an access pattern."""
+"""Parsing of command-line words into the arguments of an access pattern."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from keyfold.model._patterns import Parameter
 
 
 def read_arguments(pattern: Pattern[..., Any], words: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments that `--name value` words give; raises BadParameter.
+    """Return the arguments given as `--name value` words; raises BadParameter.
 
-    A value is text as the parameter's type reads it; what has parts, such as an entity, is JSON.
+    A value is parsed as the parameter's type; structured values, such as entities, are JSON.
     """
     known = {to_flag(each.name): each for each in pattern.parameters}
     given: dict[str, Any] = {}
@@ -28,11 +28,11 @@ def read_arguments(pattern: Pattern[..., Any], words: Sequence[str]) -> dict[str
     while waiting:
         flag, has_value, text = waiting.pop(0).partition("=")
         if not flag.startswith("--"):
-            fact = f"{flag!r} follows no parameter; it {_describe(pattern)}"
+            fact = f"{flag!r} is not a parameter; the pattern {_describe(pattern)}"
             raise typer.BadParameter(fact, param_hint="PATTERN")
         parameter = known.get(flag.replace("_", "-"))
         if parameter is None:
-            fact = f"pattern {pattern.name!r} does not take it; it {_describe(pattern)}"
+            fact = f"pattern {pattern.name!r} has no such parameter; it {_describe(pattern)}"
             raise typer.BadParameter(fact, param_hint=flag)
         if not has_value:
             if _is_flag(parameter) and not (waiting and waiting[0] in ("true", "false")):
@@ -44,15 +44,15 @@ def read_arguments(pattern: Pattern[..., Any], words: Sequence[str]) -> dict[str
         given[parameter.name] = _read(pattern, parameter, text, flag)
     missing = [each.name for each in known.values() if each.is_required and each.name not in given]
     if missing:
-        lacking = " and ".join(map(to_flag, missing))
-        raise ParametersMissing(f"Missing {lacking}: pattern {pattern.name!r} {_describe(pattern)}")
+        flags = " and ".join(map(to_flag, missing))
+        raise ParametersMissing(f"Missing {flags}: pattern {pattern.name!r} {_describe(pattern)}")
     return given
 
 
 def make_request(pattern: Pattern[..., Any], arguments: Mapping[str, Any]) -> Request[Any]:
-    """Return what a pattern becomes; raises BadParameter where it refuses its arguments.
+    """Return a pattern's request; raises BadParameter if the pattern refuses its arguments.
 
-    What refuses them knows the query, and not the command line.
+    The original error names the query's fields, so the flags are matched by their values.
     """
     try:
         return pattern(**arguments)
@@ -60,20 +60,20 @@ def make_request(pattern: Pattern[..., Any], arguments: Mapping[str, Any]) -> Re
         text = str(error)
         named = [name for name, value in arguments.items() if f"got {value!r}" in text]
         flags = [to_flag(name) for name in named or arguments]
-        fact = f"pattern {pattern.name!r} refuses it: {text}"
+        fact = f"pattern {pattern.name!r} does not accept it: {text}"
         raise typer.BadParameter(fact, param_hint=", ".join(flags)) from error
 
 
 class ParametersMissing(typer.BadParameter):
-    """Parameters that a pattern cannot do without were not given: no value is at fault."""
+    """Required parameters of a pattern were not given."""
 
     def format_message(self) -> str:
-        """Return what is missing."""
+        """Return the message alone, without typer's "Invalid value" prefix."""
         return self.message
 
 
 def to_flags(pattern: Pattern[..., Any], words: Sequence[str]) -> list[str]:
-    """Return words with each `name=value` of a parameter as `--name=value`."""
+    """Return words with each parameter's `name=value` changed to `--name=value`."""
     known = {to_flag(each.name): each for each in pattern.parameters}
     flags: list[str] = []
     is_value = False
@@ -83,25 +83,25 @@ def to_flags(pattern: Pattern[..., Any], words: Sequence[str]) -> list[str]:
             flags.append(f"{to_flag(name)}={text}")
             continue
         flags.append(word)
-        # What follows a parameter is its value, whatever it looks like.
+        # The word after a parameter is its value, even if it looks like `name=value`.
         parameter = None if is_value or has_value else known.get(name.replace("_", "-"))
         is_value = parameter is not None and not _is_flag(parameter)
     return flags
 
 
 def takes(pattern: Pattern[..., Any], name: str) -> bool:
-    """Tell whether a pattern has a parameter of this name."""
+    """Return whether a pattern has a parameter of this name."""
     return any(each.name == name for each in pattern.parameters)
 
 
 def show_parameter(pattern: Pattern[..., Any], parameter: Parameter) -> str:
-    """Show a parameter as a line of help does: its name and its type, in brackets if optional."""
+    """Return a parameter's flag and type as help shows them, in brackets if optional."""
     shown = f"{to_flag(parameter.name)} {show_type(type_of(pattern, parameter))}"
     return shown if parameter.is_required else f"[{shown}]"
 
 
 def show_type(annotation: Any) -> str:
-    """Name a type for people.
+    """Return the name of a type as help shows it.
 
     >>> show_type(Annotated[str, "three letters"]), show_type(datetime | None)
     ('str', 'datetime')
@@ -119,7 +119,7 @@ def show_type(annotation: Any) -> str:
 
 
 def to_flag(name: str) -> str:
-    """Return a parameter's name as the command line has it.
+    """Return the command-line flag of a parameter.
 
     >>> to_flag("order_id")
     '--order-id'
@@ -129,7 +129,7 @@ def to_flag(name: str) -> str:
 
 def _describe(pattern: Pattern[..., Any]) -> str:
     shown = [show_parameter(pattern, each) for each in pattern.parameters]
-    return f"takes {' '.join(shown)}." if shown else "takes nothing."
+    return f"takes {' '.join(shown)}." if shown else "takes no parameters."
 
 
 def _is_flag(parameter: Parameter) -> bool:
@@ -137,14 +137,17 @@ def _is_flag(parameter: Parameter) -> bool:
 
 
 def type_of(pattern: Pattern[..., Any], parameter: Parameter) -> Any:
-    """Return the type that a text is read as: the annotation, or the example's if that is open."""
+    """Return the type to parse a value as: the annotation's, or the example's if that is open.
+
+    An annotation is open if it is Any, a name that was not resolved, or an entity without a table.
+    """
     annotation: Any = parameter.annotation
     if isinstance(annotation, TypeVar):
         annotation = annotation.__bound__ or Any
     is_open = annotation is Any or isinstance(annotation, str) or _has_no_table(annotation)
     if is_open and parameter.name in pattern.example:
         return cast(type[Any], type(pattern.example[parameter.name]))
-    # A type that is local to a function is known by its name alone: its value stays a text.
+    # A type that is local to a function is only known by name: its value stays a string.
     return Any if isinstance(annotation, str) else annotation
 
 
@@ -169,20 +172,20 @@ def _read(pattern: Pattern[..., Any], parameter: Parameter, text: str, flag: str
         try:
             return _with_zone(adapter.validate_python(read))
         except ValidationError as error:
-            # What has parts is told part by part.
+            # This error names the invalid parts of a structured value.
             problem = error
-    fact = f"{text!r:.80} will not do, for {show_type(wanted)}: {_word(problem)}."
+    fact = f"{text!r:.80} is not valid for type {show_type(wanted)}: {_describe_errors(problem)}."
     raise typer.BadParameter(fact, param_hint=flag)
 
 
 def _with_zone(value: Any) -> Any:
-    """Return a value; a time without a zone is meant as UTC."""
+    """Return a value; a time without a time zone becomes UTC."""
     if isinstance(value, datetime) and value.tzinfo is None:
         return value.replace(tzinfo=UTC)
     return value
 
 
-def _word(error: ValidationError) -> str:
+def _describe_errors(error: ValidationError) -> str:
     problems: list[Mapping[str, Any]] = [dict(each) for each in error.errors()]
     return "; ".join(
         ": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"].rstrip("."))))

@@ -1,4 +1,4 @@
-"""Calls as they were sent, in words: which operation, on which index, by which key."""
+"""API calls that were sent, as text: the operation, the index and the key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from keyfold.store import CallRecord
 from keyfold.values import AttributeValue, Item
 
 _PLACEHOLDER = re.compile(r"[#:]\w+")
-# UUIDs and ULIDs; their ends are enough to tell them apart.
+# UUIDs and ULIDs; their first and last characters are enough to recognise them.
 _LONG_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}")
 _ENDS = 4
 _MILLISECONDS = 1000
@@ -23,7 +23,7 @@ _MILLISECONDS = 1000
 
 @dataclass(frozen=True, slots=True)
 class SentCall:
-    """One call: `key` is its key condition, `brief` the same with long ids cut."""
+    """One call: `key` is its key condition, `brief` the same with long ids shortened."""
 
     operation: str
     index: str | None
@@ -33,7 +33,7 @@ class SentCall:
     milliseconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the call as a JSON object."""
         return {
             "operation": self.operation,
             "index": self.index,
@@ -44,14 +44,16 @@ class SentCall:
 
 
 class CallLog:
-    """A hook for a store's `on_call` that remembers what was sent."""
+    """A hook for a store's `on_call` that records the calls sent."""
 
     def __init__(self, tables: Iterable[Table]) -> None:
         self._keys = {table.name: table.key.names for table in tables}
         self._calls: list[SentCall] = []
 
     def __call__(self, record: CallRecord) -> None:
-        key, brief = (self._render_key(record, word) for word in (_word, _render_briefly))
+        key, brief = (
+            self._render_key(record, render) for render in (_render_value, _render_briefly)
+        )
         index: str | None = record.request.get("IndexName")
         milliseconds = record.seconds * _MILLISECONDS
         self._calls.append(
@@ -59,63 +61,63 @@ class CallLog:
         )
 
     def take(self) -> list[SentCall]:
-        """Return the calls since the last time."""
+        """Return the calls since the last `take`, and forget them."""
         taken, self._calls = self._calls, []
         return taken
 
-    def _render_key(self, record: CallRecord, word: Callable[[AttributeValue], str]) -> str:
+    def _render_key(self, record: CallRecord, render: Callable[[AttributeValue], str]) -> str:
         request = record.request
         match record.operation:
             case "Query" | "Scan":
-                return _render_conditions(request, word)
+                return _render_conditions(request, render)
             case "PutItem":
-                return self._render_item(request["TableName"], request["Item"], word)
+                return self._render_item(request["TableName"], request["Item"], render)
             case "BatchGetItem":
                 wanted = request["RequestItems"].values()
                 return count_of(sum(len(each["Keys"]) for each in wanted), "key")
             case "TransactWriteItems" | "TransactGetItems":
-                return self._render_members(request["TransactItems"], word)
+                return self._render_members(request["TransactItems"], render)
             case "BatchWriteItem":
                 return count_of(sum(map(len, request["RequestItems"].values())), "write")
             case "GetItem" | "UpdateItem" | "DeleteItem":
-                return self._render_item(request["TableName"], request["Key"], word)
+                return self._render_item(request["TableName"], request["Key"], render)
             case _:
                 return ""
 
-    def _render_item(self, table: str, item: Item, word: Callable[[AttributeValue], str]) -> str:
-        return " AND ".join(f"{name} = {word(item[name])}" for name in self._keys[table])
+    def _render_item(self, table: str, item: Item, render: Callable[[AttributeValue], str]) -> str:
+        return " AND ".join(f"{name} = {render(item[name])}" for name in self._keys[table])
 
     def _render_members(
-        self, members: Iterable[Mapping[str, Any]], word: Callable[[AttributeValue], str]
+        self, members: Iterable[Mapping[str, Any]], render: Callable[[AttributeValue], str]
     ) -> str:
-        """Say what a transaction does, and in which partitions."""
+        """Return the actions of a transaction and the partitions they are in."""
         kinds: Counter[str] = Counter()
         partitions: dict[str, None] = {}
         for member in members:
             ((kind, body),) = member.items()
             kinds[kind] += 1
             name = self._keys[body["TableName"]][0]
-            partitions[word(body.get("Key", body.get("Item"))[name])] = None
+            partitions[render(body.get("Key", body.get("Item"))[name])] = None
         shown = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         return f"{shown} in {', '.join(partitions)}"
 
 
 def show_calls(calls: Iterable[SentCall]) -> list[tuple[str, str, str]]:
-    """Return a line for each call: the operation, the index, and by which key.
+    """Return the operation, the index and the key of each call.
 
-    Calls that are alike stand for one, with how many they were: the pages of a query.
+    Consecutive equal calls, such as the pages of a query, are merged and counted.
     """
     groups = groupby(calls, lambda call: (call.operation, call.index, call.brief))
     lines: list[tuple[str, str, str]] = []
     for (operation, index, brief), group in groups:
         number = len(list(group))
-        often = "" if number == 1 else f" ({number} calls)"
-        lines.append((operation, index or "", brief + often))
+        repeated = "" if number == 1 else f" ({number} calls)"
+        lines.append((operation, index or "", brief + repeated))
     return lines
 
 
 def shorten_ids(text: str) -> str:
-    """Return a text with the middle of each long id left out.
+    """Return a text with the middle of each long id replaced by an ellipsis.
 
     >>> shorten_ids("U#550e8400-e29b-41d4-a716-446655440000#O")
     'U#550e…0000#O'
@@ -123,22 +125,22 @@ def shorten_ids(text: str) -> str:
     return _LONG_ID.sub(lambda found: f"{found[0][:_ENDS]}…{found[0][-_ENDS:]}", text)
 
 
-def _render_conditions(request: Mapping[str, Any], word: Callable[[AttributeValue], str]) -> str:
+def _render_conditions(request: Mapping[str, Any], render: Callable[[AttributeValue], str]) -> str:
     names, values = (request.get(f"ExpressionAttribute{kind}", {}) for kind in ("Names", "Values"))
 
-    def put_in(placeholder: re.Match[str]) -> str:
+    def substitute(placeholder: re.Match[str]) -> str:
         text = placeholder[0]
-        return names[text] if text in names else word(values[text])
+        return names[text] if text in names else render(values[text])
 
     shown = [
-        start + _PLACEHOLDER.sub(put_in, request[kind])
+        start + _PLACEHOLDER.sub(substitute, request[kind])
         for kind, start in (("KeyConditionExpression", ""), ("FilterExpression", "filter "))
         if kind in request
     ]
     return ", ".join(shown)
 
 
-def _word(value: AttributeValue) -> str:
+def _render_value(value: AttributeValue) -> str:
     ((kind, data),) = value.items()
     return repr(data) if kind in ("S", "B") else str(data)
 

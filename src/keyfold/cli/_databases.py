@@ -1,4 +1,4 @@
-"""Databases that commands ask: opened as they are, without making what is not there."""
+"""Databases as commands open them: files and tables are created only on request."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from keyfold.store import Executor, Store
 _KEY_BYTES = 32
 
 
-def open_store(table: Table, db: str, *, makes: bool = False, **options: Any) -> Store:
+def open_store(table: Table, db: str, *, creates: bool = False, **options: Any) -> Store:
     """Open a database for a command.
 
-    A file, and a table in it, is only made where the command `makes` them; otherwise a mistaken
-    `--db` would look like a table without items. Raises FileUnreachable and TableMissing.
+    A missing file or table is created only if `creates` is set; otherwise a mistyped `--db` would
+    look like an empty table. Raises FileUnreachable and TableMissing.
     """
     if "://" in db:
         options.setdefault("cursor_key", keep_cursor_key(os.environ, Path.home()))
-    elif not makes and db != ":memory:":
+    elif not creates and db != ":memory:":
         with open_executor(db) as database:
             require_table(database, table.name, db)
     return keyfold.open(table, db, **options)
 
 
 def require_table(database: Executor, name: str, db: str) -> None:
-    """Raise TableMissing if a database lacks a table."""
+    """Raise TableMissing if a database does not have a table."""
     try:
         database.execute("DescribeTable", {"TableName": name})
     except ResourceNotFoundException:
         names: list[str] = database.execute("ListTables", {"Limit": 20})["TableNames"]
         known = ", ".join(names) or "none"
-        advice = f"It has {known}. `keyfold apply` makes what is declared."
+        advice = f"It has {known}. `keyfold apply` creates declared tables."
         raise TableMissing(db, f"there is no table {name}", advice) from None
 
 
 def find_state_folder(environment: Mapping[str, str], home: Path) -> Path:
-    """Return where the program keeps what is to outlive it."""
+    """Return the folder for the program's state, such as the shell's history."""
     state = environment.get("XDG_STATE_HOME", "")
-    # A relative path is to be ignored, says the specification.
+    # The XDG specification says to ignore relative paths.
     folder = Path(state) if state.startswith("/") else home / ".local" / "state"
     return folder / "keyfold"
 
 
 def keep_cursor_key(environment: Mapping[str, str], home: Path) -> bytes:
-    """Return what seals the cursors of services, the same for every run of this user.
+    """Return the key that signs the cursors of remote databases, the same for every run.
 
-    A service keeps no secret for us, so it is in a file that nobody else may read. Where that
-    cannot be written, cursors last as long as one run.
+    A remote database stores no secret for us, so the key is in a file that only this user can
+    read. If that file cannot be written, cursors are valid for one run only.
     """
     file = find_state_folder(environment, home) / "cursor-key"
     try:

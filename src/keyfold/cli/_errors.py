@@ -1,4 +1,4 @@
-"""Errors as commands tell them: by the options of the command line, as text or as JSON."""
+"""Errors as commands print them: with command-line option names, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from keyfold.errors import KeyfoldError, OptionInvalid, ServiceError
 if TYPE_CHECKING:
     UsageError = typer.BadParameter
 else:
-    # What typer refuses the words of a command line with. It has no name of its own there.
+    # The class of typer's usage errors, which typer does not export by name.
     UsageError = typer.BadParameter.__mro__[1]
 
-Told = dict[str, str]
+ErrorFields = dict[str, str]
 
-# Options that the command line has another name for, whether they were given or not.
-_CALLED = {"declared": "--table"}
+# Options whose command-line flag has another name, whether they were given or not.
+_OPTION_NAMES = {"declared": "--table"}
 
 
 def asks_for_json(words: Sequence[str]) -> bool:
-    """Tell whether a command line asks for JSON.
+    """Return whether a command line asks for JSON.
 
     >>> asks_for_json(["verify", "shop.db", "--json"]), asks_for_json(["run", "--", "--json"])
     (True, False)
@@ -34,7 +34,7 @@ def asks_for_json(words: Sequence[str]) -> bool:
 
 
 def name_option(error: KeyfoldError, words: Sequence[str]) -> KeyfoldError:
-    """Return an error that calls an option as the command line has done it.
+    """Return an error with the option's command-line flag in place of its Python name.
 
     >>> print(name_option(OptionInvalid("read_rate", 0, "Give more."), ["--read-rate=0"]))
     --read-rate: got 0. Give more. [option-invalid]
@@ -43,12 +43,12 @@ def name_option(error: KeyfoldError, words: Sequence[str]) -> KeyfoldError:
         return error
     flag = "--" + error.option.replace("_", "-")
     is_given = any(word == flag or word.startswith(f"{flag}=") for word in words)
-    called = flag if is_given else _CALLED.get(error.option, error.option)
+    called = flag if is_given else _OPTION_NAMES.get(error.option, error.option)
     return OptionInvalid(called, error.received, error.advice)
 
 
-def to_json(error: KeyfoldError | UsageError) -> dict[str, Told]:
-    """Return an error as data: a code that stays the same, and what a person is told."""
+def to_json(error: KeyfoldError | UsageError) -> dict[str, ErrorFields]:
+    """Return an error as a JSON object: a stable code and the message."""
     if isinstance(error, KeyfoldError):
         code = error.type if isinstance(error, ServiceError) else error.code
         return {"error": {"code": code, "message": str(error)}}
@@ -56,7 +56,7 @@ def to_json(error: KeyfoldError | UsageError) -> dict[str, Told]:
 
 
 def print_error(error: KeyfoldError | UsageError, *, as_json: bool) -> None:
-    """Print an error where errors go; JSON in one line, so that it is found among others."""
+    """Print an error to standard error; JSON is one line, so that it can be found in a log."""
     if as_json:
         print(json.dumps(to_json(error), ensure_ascii=False), file=sys.stderr)
     else:

@@ -1,4 +1,4 @@
-"""The ids of a principal, as `--id user=ada` gives them."""
+"""Parsing of a principal's ids, given as `--id user=ada`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments and options that several commands take, and how their help ends."""
+"""Arguments and options that several commands share, and the examples at the end of help."""
 
 from __future__ import annotations
 
@@ -10,22 +10,28 @@ import typer
 Design = Annotated[
     str | None,
     typer.Argument(
-        help="As for `keyfold patterns`; left out with --table, and for a project's tables.",
+        help="A design, or a table of your project, as in `keyfold patterns`; by default all "
+        "tables of the project.",
         metavar="DESIGN",
     ),
 ]
 OwnTable = Annotated[
     str | None,
-    typer.Option("--table", help="A table of your own, in place of DESIGN.", metavar="MODULE:NAME"),
+    typer.Option("--table", help="A table of your own, instead of DESIGN.", metavar="MODULE:NAME"),
 ]
 Database = Annotated[
     str,
-    typer.Option("--db", help="The database, such as a file.", metavar="URL", envvar="KEYFOLD_DB"),
+    typer.Option(
+        "--db",
+        help="The database: a file, http://HOST:PORT, or dynamodb://REGION.",
+        metavar="URL",
+        envvar="KEYFOLD_DB",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def show_examples(examples: Iterable[str]) -> str:
-    """Return what the help of a command ends with."""
-    # The leading \b keeps the lines apart where the text is wrapped to the terminal.
+    """Return the examples as the epilog of a command's help."""
+    # The leading \b stops click from rewrapping the lines.
     return "\n".join(("\b", "Examples:", *(f"  {example}" for example in examples)))

@@ -1,4 +1,4 @@
-"""Answers of stores as JSON has them, numbers digit for digit."""
+"""Conversion of results to JSON, with the exact digits of numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from keyfold.model import Page, RawItem, Ref
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value of Python as JSON has it, field by field."""
+    """Return a Python value as a JSON value that orjson can write."""
     match value:
         case BaseModel():
             return {name: to_plain(each) for name, each in value}
@@ -50,7 +50,7 @@ def to_plain(value: Any) -> Any:
 
 
 def attribute_to_plain(value: dict[str, Any]) -> Any:
-    """Return a value of DynamoDB as JSON has it, without its type."""
+    """Return a DynamoDB attribute value as a plain JSON value, without its type."""
     ((kind, data),) = value.items()
     match kind:
         case "L":
@@ -58,7 +58,7 @@ def attribute_to_plain(value: dict[str, Any]) -> Any:
         case "M":
             return {name: attribute_to_plain(each) for name, each in data.items()}
         case "N":
-            # Digit for digit, as DynamoDB prints it.
+            # The exact digits, as DynamoDB returns them: a float would lose some.
             return orjson.Fragment(data)
         case "NS":
             return [orjson.Fragment(each) for each in data]
@@ -73,12 +73,12 @@ def attribute_to_plain(value: dict[str, Any]) -> Any:
 
 
 def to_json_text(value: Any, *, indent: bool = True) -> str:
-    """Return what `to_plain` made as text."""
+    """Return the result of `to_plain` as JSON text."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0).decode()
 
 
 def to_cell(value: Any) -> str:
-    """Return a value as a cell of a table shows it."""
+    """Return a value as the text of a table cell."""
     plain = to_plain(value)
     if plain is None:
         return ""

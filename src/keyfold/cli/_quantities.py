@@ -1,10 +1,10 @@
-"""How many, how large and how long, in words for people."""
+"""Formatting of counts, sizes, durations and capacity units."""
 
 from __future__ import annotations
 
 
 def count_of(number: float, noun: str) -> str:
-    """Say how many there are.
+    """Return a number with its noun, in the plural unless it is 1.
 
     >>> count_of(1, "key"), count_of(1.5, "capacity unit"), count_of(0, "problem")
     ('1 key', '1.5 capacity units', '0 problems')
@@ -13,7 +13,7 @@ def count_of(number: float, noun: str) -> str:
 
 
 def show_size(size_bytes: int) -> str:
-    """Return a size for people.
+    """Return a size with a unit.
 
     >>> show_size(1_536), show_size(12), show_size(1)
     ('1.5 KB', '12 bytes', '1 byte')
@@ -25,7 +25,7 @@ def show_size(size_bytes: int) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a duration for people.
+    """Return a duration in hours, minutes and seconds.
 
     >>> show_seconds(4_000), show_seconds(75), show_seconds(3)
     ('1 h 6 min', '1 min 15 s', '3 s')
@@ -37,7 +37,7 @@ def show_seconds(seconds: float) -> str:
 
 
 def show_units(read_units: float, write_units: float) -> str:
-    """Return what a job has cost, to follow how long it took.
+    """Return the capacity a job consumed, in parentheses; empty if none.
 
     >>> show_units(3, 1), show_units(1, 0)
     (' (3 read and 1 write units)', ' (1 read unit)')

@@ -1,4 +1,4 @@
-"""Requests of access patterns: run by a store, and what they return printed."""
+"""Running the requests of access patterns, and printing their results."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from keyfold.cli._answers import count_items, print_answer
 from keyfold.cli._calls import CallLog, SentCall
 from keyfold.cli._plain import to_plain
 from keyfold.cli._quantities import count_of
+from keyfold.cli._results import count_items, print_result
 from keyfold.cli._terminal import show_calls
 from keyfold.model import (
     Batch,
@@ -29,15 +29,15 @@ from keyfold.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class PatternAnswer:
-    """What a pattern returned; `cursor` goes on where a page ended."""
+class PatternResult:
+    """The result of a pattern; `cursor` starts the next page, None if there is none."""
 
     value: Any
     cursor: str | None
     calls: list[SentCall]
 
     def to_json(self, pattern: str) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the result as a JSON object."""
         return {
             "pattern": pattern,
             "answer": to_plain(self.value),
@@ -47,22 +47,22 @@ class PatternAnswer:
         }
 
 
-def run_request(store: Store, log: CallLog, request: Request[Any]) -> PatternAnswer:
-    """Return one page, or all where no limit is given; `log` is one of the store's hooks."""
+def run_request(store: Store, log: CallLog, request: Request[Any]) -> PatternResult:
+    """Run a request: one page if it has a limit, otherwise all; `log` is a hook of the store."""
     log.take()
     if isinstance(request, Query | Scan):
         pages = cast("Query[Any] | Scan[Any]", request)
         if pages.page_limit is None:
-            return PatternAnswer(list(store.iterate(pages)), None, log.take())
+            return PatternResult(list(store.iterate(pages)), None, log.take())
     value: Any = store.run(cast("Request[Any]", request))
     if isinstance(value, Page):
         page = cast("Page[Any]", value)
-        return PatternAnswer(list(page), page.cursor, log.take())
-    return PatternAnswer(value, None, log.take())
+        return PatternResult(list(page), page.cursor, log.take())
+    return PatternResult(value, None, log.take())
 
 
 def writes(request: Request[Any]) -> bool:
-    """Tell whether a request changes anything."""
+    """Return whether a request writes."""
     match request:
         case Put() | Update() | Delete():
             return True
@@ -76,16 +76,16 @@ def writes(request: Request[Any]) -> bool:
             return False
 
 
-def print_request(console: Console, request: Request[Any], answer: PatternAnswer) -> None:
-    """Print what a request returned, the calls that it took, and what they cost."""
-    number = count_items(answer.value)
+def print_request(console: Console, request: Request[Any], result: PatternResult) -> None:
+    """Print the result of a request, the calls it made, and what they cost."""
+    number = count_items(result.value)
     if writes(request) and number == 0:
         console.print("Done.")
     else:
-        print_answer(console, answer.value)
-    units = sum(call.consumed for call in answer.calls)
-    milliseconds = sum(call.milliseconds for call in answer.calls)
+        print_result(console, result.value)
+    units = sum(call.consumed for call in result.calls)
+    milliseconds = sum(call.milliseconds for call in result.calls)
     console.print()
-    console.print(show_calls(answer.calls))
+    console.print(show_calls(result.calls))
     cost = f"{count_of(number, 'item')}, {count_of(units, 'capacity unit')}"
     console.print(f"{cost}, {milliseconds:.2f} ms", style="dim")

@@ -1,4 +1,4 @@
-"""PartiQL statements: run, and what they return printed."""
+"""Running PartiQL statements, and printing the items they return."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from keyfold.cli._terminal import print_rows
 from keyfold.errors import ResourceNotFoundException
 from keyfold.store import Executor
 
-# A name as statements have it, in quotes or not.
+# A name in a statement, quoted or not.
 NAME = r"""(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[A-Za-z_$][\w$]*))"""
 _TABLE = re.compile(rf"\b(?:from|into|update)\s+{NAME}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class StatementAnswer:
-    """What a statement returned; `token` goes on where a page ended."""
+class StatementResult:
+    """The result of a statement; `token` starts the next page, None if there is none."""
 
     items: list[dict[str, Any]]
     token: str | None
@@ -33,21 +33,21 @@ class StatementAnswer:
 
     @property
     def cost(self) -> str:
-        """How many items there are, and what they cost, in words."""
-        # A write returns items only if it is asked to: none is no sign that nothing was done.
+        """The number of items and the capacity consumed, as text."""
+        # A write returns items only with RETURNING: "0 items" would suggest that it did nothing.
         is_quiet = self.is_write and not self.items
         found = "done" if is_quiet else count_of(len(self.items), "item")
         return f"{found}, {count_of(self.units, 'capacity unit')}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it, but for binary values."""
+        """Return the result as a JSON object, except that binary values are still bytes."""
         return {"items": self.items, "next": self.token, "capacity_units": self.units}
 
 
-def run_statement(executor: Executor, db: str, request: dict[str, Any]) -> StatementAnswer:
-    """Return the items of one page, or of all pages where no limit is given, and their cost.
+def run_statement(executor: Executor, db: str, request: dict[str, Any]) -> StatementResult:
+    """Run a statement: one page if it has a limit, otherwise all pages.
 
-    `db` is what errors call the database. Raises TableMissing, and what the service raises.
+    `db` names the database in errors. Raises TableMissing and the service's errors.
     """
     items: list[dict[str, Any]] = []
     units = 0.0
@@ -56,7 +56,7 @@ def run_statement(executor: Executor, db: str, request: dict[str, Any]) -> State
         try:
             response = executor.execute("ExecuteStatement", asked)
         except ResourceNotFoundException:
-            # The service does not say which.
+            # The service's error does not name the table.
             table = table_in(request["Statement"])
             if table is not None:
                 require_table(executor, table, db)
@@ -66,31 +66,31 @@ def run_statement(executor: Executor, db: str, request: dict[str, Any]) -> State
         token = response.get("NextToken")
         if token is None or "Limit" in request:
             is_write = request["Statement"].lstrip()[:6].lower() != "select"
-            return StatementAnswer(items, token, units, is_write=is_write)
+            return StatementResult(items, token, units, is_write=is_write)
         asked = {**asked, "NextToken": token}
 
 
 def table_in(statement: str) -> str | None:
-    """Return the table that a statement is about, as far as it is written."""
+    """Return the table that a statement names, which may be incomplete; None if it names none."""
     found = _TABLE.search(statement)
     return None if found is None else read_name(found)
 
 
 def read_name(found: re.Match[str]) -> str:
-    """Return the name that a pattern with `NAME` in it has found."""
+    """Return the name in a match of a pattern that contains `NAME`."""
     quoted: str | None = found["quoted"]
     return found["plain"] if quoted is None else quoted.replace('""', '"')
 
 
 def print_items(console: Console, items: list[dict[str, Any]]) -> None:
-    """Print items, if there are any, as a table or one after the other."""
+    """Print items as a table, or one below the other if it would be too wide."""
     rows = [{name: to_text(value) for name, value in item.items()} for item in items]
     if rows:
         print_rows(console, rows)
 
 
 def to_text(value: dict[str, Any]) -> str:
-    """Write a value for a cell: text and numbers as they are, the rest as JSON."""
+    """Return a value as the text of a cell: strings and numbers plain, the rest as JSON."""
     match value:
         case {"S": text} | {"N": text}:
             return text
@@ -99,7 +99,7 @@ def to_text(value: dict[str, Any]) -> str:
 
 
 def to_json_text(value: Any, *, indent: bool = True) -> str:
-    """Return what has values of DynamoDB in it as JSON, binary ones in base64."""
+    """Return a value that contains attribute values as JSON text, binaries in base64."""
     options = orjson.OPT_INDENT_2 if indent else 0
     return orjson.dumps(value, default=_encode_binary, option=options).decode()
 

@@ -1,7 +1,7 @@
-"""Which tables, and which of their access patterns, a command is about.
+"""Lookup of the tables and access patterns that a command line names.
 
-They are found by the name of a design that ships, by `--table module:name`, or by what
-`[tool.keyfold]` in the project's pyproject.toml names:
+A table is named as one of the included designs, as `--table module:name`, or by `[tool.keyfold]`
+in the project's pyproject.toml:
 
     [tool.keyfold]
     tables = ["shop.tables:market"]
@@ -26,27 +26,27 @@ DESIGNS = ("exchange_rates", "letsgo", "market", "pantry")
 
 
 class Project(NamedTuple):
-    """The tables that a project names, and what is wrong with the others that it names."""
+    """The tables that a project lists, and an error for each one that cannot be loaded."""
 
     tables: list[Table]
     faults: list[typer.BadParameter]
 
     def require_all(self) -> list[Table]:
-        """Return the tables; raises BadParameter if not all of them can be had."""
+        """Return the tables; raises BadParameter if one of them cannot be loaded."""
         if self.faults:
             raise self.faults[0]
         return self.tables
 
 
 def find_tables(name: str | None, path: str | None, *, hint: str = "DESIGN") -> list[Table]:
-    """Return the tables that a command is about; raises BadParameter.
+    """Return the tables that a command line names; raises BadParameter.
 
-    `name` is a design, or one of the project's tables, which the command calls `hint`; `path` is
-    where a table is declared. Without either, they are all of the project's.
+    `name` is a design or one of the project's tables, from the parameter that errors call `hint`;
+    `path` is MODULE:NAME. Without either, the result is all tables of the project.
     """
     if path is not None:
         if name is not None:
-            fact = f"{name} and --table {path} are two ways to say which; give one."
+            fact = f"{name} and --table {path} both name a table; give one of them."
             raise typer.BadParameter(fact, param_hint="--table")
         return [_load(path, "--table" if hint == "DESIGN" else hint, Path.cwd())]
     project = find_project()
@@ -59,17 +59,17 @@ def find_tables(name: str | None, path: str | None, *, hint: str = "DESIGN") -> 
         return tables
     found = look_up_table(name, project.tables)
     if found is None:
-        # What was named may be one of those that cannot be had.
+        # The name may be that of a project table that failed to load.
         tables = project.require_all()
         known = _list_of([*(table.name for table in tables), *DESIGNS])
         own = "--table MODULE:NAME" if hint == "DESIGN" else "MODULE:NAME"
-        fact = f"there is no {name!r}; there are {known}. A table of your own is {own}."
+        fact = f"there is no table {name!r}; there are {known}. Name your own table as {own}."
         raise typer.BadParameter(fact, param_hint=hint)
     return [found]
 
 
 def look_up_table(name: str, project: Sequence[Table]) -> Table | None:
-    """Return the table that a name stands for: the project's own, or a design's."""
+    """Return the project's table or the design of a name; None if there is none."""
     wanted = fold_name(name)
     for table in project:
         if fold_name(table.name) == wanted:
@@ -81,14 +81,14 @@ def look_up_table(name: str, project: Sequence[Table]) -> Table | None:
 
 
 def find_project() -> Project:
-    """Return what the nearest pyproject.toml names, which may be nothing."""
+    """Return the tables that the nearest pyproject.toml lists, which may be none."""
     here = Path.cwd()
     found = Project([], [])
     for folder in (here, *here.parents):
         file = folder / "pyproject.toml"
         if not file.is_file():
             continue
-        # A fault in one is not for those who ask for another.
+        # Errors are collected: a table that cannot be loaded must not block the others.
         try:
             paths = _read_paths(file)
         except typer.BadParameter as fault:
@@ -110,7 +110,7 @@ def _read_paths(file: Path) -> list[str]:
     given = read.get("tables", read.get("table", []))
     paths = [given] if isinstance(given, str) else given
     if not isinstance(paths, list) or not all(isinstance(each, str) for each in cast(Any, paths)):
-        fact = f"[tool.keyfold] tables is a list of texts, MODULE:NAME; got {given!r}."
+        fact = f"[tool.keyfold] tables must be a list of MODULE:NAME strings; got {given!r}."
         raise typer.BadParameter(fact, param_hint=str(file))
     return cast(list[str], paths)
 
@@ -118,7 +118,7 @@ def _read_paths(file: Path) -> list[str]:
 def _load(path: str, hint: str, folder: Path) -> Table:
     module_name, _, name = path.partition(":")
     if not module_name or not name:
-        fact = f"{path!r} does not say where a table is; give MODULE:NAME."
+        fact = f"{path!r} is not MODULE:NAME."
         raise typer.BadParameter(fact, param_hint=hint)
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
@@ -127,7 +127,7 @@ def _load(path: str, hint: str, folder: Path) -> Table:
     except ModuleNotFoundError as error:
         is_asked_for = error.name and f"{module_name}.".startswith(f"{error.name}.")
         importer = "" if is_asked_for else f", which {module_name} imports"
-        fact = f"there is no module {error.name!r}{importer}, here or among what is installed."
+        fact = f"there is no module {error.name!r}{importer}, here or among the installed packages."
         raise typer.BadParameter(fact, param_hint=hint) from None
     except Exception as error:  # noqa: BLE001 - whatever the user's module raises
         where = traceback.extract_tb(error.__traceback__)[-1]
@@ -145,10 +145,10 @@ def _load(path: str, hint: str, folder: Path) -> Table:
 
 
 def find_pattern(tables: Sequence[Table], text: str) -> tuple[Table, Pattern[..., Any]]:
-    """Return the pattern that a text means, and its table; raises BadParameter.
+    """Return the pattern that a text names, and its table; raises BadParameter.
 
-    It is a pattern's name or its function's, or the beginning of one if no other begins so;
-    case does not matter, nor whether words are joined by spaces, dashes or underscores.
+    The text is the name of a pattern or of its function, or an unambiguous prefix of one. Case
+    does not matter, and spaces, dashes and underscores are equal.
     """
     wanted = fold_name(text)
     every = [(table, pattern) for table in tables for pattern in table.patterns.values()]
@@ -182,7 +182,7 @@ def _list_of(names: Sequence[str]) -> str:
 
 
 def fold_name(name: str) -> str:
-    """Return a name as names are compared.
+    """Return a name in the form in which names are compared.
 
     >>> fold_name("Last Orders"), fold_name("last_orders")
     ('last-orders', 'last-orders')

@@ -1,4 +1,4 @@
-"""What commands print for people: the width, and tables that look alike."""
+"""Consoles and tables for text output."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rich.text import Text
 if TYPE_CHECKING:
     from keyfold.cli._calls import SentCall
 
-# Rich takes 80 columns where there is no terminal to ask.
+# Without a terminal, rich would assume 80 columns.
 PIPED_WIDTH = 120
-# Wider than anything that is shown.
+# Wider than any table, to measure its natural width.
 _ANY_WIDTH = 1 << 30
 
 
 def make_console() -> Console:
-    """Return a console that shows texts as they are."""
+    """Return a console for standard output that prints text verbatim, without markup."""
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = PIPED_WIDTH
@@ -28,20 +28,20 @@ def make_console() -> Console:
 
 
 def make_progress_console() -> Console:
-    """Return a console for what is going on: it shows nothing unless somebody is looking."""
+    """Return a console for progress on standard error; bars appear only on a terminal."""
     return Console(stderr=True, highlight=False, markup=False)
 
 
 def make_table() -> Table:
-    """Return a table without lines; its first row names the columns."""
+    """Return a table with a header row and no borders."""
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
 
 
 def print_rows(console: Console, rows: Sequence[Mapping[str, str]]) -> None:
-    """Print rows as a table, with a column for each name that one of them has.
+    """Print rows as a table, with a column for each name that occurs.
 
-    A table that is wider than the console would have words in pieces: then each row stands
-    upright, a line for each name, with an empty line before the next.
+    A table wider than the console would break words. Then each row is printed vertically, one
+    line for each name, with an empty line between rows.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = make_table()
@@ -56,11 +56,11 @@ def print_rows(console: Console, rows: Sequence[Mapping[str, str]]) -> None:
     for place, row in enumerate(rows):
         if place:
             console.print()
-        print_upright(console, row)
+        print_vertically(console, row)
 
 
-def print_upright(console: Console, row: Mapping[str, str]) -> None:
-    """Print one row, a line for each of its names."""
+def print_vertically(console: Console, row: Mapping[str, str]) -> None:
+    """Print one row vertically: a line for each name."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -70,12 +70,12 @@ def print_upright(console: Console, row: Mapping[str, str]) -> None:
 
 
 def join_styled(*parts: str | tuple[str, str]) -> Text:
-    """Return a text of parts, some of them with a style."""
+    """Return a text joined from parts; a part may be a pair of text and style."""
     return Text.assemble(*parts)
 
 
 def show_calls(calls: list[SentCall]) -> Text:
-    """Return a line for each call: operation, index and key."""
+    """Return styled text with a line for each call: operation, index and key."""
     from keyfold.cli import _calls
 
     lines = [

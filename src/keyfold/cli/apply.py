@@ -1,4 +1,4 @@
-"""`keyfold apply`: make a database's tables as they are declared."""
+"""`keyfold apply`: create and update a database's tables to match their declarations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keyfold.cli._options import AsJson, Database, Design, OwnTable
 from keyfold.cli.plan import AllowRemoval, show_plan, to_json
 
 if TYPE_CHECKING:
-    # At run time these wait until the command runs, so that help loads no engine.
+    # Imported when the command runs, so that --help does not load the engine.
     from keyfold.deploy import Event, Report
 
 EXAMPLES = (
@@ -32,23 +32,23 @@ def apply(
     allow_removal: AllowRemoval = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make declared tables as they are declared, step by step, as `keyfold plan` shows it.
+    """Create and update tables to match their declarations.
 
-    Each step waits until the one before has taken effect. It can be interrupted and run again:
-    it then does what is left. The service lets the expiry of a table be changed about once an
-    hour; a change that comes too soon is put off, and the rest is done.
+    Carries out the steps that `keyfold plan` shows, each after the one before has taken effect.
+    If interrupted, run it again: it does the remaining steps. DynamoDB allows a table's TTL to be
+    changed about once an hour; a change that comes too soon is postponed, and the rest is done.
 
-    Exits with 1 if anything still differs at the end.
+    Exits with 1 if a table still differs from its declaration at the end.
     """
     from keyfold.cli._tables import find_tables
     from keyfold.connect import open_executor
-    from keyfold.deploy import apply as carry_out
+    from keyfold.deploy import apply as apply_tables
 
     tables = find_tables(design, table)
     with open_executor(db, may_make=True) as database:
-        reports = carry_out(database, tables, allow_removal=allow_removal, tell=_tell)
+        reports = apply_tables(database, tables, allow_removal=allow_removal, on_event=_print_event)
     if as_json:
-        told = [
+        document = [
             {
                 **to_json(report.plan),
                 "done": [step.text for step in report.done],
@@ -56,22 +56,22 @@ def apply(
             }
             for report in reports
         ]
-        print(json.dumps({"tables": told}, indent=2))
+        print(json.dumps({"tables": document}, indent=2))
     else:
         for report in reports:
             _show(report)
     raise typer.Exit(0 if all(report.is_as_declared for report in reports) else 1)
 
 
-def _tell(event: Event) -> None:
-    # What goes on is for people: it must not get into what a program reads.
+def _print_event(event: Event) -> None:
+    # Progress goes to standard error, so that standard output has only the result.
     print(f"{_SIGNS[event.kind]} {event.table}: {event.text}", file=sys.stderr, flush=True)
 
 
 def _show(report: Report) -> None:
     if report.postponed:
         print(
-            f"{report.table}: the service lets expiry be changed about once an hour. "
-            "Apply again then."
+            f"{report.table}: the TTL change is postponed; DynamoDB allows one about once an hour. "
+            "Run apply again later."
         )
     show_plan(report.plan)

@@ -1,4 +1,4 @@
-"""`keyfold backfill`: bring stored items up to date with their declaration."""
+"""`keyfold backfill`: update stored items to match their table's declaration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keyfold.cli import _moving
+from keyfold.cli import _transfers
 from keyfold.cli._options import AsJson, Database
 
 EXAMPLES = (
@@ -20,44 +20,45 @@ def backfill(
     table: Annotated[
         str,
         typer.Argument(
-            help="The declaration: a design, a project's table, or MODULE:NAME.", metavar="TABLE"
+            help="The declaration: a design, a table of your project, or MODULE:NAME.",
+            metavar="TABLE",
         ),
     ],
     *,
     db: Database,
-    name: _moving.NameOption = None,
+    name: _transfers.NameOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing, and show what would be changed.")
+        bool, typer.Option("--dry-run", help="Show what would be changed, without changing it.")
     ] = False,
-    segments: _moving.SegmentsOption = 4,
-    read_rate: _moving.ReadRateOption = None,
-    write_rate: _moving.WriteRateOption = None,
-    checkpoint: _moving.CheckpointOption = None,
-    rejects: _moving.RejectsOption = None,
+    segments: _transfers.SegmentsOption = 4,
+    read_rate: _transfers.ReadRateOption = None,
+    write_rate: _transfers.WriteRateOption = None,
+    checkpoint: _transfers.CheckpointOption = None,
+    rejects: _transfers.RejectsOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rewrite index keys, type attributes and defaults that are not as declared.
+    """Update stored items to match their table's declaration.
 
-    For after an index was added, the template of an index key changed, or a field got a
-    default. Only those attributes are written, each on the condition that nobody has changed
-    what it comes from, so the table may be in use. The same command again goes on where a
-    backfill was interrupted.
+    Run it after you add an index, change the template of an index key, or give a field a
+    default. It writes only index keys, type attributes, computed fields and missing defaults,
+    each on the condition that the attributes it derives from are unchanged, so the table can
+    stay in use. If interrupted, run the same command again: it resumes.
 
-    Exits with 1 if an item fits no entity; such items are left as they are.
+    Exits with 1 if items match no entity; such items are left unchanged.
     """
     from keyfold.transfer import TableLocation, backfill_table
 
-    declared = _moving.find_declared(table, hint="TABLE")
-    assert declared is not None  # it was named
+    declared = _transfers.find_declared(table, hint="TABLE")
+    assert declared is not None  # TABLE is a required argument
     called = name or declared.name
     with (
-        _moving.open_source(db) as database,
-        _moving.ProgressDisplay(f"backfilling {called}") as show,
+        _transfers.open_source(db) as database,
+        _transfers.ProgressDisplay(f"backfilling {called}") as display,
     ):
-        options = _moving.make_options(
-            show,
-            checkpoint=checkpoint or _moving.name_beside("backfill", called, "checkpoint", db),
-            rejects=rejects or _moving.name_beside("backfill", called, "rejected.jsonl", db),
+        options = _transfers.make_options(
+            display,
+            checkpoint=checkpoint or _transfers.path_beside("backfill", called, "checkpoint", db),
+            rejects=rejects or _transfers.path_beside("backfill", called, "rejected.jsonl", db),
             segments=segments,
             read_rate=read_rate,
             write_rate=write_rate,
@@ -65,4 +66,4 @@ def backfill(
         summary = backfill_table(
             TableLocation(database, db, called), declared, options, is_dry=dry_run
         )
-    _moving.print_backfill(summary, as_json=as_json)
+    _transfers.print_backfill(summary, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`keyfold demo`: see every access pattern of the four designs at work."""
+"""`keyfold demo`: run every access pattern of the four included designs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from keyfold.cli._options import AsJson
 
 if TYPE_CHECKING:
-    # At run time these wait until the command runs, so that help loads no engine.
+    # Imported when the command runs, so that --help does not load the engine.
     from rich.console import Console
     from rich.text import Text
 
@@ -30,18 +30,20 @@ def demo(
     db: Annotated[
         str | None,
         typer.Option(
-            help="A file to make and keep, or a folder for one; by default a temporary file.",
+            help="A file to create and keep, a folder for it, or a server; by default a temporary "
+            "file.",
             metavar="URL",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run every access pattern of the four designs that ship.
+    """Run every access pattern of the four included designs.
 
-    Creates their tables, loads some thousand items, expired ones among them, and shows
-    for each pattern the request that it became, how many items that returned, the
-    capacity it consumed and the time it took. Exits with 1 unless every pattern returned
-    what the data set says it must.
+    Creates their tables and loads several thousand items, some of them expired. For each pattern it
+    shows the request that was sent, the number of items returned, the capacity consumed and the
+    time taken.
+
+    Exits with 1 if a pattern returns something other than expected.
     """
     from keyfold.cli._demo import run_demo
     from keyfold.cli._terminal import make_console, make_progress_console
@@ -50,7 +52,8 @@ def demo(
         if Path(db).is_dir():
             db = str(Path(db) / "demo.db")
         if Path(db).exists():
-            raise typer.BadParameter(f"{db} exists; the demo makes a new file.", param_hint="--db")
+            fact = f"{db} already exists; the demo creates a new file."
+            raise typer.BadParameter(fact, param_hint="--db")
     started = time.perf_counter()
     now = datetime.now(UTC).replace(microsecond=0)
     with (
@@ -58,16 +61,16 @@ def demo(
         make_progress_console().status("Loading …") as status,
     ):
         url = db or str(Path(folder) / "demo.db")
-        reports = run_demo(url, now=now, tell=lambda name: status.update(f"Running {name} …"))
+        reports = run_demo(url, now=now, on_design=lambda name: status.update(f"Running {name} …"))
     seconds = time.perf_counter() - started
     holds = all(report.holds for report in reports)
     if as_json:
-        told = {
+        document = {
             "designs": [report.to_json() for report in reports],
             "as_expected": holds,
             "seconds": round(seconds, 3),
         }
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        print(json.dumps(document, indent=2, ensure_ascii=False))
     else:
         console = make_console()
         for report in reports:
@@ -135,7 +138,7 @@ def _print_summary(
     )
     if kept is not None:
         console.print(
-            f"It is all in {kept}. Try:\n"
+            f"The data is in {kept}. Try:\n"
             "  keyfold patterns market\n"
             f'  keyfold run market "Get user profile" --user rabinovich --db {kept}'
         )

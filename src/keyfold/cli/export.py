@@ -1,4 +1,4 @@
-"""`keyfold export`: write what others need to know of a declaration."""
+"""`keyfold export`: export parts of a declaration, such as a role as an IAM policy."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import typer
 from keyfold.cli._options import Design, OwnTable, show_examples
 
 if TYPE_CHECKING:
-    # At run time these wait until a command runs, so that help loads no model.
+    # Imported when a command runs, so that --help does not load the model.
     from keyfold.model import Table
     from keyfold.policy.iam import Export, Gap
 
 app = typer.Typer(
     name="export",
-    help="Write what others need to know of a declaration.",
+    help="Export parts of a declaration, such as a role as an IAM policy.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -30,7 +30,7 @@ _is_account = re.compile(r"\*|[0-9]{12}").fullmatch
 
 @app.callback()
 def _export() -> None:
-    """Keep `iam` a command of its own, whatever else there is."""
+    """Keep `iam` a subcommand: typer merges a group's only command into the group."""
 
 
 def _show_examples(*examples: str) -> str:
@@ -48,31 +48,31 @@ def _show_examples(*examples: str) -> str:
 def iam(
     design: Design = None,
     *,
-    role: Annotated[str, typer.Option(help="The role, as the table declares it.", metavar="NAME")],
+    role: Annotated[str, typer.Option(help="The role that the table declares.", metavar="NAME")],
     table: OwnTable = None,
-    region: Annotated[str, typer.Option(help="The region that ARNs name; * is any.")] = "*",
-    account: Annotated[str, typer.Option(help="The account that ARNs name; * is any.")] = "*",
+    region: Annotated[str, typer.Option(help="The region in ARNs; * matches any.")] = "*",
+    account: Annotated[str, typer.Option(help="The account in ARNs; * matches any.")] = "*",
     output: Annotated[
-        Path | None, typer.Option(help="Write the policy into this file.", metavar="FILE")
+        Path | None, typer.Option(help="Write the policy to this file.", metavar="FILE")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the policy and its gaps as one JSON object.")
     ] = False,
 ) -> None:
-    """Write the AWS policy that says what a role says, and what IAM cannot say of it.
+    """Export a role as an AWS IAM policy, and list where the two differ.
 
-    The policy is printed; where it differs from the role, stderr says how, and what to do. A
-    role's tenant becomes ${aws:PrincipalTag/…}, which your identity provider's user id is to be
-    mapped to.
+    Prints the policy. If it allows more or less than the role, standard error says where and
+    what to do. The role's tenant becomes ${aws:PrincipalTag/…}; map your identity provider's
+    user id to that tag.
 
-    Exits with 1 if nothing of the role can be said.
+    Exits with 1 if IAM can express nothing of the role.
     """
     from keyfold.cli._tables import find_tables
 
     if _is_region(region) is None:
-        raise typer.BadParameter(f"{region!r} is no region.", param_hint="--region")
+        raise typer.BadParameter(f"{region!r} is not a region.", param_hint="--region")
     if _is_account(account) is None:
-        fact = f"{account!r} is no account; those have 12 digits."
+        fact = f"{account!r} is not an account id; those have 12 digits."
         raise typer.BadParameter(fact, param_hint="--account")
     exports = _export_roles(find_tables(design, table), role, region, account)
     document = _join(exports)
@@ -90,7 +90,7 @@ def iam(
 
 
 def _export_roles(tables: list[Table], role: str, region: str, account: str) -> dict[str, Export]:
-    """Return the policy of the role in each table that declares it."""
+    """Return the policy of the role for each table that declares it."""
     from keyfold.policy.iam import export_policy
 
     exports = {
@@ -108,7 +108,7 @@ def _export_roles(tables: list[Table], role: str, region: str, account: str) -> 
 
 
 def _join(exports: dict[str, Export]) -> dict[str, Any]:
-    """Return one document for several tables, whose statements have names of their own."""
+    """Return one policy document for all tables, with the table's name in statement ids."""
     documents = {name: export.document for name, export in exports.items()}
     if len(documents) == 1:
         return next(iter(documents.values()))
@@ -131,7 +131,7 @@ def _write(output: Path, text: str) -> None:
 _HEADINGS = {
     "wider": "The policy allows what the role does not:",
     "narrower": "The policy denies what the role allows:",
-    "same": "To be known:",
+    "same": "Notes:",
 }
 
 

@@ -1,4 +1,4 @@
-"""`keyfold keys`: make, list, replace and revoke the access keys of a server."""
+"""`keyfold keys`: create, list, rotate and revoke the access keys of a server."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    # At run time these wait until a command runs, so that help loads no server.
+    # Imported when a command runs, so that --help does not load the server.
     from keyfold.wire.server._keyring import AccessKey
 
 app = typer.Typer(
     name="keys",
-    help="Make, list, replace and revoke the access keys of `keyfold serve --auth`.",
+    help="Manage the access keys of `keyfold serve --auth`.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-_File = Annotated[Path, typer.Argument(help="The file of access keys.", metavar="FILE")]
-_AccessKey = Annotated[str, typer.Argument(help="Which key.", metavar="ACCESS_KEY")]
+_File = Annotated[Path, typer.Argument(help="The file with the access keys.", metavar="FILE")]
+_AccessKey = Annotated[str, typer.Argument(help="The access key id.", metavar="ACCESS_KEY")]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _show_examples(*examples: str) -> str:
-    # The leading \b keeps the lines apart where the text is wrapped to the terminal.
+    # The leading \b stops click from rewrapping the lines.
     return "\n".join(("\b", "Examples:", *(f"  keyfold keys {each}" for each in examples)))
 
 
@@ -39,31 +39,32 @@ def _show_examples(*examples: str) -> str:
 def add(
     file: _File,
     *,
-    name: Annotated[str, typer.Option(help="Whose it is.", metavar="NAME")],
+    name: Annotated[str, typer.Option(help="The name of the key's owner.", metavar="NAME")],
     role: Annotated[
-        str | None, typer.Option(help="A role of the served tables that it acts in.")
+        str | None, typer.Option(help="The key's role, which the served tables declare.")
     ] = None,
     policy: Annotated[
-        Path | None, typer.Option(help="An IAM policy (JSON) that says what it may do.")
+        Path | None, typer.Option(help="The key's rights, as an IAM policy (JSON).")
     ] = None,
-    admin: Annotated[bool, typer.Option("--admin", help="It may do everything.")] = False,
+    admin: Annotated[bool, typer.Option("--admin", help="The key may do everything.")] = False,
     ids: Annotated[
         list[str] | None,
         typer.Option(
             "--id",
-            help="An id of its own, such as the tenant of its role; a policy has it as "
-            "aws:PrincipalTag/NAME. May be given again.",
+            help="An id of the key's owner, such as the tenant of the role; a policy refers to it "
+            "as aws:PrincipalTag/NAME. Repeatable.",
             metavar="NAME=VALUE",
         ),
     ] = None,
     token: Annotated[
-        bool, typer.Option("--token", help="Give it a session token, which requests have to carry.")
+        bool, typer.Option("--token", help="Add a session token, which requests must then carry.")
     ] = False,
     as_json: _AsJson = False,
 ) -> None:
-    """Make a key, in a file that only you can read; the file is made if it is not there.
+    """Create an access key with a role, a policy or all rights.
 
-    The secret is shown this once. A server that uses the file takes the key at once.
+    FILE is created if it does not exist, readable only by you. The secret is shown only this
+    once. A running server that uses the file accepts the key immediately.
     """
     from datetime import UTC, datetime
 
@@ -74,7 +75,7 @@ def add(
         flag for flag, value in (("role", role), ("policy", policy), ("admin", admin)) if value
     ]
     if len(given) != 1:
-        raise typer.BadParameter("give one of --role, --policy and --admin.")
+        raise typer.BadParameter("give exactly one of --role, --policy and --admin.")
     if policy is not None and not policy.is_file():
         raise typer.BadParameter(f"there is no file {policy}.", param_hint="--policy")
     with changing_keys(str(file)) as keys:
@@ -83,7 +84,7 @@ def add(
             has_token=token,
             now=datetime.now(UTC),
             role=role,
-            policy=None if policy is None else _seen_from(file, policy),
+            policy=None if policy is None else _relative_path(file, policy),
             is_admin=admin,
             ids=read_ids(ids or ()),
         )
@@ -93,7 +94,7 @@ def add(
 
 @app.command("list", epilog=_show_examples("list keys.toml", "list keys.toml --json"))
 def list_keys(file: _File, *, as_json: _AsJson = False) -> None:
-    """Show whose keys there are and what they may do, and no secrets."""
+    """List the keys with their owners and rights, without secrets."""
     from keyfold.wire.server._keyring import read_keys
 
     keys = read_keys(str(file))
@@ -117,10 +118,10 @@ def list_keys(file: _File, *, as_json: _AsJson = False) -> None:
 
 @app.command(epilog=_show_examples("rotate keys.toml AKIA5EXAMPLE"))
 def rotate(file: _File, access_key: _AccessKey, *, as_json: _AsJson = False) -> None:
-    """Make another key for whoever has this one, with the same rights.
+    """Create a new key for the same owner, with the same rights.
 
-    Both work until the old one is revoked: give out the new one, then `keyfold keys revoke` the
-    old. The new secret is shown this once.
+    Both keys work until you revoke the old one: hand out the new key, then run `keyfold keys
+    revoke` for the old one. The new secret is shown only this once.
     """
     from datetime import UTC, datetime
 
@@ -129,7 +130,10 @@ def rotate(file: _File, access_key: _AccessKey, *, as_json: _AsJson = False) -> 
     with changing_keys(str(file)) as keys:
         old = _find(keys, access_key, file)
         if old.is_disabled:
-            fact = f"{access_key} is disabled, and a new key would not be. Take `disabled` out."
+            fact = (
+                f"{access_key} is disabled, but a new key would be active. "
+                f"Remove `disabled` from the key in {file} first."
+            )
             raise typer.BadParameter(fact, param_hint="ACCESS_KEY")
         key = renew_key(old, now=datetime.now(UTC))
         keys[key.access_key] = key
@@ -140,7 +144,7 @@ def rotate(file: _File, access_key: _AccessKey, *, as_json: _AsJson = False) -> 
 
 @app.command(epilog=_show_examples("revoke keys.toml AKIA5EXAMPLE"))
 def revoke(file: _File, access_key: _AccessKey, *, as_json: _AsJson = False) -> None:
-    """Take a key away. Servers that use the file refuse it from then on."""
+    """Delete a key. Servers that use the file refuse it from then on."""
     from keyfold.wire.server._keyring import changing_keys
 
     with changing_keys(str(file)) as keys:
@@ -149,7 +153,7 @@ def revoke(file: _File, access_key: _AccessKey, *, as_json: _AsJson = False) -> 
     if as_json:
         print(json.dumps({"file": str(file), "revoked": access_key, "name": key.name}, indent=2))
     else:
-        print(f"{file}: {access_key}, of {key.name}, is revoked.")
+        print(f"{file}: {access_key} of {key.name} is revoked.")
 
 
 def _find(keys: dict[str, AccessKey], access_key: str, file: Path) -> AccessKey:
@@ -161,8 +165,8 @@ def _find(keys: dict[str, AccessKey], access_key: str, file: Path) -> AccessKey:
     return found
 
 
-def _seen_from(file: Path, policy: Path) -> str:
-    """Return the path of a policy as a file of keys names it: from where that file is."""
+def _relative_path(file: Path, policy: Path) -> str:
+    """Return the path of a policy relative to the folder of the key file."""
     import os
 
     return os.path.relpath(policy.resolve(), file.resolve().parent)
@@ -182,12 +186,12 @@ def _describe(key: AccessKey) -> dict[str, Any]:
 
 def _show_new(key: AccessKey, file: Path, *, as_json: bool) -> None:
     if as_json:
-        told = {**_describe(key), "secret": key.secret}
+        document = {**_describe(key), "secret": key.secret}
         if key.token is not None:
-            told["token"] = key.token
-        print(json.dumps({"file": str(file), **told}, indent=2))
+            document["token"] = key.token
+        print(json.dumps({"file": str(file), **document}, indent=2))
         return
-    print(f"{file}: {key.name} has a new key ({key.rights}). Its secret is shown this once:")
+    print(f"{file}: {key.name} has a new key ({key.rights}). Its secret is shown only this once:")
     print(f"AWS_ACCESS_KEY_ID={key.access_key}")
     print(f"AWS_SECRET_ACCESS_KEY={key.secret}")
     if key.token is not None:

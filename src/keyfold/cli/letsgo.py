@@ -1,4 +1,4 @@
-"""`keyfold letsgo`: list, read, write and remove items of a LetsGo table."""
+"""`keyfold letsgo`: list, read, write and delete items of a LetsGo table."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import typer
 from keyfold.cli._options import AsJson, Database, show_examples
 
 if TYPE_CHECKING:
-    # At run time these wait until a command runs, so that help loads no engine.
+    # Imported when a command runs, so that --help does not load the engine.
     from keyfold import Entity, RawItem, Store
     from keyfold.designs.letsgo import AnyItem
 
 app = typer.Typer(
     name="letsgo",
-    help="List, read, write and remove items of a LetsGo table.",
+    help="List, read, write and delete items of a LetsGo table.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -41,22 +41,29 @@ def _show_examples(*examples: str) -> str:
 )
 def ls(
     category: _Category,
-    prefix: Annotated[str, typer.Argument(help="Only keys that start so.", metavar="PREFIX")] = "",
+    prefix: Annotated[
+        str, typer.Argument(help="Only keys with this prefix.", metavar="PREFIX")
+    ] = "",
     *,
-    full: Annotated[bool, typer.Option("--full", help="Show whole items, not keys.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show whole items instead of keys.")] = False,
     limit: Annotated[
-        int | None, typer.Option(help="Show so many, and how to go on.", min=1, metavar="N")
+        int | None,
+        typer.Option(
+            help="Show at most N items, and a token for the next ones.", min=1, metavar="N"
+        ),
     ] = None,
     next_token: Annotated[
         str | None,
-        typer.Option("--next", help="Go on where a list with this token ended.", metavar="TOKEN"),
+        typer.Option(
+            "--next", help="Continue after the list that gave this token.", metavar="TOKEN"
+        ),
     ] = None,
     db: Database = _FILE,
     as_json: AsJson = False,
 ) -> None:
     """List the items of a category, in the order of their keys.
 
-    Without a limit, all of them. What has expired is not among them.
+    Without --limit, lists all of them. Expired items are left out.
     """
     from keyfold.designs.letsgo import list_items
 
@@ -74,12 +81,12 @@ def ls(
     for item in items:
         print(_to_text(_to_plain(item)) if full else _to_key(item)["key"])
     if cursor is not None:
-        print(f"There are more: --next {cursor}", file=sys.stderr)
+        print(f"There are more items: --next {cursor}", file=sys.stderr)
 
 
 @app.command(epilog=_show_examples("get order order-123", "get order order-123 --json"))
 def get(category: _Category, key: _Key, *, db: Database = _FILE, as_json: AsJson = False) -> None:
-    """Show one item; exits with 1 if it is not there, or has expired."""
+    """Show one item; exits with 1 if it does not exist or has expired."""
     from keyfold.designs.letsgo import get_item
 
     with _open(db) as store:
@@ -111,25 +118,26 @@ def put(
     db: Database = _FILE,
     as_json: AsJson = False,
 ) -> None:
-    """Write an item, in place of what has its key; the file is made if it is not there.
+    """Write an item, replacing any with the same key.
 
-    `ttl`, if it is there, is when the item expires: seconds since 1970. Categories that start
-    with letsgo are the platform's, and refused.
+    The optional `ttl` is the time when the item expires, in seconds since 1970. Categories that
+    start with letsgo are reserved for the platform and refused. The database file is created if
+    it does not exist.
     """
     from keyfold.designs.letsgo import put_item
 
     request = put_item(_read_item(sys.stdin.read() if item == "-" else item))
-    with _open(db, make=True) as store:
+    with _open(db, create=True) as store:
         written = store.run(request)
     if as_json:
         _print_json({"item": _to_plain(written)})
     else:
-        print(f"Put {written.key!r} into {written.category!r}.")
+        print(f"Wrote {written.key!r} to {written.category!r}.")
 
 
 @app.command(epilog=_show_examples("rm order order-123"))
 def rm(category: _Category, key: _Key, *, db: Database = _FILE, as_json: AsJson = False) -> None:
-    """Remove an item; one that is not there is no error."""
+    """Delete an item; a missing item is not an error."""
     from keyfold.designs.letsgo import delete_item
 
     request = delete_item(category, key)
@@ -140,18 +148,18 @@ def rm(category: _Category, key: _Key, *, db: Database = _FILE, as_json: AsJson 
     elif removed is None:
         print(f"There was no {key!r} in {category!r}.")
     else:
-        print(f"Removed {key!r} from {category!r}.")
+        print(f"Deleted {key!r} from {category!r}.")
 
 
-def _open(db: str, *, make: bool = False) -> Store:
+def _open(db: str, *, create: bool = False) -> Store:
     from keyfold.cli._databases import open_store
     from keyfold.designs.letsgo import table
 
-    # What does not fit the platform's own types is shown as well.
-    return open_store(table, db, makes=make, on_invalid="raw")
+    # Items that match none of the platform's types are shown, too.
+    return open_store(table, db, creates=create, on_invalid="raw")
 
 
-# Items as JSON, digit for digit: orjson's fragments print numbers as they are written.
+# Items as JSON, with the exact digits of numbers: orjson prints fragments verbatim.
 
 
 def _read_item(text: str) -> AnyItem:
@@ -164,16 +172,16 @@ def _read_item(text: str) -> AnyItem:
     try:
         read: Any = json.loads(text, parse_float=Decimal, parse_constant=Decimal)
     except ValueError as error:
-        raise typer.BadParameter(f"it is no JSON: {error}.", param_hint="JSON") from None
+        raise typer.BadParameter(f"it is not JSON: {error}.", param_hint="JSON") from None
     if not isinstance(read, dict):
-        raise typer.BadParameter("an item is a JSON object.", param_hint="JSON")
+        raise typer.BadParameter("an item must be a JSON object.", param_hint="JSON")
     item = cast(dict[str, Any], read)
     if "ttl" in item:
         try:
             item["ttl"] = datetime.fromtimestamp(int(item["ttl"]), UTC)
         except (ArithmeticError, OSError, TypeError, ValueError):
             raise typer.BadParameter(
-                "ttl is a number of seconds since 1970.", param_hint="JSON"
+                "ttl must be a number of seconds since 1970.", param_hint="JSON"
             ) from None
     try:
         return AnyItem.model_validate(item)
@@ -190,14 +198,14 @@ def _to_key(item: Entity | RawItem) -> dict[str, Any]:
 
 
 def _to_plain(item: Entity | RawItem) -> dict[str, Any]:
-    """Return an item of any type as JSON has it, with the names that it is stored under."""
+    """Return an item of any type as a JSON object, with the stored attribute names."""
     from keyfold import Entity, RawItem
     from keyfold.cli._plain import attribute_to_plain
 
     if isinstance(item, RawItem):
         stored = dict(item.item)
     else:
-        # Not the item's own put, which refuses the platform's categories: nothing is written here.
+        # Entity.put, since the item's own put refuses the platform's categories; this only encodes.
         stored = Entity.put(item).to_dynamodb()["Item"]
     first = {name: stored[name] for name in ("category", "key", "ttl") if name in stored}
     return {name: attribute_to_plain(value) for name, value in {**first, **stored}.items()}

@@ -1,4 +1,4 @@
-"""`keyfold load`: write the items of a file into a table."""
+"""`keyfold load`: write the items of a file to a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from keyfold.cli import _moving
+from keyfold.cli import _transfers
 from keyfold.cli._options import AsJson, Database
 from keyfold.cli.dump import Format
 
@@ -23,56 +23,56 @@ def load(
     file: Annotated[Path, typer.Argument(help="The file or folder to read.", metavar="FILE")],
     *,
     db: Database,
-    table: _moving.TableOption = None,
-    name: _moving.NameOption = None,
+    table: _transfers.TableOption = None,
+    name: _transfers.NameOption = None,
     form: Annotated[
         Format | None,
-        typer.Option("--format", help="As for `keyfold dump`; found out if left out."),
+        typer.Option("--format", help="As for `keyfold dump`; detected by default."),
     ] = None,
     entity: Annotated[
         str | None,
-        typer.Option(help="The entity that a csv file is of; of other files, load it alone."),
+        typer.Option(help="The entity of a csv file; from other files, load only this entity."),
     ] = None,
-    create: _moving.CreateOption = False,
-    merge: _moving.MergeOption = False,
-    segments: _moving.SegmentsOption = 4,
-    read_rate: _moving.ReadRateOption = None,
-    write_rate: _moving.WriteRateOption = None,
-    no_verify: _moving.NoVerifyOption = False,
-    checkpoint: _moving.CheckpointOption = None,
-    rejects: _moving.RejectsOption = None,
+    create: _transfers.CreateOption = False,
+    merge: _transfers.MergeOption = False,
+    segments: _transfers.SegmentsOption = 4,
+    read_rate: _transfers.ReadRateOption = None,
+    write_rate: _transfers.WriteRateOption = None,
+    no_verify: _transfers.NoVerifyOption = False,
+    checkpoint: _transfers.CheckpointOption = None,
+    rejects: _transfers.RejectsOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Load the items of a file into a table, and verify that everything arrived.
+    """Load the items of a file into a table, and verify the table.
 
-    FILE is one of DynamoDB's JSON, an item a line, compressed or not; a folder of such files, or
-    one that DynamoDB exported to S3; or CSV, a file of one entity or a folder of several. With
-    --table, items that do not fit their entity are put aside, and a table that a database file
-    lacks is made. The same command again goes on where a load was interrupted.
+    FILE is DynamoDB JSON, one item per line, compressed or not; a folder of such files; a folder
+    that DynamoDB exported to S3; a CSV file of one entity; or a folder of CSV files. With
+    --table, items that do not match their entity are rejected, and a table that is missing in a
+    database file is created. If interrupted, run the same command again: it resumes.
 
-    Exits with 1 if an item was not taken, or if the table does not hold what was read.
+    Exits with 1 if items were rejected, or if the table differs from what was read.
     """
     from keyfold.transfer import TableLocation, load_table
 
-    declared = _moving.find_declared(table)
+    declared = _transfers.find_declared(table)
     if create and declared is None:
-        fact = "a table is made as it is declared; say where with --table."
+        fact = "creating a table needs its declaration; give --table."
         raise typer.BadParameter(fact, param_hint="--create")
-    # Nothing can be made without a declaration, not even the file.
-    opened = _moving.open_source(db) if declared is None else _moving.open_target(db)
-    with opened as written, _moving.ProgressDisplay(f"loading {file}") as show:
+    # Without a declaration nothing can be created, so a missing file is an error.
+    opened = _transfers.open_source(db) if declared is None else _transfers.open_target(db)
+    with opened as written, _transfers.ProgressDisplay(f"loading {file}") as display:
         called = name or (
-            _moving.find_only_table(written, db) if declared is None else declared.name
+            _transfers.find_only_table(written, db) if declared is None else declared.name
         )
-        options = _moving.make_options(
-            show,
+        options = _transfers.make_options(
+            display,
             checkpoint=checkpoint or file.with_name(f"{file.name}.checkpoint"),
             rejects=rejects or file.with_name(f"{file.name}.rejected.jsonl"),
             segments=segments,
             read_rate=read_rate,
             write_rate=write_rate,
             merges=merge,
-            creates=create or _moving.is_file(db),
+            creates=create or _transfers.is_file(db),
             verifies=not no_verify,
         )
         summary = load_table(
@@ -83,4 +83,4 @@ def load(
             declared=declared,
             entity=entity,
         )
-    _moving.print_summaries("loaded", [summary], as_json=as_json)
+    _transfers.print_summaries("loaded", [summary], as_json=as_json)

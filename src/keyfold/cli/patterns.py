@@ -11,7 +11,7 @@ from keyfold.cli._options import AsJson, OwnTable
 from keyfold.cli._quantities import count_of
 
 if TYPE_CHECKING:
-    # At run time these wait until the command runs, so that help loads no model.
+    # Imported when the command runs, so that --help does not load the model.
     from rich.console import Console
     from rich.text import Text
 
@@ -30,7 +30,7 @@ def patterns(
     design: Annotated[
         str | None,
         typer.Argument(
-            help="exchange_rates, letsgo, market or pantry, or a table of your project.",
+            help="A design (exchange_rates, letsgo, market or pantry), or a table of your project.",
             metavar="DESIGN",
         ),
     ] = None,
@@ -38,19 +38,18 @@ def patterns(
     table: OwnTable = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the access patterns of a table, with what each takes and does.
+    """List a table's access patterns: their parameters and requests.
 
-    For each its parameters, and the requests that it becomes, found out without a
-    database. Without DESIGN or --table, those of the tables that [tool.keyfold] in
-    pyproject.toml names, as tables = ["module:name"].
+    Needs no database. Without DESIGN and --table, it lists the patterns of all tables of your
+    project: those that pyproject.toml names in [tool.keyfold] as tables = ["module:name"].
     """
     from keyfold.cli._tables import find_tables
     from keyfold.cli._terminal import make_console
 
     tables = find_tables(design, table)
     if as_json:
-        told = {"tables": [list_patterns(each) for each in tables]}
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        document = {"tables": [list_patterns(each) for each in tables]}
+        print(json.dumps(document, indent=2, ensure_ascii=False))
         return
     console = make_console()
     for each in tables:
@@ -58,12 +57,12 @@ def patterns(
 
 
 def list_patterns(table: Table) -> dict[str, Any]:
-    """Return the patterns of a table as JSON has them."""
+    """Return the patterns of a table as a JSON object."""
     return {"table": table.name, "patterns": [_to_json(one) for one in table.patterns.values()]}
 
 
 def _explain(pattern: Pattern[..., Any]) -> Explanation | str:
-    """Return what a pattern does, or why that cannot be told."""
+    """Return what a pattern does, or the reason why that is unknown."""
     from keyfold.errors import PatternUnexplained
 
     try:
@@ -75,7 +74,7 @@ def _explain(pattern: Pattern[..., Any]) -> Explanation | str:
 def _to_json(pattern: Pattern[..., Any]) -> dict[str, Any]:
     from keyfold.cli._arguments import show_type, type_of
 
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "name": pattern.name,
         "function": pattern.__name__,
         "description": pattern.description,
@@ -90,13 +89,13 @@ def _to_json(pattern: Pattern[..., Any]) -> dict[str, Any]:
     }
     explained = _explain(pattern)
     if isinstance(explained, str):
-        return {**told, "unexplained": explained}
+        return {**document, "unexplained": explained}
     steps = [
         {"operation": each.operation, "index": each.index, "key": each.key}
         for each in explained.steps
     ]
     return {
-        **told,
+        **document,
         "requests": steps,
         "scans": explained.scans,
         "filters": explained.filters,
@@ -105,7 +104,7 @@ def _to_json(pattern: Pattern[..., Any]) -> dict[str, Any]:
 
 
 def print_patterns(console: Console, table: Table) -> None:
-    """Print the patterns of a table, with what each takes and does."""
+    """Print the patterns of a table, with their parameters and requests."""
     from keyfold.cli._arguments import show_parameter
     from keyfold.cli._terminal import join_styled, make_table
 
@@ -135,7 +134,7 @@ def print_patterns(console: Console, table: Table) -> None:
 
 
 def _show_name(pattern: Pattern[..., Any]) -> Text:
-    """Return a pattern's name, and what else it may be called by."""
+    """Return a pattern's name, with its function's name below if that differs."""
     from keyfold.cli._tables import fold_name
     from keyfold.cli._terminal import join_styled
 

@@ -1,4 +1,4 @@
-"""`keyfold plan`: what it would take to make a database's tables as they are declared."""
+"""`keyfold plan`: show how a database's tables differ from their declarations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from keyfold.cli._options import AsJson, Database, Design, OwnTable
 
 if TYPE_CHECKING:
-    # At run time these wait until the command runs, so that help loads no engine.
+    # Imported when the command runs, so that --help does not load the engine.
     from keyfold.deploy import TablePlan
 
 EXAMPLES = (
@@ -22,7 +22,7 @@ EXAMPLES = (
 )
 
 AllowRemoval = Annotated[
-    bool, typer.Option("--allow-removal", help="Also remove what is not declared.")
+    bool, typer.Option("--allow-removal", help="Also remove what the declaration does not have.")
 ]
 
 
@@ -34,10 +34,11 @@ def plan(
     allow_removal: AllowRemoval = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare declared tables with what is there, and show what `keyfold apply` would do.
+    """Show what `keyfold apply` would change, without changing it.
 
-    Nothing is changed. What would remove something is shown apart, and is only done with
-    --allow-removal; what cannot be changed in place is shown with the way round it.
+    Compares the tables of a database with their declarations. Steps that remove something are
+    listed separately: apply runs them only with --allow-removal. Differences that cannot be
+    changed in place are listed with a workaround.
 
     Exits with 1 if anything differs.
     """
@@ -49,9 +50,8 @@ def plan(
     file = None if "://" in db or db == ":memory:" else Path(db)
     is_new = file is not None and (not file.exists() or file.stat().st_size == 0)
     if is_new and not as_json:
-        print(f"{db} is not there yet.", file=sys.stderr)
-    # What is not there, or has nothing in it, is like a database without tables, and is not made
-    # by looking.
+        print(f"{db} does not exist yet, or is empty.", file=sys.stderr)
+    # A missing or empty file is planned as a database without tables; it is not created.
     with open_executor(":memory:" if is_new else db) as database:
         plans = make_plan(database, tables, allow_removal=allow_removal)
     if as_json:
@@ -63,15 +63,15 @@ def plan(
 
 
 def show_plan(plan: TablePlan) -> None:
-    """Print what is to be done to one table."""
+    """Print the steps for one table."""
     if plan.is_as_declared:
-        print(f"{plan.table} is as declared.")
+        print(f"{plan.table} matches its declaration.")
         return
     print(plan.table)
     for step in plan.steps:
         print(f"  {'-' if step.removes else '+'} {step.text}")
     if plan.withheld:
-        print("  Left as it is, since it removes something (--allow-removal does it):")
+        print("  Not done, since it removes something (use --allow-removal):")
         for step in plan.withheld:
             print(f"  ! {step.text}")
     for obstacle in plan.obstacles:
@@ -80,7 +80,7 @@ def show_plan(plan: TablePlan) -> None:
 
 
 def to_json(plan: TablePlan) -> dict[str, Any]:
-    """Return a plan as data, with the calls that its steps make."""
+    """Return a plan as a JSON object, with the API calls of its steps."""
     steps = {
         name: [
             {

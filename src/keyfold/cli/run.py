@@ -12,11 +12,11 @@ from keyfold.cli._options import AsJson, Database, Design, OwnTable
 from keyfold.errors import ConditionFailed, TransactionFailed
 
 if TYPE_CHECKING:
-    # At run time these wait until the command runs, so that help loads no engine.
-    from keyfold.cli._requests import PatternAnswer
+    # Imported when the command runs, so that --help does not load the engine.
+    from keyfold.cli._requests import PatternResult
     from keyfold.model import Request, Table
 
-# How the program declares the command: what it does not know is for the pattern.
+# Typer settings of the command: options it does not know are parameters of the pattern.
 SETTINGS: dict[str, Any] = {
     "context_settings": {"allow_extra_args": True, "ignore_unknown_options": True},
     "options_metavar": "[OPTIONS] [--PARAMETER VALUE]...",
@@ -32,29 +32,36 @@ EXAMPLES = (
 def run(
     context: typer.Context,
     design: Design = None,
-    pattern: Annotated[str | None, typer.Argument(help="Which pattern.", metavar="PATTERN")] = None,
+    pattern: Annotated[
+        str | None, typer.Argument(help="The pattern's name.", metavar="PATTERN")
+    ] = None,
     *,
     db: Database,
     table: OwnTable = None,
     limit: Annotated[
-        int | None, typer.Option(help="Show so many, and how to go on.", min=1, metavar="N")
+        int | None,
+        typer.Option(
+            help="Show at most N items, and a cursor for the next ones.", min=1, metavar="N"
+        ),
     ] = None,
     after: Annotated[
         str | None,
-        typer.Option("--next", help="Go on where a page with this ended.", metavar="CURSOR"),
+        typer.Option(
+            "--next", help="Continue after the page that gave this cursor.", metavar="CURSOR"
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run one access pattern, and show what it returns and what it cost.
+    """Run one access pattern; show its result and what it cost.
 
-    PATTERN is a pattern's name, or its function's, or how one of them begins; `keyfold patterns`
-    lists them with their parameters, each of which is given as --name VALUE. Texts are read as
-    the parameters' types say: times as 2026-01-31T12:00 (in UTC without a zone), durations as
-    PT12H or in seconds, entities and lists as JSON. A parameter that is named like an option is
-    given after a lone --. Without --limit, a query shows all that it finds.
+    PATTERN is the name of a pattern or of its function, or an unambiguous prefix of one;
+    `keyfold patterns` lists them with their parameters. Give each parameter as --name VALUE.
+    Values are parsed by type: times as 2026-01-31T12:00 (UTC unless they have a time zone),
+    durations as PT12H or in seconds, entities and lists as JSON. Put a parameter that has the
+    name of an option after a separate --. Without --limit, a query shows everything it finds.
 
-    Exits with 1 if a pattern that reads one thing finds nothing, and if a condition of a
-    write does not hold. A pattern that writes makes the file if it is not there.
+    Exits with 1 if a pattern that reads one item finds none, or if the condition of a write
+    fails. A pattern that writes creates the database file if it does not exist.
     """
     from keyfold.cli._arguments import make_request, read_arguments, takes
     from keyfold.cli._errors import print_error, to_json
@@ -63,7 +70,7 @@ def run(
     from keyfold.cli._tables import find_pattern
     from keyfold.cli._terminal import make_console
 
-    # Where DESIGN is left out, what follows it has moved up, the first parameters included.
+    # Without DESIGN, the words after it were parsed into its place: rebuild the list of words.
     words = [each for each in (design, pattern, *context.args) if each is not None]
     tables, named, rest = _split(words, table)
     found, chosen = find_pattern(tables, named)
@@ -72,21 +79,21 @@ def run(
     arguments = read_arguments(chosen, rest)
     request = _with_pages(make_request(chosen, arguments), limit, after)
     try:
-        answer = _ask(found, request, db)
+        result = _run_request(found, request, db)
     except (ConditionFailed, TransactionFailed) as error:
-        # A no is an answer, and goes where answers do.
+        # A failed condition is a result: with --json it goes to standard output.
         if as_json:
             print(json.dumps({"pattern": chosen.name, **to_json(error)}, indent=2))
         else:
             print_error(error, as_json=False)
         raise typer.Exit(1) from None
     if as_json:
-        print(to_json_text(answer.to_json(chosen.name)))
+        print(to_json_text(result.to_json(chosen.name)))
     else:
-        print_request(make_console(), request, answer)
-        if answer.cursor is not None:
-            print(f"There are more: --next {answer.cursor}", file=sys.stderr)
-    is_missing = answer.value is None and not writes(request)
+        print_request(make_console(), request, result)
+        if result.cursor is not None:
+            print(f"There are more items: --next {result.cursor}", file=sys.stderr)
+    is_missing = result.value is None and not writes(request)
     raise typer.Exit(1 if is_missing else 0)
 
 
@@ -100,14 +107,14 @@ def _split(words: list[str], path: str | None) -> tuple[list[Table], str, list[s
         tables = find_tables(None, path)
     else:
         project = find_project()
-        # Of a project's own tables, the pattern alone may be named.
+        # In a project, the pattern's name alone is enough.
         is_named = project == ([], []) or (
             len(names) > 1 and look_up_table(names[0], project.tables) is not None
         )
         tables = find_tables(names.pop(0) if names and is_named else None, None)
     if not names:
         listed = "\n".join(f"  {name}" for each in tables for name in each.patterns)
-        raise typer.BadParameter(f"name one. There are:\n{listed}", param_hint="PATTERN")
+        raise typer.BadParameter(f"name a pattern. There are:\n{listed}", param_hint="PATTERN")
     return tables, " ".join(names), rest
 
 
@@ -118,19 +125,21 @@ def _with_pages(request: Request[Any], limit: int | None, after: str | None) -> 
         return request
     if not isinstance(request, Query | Scan):
         given = "--limit" if limit is not None else "--next"
-        raise typer.BadParameter("the pattern is no query, and has no pages.", param_hint=given)
+        raise typer.BadParameter(
+            "the pattern is not a query, so it has no pages.", param_hint=given
+        )
     asked = cast("Query[Any] | Scan[Any]", request)
     if limit is not None:
         asked = asked.limit(limit)
     return asked if after is None else asked.after(after)
 
 
-def _ask(table: Table, request: Request[Any], db: str) -> PatternAnswer:
+def _run_request(table: Table, request: Request[Any], db: str) -> PatternResult:
     from keyfold.cli._calls import CallLog
     from keyfold.cli._databases import open_store
     from keyfold.cli._requests import run_request, writes
 
     log = CallLog([table])
-    # What fits no entity is shown as well.
-    with open_store(table, db, makes=writes(request), on_invalid="raw", on_call=[log]) as store:
+    # Items that match no entity are shown, too.
+    with open_store(table, db, creates=writes(request), on_invalid="raw", on_call=[log]) as store:
         return run_request(store, log, request)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    # At run time these wait until the command runs, so that help loads no model.
+    # Imported when the command runs, so that --help does not load the model.
     from keyfold.model import Table
 
 EXAMPLES = (
@@ -25,61 +25,59 @@ EXAMPLES = (
 
 def serve(
     file: Annotated[
-        Path | None, typer.Argument(help="The database file; made if it is not there.")
+        Path | None, typer.Argument(help="The database file; created if it does not exist.")
     ] = None,
     *,
     memory: Annotated[
-        bool, typer.Option("--memory", help="Keep everything in memory, and nothing after.")
+        bool, typer.Option("--memory", help="Keep all data in memory; it is lost at exit.")
     ] = False,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 chooses a free one.")] = 8000,
     durability: Annotated[
         str | None,
         typer.Option(
-            help="What an answered write survives: durable (the loss of power, the default) "
-            "or process (the end of this process)."
+            help="What an acknowledged write survives: durable (a power failure; the default) or "
+            "process (a crash of this process)."
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(help="How many processes serve the file.", min=1, max=64)
+        int, typer.Option(help="The number of processes that serve the file.", min=1, max=64)
     ] = 1,
-    region: Annotated[str, typer.Option(help="The region that ARNs name.")] = "us-east-1",
+    region: Annotated[str, typer.Option(help="The region in ARNs.")] = "us-east-1",
     buckets: Annotated[
         Path | None,
-        typer.Option(
-            help="A folder whose folders are S3 buckets, for exports, imports and the like."
-        ),
+        typer.Option(help="A folder whose subfolders act as S3 buckets, for exports and imports."),
     ] = None,
     tls_cert: Annotated[
-        Path | None, typer.Option(help="A certificate (PEM): serve HTTPS instead of HTTP.")
+        Path | None, typer.Option(help="A certificate (PEM), to serve HTTPS instead of HTTP.")
     ] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key.")] = None,
     metrics: Annotated[
-        bool, typer.Option("--metrics", help="Answer /metrics, for Prometheus.")
+        bool, typer.Option("--metrics", help="Serve Prometheus metrics at /metrics.")
     ] = False,
     access_log: Annotated[
-        bool, typer.Option("--access-log", help="Print a line of JSON for each request.")
+        bool, typer.Option("--access-log", help="Print one line of JSON per request.")
     ] = False,
     auth: Annotated[
         Path | None,
         typer.Option(
-            help="A file of access keys (see `keyfold keys`): only their holders are served, each "
-            "with the rights of its key.",
+            help="A file of access keys (see `keyfold keys`): requests must be signed with one of "
+            "them, and have its rights.",
             metavar="FILE",
         ),
     ] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
-            help="A table whose roles the keys may have; by default those of the project. May be "
-            "given again.",
+            help="A table that declares the roles of keys; by default the tables of your project. "
+            "Repeatable.",
             metavar="MODULE:NAME",
         ),
     ] = None,
     policy: Annotated[
         Path | None,
         typer.Option(
-            help="An IAM policy (JSON) that everybody is held to, whatever their access key.",
+            help="An IAM policy (JSON) that applies to every request, whatever its access key.",
             metavar="FILE",
         ),
     ] = None,
@@ -87,29 +85,29 @@ def serve(
         list[str] | None,
         typer.Option(
             "--id",
-            help="What the policy has as aws:PrincipalTag/NAME. May be given again.",
+            help="A value that the policy refers to as aws:PrincipalTag/NAME. Repeatable.",
             metavar="NAME=VALUE",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the line that says it is ready as JSON.")
+        bool, typer.Option("--json", help="Print the line that reports readiness as JSON.")
     ] = False,
 ) -> None:
     """Serve a database file to any DynamoDB client.
 
-    Prints one line when it is ready: the URL, and the environment variables by which the AWS
-    SDKs and tools find it. Without --auth, any access key will do. SIGTERM and Ctrl-C finish what
-    was accepted and exit with 0.
+    Prints one line when ready, with the URL and the environment variables that point the AWS
+    SDKs and tools to it. Without --auth, any access key is accepted. SIGTERM or Ctrl-C stops the
+    server after the requests it has accepted; it then exits with 0.
     """
     from keyfold.cli._ids import read_ids
     from keyfold.wire.server._process import ProcessSettings, run_server
     from keyfold.wire.server._server import bind
 
     if (file is None) is not memory:
-        raise typer.BadParameter("name a file, or give --memory, and not both.")
+        raise typer.BadParameter("give either a file or --memory.")
     if memory and workers > 1:
         raise typer.BadParameter(
-            "several processes cannot share memory. Name a file, or leave --workers out.",
+            "several processes cannot share memory. Name a file, or omit --workers.",
             param_hint="--workers",
         )
     _check_rules(auth, table, policy, ids)
@@ -150,18 +148,18 @@ def _check_rules(
     auth: Path | None, tables: list[str] | None, policy: Path | None, ids: list[str] | None
 ) -> None:
     if auth is not None and policy is not None:
-        fact = "the keys of --auth have policies of their own. Leave one of them out."
+        fact = "the keys of --auth have their own rights. Omit --policy or --auth."
         raise typer.BadParameter(fact, param_hint="--policy")
     if tables and auth is None:
-        fact = "its roles are those of keys. Give --auth, too."
+        fact = "it declares the roles of access keys. Give --auth, too."
         raise typer.BadParameter(fact, param_hint="--table")
     if ids and policy is None:
-        fact = "it is for a policy. Give --policy, or give ids to keys: keyfold keys add."
+        fact = "it is for --policy. Give --policy, or give the id to a key: keyfold keys add --id."
         raise typer.BadParameter(fact, param_hint="--id")
 
 
 def _find_tables(paths: list[str]) -> list[Table]:
-    """Return the tables whose roles keys may have."""
+    """Return the tables that declare the roles of keys."""
     from keyfold.cli._tables import find_project, find_tables
 
     if not paths:
@@ -172,7 +170,7 @@ def _find_tables(paths: list[str]) -> list[Table]:
 def _announce(path: str, url: str, region: str, *, has_keys: bool, as_json: bool) -> None:
     variables = {
         "AWS_ENDPOINT_URL_DYNAMODB": url,
-        # Where keys are asked for, whoever starts the client has one.
+        # With --auth, the user of the client already has a key.
         **({} if has_keys else {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}),
         "AWS_REGION": region,
         "AWS_DEFAULT_REGION": region,

@@ -1,4 +1,4 @@
-"""`keyfold shell`: statements and access patterns at a prompt."""
+"""`keyfold shell`: run PartiQL statements and access patterns at a prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def shell(
     design: Annotated[
         str | None,
         typer.Argument(
-            help="Whose patterns to know, as for `keyfold patterns`; a project's are known.",
+            help="A design, or a table of your project, as in `keyfold patterns`; by default all "
+            "tables of the project, if any.",
             metavar="DESIGN",
         ),
     ] = None,
@@ -35,26 +36,26 @@ def shell(
     limit: Annotated[
         int | None,
         typer.Option(
-            help=f"Look at so many items for a page; {_PAGE} at a terminal, else all.",
+            help=f"Read N items per page; by default {_PAGE} on a terminal, otherwise all.",
             min=1,
             metavar="N",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a line of JSON for each answer.")
+        bool, typer.Option("--json", help="Print each result as one line of JSON.")
     ] = False,
 ) -> None:
-    """Ask a database at a prompt: PartiQL statements, and patterns by name.
+    """Run PartiQL statements and access patterns at a prompt.
 
-    A statement ends with a semicolon or an empty line; a pattern is given as for `keyfold run`.
-    The word help lists the rest. TAB completes keywords, tables, indexes, attributes, keys,
-    patterns and their parameters. What is entered is kept in the file that KEYFOLD_HISTORY
-    names, or in keyfold/history of your state directory.
+    A statement ends with a semicolon or an empty line; give a pattern as for `keyfold run`. Type
+    help for the other commands. TAB completes keywords, tables, indexes, attributes, keys,
+    patterns and their parameters. The history is kept in the file that KEYFOLD_HISTORY names, or
+    in keyfold/history of your state directory.
 
-    Without a terminal, lines are read from standard input; then it exits with 1 if one of
+    Without a terminal, the shell reads lines from standard input, and exits with 1 if one of
     them failed.
     """
-    from keyfold.cli._shell import History, Session, answer_lines, converse, find_history_file
+    from keyfold.cli._shell import History, Session, find_history_file, run_lines, run_prompt
     from keyfold.cli._tables import find_project, find_tables
     from keyfold.connect import open_executor
 
@@ -62,18 +63,20 @@ def shell(
         tables = find_tables(design, table)
     else:
         tables, faults = find_project()
-        # Statements need no declaration.
+        # Only a warning: statements need no declaration.
         for fault in faults:
             print(f"keyfold: {fault.format_message()}", file=sys.stderr)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if limit is None and is_terminal:
         limit = _PAGE
     with open_executor(db) as executor:
-        # A service makes no table unasked.
-        makes_tables = "://" not in db
-        session = Session(executor, tables, limit=limit, as_json=as_json, makes_tables=makes_tables)
+        # On a service, creating a table is an explicit step.
+        creates_tables = "://" not in db
+        session = Session(
+            executor, tables, limit=limit, as_json=as_json, creates_tables=creates_tables
+        )
         if is_terminal:
-            print("Statements end with ; and help lists what else there is.")
-            converse(session, History(find_history_file(os.environ, Path.home())))
-        elif not answer_lines(session, sys.stdin):
+            print("End statements with ; and type help for the other commands.")
+            run_prompt(session, History(find_history_file(os.environ, Path.home())))
+        elif not run_lines(session, sys.stdin):
             raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`keyfold sql`: one PartiQL statement, put to a database."""
+"""`keyfold sql`: run one PartiQL statement."""
 
 from __future__ import annotations
 
@@ -18,39 +18,45 @@ EXAMPLES = (
     """keyfold sql 'SELECT * FROM "orders"."by_day"' --limit 20 --json --db shop.db""",
 )
 
-# A JSON object with one of these names, and no other, is a value in DynamoDB's own form.
+# A JSON object whose only member has one of these names is a value in DynamoDB JSON.
 _TYPES = frozenset({"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"})
 _NO = frozenset({"ConditionalCheckFailedException", "DuplicateItemException"})
 
 
 def sql(
     statement: Annotated[
-        str, typer.Argument(help="A PartiQL statement, as DynamoDB takes it.", metavar="STATEMENT")
+        str, typer.Argument(help="A PartiQL statement for DynamoDB.", metavar="STATEMENT")
     ],
     *,
     db: Database,
     param: Annotated[
         list[str] | None,
         typer.Option(
-            help="What a ? stands for, as JSON; one for each, in their order. "
-            """'{"SS": ["a"]}' gives DynamoDB's own types.""",
+            help="The value of a ?, as JSON; repeat it for each ?, in order. "
+            """'{"SS": ["a"]}' is DynamoDB JSON, for types such as sets.""",
             metavar="JSON",
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(help="Look at so many items, and say how to go on.", min=1)
+        int | None,
+        typer.Option(
+            help="Read at most N items, and show a token for the next ones.", min=1, metavar="N"
+        ),
     ] = None,
     next_token: Annotated[
         str | None,
-        typer.Option("--next", help="Go on where a page with this token ended.", metavar="TOKEN"),
+        typer.Option(
+            "--next", help="Continue after the page that gave this token.", metavar="TOKEN"
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run one PartiQL statement, and show its items and what it cost.
+    """Run one PartiQL statement; show its items and what it cost.
 
-    SELECT reads a table, or an index of it as "table"."index"; without a limit, all that there
-    is. INSERT, UPDATE and DELETE write one item. Exits with 1 when a condition did not hold, or
-    an inserted item exists already.
+    SELECT reads a table, or an index as "table"."index"; without --limit, all matching items.
+    INSERT, UPDATE and DELETE write one item.
+
+    Exits with 1 if a condition fails, or if an inserted item already exists.
     """
     from keyfold.cli._errors import print_error, to_json
     from keyfold.cli._statements import print_items, run_statement, to_json_text
@@ -67,23 +73,23 @@ def sql(
         request["NextToken"] = next_token
     with open_executor(db) as executor, make_progress_console().status("running"):
         try:
-            answer = run_statement(executor, db, request)
+            result = run_statement(executor, db, request)
         except ServiceError as error:
             if error.type not in _NO:
                 raise
-            # A no is an answer, and goes where answers do.
+            # A failed condition is a result: with --json it goes to standard output.
             if as_json:
                 print(json.dumps(to_json(error), indent=2))
             else:
                 print_error(error, as_json=False)
             raise typer.Exit(1) from None
     if as_json:
-        print(to_json_text(answer.to_json()))
+        print(to_json_text(result.to_json()))
         return
-    print_items(make_console(), answer.items)
-    print(answer.cost, file=sys.stderr)
-    if answer.token is not None:
-        print(f"There are more: --next {answer.token}", file=sys.stderr)
+    print_items(make_console(), result.items)
+    print(result.cost, file=sys.stderr)
+    if result.token is not None:
+        print(f"There are more items: --next {result.token}", file=sys.stderr)
 
 
 def _read_parameter(text: str) -> dict[str, Any]:
@@ -92,13 +98,13 @@ def _read_parameter(text: str) -> dict[str, Any]:
             text, parse_float=Decimal, parse_int=Decimal, parse_constant=_refuse_constant
         )
     except ValueError:
-        advice = f"""{text} is no JSON. Text needs quotes of its own: '"text"'."""
+        advice = f"""{text} is not JSON. A string needs its own quotes: '"text"'."""
         raise typer.BadParameter(advice, param_hint="--param") from None
     return _to_attribute(value)
 
 
 def _refuse_constant(name: str) -> Any:
-    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
+    """Raise ValueError for NaN and Infinity, which Python accepts but JSON does not have."""
     raise ValueError(name)
 
 
@@ -122,5 +128,5 @@ def _to_attribute(value: Any) -> dict[str, Any]:
 
 
 def _as_given(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a value in DynamoDB's form, with its numbers as the text that they are there."""
+    """Return a value in DynamoDB JSON, with its numbers as strings."""
     return json.loads(json.dumps(value, default=str))

@@ -1,4 +1,4 @@
-"""`keyfold stream`: hand a table's changes to its handlers, and see to those that failed."""
+"""`keyfold stream`: deliver a table's changes to its handlers, and manage dead letters."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from keyfold.cli._options import AsJson, Database, Design, OwnTable, show_exampl
 from keyfold.cli._quantities import count_of
 
 if TYPE_CHECKING:
-    # At run time these wait until a command runs, so that help loads no engine.
+    # Imported when a command runs, so that --help does not load the engine.
     from keyfold import Store
     from keyfold.model import Table
 
 app = typer.Typer(
     name="stream",
-    help="Hand a table's changes to its handlers, and see to those that failed.",
+    help="Deliver a table's changes to handlers; manage dead letters.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-_Name = Annotated[str, typer.Option("--name", help="Which follower.", metavar="NAME")]
+_Name = Annotated[str, typer.Option("--name", help="The follower's name.", metavar="NAME")]
 
 
 def _show_examples(*examples: str) -> str:
@@ -43,30 +43,38 @@ def follow(
     name: _Name = "default",
     worker: Annotated[
         str | None,
-        typer.Option(help="A name to go on under at once after a crash.", metavar="NAME"),
+        typer.Option(
+            help="A fixed name for this worker: restarted after a crash, it resumes at once.",
+            metavar="NAME",
+        ),
     ] = None,
     start: Annotated[
-        str, typer.Option(help="Begin with the oldest change there is, or the latest.")
+        str, typer.Option(help="Where a new follower begins: oldest or latest.")
     ] = "oldest",
     attempts: Annotated[
-        int, typer.Option(help="How often to call a handler that fails.", min=1, metavar="N")
+        int,
+        typer.Option(
+            help="Call a failing handler N times before the change becomes a dead letter.",
+            min=1,
+            metavar="N",
+        ),
     ] = 5,
     until_caught_up: Annotated[
-        bool, typer.Option("--until-caught-up", help="Stop when nothing is left to read.")
+        bool, typer.Option("--until-caught-up", help="Stop when there are no more changes.")
     ] = False,
     setup: Annotated[
         bool | None,
         typer.Option(
-            help="Make the lease table, and switch the stream on; by default for files only.",
+            help="Create the lease table and enable the stream; by default only for files.",
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hand the changes of a table to its handlers, until Ctrl-C or SIGTERM.
+    """Deliver a table's changes to its handlers.
 
-    Handlers are those that the table's module declares with on_change. Several of these may run
-    at once: they share the work.
+    The handlers are the functions that the table's module declares with on_change. Runs until
+    Ctrl-C or SIGTERM. Several workers can run at the same time; they share the work.
     """
     import signal
     import threading
@@ -75,7 +83,7 @@ def follow(
     found = _find(design, table)
     stop = threading.Event()
 
-    def set_stop(number: int, frame: object) -> None:  # noqa: ARG001 - as signals are told
+    def set_stop(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of signal handlers
         stop.set()
 
     with _open(found, db) as store:
@@ -87,7 +95,7 @@ def follow(
                 found,
                 name=name,
                 worker=worker,
-                start=start,  # type: ignore[arg-type] - it is checked where it is taken
+                start=start,  # type: ignore[arg-type] - `follow` checks it
                 attempts=attempts,
                 until_caught_up=until_caught_up,
                 stop=stop,
@@ -120,10 +128,12 @@ def dead_letters(
     name: _Name = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Show the changes that a handler could not take, with its error; exits with 1 if there are.
+    """List the dead letters: changes that a handler failed on.
 
-    "failed" is one that its handler raised an error for, "waiting" a later one of the same item,
-    "again" one that is to be handed out again.
+    The state is "failed" if the handler raised an error, "waiting" for later changes of the same
+    item, and "retrying" if `keyfold stream retry` has scheduled a retry.
+
+    Exits with 1 if there are any.
     """
     from dataclasses import asdict
 
@@ -167,22 +177,22 @@ def retry(
     table: OwnTable = None,
     name: _Name = "default",
     handler: Annotated[
-        str | None, typer.Option(help="Only what this handler could not take.", metavar="NAME")
+        str | None, typer.Option(help="Only the dead letters of this handler.", metavar="NAME")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let the changes that failed be handed out again.
+    """Schedule a retry of the dead letters that failed.
 
-    Whoever follows the table hands them out, in order, with what waits behind them: a process
-    that runs, or the next `keyfold stream follow`.
+    The table's follower then delivers them again, in order, with the changes that wait behind
+    them: a running `keyfold stream follow`, or the next one.
     """
     found = _find(design, table)
     with _open(found, db) as store:
         marked = store.retry_dead_letters(found, handler=handler, name=name)
     if as_json:
-        _print_json({"table": found.name, "follower": name, "again": marked})
+        _print_json({"table": found.name, "follower": name, "retrying": marked})
     else:
-        print(f"{found.name}: {count_of(marked, 'change')} will be handed out again.")
+        print(f"{found.name}: {count_of(marked, 'dead letter')} scheduled for retry.")
 
 
 def _find(design: str | None, path: str | None) -> Table:

@@ -1,4 +1,4 @@
-"""`keyfold verify`: check every invariant of a file."""
+"""`keyfold verify`: check the integrity of a database file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ def verify(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Check that a database file is sound.
+    """Check the integrity of a database file.
 
-    Checks the file's structure, and of every row that its item can be read, is where its
-    key says, has the size it says, and has its place in every index. Exits with 1 when
-    something is wrong; nothing is changed.
+    Checks the file's structure, and for every row that its item can be decoded, matches its key
+    and its recorded size, and has its entries in every index. Changes nothing.
+
+    Exits with 1 if there are problems.
     """
     from keyfold.engine import Engine
     from keyfold.engine.storage import require_file
@@ -31,11 +32,11 @@ def verify(
 
     require_file(file)
     try:
-        # Without upkeep: checking a file must not delete what has expired in it.
+        # Without upkeep: checking a file must not delete its expired items.
         with Engine.open(file, upkeep_seconds=None) as engine:
             problems = [str(problem) for problem in engine.verify()]
     except FileDamaged as damage:
-        # Too damaged to open is an answer here, not a failure to find one.
+        # A file too damaged to open is a result of the check, not a usage error.
         problems = [str(damage)]
     if as_json:
         print(json.dumps({"file": str(file), "problems": problems}, indent=2))

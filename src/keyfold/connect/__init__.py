@@ -1,4 +1,4 @@
-"""From a URL to a store."""
+"""Opens stores by URL: embedded files, servers, DynamoDB."""
 
 from __future__ import annotations
 

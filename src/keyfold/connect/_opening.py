@@ -1,4 +1,4 @@
-"""From a URL to a store."""
+"""Opens a store for a URL or a boto3 client."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from keyfold.errors import (
 )
 from keyfold.model import Table as DeclaredTable
 from keyfold.store import AsyncStore, Executor, Store, StoreSettings
-from keyfold.store._plans import OnUnfit
+from keyfold.store._plans import OnInvalid
 from keyfold.store._settings import Clock, Hook, real_now
 
 if TYPE_CHECKING:
-    # A database is of one kind: what the others need is not loaded.
+    # A store needs one kind of database: the modules of the others are not imported.
     from keyfold.connect._threads import ThreadedEngine
     from keyfold.engine import Engine
 
 _CLIENT = "keyfold.wire.client"
 _MEMORY = ":memory:"
 _REMOTE = ("dynamodb", "http", "https")
-# Under this name, a file keeps what its cursors are sealed with.
-_SECRET = "cursors"  # noqa: S105 - no password
+# The name of the secret in a file that its cursors are sealed with.
+_SECRET = "cursors"  # noqa: S105 - not a password
 
 
 def open(  # noqa: A001 - keyfold.open is what users call
@@ -39,22 +39,24 @@ def open(  # noqa: A001 - keyfold.open is what users call
     streams_client: Any = None,
     clock: Clock = real_now,
     cursor_key: bytes | None = None,
-    on_invalid: OnUnfit = "raise",
+    on_invalid: OnInvalid = "raise",
     on_call: Sequence[Hook] = (),
     **options: Any,
 ) -> Store:
-    """Open a database for one table, or for several.
+    """Open a database for one or more tables, and return a store.
 
-    `url` is a file, or `":memory:"`; the tables that it lacks are made, and streams that tables
-    declare are switched on. `dynamodb://REGION`, `dynamodb://REGION/TABLE-PREFIX` and
-    `http(s)://HOST:PORT` are services, where nothing is made unasked. `options` go to `Engine.open`
-    or to `keyfold.wire.client.Client`. In place of a URL, `client` is a boto3 client that you have,
-    and `streams_client` one of its kind for streams, where those are followed.
-    `clock` gives the time by which items expire. An item that fits no entity raises ItemInvalid, or
-    comes back as a RawItem with `on_invalid="raw"`: in place of an entity, though the types of
-    results do not say so, and in a page's `invalid`. `on_call` hooks see every low-level call.
-    `cursor_key` seals the cursors of pages; a file keeps one, elsewhere they last as long as the
-    process does without it.
+    `url` is the path of a file, or `":memory:"`: missing tables are created, and streams that
+    tables declare are enabled. Or it is a service, `dynamodb://REGION`,
+    `dynamodb://REGION/TABLE-PREFIX` or `http(s)://HOST:PORT`: there, nothing is created unless
+    requested. `options` are passed to `Engine.open` or `keyfold.wire.client.Client`. Instead of a
+    URL, `client` takes a boto3 client, and `streams_client` one for DynamoDB Streams, which is
+    needed to follow tables.
+
+    `clock` returns the time by which items expire. An item that does not fit an entity raises
+    ItemInvalid; with `on_invalid="raw"` it is returned as a RawItem, in place of an entity (the
+    result types do not show this) and in a page's `invalid`. `on_call` hooks are called with
+    every low-level call. `cursor_key` seals the cursors of pages. Without it, a file stores a key;
+    elsewhere, cursors are valid only in this process.
     """
     listed = _list(tables)
     kind = _kind_of(url, client, options)
@@ -68,7 +70,7 @@ def open(  # noqa: A001 - keyfold.open is what users call
     )
     if kind == "client":
         return Store(_load_boto().BotoClient(client, streams_client), settings)
-    assert url is not None  # or it would be a client
+    assert url is not None  # without a URL, the kind is "client"
     if kind == "service":
         service = import_module(_CLIENT).Client(str(url), **options)
         return Store(service, settings, close=service.close)
@@ -82,7 +84,7 @@ def open(  # noqa: A001 - keyfold.open is what users call
             if described is None:
                 store.create_table(table)
             elif _lacks_stream(table, described):
-                _switch_stream_on(engine, table)
+                _enable_stream(engine, table)
     except BaseException:
         engine.close()
         raise
@@ -97,14 +99,14 @@ def open_async(
     streams_client: Any = None,
     clock: Clock = real_now,
     cursor_key: bytes | None = None,
-    on_invalid: OnUnfit = "raise",
+    on_invalid: OnInvalid = "raise",
     on_call: Sequence[Hook] = (),
     **options: Any,
 ) -> AsyncStore:
-    """Open a database for an event loop; takes what `open` takes, and is used with `async with`.
+    """Async version of `open`, with the same options; use the store with `async with`.
 
-    Nothing is opened before that is entered, and whatever may wait for the disk is done aside.
-    `client` may be aioboto3's; boto3's own is called by threads.
+    The database is opened on entry, and work that may wait for the disk runs in threads. `client`
+    may be an aioboto3 client; a boto3 client is called in threads.
     """
     listed = _list(tables)
     kind = _kind_of(url, client, options)
@@ -123,43 +125,42 @@ def open_async(
         return AsyncStore(
             _load_threads().ThreadExecutor(boto.BotoClient(client, streams_client)), settings
         )
-    assert url is not None  # or it would be a client
+    assert url is not None  # without a URL, the kind is "client"
     if kind == "service":
         service = import_module(_CLIENT).AsyncClient(str(url), **options)
         return AsyncStore(service, settings, close=service.close)
-    aside: ThreadedEngine = _load_threads().ThreadedEngine(
+    threaded: ThreadedEngine = _load_threads().ThreadedEngine(
         str(url), lambda: _open_engine(url, clock, options), _SECRET
     )
 
     async def prepare(store: AsyncStore) -> None:
         try:
-            secret = await aside.open()
+            secret = await threaded.open()
             if cursor_key is None:
                 settings.use_cursor_key(secret)
             for table in listed:
-                described = await aside.call(_describe, table)
+                described = await threaded.call(_describe, table)
                 if described is None:
                     await store.create_table(table)
                 elif _lacks_stream(table, described):
-                    await aside.call(_switch_stream_on, table)
+                    await threaded.call(_enable_stream, table)
         except BaseException:
-            await aside.close()
+            await threaded.close()
             raise
 
-    return AsyncStore(aside, settings, prepare=prepare, close=aside.close)
+    return AsyncStore(threaded, settings, prepare=prepare, close=threaded.close)
 
 
 class Table(DeclaredTable):
-    """One DynamoDB table: its key, its indexes, and the entities that live in it.
+    """One DynamoDB table: its key, its indexes, and its entities.
 
-    `ttl` names the attribute by which items expire; `type_attribute` one that holds each
-    item's entity, where keys alone do not tell. `naming` is the rule for stored names. `stream`
-    is what the records of its changes show of an item: its keys, its new image, its old one, or
-    both.
-    `billing`, `deletion_protection` and `tags` are how it is to be deployed; what is None is
-    left as it is wherever the table exists already.
+    `ttl` names the attribute with the expiry time of items; `type_attribute` one that holds the
+    entity of each item, if keys alone do not identify it. `naming` is the rule for stored names.
+    `stream` is what stream records show of an item: its keys, its new image, its old image, or
+    both images. `billing`, `deletion_protection` and `tags` are for deployment; None leaves the
+    setting of an existing table unchanged.
 
-    This is `keyfold.model.Table`, which knows of no database, with the ways to open one.
+    This is `keyfold.model.Table`, which has no access to databases, with methods to open one.
     """
 
     def open(
@@ -170,11 +171,11 @@ class Table(DeclaredTable):
         streams_client: Any = None,
         clock: Clock = real_now,
         cursor_key: bytes | None = None,
-        on_invalid: OnUnfit = "raise",
+        on_invalid: OnInvalid = "raise",
         on_call: Sequence[Hook] = (),
         **options: Any,
     ) -> Store:
-        """Open a database for this table alone; takes what `keyfold.open` takes.
+        """Open a database for this table only; see `keyfold.open` for the options.
 
         >>> from keyfold import Entity, Key
         >>> songs = Table("Songs", key=Key("pk"))
@@ -204,11 +205,11 @@ class Table(DeclaredTable):
         streams_client: Any = None,
         clock: Clock = real_now,
         cursor_key: bytes | None = None,
-        on_invalid: OnUnfit = "raise",
+        on_invalid: OnInvalid = "raise",
         on_call: Sequence[Hook] = (),
         **options: Any,
     ) -> AsyncStore:
-        """Open a database for this table alone, for an event loop, as `keyfold.open_async` does."""
+        """Open a database for this table only, for async code; see `keyfold.open_async`."""
         return open_async(
             self,
             url,
@@ -226,10 +227,10 @@ class Table(DeclaredTable):
 def open_executor(
     url: str | os.PathLike[str], *, may_make: bool = False, keeps_expired: bool = False
 ) -> Generator[Executor]:
-    """Open a database for requests of DynamoDB's API as they are; no tables are made.
+    """Open a database for raw DynamoDB requests, without tables or entities.
 
-    A file has to be there, and not to be empty, unless `may_make` lets it be made. With
-    `keeps_expired`, what has expired in a file is not deleted meanwhile. Raises UrlUnknown,
+    A file must exist and must not be empty, unless `may_make` allows creating it. With
+    `keeps_expired`, expired items in a file are not deleted while it is open. Raises UrlUnknown,
     FileUnreachable, FileNotKeyfold and other file errors.
     """
     if _kind_of(url, None, {}) == "service":
@@ -244,7 +245,7 @@ def open_executor(
 
 
 def _load_threads() -> Any:
-    # To load asyncio takes a fifth of all that opening a store does, and threads need none of it.
+    # Importing asyncio takes a fifth of the time to open a store, and sync stores do not need it.
     return import_module("keyfold.connect._threads")
 
 
@@ -259,12 +260,14 @@ def _list(tables: DeclaredTable | Sequence[DeclaredTable]) -> tuple[DeclaredTabl
 def _kind_of(
     url: str | os.PathLike[str] | None, client: Any, options: dict[str, Any]
 ) -> Literal["client", "file", "service"]:
-    """Tell what is to be opened; raises OptionInvalid, UrlUnknown."""
+    """Return the kind of database to open; raises OptionInvalid, UrlUnknown."""
     if client is not None:
         if url is not None:
             raise OptionInvalid("url", url, "Give a URL or a client, not both.")
         if options:
-            raise OptionInvalid("options", tuple(options), "A client of your own takes none.")
+            raise OptionInvalid(
+                "options", tuple(options), "With a client of your own there are no options."
+            )
         return "client"
     if url is None:
         raise OptionInvalid("url", url, "Give a URL, or a client.")
@@ -296,9 +299,9 @@ def _lacks_stream(table: DeclaredTable, described: dict[str, Any]) -> bool:
     return table.stream is not None and "StreamSpecification" not in described
 
 
-def _switch_stream_on(engine: Engine, table: DeclaredTable) -> None:
-    """Begin the stream of a table that was made before it was declared to have one."""
-    asked = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
-    # Another process may be quicker.
+def _enable_stream(engine: Engine, table: DeclaredTable) -> None:
+    """Enable the stream of a table that was created before it declared one."""
+    payload = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
+    # Another process may have enabled it first.
     with suppress(ValidationException):
-        engine.execute("UpdateTable", asked)
+        engine.execute("UpdateTable", payload)

@@ -1,4 +1,4 @@
-"""What waits, for an event loop: threads do it; loaded with the first store for one."""
+"""Runs blocking work of async stores in threads; imported with the first async store."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
-_QUICK = {"GetItem", "Query"}
+_INLINE_OPERATIONS = {"GetItem", "Query"}
 _THREADS = 4
 
 
 class ThreadExecutor:
-    """A client for threads on an event loop: threads call it."""
+    """A sync client for an event loop: every call runs in a thread."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -31,7 +31,7 @@ class ThreadExecutor:
 
 
 class ThreadedEngine:
-    """An engine for an event loop: what may wait for the disk is done by threads."""
+    """An engine for an event loop: calls that may wait for the disk run in threads."""
 
     def __init__(self, path: str, make: Callable[[], Engine], secret: str) -> None:
         self._path, self._make, self._secret = path, make, secret
@@ -39,7 +39,7 @@ class ThreadedEngine:
         self._threads = ThreadPoolExecutor(_THREADS, "keyfold-store")
 
     async def open(self) -> bytes:
-        """Open the engine, and return the secret that is kept in it."""
+        """Open the engine, and return the secret stored in it."""
         loop = asyncio.get_running_loop()
         engine = await loop.run_in_executor(self._threads, self._make)
         self._engine = engine
@@ -49,14 +49,14 @@ class ThreadedEngine:
         engine = self._engine
         if engine is None:
             raise EngineClosed(self._path)
-        if operation in _QUICK:
+        if operation in _INLINE_OPERATIONS:
             return engine.execute(operation, request)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, engine.execute, operation, request)
 
     async def call(self, work: Callable[[Engine, Table], V], table: Table) -> V:
-        """Do something with the engine and a table, aside."""
-        assert self._engine is not None  # it was opened
+        """Call a function with the engine and a table in a thread."""
+        assert self._engine is not None  # `open` was awaited before
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, work, self._engine, table)
 

@@ -1,7 +1,7 @@
-"""Deployment: make the tables of a database as they are declared.
+"""Deployment: creates and changes the tables of a database to match their declarations.
 
-`plan` compares and says what it would take, `apply` does it. Both speak DynamoDB's API alone, so
-they work on the service, on an embedded file and on anything between.
+`plan` compares them and returns the steps needed, `apply` carries them out. Both only use
+DynamoDB's API, so they work on the service, on an embedded file and on any compatible server.
 
 >>> from keyfold import Entity, Index, Key, Table
 >>> from keyfold.deploy import apply, plan

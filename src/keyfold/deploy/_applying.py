@@ -1,4 +1,4 @@
-"""Carrying out a plan, step by step, each once the one before has taken effect."""
+"""Carries out a plan step by step, waiting until each step has taken effect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from keyfold.errors import (
 from keyfold.model import Table
 
 # Adding an index to a large table takes hours on the service.
-LONGEST_WAIT_SECONDS = 24 * 3_600.0
+MAX_WAIT_SECONDS = 24 * 3_600.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.25, 10.0
 _TTL_TOO_SOON = "Time to live has been modified multiple times within a fixed interval"
 
@@ -27,7 +27,7 @@ Kind = Literal["begin", "wait", "done", "postponed"]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something to tell whoever watches: `kind` of it, about which step of which table."""
+    """Progress of `apply`: what happens to which table; `text` is the step, or its status."""
 
     kind: Kind
     table: str
@@ -36,7 +36,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was done to one table, and what is left: `plan` is what it would still take."""
+    """The result for one table: the steps done and postponed; `plan` has what is left to do."""
 
     table: str
     done: tuple[PlanStep, ...]
@@ -45,14 +45,14 @@ class Report:
 
     @property
     def is_as_declared(self) -> bool:
-        """Whether the table is as declared now."""
+        """Whether the table matches its declaration now."""
         return self.plan.is_as_declared
 
 
 def plan(
     database: Executor, tables: Sequence[Table], *, allow_removal: bool = False
 ) -> list[TablePlan]:
-    """Compare tables with what is there; nothing is changed."""
+    """Compare declared tables with the database; return the steps needed, and change nothing."""
     return [
         plan_table(table, read_state(database, table.name), allow_removal=allow_removal)
         for table in tables
@@ -64,55 +64,56 @@ def apply(
     tables: Sequence[Table],
     *,
     allow_removal: bool = False,
-    tell: Callable[[Event], None] = lambda _: None,
+    on_event: Callable[[Event], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
-    longest_wait_seconds: float = LONGEST_WAIT_SECONDS,
+    longest_wait_seconds: float = MAX_WAIT_SECONDS,
 ) -> list[Report]:
-    """Make tables as they are declared; return what was done and what is left.
+    """Create and change tables to match their declarations; return what was done, and what is left.
 
-    The plan is made from what is there, so this can be run again after an interruption, and does
-    what is left. Raises TableUnsettled when a change takes longer than `longest_wait_seconds`.
+    The plan is derived from the current state, so a run after an interruption does the rest.
+    `on_event` is called with the progress. Raises TableUnsettled if a change takes longer than
+    `longest_wait_seconds`.
     """
-    waiter = _Waiter(database, tell, sleep, longest_wait_seconds)
+    waiter = _Waiter(database, on_event, sleep, longest_wait_seconds)
     return [_apply_to(database, table, waiter, allow_removal=allow_removal) for table in tables]
 
 
 def _apply_to(database: Executor, table: Table, waiter: _Waiter, *, allow_removal: bool) -> Report:
-    state = waiter.settle(table.name)
+    state = waiter.wait_until_settled(table.name)
     planned = plan_table(table, state, allow_removal=allow_removal)
     done: list[PlanStep] = []
     postponed: list[PlanStep] = []
     for step in planned.steps:
-        waiter.tell(Event("begin", table.name, step.text))
+        waiter.on_event(Event("begin", table.name, step.text))
         if postponed and step.operation == postponed[-1].operation:
-            # It follows from the one that could not be done yet.
+            # It depends on the postponed step.
             postponed.append(step)
         elif _carry_out(database, table, step, waiter):
-            waiter.settle(table.name)
+            waiter.wait_until_settled(table.name)
             done.append(step)
-            waiter.tell(Event("done", table.name, step.text))
+            waiter.on_event(Event("done", table.name, step.text))
             continue
         else:
             postponed.append(step)
-        waiter.tell(Event("postponed", table.name, step.text))
+        waiter.on_event(Event("postponed", table.name, step.text))
     left = plan_table(table, read_state(database, table.name), allow_removal=allow_removal)
     return Report(table.name, tuple(done), tuple(postponed), left)
 
 
 def _carry_out(database: Executor, table: Table, step: PlanStep, waiter: _Waiter) -> bool:
-    """Make a step's call; return whether it was made, and not refused as too soon."""
+    """Make the call of a step; return False if the service refused it as too soon."""
     pauses = waiter.pauses(table.name)
     while True:
         try:
             database.execute(step.operation, step.request)
         except ResourceInUseException:
             if step.operation == "CreateTable":
-                # Somebody else makes it, or did so before this was interrupted.
+                # Another process is creating it, or an interrupted run did.
                 return True
             next(pauses)
-            waiter.settle(table.name)
+            waiter.wait_until_settled(table.name)
         except LimitExceededException:
-            # So many changes at a time, in the whole account.
+            # The account has reached its limit of simultaneous changes.
             next(pauses)
         except ValidationException as error:
             if step.operation == "UpdateTimeToLive" and _TTL_TOO_SOON in error.message:
@@ -123,39 +124,39 @@ def _carry_out(database: Executor, table: Table, step: PlanStep, waiter: _Waiter
 
 
 class _Waiter:
-    """Waits until what was begun has taken effect, and says how it goes."""
+    """Waits until changes have taken effect, and reports progress."""
 
     def __init__(
         self,
         database: Executor,
-        tell: Callable[[Event], None],
+        on_event: Callable[[Event], None],
         sleep: Callable[[float], None],
         longest_seconds: float,
     ) -> None:
-        self._database, self.tell, self._sleep = database, tell, sleep
+        self._database, self.on_event, self._sleep = database, on_event, sleep
         self._longest_seconds = longest_seconds
 
-    def settle(self, name: str) -> TableState | None:
-        """Return the table once nothing is under way; None when there is none."""
+    def wait_until_settled(self, name: str) -> TableState | None:
+        """Wait until no change of a table is in progress, and return its state; None if missing."""
         pauses = self.pauses(name)
-        told = ""
+        reported = ""
         while True:
             state = read_state(self._database, name)
             if state is None or state.is_settled:
                 return state
             text = _show_progress(state)
-            if text != told:
-                self.tell(Event("wait", name, text))
-                told = text
+            if text != reported:
+                self.on_event(Event("wait", name, text))
+                reported = text
             next(pauses)
 
     def pauses(self, name: str) -> _Pauses:
-        """Return pauses that grow, up to an end."""
+        """Return growing pauses; they raise TableUnsettled after the longest wait."""
         return _Pauses(name, self._sleep, self._longest_seconds)
 
 
 class _Pauses:
-    """Sleeps at each `next`, a little longer than the last time; raises TableUnsettled."""
+    """Sleeps on each `next`, a little longer every time; raises TableUnsettled in the end."""
 
     def __init__(self, name: str, sleep: Callable[[float], None], longest_seconds: float) -> None:
         self._name, self._sleep, self._longest = name, sleep, longest_seconds

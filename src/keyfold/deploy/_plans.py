@@ -1,4 +1,4 @@
-"""What it takes to make a table as it is declared, as data."""
+"""Plans: the steps that make a table match its declaration, as data."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from keyfold.model import Index, Provisioned, Table
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One change: what it does, and the call that does it.
+    """One change: its description, and the call that makes it.
 
-    One that `removes` takes something away that is not declared, or has to go first.
+    `removes` if it removes something that is not declared, or that has to be replaced.
     """
 
     text: str
@@ -25,7 +25,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A difference that no call can mend, and the way round it."""
+    """A difference that no call can fix, and a workaround."""
 
     fact: str
     advice: str
@@ -33,9 +33,10 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """The steps for one table, in order; `withheld` are those that would remove something.
+    """The steps for one table, in order.
 
-    `obstacles` are what stays different whatever is done here.
+    `withheld` are steps that are not done because they would remove something; `obstacles` are
+    differences that cannot be fixed in place.
     """
 
     table: str
@@ -45,15 +46,15 @@ class TablePlan:
 
     @property
     def is_as_declared(self) -> bool:
-        """Whether there is nothing to do, and nothing that cannot be done."""
+        """Whether the table matches its declaration: no steps, withheld steps or obstacles."""
         return not (self.steps or self.withheld or self.obstacles)
 
 
 def plan_table(table: Table, state: TableState | None, *, allow_removal: bool = False) -> TablePlan:
-    """Compare a table with what is there, and say what is to be done.
+    """Compare a declared table with its current state; return the steps needed.
 
-    What is not declared at all (billing, protection, stream, tags) is left as it is. Steps that
-    remove something are withheld, along with those that wait for them, unless that is allowed.
+    Settings that are not declared (billing, protection, stream, tags) are left unchanged. Steps
+    that remove something, and those that depend on them, are withheld unless `allow_removal`.
     """
     table.check()
     if state is None:
@@ -91,23 +92,23 @@ def _find_obstacles(table: Table, state: TableState) -> Iterator[Obstacle]:
     declared = shape_key(request["KeySchema"], types)
     if declared != state.key:
         yield Obstacle(
-            f"its key is {_show_key(state.key)}; declared is {_show_key(declared)}",
+            f"its key is {_show_key(state.key)}; the declared key is {_show_key(declared)}",
             "A key cannot be changed in place. Declare the table under another name, apply, "
             "copy the items with `keyfold copy`, and switch over.",
         )
     for index in table.indexes:
         if index.local and not _fits(table, index, state.indexes.get(index.name)):
             yield Obstacle(
-                f"local index {index.name} is declared, and it is not there as declared",
-                "Local indexes can only be made with their table. Declare a global index, or the "
-                "table under another name, and copy the items with `keyfold copy`.",
+                f"local index {index.name} is missing, or differs from its declaration",
+                "Local indexes can only be created with their table. Declare a global index, or "
+                "declare the table under another name and copy the items with `keyfold copy`.",
             )
     names = {index.name for index in table.indexes}
     for index in state.indexes.values():
         if index.is_local and index.name not in names:
             yield Obstacle(
-                f"local index {index.name} is there, and it is not declared",
-                "Local indexes stay as long as their table. Declare it.",
+                f"local index {index.name} exists, but is not declared",
+                "A local index cannot be removed from its table. Declare it.",
             )
 
 
@@ -122,18 +123,18 @@ def _fits(table: Table, index: Index, state: IndexState | None) -> bool:
 
 
 def _change_indexes(table: Table, state: TableState) -> Iterator[list[PlanStep]]:
-    """Yield a group for each index: a removal that makes room for an index goes with it."""
+    """Yield the steps for each index; the removal and creation of a changed index are one group."""
     declared = {index.name: index for index in table.indexes if not index.local}
-    for name, there in state.indexes.items():
-        if there.is_local:
+    for name, existing in state.indexes.items():
+        if existing.is_local:
             continue
         index = declared.get(name)
         if index is None:
             text = f"remove index {name}, which is not declared"
             yield [_remove_index(table, name, text)]
-        elif not _fits(table, index, there):
-            fact = f"{_show_key(there.key)}, {_show_projection(there)}"
-            text = f"remove index {name} ({fact}), to make it anew as declared"
+        elif not _fits(table, index, existing):
+            fact = f"{_show_key(existing.key)}, {_show_projection(existing)}"
+            text = f"remove index {name} ({fact}), to add it again as declared"
             yield [_remove_index(table, name, text), _add_index(table, index, state)]
     for name, index in declared.items():
         if name not in state.indexes:
@@ -191,7 +192,7 @@ def _change_billing(table: Table, state: TableState) -> list[PlanStep]:
         request["GlobalSecondaryIndexUpdates"] = changed
     was = state.billing
     if isinstance(was, Provisioned) and _units(was) == _units(billing):
-        # The service refuses figures that are what they were.
+        # The service refuses an update to the current values.
         del request["ProvisionedThroughput"], request["BillingMode"]
     text = f"provision {billing.read} read and {billing.write} write units a second"
     return [PlanStep(text, "UpdateTable", request)]
@@ -206,12 +207,12 @@ def _index_units(state: TableState, name: str) -> tuple[int, int] | None:
 
 
 def _is_same_billing(table: Table, state: TableState) -> bool:
-    declared, there = table.billing, state.billing
-    if not isinstance(declared, Provisioned) or not isinstance(there, Provisioned):
-        return declared == there
+    declared, existing = table.billing, state.billing
+    if not isinstance(declared, Provisioned) or not isinstance(existing, Provisioned):
+        return declared == existing
     indexes = [index.name for index in state.indexes.values() if not index.is_local]
-    return _units(declared) == _units(there) and all(
-        _units(declared.of(name)) == _units(there.of(name)) for name in indexes
+    return _units(declared) == _units(existing) and all(
+        _units(declared.of(name)) == _units(existing.of(name)) for name in indexes
     )
 
 
@@ -262,7 +263,7 @@ def _change_tags(table: Table, state: TableState) -> Iterator[list[PlanStep]]:
     if table.tags is None:
         return
     changed = {key: value for key, value in table.tags.items() if state.tags.get(key) != value}
-    # Tags of the service's own are not ours to remove.
+    # Tags with this prefix are set by AWS and cannot be removed.
     gone = sorted(key for key in state.tags if key not in table.tags and not key.startswith("aws:"))
     if changed:
         listed = [{"Key": key, "Value": value} for key, value in sorted(changed.items())]
@@ -284,6 +285,6 @@ def _show_projection(index: IndexState) -> str:
         case "ALL":
             return "all attributes"
         case "KEYS_ONLY":
-            return "keys alone"
+            return "keys only"
         case _:
             return "with " + ", ".join(sorted(names))

@@ -1,4 +1,4 @@
-"""Tables as they are, read through DynamoDB's API."""
+"""The current state of tables, read with DynamoDB's API."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from keyfold.errors import ResourceNotFoundException
 from keyfold.model import Billing, Provisioned
 
 KeyShape = tuple[tuple[str, str, str], ...]
-"""Name, HASH or RANGE, and type of each attribute of a key."""
+"""The name, HASH or RANGE, and the type of each attribute of a key."""
 
 
 class Executor(Protocol):
-    """Whatever carries out DynamoDB's operations."""
+    """Executes DynamoDB operations: an embedded engine, or a client of a service."""
 
     def execute(self, operation: str, request: dict[str, Any], /) -> dict[str, Any]:
-        """Carry out one operation."""
+        """Carry out one operation; raises ServiceError."""
         ...
 
 
 class IndexState(NamedTuple):
-    """An index that is there; `holds` is its projection, and the names it adds."""
+    """An existing index; `holds` is its projection type and the non-key attributes it lists."""
 
     name: str
     key: KeyShape
@@ -31,7 +31,7 @@ class IndexState(NamedTuple):
 
 
 class TableState(NamedTuple):
-    """A table that is there."""
+    """An existing table, its settings and indexes."""
 
     name: str
     arn: str
@@ -46,14 +46,14 @@ class TableState(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is under way that would refuse another change."""
+        """Whether no change is in progress, so that the table accepts another."""
         return self.status == "ACTIVE" and all(
             index.status == "ACTIVE" for index in self.indexes.values()
         )
 
 
 def read_state(database: Executor, name: str) -> TableState | None:
-    """Return a table as it is now; None when there is none."""
+    """Return the current state of a table; None if it does not exist."""
     try:
         described = database.execute("DescribeTable", {"TableName": name})["Table"]
         expiry = database.execute("DescribeTimeToLive", {"TableName": name})
@@ -84,7 +84,7 @@ def read_state(database: Executor, name: str) -> TableState | None:
 
 
 def shape_key(elements: list[dict[str, str]], types: Mapping[str, str]) -> KeyShape:
-    """Return a key as it is compared."""
+    """Return a key schema with attribute types, in a form that can be compared."""
     return tuple(
         (each["AttributeName"], each["KeyType"], types.get(each["AttributeName"], "?"))
         for each in elements
@@ -92,7 +92,7 @@ def shape_key(elements: list[dict[str, str]], types: Mapping[str, str]) -> KeySh
 
 
 def shape_projection(projection: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
-    """Return a projection as it is compared: the order of its names does not count."""
+    """Return a projection in a form that can be compared, regardless of the order of names."""
     return projection["ProjectionType"], frozenset(projection.get("NonKeyAttributes") or ())
 
 
@@ -104,7 +104,7 @@ def _read_index(
         key=shape_key(described["KeySchema"], types),
         holds=shape_projection(described["Projection"]),
         is_local=is_local,
-        # Local indexes have no status of their own.
+        # Local indexes have no status.
         status=described.get("IndexStatus", "ACTIVE"),
     )
 
@@ -136,8 +136,8 @@ def _read_tags(database: Executor, arn: str) -> dict[str, str]:
     tags: dict[str, str] = {}
     request: dict[str, Any] = {"ResourceArn": arn}
     while True:
-        answer = database.execute("ListTagsOfResource", request)
-        tags |= {each["Key"]: each["Value"] for each in answer.get("Tags") or ()}
-        if not answer.get("NextToken"):
+        response = database.execute("ListTagsOfResource", request)
+        tags |= {each["Key"]: each["Value"] for each in response.get("Tags") or ()}
+        if not response.get("NextToken"):
             return tags
-        request = {"ResourceArn": arn, "NextToken": answer["NextToken"]}
+        request = {"ResourceArn": arn, "NextToken": response["NextToken"]}

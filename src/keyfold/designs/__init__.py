@@ -1,4 +1,4 @@
-"""Four complete tables, each written with the public model and store alone: import one by its name."""
+"""Four complete single-table designs, written with the public API only; import one by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exchange rates that expire, found by pair and by base currency.
+"""Exchange rates: a table of rates that expire, looked up by currency pair or base currency.
 
 >>> from datetime import UTC, datetime, timedelta
 >>> from decimal import Decimal
@@ -58,12 +58,13 @@ __all__ = [
 _CODE = "[A-Z]{3}"
 
 
-def _drop_fraction(moment: datetime) -> datetime:
-    return moment.replace(microsecond=0)
+def _drop_fraction(time: datetime) -> datetime:
+    return time.replace(microsecond=0)
 
 
 Currency = Annotated[str, StringConstraints(pattern=f"^{_CODE}$")]
-# The table holds whole seconds, so that is what a rate has before it is stored, too.
+# The table stores whole seconds. Dropping fractions on validation makes a rate equal to itself
+# after it was stored and read.
 _WholeSeconds = Annotated[UnixTime, AfterValidator(_drop_fraction)]
 
 by_base = Index("BaseCurrencyIndex", key=Key("Base"))
@@ -71,7 +72,7 @@ table = Table("ExchangeRates", key=Key("PK"), indexes=[by_base], ttl="ttl")
 
 
 class Rate(Entity, table=table, key="RATE#{base}#{target}"):
-    """What one unit of `base` costs in `target`, since when, and until when that may be used."""
+    """The price of one unit of `base` in `target`, with the time of the quote and its expiry."""
 
     base: Currency = attr("Base")
     target: Currency = attr("Target")
@@ -80,48 +81,48 @@ class Rate(Entity, table=table, key="RATE#{base}#{target}"):
     stale: bool = attr("Stale", default=False)
     expires: Expiry | None = attr("ttl", default=None)
 
-    def seen_at(self, moment: datetime) -> Self:
-        """Return the rate as it is then: stale if it is flagged so, or has expired."""
-        if self.stale or self.expires is None or moment < self.expires:
+    def seen_at(self, time: datetime) -> Self:
+        """Return the rate as of `time`: stale if it is flagged as stale or has expired by then."""
+        if self.stale or self.expires is None or time < self.expires:
             return self
         return self.model_copy(update={"stale": True})
 
 
-# The access patterns, by the names that the document gives them.
+# The access patterns, named as in the design document.
 
 
 @table.pattern("Get")
 def get(base: Currency, target: Currency) -> Get[Rate]:
-    """The rate of one pair, with its flag as stored; None once it has expired."""
+    """Get the rate of one currency pair; None once it has expired."""
     _check_codes(base, target)
     return Rate.get(base=base, target=target)
 
 
 @table.pattern("GetByBase")
 def get_by_base(base: Currency) -> Query[Rate]:
-    """Every rate of one base currency that has not expired, in no particular order."""
+    """Query all rates of one base currency that have not expired, in no particular order."""
     _check_codes(base)
     return Rate.query(by_base, base=base)
 
 
 @table.pattern("Save", example={"ttl": timedelta(days=1)})
 def save(rate: Rate, ttl: timedelta) -> Put[Rate]:
-    """Store a rate in place of the pair's former one, to expire `ttl` after it has run."""
+    """Upsert the rate of a pair; it expires `ttl` after the request runs."""
     if ttl <= timedelta():
-        raise ValueInvalid(f"ttl {ttl}", "a rate lasts for some time", "Give more than nothing.")
+        raise ValueInvalid(f"ttl {ttl}", "it must be positive", "Pass a longer time.")
     return rate.put().expiring_in(ttl)
 
 
 @table.pattern("Delete")
 def delete(base: Currency, target: Currency) -> Delete[Rate]:
-    """Remove the rate of one pair; none there is no error."""
+    """Delete the rate of one pair; does nothing if there is none."""
     _check_codes(base, target)
     return Rate.delete(base=base, target=target)
 
 
 @table.pattern("GetStale")
 def get_stale(base: Currency, target: Currency) -> Mapped[Rate | None]:
-    """The rate of one pair as long as it is stored: stale if it is flagged, or has expired."""
+    """Get the rate of one pair while it is still stored: stale if flagged as stale or expired."""
     _check_codes(base, target)
     stored = Rate.get(base=base, target=target).include_expired()
     return stored.map(lambda rate, now: None if rate is None else rate.seen_at(now))
@@ -129,21 +130,21 @@ def get_stale(base: Currency, target: Currency) -> Mapped[Rate | None]:
 
 @table.pattern("MarkStale")
 def mark_stale(base: Currency, target: Currency) -> Update[Rate]:
-    """Flag the rate of one pair as stale; raises NotFound without one that has not expired."""
+    """Flag the rate of one pair as stale; raises NotFound if there is none, or it has expired."""
     _check_codes(base, target)
     return Rate.update(base=base, target=target).set(Rate.f.stale, True)  # noqa: FBT003 - the flag itself
 
 
 def _check_codes(*codes: object) -> None:
-    # Whatever is no text stands for a code in an explanation, or is refused by the key.
+    # Placeholders of explain() are not str, and the key template rejects other types.
     for code in codes:
         if isinstance(code, str) and re.fullmatch(_CODE, code) is None:
-            fact = "a currency code is three capital letters"
-            raise ValueInvalid(f"currency {code!r:.80}", fact, "Give one such as 'USD'.")
+            fact = "a currency code has three capital letters"
+            raise ValueInvalid(f"currency {code!r:.80}", fact, "Pass one such as 'USD'.")
 
 
 class ExchangeRates:
-    """The document's repository: its operations, run on a store."""
+    """The repository of the design document: its operations, run by a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -153,21 +154,21 @@ class ExchangeRates:
         return self._store.run(get(base, target))
 
     def get_by_base(self, base: Currency, *, cursor: str | None = None) -> Page[Rate]:
-        """Return rates of one base currency; the page's cursor goes on."""
+        """Return a page of the rates of one base currency; `cursor` continues after a page."""
         return self._store.run(get_by_base(base).after(cursor))
 
     def save(self, rate: Rate, ttl: timedelta) -> Rate:
-        """Store a rate for as long as `ttl`; return it with its expiry."""
+        """Store a rate that expires after `ttl`; return it with its expiry."""
         return self._store.run(save(rate, ttl))
 
     def delete(self, base: Currency, target: Currency) -> None:
-        """Remove the rate of one pair, if there is one."""
+        """Delete the rate of one pair, if there is one."""
         self._store.run(delete(base, target))
 
     def get_stale(self, base: Currency, target: Currency) -> Rate | None:
-        """Return the rate that is still stored; it is stale if it is flagged, or has expired."""
+        """Return the rate while it is still stored: stale if flagged as stale or expired."""
         return self._store.run(get_stale(base, target))
 
     def mark_stale(self, base: Currency, target: Currency) -> Rate:
-        """Flag the rate of one pair as stale; raises NotFound without one."""
+        """Flag the rate of one pair as stale; raises NotFound if there is none, or it has expired."""
         return self._store.run(mark_stale(base, target))

@@ -1,4 +1,4 @@
-"""Pantry: users in groups, the containers of food that groups share, and links to join by.
+"""Pantry: users in groups, the food containers that groups share, and links to join a group.
 
 >>> import keyfold
 >>> from datetime import UTC, datetime
@@ -91,7 +91,7 @@ table = Table("Pantry", key=Key("PK", "SK"), indexes=[by_group, by_link_expiry])
 
 
 class User(Entity, table=table, key=("{user}", "USER")):
-    """Somebody who uses the pantry."""
+    """A user of the pantry."""
 
     user: UUID = part()
     name: str = attr("UserName")
@@ -99,7 +99,7 @@ class User(Entity, table=table, key=("{user}", "USER")):
 
 
 class Membership(Entity, table=table, key=("{user}", "Group#{group}")):
-    """A group that a user belongs to; the only items in UserGroupIndex."""
+    """The membership of a user in a group; the only items in UserGroupIndex, a sparse index."""
 
     user: UUID = attr("UserID")
     group: UUID = attr("GroupID")
@@ -113,19 +113,19 @@ class Group(Entity, table=table, key=("{group}", "Group")):
 
     group: UUID = part()
     name: str = attr("GroupName")
-    # A set, not a list: it loses a member by name, whatever else changes at the same time.
+    # A set, not a list: members are removed by value, so concurrent changes do not interfere.
     users: frozenset[UUID] = attr("BelongingUsers", default=frozenset())
 
 
 class GroupContainer(Entity, table=table, key=("{group}", "Container#{container}")):
-    """That a container belongs to a group."""
+    """The fact that a container belongs to a group."""
 
     group: UUID = part()
     container: UUID = attr("ContainerID")
 
 
 class JoinLink(Entity, table=table, key=("{group}", "ShareLink#{expires}")):
-    """A link by which anyone may join a group until it expires; the only items in JoinLinkIndex."""
+    """A link to join a group until it expires; the only items in JoinLinkIndex, a sparse index."""
 
     group: UUID = attr("GroupID")
     expires: datetime = attr("LinkExpiredDatetime")
@@ -149,7 +149,7 @@ class Food(BaseModel):
 
 
 class FoodChange(BaseModel):
-    """What becomes of a food: fields that are given are set, None takes one away."""
+    """Changes of a food: the fields that are passed are set, or removed if they are None."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -161,7 +161,7 @@ class FoodChange(BaseModel):
 
 
 class Container(Entity, table=table, key=("{container}", "Container")):
-    """A place for food, such as a fridge. It is in no index, so that a change is one write."""
+    """A food container, such as a fridge. It is in no index, so a change costs one write."""
 
     container: UUID = part()
     name: str = attr("ContainerName")
@@ -172,7 +172,7 @@ class Container(Entity, table=table, key=("{container}", "Container")):
 
 
 class Category(BaseModel):
-    """A kind of food."""
+    """A food category."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -180,101 +180,103 @@ class Category(BaseModel):
 
 
 class Categories(Entity, table=table, key=("Category", "Category")):
-    """The kinds of food that there are: one item for all of them."""
+    """All food categories, in a single item."""
 
     categories: list[Category] = attr("Category")
 
 
-# Access patterns of the document.
+# Access patterns of the design document: reads.
 
 
 @table.pattern("GetUser")
 def get_user(user: UUID) -> Get[User]:
-    """A single user."""
+    """Get one user."""
     return User.get(user=user)
 
 
 @table.pattern("ListOfUsersGroup")
 def list_of_users_group(user: UUID) -> Query[Membership]:
-    """The groups that a user belongs to."""
+    """Query the groups that a user belongs to."""
     return Membership.query(user=user)
 
 
 @table.pattern("GetGroup")
 def get_group(group: UUID) -> Get[Group]:
-    """A single group, with the ids of its users."""
+    """Get one group, with the ids of its users."""
     return Group.get(group=group)
 
 
 @table.pattern("ListOfContainers")
 def list_of_containers(group: UUID) -> Query[GroupContainer]:
-    """The containers that belong to a group."""
+    """Query the containers that belong to a group."""
     return GroupContainer.query(group=group)
 
 
 @table.pattern("ListOfUsres")
 def list_of_users(group: UUID) -> Chain[list[User | None]]:
-    """The users that belong to a group, by their ids; None for one who is gone.
+    """Get the users that belong to a group; None for each user that no longer exists.
 
-    The index tells who they are, and may be a moment behind. They themselves are read
-    consistently, so that nobody is missing whom the index knows.
+    Their ids come from the index, which is eventually consistent. The users themselves are read
+    consistently, so that every user in the index is found.
     """
     return _read_users(Membership.query(by_group, group=group))
 
 
 def _read_users(members: Query[Membership], seen: tuple[UUID, ...] = ()) -> Chain[Any]:
-    def go_on(found: Any) -> Request[Any]:
-        # To be explained, it is called with what stands for one membership, not with a page.
+    def continue_reading(found: Any) -> Request[Any]:
+        # explain() passes a placeholder instead of a page; it stands for one membership.
         page: Page[Membership] = found if isinstance(found, Page) else Page([found])  # pyright: ignore[reportUnknownVariableType] - of those asked for
         users = (*seen, *(member.user for member in page))
         if page.cursor is not None:
             return _read_users(members.after(page.cursor), users)
         return batch([User.get(user=user).consistent() for user in users])
 
-    return Chain(members, go_on)
+    return Chain(members, continue_reading)
 
 
 @table.pattern("GetContainer")
 def get_container(container: UUID) -> Get[Container]:
-    """A single container, with its foods."""
+    """Get one container, with its foods."""
     return Container.get(container=container)
 
 
 @table.pattern("ListOfExpiredJoinLinks")
 def list_of_expired_join_links() -> Scan[JoinLink]:
-    """The links of all groups that have expired by now.
+    """Scan for the expired links of all groups.
 
-    This reads every link in JoinLinkIndex, expired or not, since no partition key says where
-    to look; the index holds links alone, and nothing else of the table is read.
+    This reads every link in JoinLinkIndex, expired or not, since there is no partition key to
+    query by. The index is sparse and contains only links, so no other items are read.
     """
     return JoinLink.scan(by_link_expiry).where(JoinLink.f.expires <= now)
 
 
-# And the same for one group, which reads nothing but what it returns.
+# The same for one group, which reads only what it returns.
 
 
 @table.pattern("ListOfExpiredJoinLinksOfGroup")
 def list_of_expired_join_links_of_group(group: UUID) -> Query[JoinLink]:
-    """The links of one group that have expired by now; those that expired first come first."""
+    """Query the expired links of one group, in the order of their expiry."""
     return JoinLink.query(by_link_expiry, group=group).until(now)
 
 
-# Users and groups: what is written.
+# Writes of users and groups.
 
-_SOMEBODY = UUID("3f0e7c1a-5a55-4c0e-9f3a-1d2b6c7e8f90")
-_SOME_GROUP = UUID("7b1d2c3e-8f4a-4b6c-a5d7-0e9f8a7b6c5d")
-_SOME_CONTAINER = UUID("c4a8f1e2-6d3b-4e5f-8a9c-2b1d0e3f4a5b")
+_EXAMPLE_USER = UUID("3f0e7c1a-5a55-4c0e-9f3a-1d2b6c7e8f90")
+_EXAMPLE_GROUP = UUID("7b1d2c3e-8f4a-4b6c-a5d7-0e9f8a7b6c5d")
+_EXAMPLE_CONTAINER = UUID("c4a8f1e2-6d3b-4e5f-8a9c-2b1d0e3f4a5b")
 
 
 @table.pattern("CreateUser")
 def create_user(user: User) -> Put[User]:
-    """Store a new user; fails with AlreadyExists if there is one of that id."""
+    """Create a user; fails with AlreadyExists if the id is taken."""
     return user.create()
 
 
-@table.pattern("CreateGroup", example={"group": _SOME_GROUP, "name": "Home", "founder": _SOMEBODY})
+@table.pattern(
+    "CreateGroup", example={"group": _EXAMPLE_GROUP, "name": "Home", "founder": _EXAMPLE_USER}
+)
 def create_group(group: UUID, name: str, founder: UUID) -> Transaction:
-    """Found a group, with one user who belongs to it from the beginning."""
+    """Create a group with its first member; fails if that user does not exist."""
     return transaction(
         Group(group=group, name=name, users=frozenset({founder})).create(),
         Membership(user=founder, group=group).create(),
@@ -282,12 +284,12 @@ def create_group(group: UUID, name: str, founder: UUID) -> Transaction:
     )
 
 
-@table.pattern("AddMember", example={"group": _SOME_GROUP, "user": _SOMEBODY})
+@table.pattern("AddMember", example={"group": _EXAMPLE_GROUP, "user": _EXAMPLE_USER})
 def add_member(group: UUID, user: UUID) -> Transaction:
-    """Let a user belong to a group; fails if the user does already, or if there is no such group.
+    """Add a user to a group; fails if the user is already a member, or if either does not exist.
 
-    Membership and the group's own set of users change together. Neither is read, so changes of
-    other members at the same time do not get in the way.
+    The membership and the group's set of users change together. Neither is read, so concurrent
+    changes of other members do not conflict.
     """
     return transaction(
         Membership(user=user, group=group).create(),
@@ -298,7 +300,7 @@ def add_member(group: UUID, user: UUID) -> Transaction:
 
 @table.pattern("RemoveMember")
 def remove_member(group: UUID, user: UUID) -> Transaction:
-    """Let a user belong to a group no longer; fails if the user does not."""
+    """Remove a user from a group; fails if the user is not a member."""
     return transaction(
         Membership.delete(user=user, group=group).where(Membership.f.user.exists()),
         Group.update(group=group).delete(Group.f.users, {user}),
@@ -307,38 +309,38 @@ def remove_member(group: UUID, user: UUID) -> Transaction:
 
 @table.pattern("CreateJoinLink")
 def create_join_link(link: JoinLink) -> Transaction:
-    """Let anyone join a group who has this link, until it expires; fails without such a group."""
+    """Create a link to join a group until it expires; fails if the group does not exist."""
     return transaction(link.create(), Group.check(Group.f.name.exists(), group=link.group))
 
 
 @table.pattern(
     "JoinByLink",
     example={
-        "link": JoinLink(group=_SOME_GROUP, expires=datetime(2026, 1, 1, tzinfo=UTC)),
-        "user": _SOMEBODY,
+        "link": JoinLink(group=_EXAMPLE_GROUP, expires=datetime(2026, 1, 1, tzinfo=UTC)),
+        "user": _EXAMPLE_USER,
     },
 )
 def join_by_link(link: JoinLink, user: UUID) -> Transaction:
-    """Let a user join a group by a link; fails once it has expired, or was deleted."""
+    """Add a user to a group by a link; fails if the link has expired or was deleted."""
     check = JoinLink.check(JoinLink.f.expires > now, group=link.group, expires=link.expires)
     return transaction(check, *add_member(link.group, user).requests)
 
 
 @table.pattern("DeleteJoinLink")
 def delete_join_link(link: JoinLink) -> Delete[JoinLink]:
-    """Take a link back, or clean up one that has expired; no error when it is gone."""
+    """Delete a link, expired or not; does nothing if it does not exist."""
     return JoinLink.delete(group=link.group, expires=link.expires)
 
 
-# Containers and their foods: what is written.
+# Writes of containers and their foods.
 
 
 @table.pattern(
     "AddContainer",
-    example={"group": _SOME_GROUP, "container": _SOME_CONTAINER, "name": "Fridge"},
+    example={"group": _EXAMPLE_GROUP, "container": _EXAMPLE_CONTAINER, "name": "Fridge"},
 )
 def add_container(group: UUID, container: UUID, name: str) -> Transaction:
-    """Give a group a new, empty container; fails if there is no such group."""
+    """Create an empty container in a group; fails if the group does not exist."""
     return transaction(
         Container(container=container, name=name).create(),
         GroupContainer(group=group, container=container).create(),
@@ -356,16 +358,16 @@ def add_container(group: UUID, container: UUID, name: str) -> Transaction:
     },
 )
 def add_food(container: UUID, food: Food) -> Update[Container]:
-    """Put a food into a container; fails if it is there already. One write, nothing is read."""
+    """Add a food to a container, in one write without a read; fails if the food is in it already."""
     place = Container.f.foods[str(food.id)]
     return Container.update(container=container).set(place, food).where(place.not_exists())
 
 
 @table.pattern("ChangeFood")
 def change_food(container: UUID, food: UUID, change: FoodChange) -> Update[Container]:
-    """Change some fields of a food that is there. One write, nothing is read.
+    """Change fields of a food, in one write without a read; fails if it is not in the container.
 
-    Only what is given changes: two people who change different fields do not undo each other.
+    Only the fields that are passed change, so concurrent changes of other fields are kept.
     """
     place = Container.f.foods[str(food)]
     request = Container.update(container=container).where(place.exists())
@@ -377,7 +379,7 @@ def change_food(container: UUID, food: UUID, change: FoodChange) -> Update[Conta
 
 @table.pattern("RemoveFood")
 def remove_food(container: UUID, food: UUID) -> Update[Container]:
-    """Take a food out of a container; no error when it is gone. One write, nothing is read."""
+    """Remove a food from a container, in one write; does nothing if the food is not in it."""
     return Container.update(container=container).remove(Container.f.foods[str(food)])
 
 
@@ -386,11 +388,11 @@ def remove_food(container: UUID, food: UUID) -> Update[Container]:
 
 @table.pattern("GetCategories")
 def get_categories() -> Get[Categories]:
-    """The kinds of food that there are."""
+    """Get all food categories."""
     return Categories.get()
 
 
 @table.pattern("SetCategories", example={"names": ("Dairy", "Fruit")})
 def set_categories(names: Sequence[str]) -> Put[Categories]:
-    """Say which kinds of food there are, in place of what was said before."""
+    """Replace all food categories."""
     return Categories(categories=[Category(name=name) for name in names]).put()

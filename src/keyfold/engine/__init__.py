@@ -1,4 +1,4 @@
-"""DynamoDB's semantics, embedded: one file, no server.
+"""The embedded engine: DynamoDB's semantics on one file, without a server.
 
 >>> from keyfold.engine import Engine
 >>> with Engine.open(":memory:") as engine:

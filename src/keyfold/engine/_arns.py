@@ -1,4 +1,4 @@
-"""ARNs of what is made from tables, or done to them: backups, exports, imports and the like."""
+"""ARNs of backups, bulk operations, exports and imports."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def part_arn(table_arn: str, part: Part, id_: str) -> str:
 
 
 def read_arn(arn: str, part: Part) -> tuple[str, str] | None:
-    """Return the table and the id that an ARN names; None for something else's."""
+    """Return the table name and the id in an ARN; None if it is not the ARN of a `part`."""
     found = _ARN.fullmatch(arn)
     if found is None or found["part"] != part:
         return None
     return found["table"], found["id"]
 
 
-def take_id(services: EngineContext, reader: StorageReader, record: str, now: float) -> str:
-    """Return an id that no record of this kind has: milliseconds and eight digits.
+def take_id(context: EngineContext, reader: StorageReader, record: str, now: float) -> str:
+    """Return an id unused by records of this kind: the time in milliseconds and 8 hex digits.
 
-    Ids sort as the moments at which they were taken.
+    Ids sort by creation time.
     """
-    digits = zlib.crc32(services.new_id().encode())
+    digits = zlib.crc32(context.new_id().encode())
     while True:
         id_ = f"{int(now * 1_000):014d}-{digits:08x}"
         if reader.get_record(record, id_) is None:

@@ -1,4 +1,4 @@
-"""Auto scaling of provisioned capacity: kept and described; capacity here is never scaled."""
+"""Auto scaling settings: stored and described, but capacity is never scaled."""
 
 from __future__ import annotations
 

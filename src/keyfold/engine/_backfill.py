@@ -1,9 +1,9 @@
-"""Filling a new index, or a new expiry column, of a table that holds items already.
+"""Backfill of a new index, or a new expiry column, in a table that already holds items.
 
-The columns exist and new writes fill them from the moment the change is made. What was
-there before is filled a batch at a time, each batch a short transaction, so that nobody
-waits for long. How far it got is kept in the file: another process, or the next one to
-open the file, goes on from there.
+The columns exist, and new writes fill them, as soon as the change is made. Existing rows
+are filled in batches, each a short transaction, so that other writers do not wait long.
+Progress is stored in the file: another process, or the next one to open the file,
+continues from there.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ _BATCH_BYTES = 1 << 20
 
 
 def begin_backfill(writer: StorageWriter, body: TableBody) -> None:
-    """Note that the rows of a table are to be filled, from the first on."""
+    """Record that all rows of a table are to be filled."""
     writer.set_record(BACKFILL_RECORD, body["name"], b"")
 
 
 def pending_backfills(storage: Storage) -> list[str]:
-    """Return the tables whose rows are still to be filled."""
+    """Return the names of the tables whose backfill is not finished."""
     records = storage.read(lambda reader: reader.list_records(BACKFILL_RECORD))
     return [name for name, _ in records]
 
 
-def begin_filling(services: EngineContext, name: str) -> None:
-    """Fill the first batch at once, which is all of a small table; leave the rest for upkeep.
+def fill_first_batch(context: EngineContext, name: str) -> None:
+    """Fill the first batch now, which completes a small table; leave the rest to upkeep.
 
-    The column is there already, so a failure here is upkeep's to meet again, not the caller's.
+    The column exists already, so errors are suppressed: upkeep retries, and meets them again.
     """
     is_filled = False
     with suppress(KeyfoldError, Unreadable):
-        is_filled = fill_batch(services.storage, name)
+        is_filled = fill_batch(context.storage, name)
     if not is_filled:
-        services.wake_upkeep()
+        context.wake_upkeep()
 
 
 def fill_batch(storage: Storage, name: str) -> bool:
@@ -52,7 +52,7 @@ def fill_batch(storage: Storage, name: str) -> bool:
         start = writer.get_record(BACKFILL_RECORD, name)
         body = read_body(writer, name)
         if start is None or body is None:
-            # Another process finished it, or the table is gone.
+            # Another process finished the backfill, or the table was deleted.
             writer.set_record(BACKFILL_RECORD, name, None)
             return True
         table = build_table(body)
@@ -76,7 +76,7 @@ def fill_batch(storage: Storage, name: str) -> bool:
 
 
 def _activate(writer: StorageWriter, body: TableBody) -> None:
-    """Say that every index is ready. A new version tells the other processes."""
+    """Mark every index as ACTIVE. The new version makes other processes reload the table."""
     ready: TableBody = {
         **body,
         "version": body["version"] + 1,
@@ -89,5 +89,5 @@ def _activate(writer: StorageWriter, body: TableBody) -> None:
 
 
 def drop_backfill(writer: StorageWriter, name: str) -> None:
-    """Forget a backfill of a table that is going away."""
+    """Drop the backfill of a table that is being deleted."""
     writer.set_record(BACKFILL_RECORD, name, None)

@@ -1,9 +1,9 @@
-"""Backups on demand: the rows of a table as of one moment, kept in the same file.
+"""On-demand backups: the rows of a table at one point in time, kept in the same file.
 
-A backup is a row set of its own and a record that says CREATING until it is whole. Its rows
-come from a view of the moment at which it was asked for, copied in short transactions, so that
-writers go on. A process that dies meanwhile leaves a record that nobody extends any more;
-upkeep takes it away with its rows.
+A backup is a separate row set, and a record whose status is CREATING until the copy is complete.
+The rows come from a snapshot taken when the backup was requested, and are copied in short
+transactions, so that writers are not blocked. A process that dies meanwhile leaves a record whose
+lease runs out; upkeep then removes it with its rows.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from keyfold.engine._copy_job import (
     RowsBody,
     create_copy,
     from_rows,
-    keep_in,
     read_batch,
+    row_writer,
     to_rows,
 )
-from keyfold.engine._leases import extended_lease, has_run_out
+from keyfold.engine._leases import extended_lease, has_expired
 from keyfold.engine._records import parse_record
 from keyfold.engine._restore_job import is_being_restored
 from keyfold.engine._table_extras import to_vector_definition
@@ -50,7 +50,7 @@ _IN_USE = (
 
 
 class BackupBody(TypedDict):
-    """A backup as it is kept in the file."""
+    """A backup as stored in the file."""
 
     id: str
     name: str
@@ -58,35 +58,38 @@ class BackupBody(TypedDict):
     status: str
     created_at: float
     expires_at: NotRequired[float]
-    # The table as it was, and where its rows are kept.
+    # The definition of the table at that time, and the row set with its rows.
     table: TableBody
     rows: RowsBody
     items: int
     size_bytes: int
-    # Up to when the process that makes it has said that it is alive, by the machine's clock.
+    # When the lease of the process that creates it ends, by the machine's clock.
     taken_until: float
 
 
 _REQUIRED_FIELDS = frozenset(BackupBody.__annotations__) - {"expires_at"}
 
 
-def create_backup(services: EngineContext, name: str, table_name: str) -> BackupBody:
-    """Make a backup of a table as of now; return it whole."""
-    with services.storage.hold_moment() as moment:
-        table = moment.read(lambda reader: require_source(reader, table_name))
-        backup = services.storage.write(lambda writer: _begin(services, writer, name, table))
+def create_backup(context: EngineContext, name: str, table_name: str) -> BackupBody:
+    """Back up a table as of now; return the finished backup."""
+    with context.storage.hold_snapshot() as snapshot:
+        table = snapshot.read(lambda reader: require_source(reader, table_name))
+        backup = context.storage.write(lambda writer: _begin(context, writer, name, table))
         try:
-            _copy(services.storage, moment, backup)
+            _copy(context.storage, snapshot, backup)
         except BaseException:
-            # Where the disk is at fault this fails too, and upkeep does it later.
+            # If the disk is failing, this fails too, and upkeep removes the backup later.
             with suppress(KeyfoldError):
-                services.storage.write(lambda writer: drop_backup(writer, backup))
+                context.storage.write(lambda writer: drop_backup(writer, backup))
             raise
     return backup
 
 
 def require_source(reader: StorageReader, name: str) -> TableBody:
-    """Return the body of a table to back up, restore from or export."""
+    """Return the body of a table to back up, restore from or export.
+
+    Raises TableNotFoundException, or TableInUseException while it is being created.
+    """
     body = read_body(reader, name)
     if body is None:
         raise TableNotFoundException(f"Table not found: {name}")
@@ -96,14 +99,14 @@ def require_source(reader: StorageReader, name: str) -> TableBody:
 
 
 def _begin(
-    services: EngineContext, writer: StorageWriter, name: str, table: TableBody
+    context: EngineContext, writer: StorageWriter, name: str, table: TableBody
 ) -> BackupBody:
     for each in list_backups(writer):
         if each["status"] == "CREATING" and each["table"]["id"] == table["id"]:
             raise BackupInUseException(_IN_USE)
-    now = services.clock()
+    now = context.clock()
     backup = BackupBody(
-        id=take_id(services, writer, BACKUP_RECORD, now),
+        id=take_id(context, writer, BACKUP_RECORD, now),
         name=name,
         type="USER",
         status="CREATING",
@@ -118,18 +121,18 @@ def _begin(
     return backup
 
 
-def _copy(storage: Storage, moment: Snapshot, backup: BackupBody) -> None:
+def _copy(storage: Storage, snapshot: Snapshot, backup: BackupBody) -> None:
     source, target = build_table(backup["table"]).rows, to_rows(backup["rows"])
     low: bytes | None = b""
     while low is not None:
         start = low
-        rows, low = moment.read(lambda reader: read_batch(reader, source, start))  # noqa: B023 - run at once
+        rows, low = snapshot.read(lambda reader: read_batch(reader, source, start))  # noqa: B023 - run at once
         is_last = low is None
 
         def work(writer: StorageWriter) -> None:
-            keep = keep_in(writer, target)
+            write_row = row_writer(writer, target)
             for row in rows:  # noqa: B023 - run at once
-                keep(*row)
+                write_row(*row)
             _write(writer, backup)
 
         backup["items"] += len(rows)
@@ -140,16 +143,16 @@ def _copy(storage: Storage, moment: Snapshot, backup: BackupBody) -> None:
         storage.write(work)
 
 
-def keep_system_backup(services: EngineContext, writer: StorageWriter, table: TableBody) -> None:
+def create_system_backup(context: EngineContext, writer: StorageWriter, table: TableBody) -> None:
     """Keep the rows of a table that is being deleted, as the service does where it can.
 
-    They stay where they are and only change hands, so that it takes no time.
+    The backup takes over the table's row set without copying it, so this takes no time.
     """
-    now = services.clock()
+    now = context.clock()
     rows = build_table(table).rows
     items, size_bytes, _ = writer.count_rows(rows)
     backup = BackupBody(
-        id=take_id(services, writer, BACKUP_RECORD, now),
+        id=take_id(context, writer, BACKUP_RECORD, now),
         name=f"{table['name']}$DeletedTableBackup",
         type="SYSTEM",
         status="AVAILABLE",
@@ -168,8 +171,8 @@ def _write(writer: StorageWriter, backup: BackupBody) -> None:
     writer.set_record(BACKUP_RECORD, backup["id"], orjson.dumps(backup))
 
 
-def to_kept_table(backup: BackupBody) -> EngineTable:
-    """Return the table that a backup's rows make, for whoever looks at them.
+def to_backup_table(backup: BackupBody) -> EngineTable:
+    """Return a table over the rows of a backup, for reading them.
 
     A copy has no index columns; the rows of a deleted table still have theirs.
     """
@@ -180,22 +183,22 @@ def to_kept_table(backup: BackupBody) -> EngineTable:
 
 
 def list_backups(reader: StorageReader) -> list[BackupBody]:
-    """Return every backup, those being made included, in the order of their making."""
+    """Return every readable backup, in order of creation, including those being created."""
     backups: list[BackupBody] = []
     for id_, record in reader.list_records(BACKUP_RECORD):
-        # What is damaged is for `verify` to report; the others go on.
+        # `verify` reports damaged records; the others stay usable.
         with suppress(Unreadable):
             backups.append(parse_backup(id_, record))
     return backups
 
 
 def parse_backup(id_: str, record: bytes) -> BackupBody:
-    """Return a backup from its record; raises Unreadable."""
+    """Return a backup from its record. Raises Unreadable."""
     return cast(BackupBody, parse_record(BACKUP_RECORD, id_, record, _REQUIRED_FIELDS))
 
 
 def require_backup(reader: StorageReader, arn: str) -> BackupBody:
-    """Return the backup that an ARN names, or raise in the service's words."""
+    """Return the backup that an ARN names. Raises BackupNotFoundException."""
     named = read_arn(arn, "backup")
     record = None if named is None else reader.get_record(BACKUP_RECORD, named[1])
     if record is not None and named is not None:
@@ -205,60 +208,63 @@ def require_backup(reader: StorageReader, arn: str) -> BackupBody:
     raise BackupNotFoundException(f"Backup not found: {arn}")
 
 
-def require_made(backup: BackupBody) -> BackupBody:
-    """Return a backup, or raise when it is still being made."""
+def require_available(backup: BackupBody) -> BackupBody:
+    """Return the backup. Raises BackupInUseException while it is being created."""
     if backup["status"] != "AVAILABLE":
         raise BackupInUseException(_IN_USE)
     return backup
 
 
 def require_idle_backup(reader: StorageReader, arn: str) -> BackupBody:
-    """Return a backup that is neither being made nor restored."""
-    backup = require_made(require_backup(reader, arn))
+    """Return a backup that is neither being created nor restored.
+
+    Raises BackupNotFoundException or BackupInUseException.
+    """
+    backup = require_available(require_backup(reader, arn))
     if is_being_restored(reader, backup["rows"]):
         raise BackupInUseException(_IN_USE)
     return backup
 
 
 def drop_backup(writer: StorageWriter, backup: BackupBody) -> None:
-    """Take a backup away, unless somebody else did."""
+    """Delete a backup and its rows, unless another process did."""
     if writer.get_record(BACKUP_RECORD, backup["id"]) is not None:
         writer.drop_rows(to_rows(backup["rows"]))
         writer.set_record(BACKUP_RECORD, backup["id"], None)
 
 
 def find_stale_backups(storage: Storage, now: float) -> list[BackupBody]:
-    """Return backups that nobody finishes any more, and those whose time is over."""
+    """Return unfinished backups whose process died, and expired backups."""
 
     def is_stale(backup: BackupBody) -> bool:
         if backup["status"] == "CREATING":
-            return has_run_out(backup["taken_until"])
+            return has_expired(backup["taken_until"])
         return backup.get("expires_at", now + 1) <= now
 
     return [each for each in storage.read(list_backups) if is_stale(each)]
 
 
 def drop_stale_backups(storage: Storage, now: float) -> None:
-    """Take away what killed processes left unfinished, and system backups after their time."""
+    """Delete backups that killed processes left unfinished, and expired system backups."""
     for backup in find_stale_backups(storage, now):
 
         def work(writer: StorageWriter) -> None:
-            # A restore that is under way has it for as long as it takes.
+            # A restore in progress still reads the rows.
             if not is_being_restored(writer, backup["rows"]):  # noqa: B023 - run at once
                 drop_backup(writer, backup)  # noqa: B023 - run at once
 
         storage.write(work)
 
 
-def backup_arn(services: EngineContext, backup: BackupBody) -> str:
+def backup_arn(context: EngineContext, backup: BackupBody) -> str:
     """Return a backup's ARN."""
-    return part_arn(services.table_arn(backup["table"]["name"]), "backup", backup["id"])
+    return part_arn(context.table_arn(backup["table"]["name"]), "backup", backup["id"])
 
 
-def to_backup_details(services: EngineContext, backup: BackupBody) -> dict[str, Any]:
+def to_backup_details(context: EngineContext, backup: BackupBody) -> dict[str, Any]:
     """Return the BackupDetails of the API."""
     details: dict[str, Any] = {
-        "BackupArn": backup_arn(services, backup),
+        "BackupArn": backup_arn(context, backup),
         "BackupName": backup["name"],
         "BackupSizeBytes": backup["size_bytes"],
         "BackupStatus": backup["status"],
@@ -270,25 +276,25 @@ def to_backup_details(services: EngineContext, backup: BackupBody) -> dict[str, 
     return details
 
 
-def to_backup_summary(services: EngineContext, backup: BackupBody) -> dict[str, Any]:
+def to_backup_summary(context: EngineContext, backup: BackupBody) -> dict[str, Any]:
     """Return the BackupSummary of the API."""
     table = backup["table"]
     return {
         "TableName": table["name"],
         "TableId": table["id"],
-        "TableArn": services.table_arn(table["name"]),
-        **to_backup_details(services, backup),
+        "TableArn": context.table_arn(table["name"]),
+        **to_backup_details(context, backup),
     }
 
 
-def to_backup_description(services: EngineContext, backup: BackupBody) -> dict[str, Any]:
+def to_backup_description(context: EngineContext, backup: BackupBody) -> dict[str, Any]:
     """Return the BackupDescription of the API."""
     table = backup["table"]
     units = ("ReadCapacityUnits", "WriteCapacityUnits")
     source: dict[str, Any] = {
         "TableName": table["name"],
         "TableId": table["id"],
-        "TableArn": services.table_arn(table["name"]),
+        "TableArn": context.table_arn(table["name"]),
         "TableSizeBytes": backup["size_bytes"],
         "KeySchema": table["key"],
         "TableCreationDateTime": table["created_at"],
@@ -299,7 +305,7 @@ def to_backup_description(services: EngineContext, backup: BackupBody) -> dict[s
     if "OnDemandThroughput" in table["settings"]:
         source["OnDemandThroughput"] = table["settings"]["OnDemandThroughput"]
     return {
-        "BackupDetails": to_backup_details(services, backup),
+        "BackupDetails": to_backup_details(context, backup),
         "SourceTableDetails": source,
         "SourceTableFeatureDetails": _describe_features(table),
     }

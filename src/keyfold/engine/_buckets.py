@@ -1,7 +1,7 @@
-"""Buckets: local folders where the service has S3.
+"""Local folders that stand in for S3 buckets.
 
-The bucket `orders` is the folder `orders` in the one that the engine was opened with. Names
-and prefixes come from requests, so none of them may lead out of it.
+The bucket `orders` is the subfolder `orders` of the folder that the engine was opened with. Names
+and prefixes come from requests, so none of them may lead out of that folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _UNFINISHED = ".partial"
 
 
 class BucketFailed(Exception):
-    """A bucket cannot be used; `code` and `message` are what a description says about it."""
+    """A bucket cannot be used; `code` and `message` go into the description of the job."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, message)
@@ -25,7 +25,7 @@ class BucketFailed(Exception):
 
 
 def check_prefix(parameter: str, prefix: str | None) -> None:
-    """Raise for a prefix that would be a path to somewhere else."""
+    """Raise ValidationException for a prefix that could lead out of the bucket as a path."""
     parts = (prefix or "").removesuffix("/").split("/")
     is_path = any(part in ("", ".", "..") for part in parts) and parts != [""]
     if is_path or any(sign in (prefix or "") for sign in ("\\", "\0", ":")):
@@ -36,13 +36,13 @@ def check_prefix(parameter: str, prefix: str | None) -> None:
 
 
 class Buckets:
-    """The folder that holds the buckets of an engine, if it has one."""
+    """The folder that holds the buckets of an engine, if it was opened with one."""
 
     def __init__(self, root: Path | None) -> None:
         self._root = root
 
     def check(self) -> None:
-        """Raise unless there are buckets."""
+        """Raise ValidationException if the engine was opened without a folder of buckets."""
         if self._root is None:
             raise ValidationException(
                 "Exports, imports and bulk operations need a folder of buckets in place of S3: "
@@ -50,13 +50,14 @@ class Buckets:
             )
 
     def check_bucket(self, bucket: str) -> None:
-        """Raise BucketFailed without the bucket."""
+        """Raise BucketFailed if the bucket does not exist."""
         self._folder(bucket)
 
     def list_keys(self, bucket: str, prefix: str) -> list[str]:
-        """Return the keys of a bucket that begin with a prefix, in order.
+        """Return the keys of a bucket that start with a prefix, sorted.
 
-        What is a link to elsewhere is left out. Raises BucketFailed without the bucket.
+        Links that lead out of the bucket are skipped. Raises BucketFailed if the bucket does not
+        exist.
         """
         folder = self._folder(bucket)
         return sorted(key for key in _walk(folder) if key.startswith(prefix))
@@ -66,7 +67,7 @@ class Buckets:
         return self._folder(bucket) / key
 
     def write(self, bucket: str, key: str, content: bytes) -> None:
-        """Write a file, whole or not at all. Raises BucketFailed."""
+        """Write a file atomically. Raises BucketFailed."""
         try:
             folder = self._folder(bucket)
             path = folder / key

@@ -1,8 +1,8 @@
-"""Carrying out a bulk operation: records of files into a table that is in use.
+"""Running a bulk operation: put the records of input files into a table that is in use.
 
-Each batch is a short transaction that writes items as PutItem does, and notes the file and the
-record it came to and what is to be reported. Whoever goes on after a killed process neither
-misses a record nor puts one twice. The report is written when the records are done.
+Each batch is a short transaction that writes items as PutItem does, and stores the position
+reached (file and record) and the lines to report. A process that continues after a killed one
+therefore neither skips a record nor puts one twice. The report is written after all records.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from keyfold.engine._writes import (
     ItemWrite,
     WriteOutcome,
     check_item_size,
+    evaluate_write,
     make_put,
-    settle,
     store,
 )
 from keyfold.engine.shapes import check, check_types
@@ -44,43 +44,43 @@ from keyfold.values import item_size_bytes, normalise_item
 
 BATCH_RECORDS = 100
 
-# What may stand beside an item, as in a PutItem request.
+# Members that a record may have beside its item, as in a PutItem request.
 _CONDITION = ("ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues")
 
 
 class BulkJob(SourceBody):
-    """What is left of a bulk operation: the rest of the files, then the rest of the report."""
+    """The remaining work of a bulk operation: first the input files, then the report."""
 
     table: str
     table_id: str
     reports: ReportsBody
-    # Once the records are done: the key of the line to report from, as hex; None after the last.
+    # Set after the last record: the key of the next line to report, as hex; None after the last.
     next: NotRequired[str | None]
 
 
 class _Fault(NamedTuple):
-    """What is wrong with a record."""
+    """The error that a record fails with."""
 
     code: str
     message: str
 
 
 class _Plan(NamedTuple):
-    """A record, and the write that it stands for or what is wrong with it."""
+    """A record, and the write to make for it or the error it fails with."""
 
-    step: InputRecord
+    source: InputRecord
     write: ItemWrite | _Fault
 
 
 class BulkPutter:
-    """Carries out the bulk operations of one file."""
+    """Runs the bulk operations of one database file."""
 
     def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
         self._storage, self._clock, self._buckets = storage, clock, buckets
         self._inputs = InputFiles(buckets)
 
     def put_batch(self, id_: str) -> bool:
-        """Do the next part of an operation; return whether it was the last."""
+        """Run the next batch of an operation; return whether it was the last."""
         record, bulk = self._storage.read(
             lambda reader: (
                 reader.get_record(BULK_JOB_RECORD, id_),
@@ -97,71 +97,71 @@ class BulkPutter:
                 return self._report(record, job, job["next"], bulk)
             if bulk["description"]["BulkOperationStatus"] == "CANCELLING":
                 self._inputs.drop(id_)
-                self._note(id_, record, {**job, "next": _first_line(job)})
+                self._save_progress(id_, record, {**job, "next": _first_line(job)})
                 return False
             return self._put(record, job, bulk)
         except BucketFailed as failure:
             return self._fail(record, job, bulk, failure.code, failure.message)
 
     def _put(self, record: bytes, job: BulkJob, bulk: BulkBody) -> bool:
-        """Put the items of some records. The report comes after it, unless the operation fails."""
+        """Put the items of one batch of records; return True only if the operation has failed."""
         id_ = bulk["id"]
         body = self._storage.read(lambda reader: read_body(reader, job["table"]))
         if body is None or body["id"] != job["table_id"]:
             message = f"Requested resource not found: Table: {job['table']} not found"
             return self._fail(record, job, bulk, "ResourceNotFoundException", message)
-        # A report that has no place to go to is better known before anything is written.
+        # Fail before any item is written if the bucket of the report does not exist.
         self._buckets.check_bucket(bulk["description"]["OutputS3Configuration"]["S3Bucket"])
         total = bulk["description"].get("TotalInputBytes")
         if total is None:
             total = self._inputs.size_bytes(_source_of(job))
         stream = self._inputs.take(id_, _source_of(job), body)
-        steps = list(islice(stream, BATCH_RECORDS))
-        left: BulkJob = {**job}
-        if steps:
-            left["key"], left["records"] = steps[-1].key, steps[-1].records
+        batch = list(islice(stream, BATCH_RECORDS))
+        remaining: BulkJob = {**job}
+        if batch:
+            remaining["key"], remaining["records"] = batch[-1].key, batch[-1].number
         table = build_table(body)
-        plans = [_Plan(step, _plan_write(table, step)) for step in steps]
-        is_last = len(steps) < BATCH_RECORDS
+        plans = [_Plan(source, _plan_write(table, source)) for source in batch]
+        is_last = len(batch) < BATCH_RECORDS
 
         def work(writer: StorageWriter) -> bool:
             current = read_bulk_operation(writer, id_)
             if writer.get_record(BULK_JOB_RECORD, id_) != record or current is None:
-                # Another process was here.
+                # Another process has run this batch.
                 return False
             tally = _Tally(current, job["table"], total)
             for plan in plans:
-                tally.add(plan.step, _carry_out(writer, plan))
+                tally.add(plan.source, _carry_out(writer, plan))
             if is_last:
                 tally.end_input()
-            left["reports"] = {**job["reports"]}
-            add_lines(writer, left["reports"], tally.lines)
+            remaining["reports"] = {**job["reports"]}
+            add_lines(writer, remaining["reports"], tally.lines)
             if is_last:
-                left["next"] = _first_line(left)
+                remaining["next"] = _first_line(remaining)
             write_bulk_operation(writer, {**current, "description": tally.described})
-            _write(writer, id_, left)
+            _write(writer, id_, remaining)
             return True
 
         if self._storage.write(work) and not is_last:
-            self._inputs.give_back(id_, _source_of(left), stream)
+            self._inputs.give_back(id_, _source_of(remaining), stream)
         return False
 
     def _report(self, record: bytes, job: BulkJob, start: str | None, bulk: BulkBody) -> bool:
-        """Write one file of the report, or the summary."""
+        """Write one file of the report or, after the last one, the summary."""
         reports = job["reports"]
         if start is not None:
             low = bytes.fromhex(start)
             written, rest = write_file(self._storage, self._buckets, bulk, reports, low)
-            left: ReportsBody = {**reports, "files": [*reports["files"], written]}
+            updated: ReportsBody = {**reports, "files": [*reports["files"], written]}
             after = None if rest is None else rest.hex()
-            self._note(bulk["id"], record, {**job, "reports": left, "next": after})
+            self._save_progress(bulk["id"], record, {**job, "reports": updated, "next": after})
             return False
         facts: dict[str, Any] = {"EndTime": self._clock(), **_describe_end(bulk["description"])}
         write_summary(self._buckets, bulk, reports, {**bulk["description"], **facts})
         return self._end(record, job, bulk, facts)
 
-    def _note(self, id_: str, record: bytes, job: BulkJob) -> None:
-        """Keep how far an operation came, unless another process did so."""
+    def _save_progress(self, id_: str, record: bytes, job: BulkJob) -> None:
+        """Store how far an operation got, unless another process has done so."""
 
         def work(writer: StorageWriter) -> None:
             if writer.get_record(BULK_JOB_RECORD, id_) == record:
@@ -175,15 +175,15 @@ class BulkPutter:
         return self._end(record, job, bulk, {"BulkOperationStatus": "FAILED", **facts})
 
     def _end(self, record: bytes, job: BulkJob, bulk: BulkBody, facts: dict[str, Any]) -> bool:
-        """Say how an operation ended; return whether it is over.
+        """Record how an operation ended; return whether it is over.
 
-        It is not if it was cancelled since it was looked at: that is to be said instead.
+        It is not over if it was cancelled since it was read: the next batch records that instead.
         """
         ended = {"EndTime": self._clock(), **facts}
 
         def work(writer: StorageWriter) -> bool:
             if writer.get_record(BULK_JOB_RECORD, bulk["id"]) != record:
-                # Another process was here.
+                # Another process has run this batch.
                 return False
             if read_bulk_operation(writer, bulk["id"]) != bulk:
                 return False
@@ -197,17 +197,17 @@ class BulkPutter:
 
 
 def begin_bulk_putting(writer: StorageWriter, id_: str, job: BulkJob) -> None:
-    """Note that a bulk operation is to be carried out."""
+    """Store a bulk operation as a job to be run."""
     _write(writer, id_, job)
 
 
-def _plan_write(table: EngineTable, step: InputRecord) -> ItemWrite | _Fault:
-    """Return the write that a record stands for, or what is wrong with it."""
-    raw = step.record.item
+def _plan_write(table: EngineTable, source: InputRecord) -> ItemWrite | _Fault:
+    """Return the write to make for a record, or the error it fails with."""
+    raw = source.record.item
     if isinstance(raw, str):
         return _Fault("ValidationException", raw)
-    beside = {name: step.record.members.get(name) for name in _CONDITION}
-    request = {"TableName": table.name, "Item": raw, **beside}
+    condition = {name: source.record.members.get(name) for name in _CONDITION}
+    request = {"TableName": table.name, "Item": raw, **condition}
     try:
         check("PutItem", request)
         try:
@@ -233,7 +233,7 @@ def _carry_out(writer: StorageWriter, plan: _Plan) -> WriteOutcome | ConditionNo
     if isinstance(plan.write, _Fault):
         return plan.write
     try:
-        outcome = settle(writer, plan.write)
+        outcome = evaluate_write(writer, plan.write)
     except ConditionNotMet as failure:
         return failure
     store(writer, outcome)
@@ -241,7 +241,7 @@ def _carry_out(writer: StorageWriter, plan: _Plan) -> WriteOutcome | ConditionNo
 
 
 class _Tally:
-    """What a description says after a batch, and which lines the batch adds to the report."""
+    """The description after a batch, and the lines that the batch adds to the report."""
 
     def __init__(self, bulk: BulkBody, table: str, total_bytes: int) -> None:
         self.described = dict(bulk["description"])
@@ -252,34 +252,34 @@ class _Tally:
         self._wanted: list[str] = self.described["OutputS3Configuration"]["OutputType"]
         self.lines: list[dict[str, Any]] = []
 
-    def add(self, step: InputRecord, result: WriteOutcome | ConditionNotMet | _Fault) -> None:
-        """Count a record and what came of it."""
+    def add(self, source: InputRecord, result: WriteOutcome | ConditionNotMet | _Fault) -> None:
+        """Count a record and its result."""
         described = self.described
         described["ProcessedItemCount"] += 1
-        # Records of a compressed file are longer than what was read of it.
-        read_bytes = described["ProcessedInputBytes"] + step.record.size_bytes
+        # Records of a compressed file can be longer than the file, which is what the total counts.
+        read_bytes = described["ProcessedInputBytes"] + source.record.size_bytes
         described["ProcessedInputBytes"] = min(read_bytes, described["TotalInputBytes"])
         match result:
             case WriteOutcome():
                 self._charge(result)
             case ConditionNotMet():
-                there = {} if result.item is None else {"ExistingItem": result.item}
+                existing = {} if result.item is None else {"ExistingItem": result.item}
                 fault = _Fault("ConditionalCheckFailedException", "The conditional request failed")
-                self._report("CONDITION_CHECK_FAILURE", step, fault, there)
+                self._report("CONDITION_CHECK_FAILURE", source, fault, existing)
             case _Fault():
                 described["FailedItemCount"] += 1
-                self._report("ERROR", step, result, {})
+                self._report("ERROR", source, result, {})
 
     def end_input(self) -> None:
-        """Say that everything was read, also what is not in any record."""
+        """Count all input as processed, including bytes that belong to no record."""
         self.described["ProcessedInputBytes"] = self.described["TotalInputBytes"]
 
-    def _report(self, kind: str, step: InputRecord, fault: _Fault, more: dict[str, Any]) -> None:
+    def _report(self, kind: str, source: InputRecord, fault: _Fault, more: dict[str, Any]) -> None:
         if kind in self._wanted:
-            item = {} if isinstance(step.record.item, str) else {"Item": step.record.item}
-            line = {"OutputType": kind, "S3Key": step.key, "Record": step.records}
-            said = {"ErrorCode": fault.code, "ErrorMessage": fault.message}
-            self.lines.append({**line, **said, **item, **more})
+            item = {} if isinstance(source.record.item, str) else {"Item": source.record.item}
+            line = {"OutputType": kind, "S3Key": source.key, "Record": source.number}
+            error = {"ErrorCode": fault.code, "ErrorMessage": fault.message}
+            self.lines.append({**line, **error, **item, **more})
 
     def _charge(self, outcome: WriteOutcome) -> None:
         """Count the bytes of an item in the table and in each index that holds it."""
@@ -297,16 +297,16 @@ class _Tally:
                 self._add("VectorIndexes", vector.name, "BulkPutVectorBytes", size)
 
     def _add(self, heading: str, name: str | None, unit: str, size_bytes: int) -> None:
-        place = self._usage.setdefault(heading, {})
+        counts = self._usage.setdefault(heading, {})
         if name is not None:
-            place = place.setdefault(name, {})
-        place[unit] = place.get(unit, 0) + size_bytes
+            counts = counts.setdefault(name, {})
+        counts[unit] = counts.get(unit, 0) + size_bytes
         if unit == "BulkPutBytes":
             self._usage[unit] = self._usage.get(unit, 0) + size_bytes
 
 
 def _describe_end(described: dict[str, Any]) -> dict[str, Any]:
-    """Return the status of an operation whose report is written."""
+    """Return the final status of an operation whose report is written."""
     if described["BulkOperationStatus"] == "CANCELLING":
         return {
             "BulkOperationStatus": "CANCELLED",
@@ -318,7 +318,7 @@ def _describe_end(described: dict[str, Any]) -> dict[str, Any]:
 
 
 def _source_of(job: BulkJob) -> SourceBody:
-    """Return the files alone, by which those that are open are known again."""
+    """Return only the input part of a job, by which `InputFiles` recognises its open files."""
     return SourceBody(
         bucket=job["bucket"],
         prefix=job["prefix"],
@@ -329,6 +329,7 @@ def _source_of(job: BulkJob) -> SourceBody:
 
 
 def _first_line(job: BulkJob) -> str | None:
+    """Return the key to start the report from; None if there are no lines."""
     return "" if job["reports"]["lines"] else None
 
 

@@ -1,4 +1,4 @@
-"""Bulk operations as the metadata have them: what was asked for, and what came of it."""
+"""Bulk operations in the metadata of the file: their requests and their descriptions."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ BULK_JOB_RECORD = "bulk-operation-job"
 
 
 class BulkBody(TypedDict):
-    """A bulk operation as it is kept in the file."""
+    """A bulk operation as stored in the file."""
 
     id: str
     # The BulkOperationDescription of the API.
     description: dict[str, Any]
-    # The request, which one with the same token has to equal.
+    # The request; another one with the same token has to be equal to it.
     request: dict[str, Any]
 
 
 def write_bulk_operation(writer: StorageWriter, bulk: BulkBody) -> None:
-    """Keep a bulk operation."""
+    """Store a bulk operation."""
     writer.set_record(BULK_RECORD, bulk["id"], orjson.dumps(bulk))
 
 
 def read_bulk_operation(reader: StorageReader, id_: str) -> BulkBody | None:
-    """Return a bulk operation by its id."""
+    """Return a bulk operation by its id; None if there is none."""
     record = reader.get_record(BULK_RECORD, id_)
     return None if record is None else _parse(id_, record)
 
 
 def list_bulk_operations(reader: StorageReader) -> list[BulkBody]:
-    """Return every bulk operation, in the order of their making."""
+    """Return every bulk operation, in order of creation."""
     return [_parse(id_, record) for id_, record in reader.list_records(BULK_RECORD)]
 
 
@@ -47,7 +47,7 @@ def _parse(id_: str, record: bytes) -> BulkBody:
 
 
 def require_bulk_operation(reader: StorageReader, arn: str) -> BulkBody:
-    """Return the bulk operation that an ARN names, or raise."""
+    """Return the bulk operation that an ARN names. Raises ResourceNotFoundException."""
     named = read_arn(arn, "bulk-operation")
     bulk = None if named is None else read_bulk_operation(reader, named[1])
     if bulk is None or bulk["description"]["BulkOperationArn"] != arn:

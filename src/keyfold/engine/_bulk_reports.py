@@ -1,8 +1,9 @@
-"""What a bulk operation says of the items it did not write, and of itself, in a bucket.
+"""The report of a bulk operation in a bucket: the items it did not write, and a summary.
 
-Each is a line, gathered in a row set that only the operation sees. Once the input is done, the
-lines are written to files, whose names and bytes follow from their places, so that whoever
-writes one again writes the same. The summary comes last: where it is, everything is.
+Each item is a line, collected in a row set that only the operation uses. After the input, the
+lines are written to files. Their names and contents depend only on their position, so a process
+that writes a file again writes the same one. The summary comes last: if it exists, so does
+everything else.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _KEY_BYTES = 8
 
 
 class ReportsBody(TypedDict):
-    """The lines of a report: where they are, how many, and the files that are written."""
+    """The lines of a report: their row set, their number, and the files written so far."""
 
     rows: RowsBody
     lines: int
@@ -31,7 +32,7 @@ class ReportsBody(TypedDict):
 
 
 def add_lines(writer: StorageWriter, reports: ReportsBody, lines: list[dict[str, Any]]) -> None:
-    """Gather lines. `reports` is changed to what there is then."""
+    """Add lines to the collected ones, updating `reports` in place."""
     for line in lines:
         key = reports["lines"].to_bytes(_KEY_BYTES, "big")
         value = orjson.dumps(line) + b"\n"
@@ -42,9 +43,9 @@ def add_lines(writer: StorageWriter, reports: ReportsBody, lines: list[dict[str,
 def write_file(
     storage: Storage, buckets: Buckets, bulk: BulkBody, reports: ReportsBody, start: bytes
 ) -> tuple[dict[str, Any], bytes | None]:
-    """Write one file of lines from `start` on.
+    """Write one file of lines, beginning with the key `start`.
 
-    Returns what the summary says of it, and where the next one begins; None after the last.
+    Return the summary's entry for the file, and where the next file begins; None after the last.
     Raises BucketFailed.
     """
     low: bytes | None = start
@@ -70,7 +71,7 @@ def write_file(
 def write_summary(
     buckets: Buckets, bulk: BulkBody, reports: ReportsBody, described: dict[str, Any]
 ) -> None:
-    """Write the summary of an operation that is described so. Raises BucketFailed."""
+    """Write the summary of an operation with this description. Raises BucketFailed."""
     (table,) = described["TableDetails"]
     summary = {
         "bulkOperationArn": described["BulkOperationArn"],

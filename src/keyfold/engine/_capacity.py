@@ -15,7 +15,7 @@ WRITE_UNIT_BYTES = 1_024
 
 
 def read_units(size_bytes: int, *, is_consistent: bool) -> float:
-    """Return what reading `size_bytes` consumes: half as much where it need not be current.
+    """Return the units that reading `size_bytes` consumes; eventually consistent reads cost half.
 
     >>> read_units(4_097, is_consistent=True), read_units(0, is_consistent=False)
     (2.0, 0.5)
@@ -25,18 +25,18 @@ def read_units(size_bytes: int, *, is_consistent: bool) -> float:
 
 
 def write_units(size_bytes: int) -> float:
-    """Return what writing `size_bytes` consumes."""
+    """Return the units that writing `size_bytes` consumes."""
     return float(max(1, -(-size_bytes // WRITE_UNIT_BYTES)))
 
 
 def index_write_units(index: EngineIndex, old: Item | None, new: Item | None) -> float:
-    """Return what a change of an item costs in one index.
+    """Return the units that a change of an item consumes in one index.
 
-    Nothing when the index holds the same before and after; one write for an entry that
-    appears, goes or changes in place; two when the entry moves, since it is removed here and
-    added there.
+    None if the index holds the same before and after; one write for an entry that is
+    inserted, deleted or changed in place; two writes if its key changes, since the old entry
+    is deleted and a new one inserted.
     """
-    # An item from before the index may be unfit for it, and is not in it then.
+    # An item older than the index may be invalid for its key; it is not in the index then.
     old_entry = None if old is None else entry_or_none(index.encode, old)
     new_entry = None if new is None else entry_or_none(index.encode, new)
     if old_entry is None and new_entry is None:
@@ -53,7 +53,7 @@ def index_write_units(index: EngineIndex, old: Item | None, new: Item | None) ->
 
 @dataclass(slots=True)
 class TableUse:
-    """The units one request consumes of one table and of each of its indexes."""
+    """The units that one request consumes of one table and of each of its indexes."""
 
     table: EngineTable
     units: float = 0.0
@@ -61,11 +61,11 @@ class TableUse:
     vector_bytes: dict[str, int] = field(default_factory=dict[str, int])
 
     def by_name(self) -> dict[str, float]:
-        """Return the units by the name of the index; the table's own name is empty."""
+        """Return the units by index name; the table itself has the empty name."""
         return {"": self.units, **self.by_index}
 
     def add_index(self, name: str, units: float) -> None:
-        """Count units of an index."""
+        """Add units to those of an index."""
         if units:
             self.by_index[name] = self.by_index.get(name, 0.0) + units
 
@@ -119,7 +119,7 @@ class TableUse:
 
 
 class CapacityMeter:
-    """Counts what one request consumes, if the caller asked to be told."""
+    """Counts the capacity that one request consumes, if the request asks for it."""
 
     def __init__(self, level: str | None) -> None:
         self.level = level if level in ("TOTAL", "INDEXES") else None
@@ -127,21 +127,21 @@ class CapacityMeter:
 
     @property
     def is_on(self) -> bool:
-        """Whether anyone will be told."""
+        """Whether the request asks for consumed capacity."""
         return self.level is not None
 
     def use_of(self, table: EngineTable) -> TableUse:
-        """Return the count for one table."""
+        """Return the counts of one table, creating them on first use."""
         return self._uses.setdefault(table.name, TableUse(table))
 
     def report(self, response: dict[str, Any]) -> None:
-        """Put the count of the one table of the request into its response."""
+        """Add ConsumedCapacity to the response of a request to one table."""
         if self.level is not None:
             (use,) = self._uses.values()
             response["ConsumedCapacity"] = use.describe(self.level)
 
     def report_all(self, response: dict[str, Any], kind: str | None = None) -> None:
-        """Put the counts of all tables into the response."""
+        """Add the ConsumedCapacity of all tables to the response."""
         if self.level is not None:
             level = self.level
             response["ConsumedCapacity"] = [
@@ -154,4 +154,4 @@ def _in_order(uses: Iterable[TableUse]) -> list[TableUse]:
 
 
 OFF = CapacityMeter(None)
-"""For requests that did not ask."""
+"""For requests that do not ask for consumed capacity."""

@@ -1,11 +1,11 @@
-"""The log of a table's changes, for those who read it: streams, and point-in-time recovery.
+"""The change log of a table, which streams and point-in-time recovery read.
 
-A table has a log as long as its settings ask for one. From its opening to its closing every
-change of an item that changed something is in it, written by the commit that wrote the item.
-A table that asks for one again gets another log, whose numbers go on from the last.
+A table has a log while its settings require one. From its opening to its closing, the log holds
+every write that changed an item, written by the commit that wrote the item. A table that requires
+a log again gets a new one, whose sequence numbers continue from the last.
 
-Switching a log on or off raises the version of the table's rows. A process that has not heard
-of it can therefore not write, and so not leave out a change.
+Opening or closing a log raises the version of the table's rows. A process that does not know of
+it can therefore not write, so no change can be missing from the log.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from keyfold.engine._catalog import (
     write_body,
 )
 from keyfold.engine._tables import EngineTable, TableBody, Unreadable, build_table
-from keyfold.engine._usage import plan_watch
+from keyfold.engine._usage import plan_usage
 from keyfold.engine.expressions import are_equal
 from keyfold.engine.storage import Storage, StorageReader, StorageWriter
 
 LOG_RECORD = "log"
 
 DAY_SECONDS = 86_400
-# How long a change stays readable for streams, also for those that are off.
+# How long a change stays readable in streams, including disabled ones.
 STREAM_SECONDS = DAY_SECONDS
-# A restore to the earliest second may take a while: changes stay longer than they may be asked for.
+# A restore to the earliest second may take a while, so changes outlive the recovery window.
 _RECOVERY_SLACK_SECONDS = 3_600
 _TRIMMED_AT_ONCE = 500
 
 
 class LogBody(TypedDict):
-    """A log as the metadata have it."""
+    """A log as stored in the metadata of the file."""
 
     number: int
     table: str
@@ -59,8 +59,8 @@ def record_put(
     size: int,
     entries: tuple[bytes | None, ...],
 ) -> None:
-    """Write a row of a table that has a log, unless that would change nothing."""
-    assert table.log is not None  # or there would be nothing to record
+    """Write a row of a table that has a log, and log it; do nothing if the item is the same."""
+    assert table.log is not None  # callers use this for tables with a log only
     row = writer.get(table.rows, row_key)
     old = None if row is None else row[0]
     if old is not None and _is_same(old, value):
@@ -78,7 +78,7 @@ def record_put_if(
     entries: tuple[bytes | None, ...],
     holds: Callable[[bytes | None], bool],
 ) -> bool:
-    """Do the same if `holds` says so of the value that is there, or of None; say whether."""
+    """Do as `record_put` if `holds` is true of the stored value, or None; return whether it is."""
     row = writer.get(table.rows, row_key)
     if not holds(None if row is None else row[0]):
         return False
@@ -89,8 +89,8 @@ def record_put_if(
 def record_delete(
     writer: StorageWriter, table: EngineTable, row_key: bytes, *, is_expiry: bool
 ) -> None:
-    """Remove a row of a table that has a log."""
-    assert table.log is not None  # or there would be nothing to record
+    """Delete a row of a table that has a log, and log it; do nothing if there is no row."""
+    assert table.log is not None  # callers use this for tables with a log only
     row = writer.get(table.rows, row_key)
     if row is not None:
         writer.delete(table.rows, row_key)
@@ -98,29 +98,29 @@ def record_delete(
 
 
 def _is_same(old: bytes, new: bytes) -> bool:
-    """Tell whether two stored items are equal; attributes and sets have no order."""
+    """Return whether two stored items are equal; attributes and sets have no order."""
     if old == new:
         return True
-    # The order alone does not change the length, so most changes are told by that.
+    # The order does not change the length, so most differences show in the length alone.
     return len(old) == len(new) and are_equal({"M": orjson.loads(old)}, {"M": orjson.loads(new)})
 
 
 def needs_log(body: TableBody) -> bool:
-    """Tell whether somebody reads the changes of a table."""
+    """Return whether a stream or recovery needs the changes of a table."""
     return "stream" in body or "recovery" in body
 
 
 def retention_seconds(body: TableBody | None) -> float:
-    """Return how long the longest of a log's readers needs a change."""
+    """Return how long a change is kept: as long as any reader of the log needs it."""
     if body is not None and "recovery" in body:
         return body["recovery"]["days"] * DAY_SECONDS + _RECOVERY_SLACK_SECONDS
     return STREAM_SECONDS
 
 
 def open_log(writer: StorageWriter, body: TableBody, now: float) -> int:
-    """Make a log for a table, and return its number.
+    """Create a log for a table, and return its number.
 
-    The version of the table's rows must be raised by whoever keeps it in the body.
+    The caller stores the number in the body, and must raise the version of the table's rows.
     """
     number = take_number(writer)
     writer.create_log(number, after=int(writer.get_record(COUNTER_RECORD, "changes") or b"0"))
@@ -130,27 +130,29 @@ def open_log(writer: StorageWriter, body: TableBody, now: float) -> int:
 
 
 def close_log(writer: StorageWriter, number: int, now: float) -> None:
-    """Say that nothing is written to a log any more. What it holds stays for a while."""
+    """Mark a log as closed. Its changes stay readable for a while."""
     log = read_log(writer, number)
     _, last = writer.log_span(number)
     used = int(writer.get_record(COUNTER_RECORD, "changes") or b"0")
-    # The next log of this table goes on from there; that others may skip numbers is no fault.
+    # The table's next log continues from here; other tables' logs may skip numbers, harmlessly.
     writer.set_record(COUNTER_RECORD, "changes", str(max(used, last)).encode())
     _write_log(writer, {**log, "closed_at": now})
 
 
-def keep_body(writer: StorageWriter, before: TableBody, after: TableBody, now: float) -> None:
-    """Keep a changed body, with the log that it asks for and rows that match it."""
+def save_changed_body(
+    writer: StorageWriter, before: TableBody, after: TableBody, now: float
+) -> None:
+    """Write a changed body; open or close its log, and change its rows' columns, to match."""
     if needs_log(after) and "log" not in after:
         after["log"] = open_log(writer, after, now)
     elif "log" in after and not needs_log(after):
         close_log(writer, after.pop("log"), now)
-    # Columns are the places that rows have, a log the place that changes of them are told to.
-    # Both, and what is watched of a table, the other processes learn by a new version.
-    if (build_table(before).rows.columns, before.get("log"), plan_watch(before)) == (
+    # Other processes must reload the table, which a new version makes them do, if its columns,
+    # its log or its usage plan have changed.
+    if (build_table(before).rows.columns, before.get("log"), plan_usage(before)) == (
         build_table(after).rows.columns,
         after.get("log"),
-        plan_watch(after),
+        plan_usage(after),
     ):
         write_body(writer, after)
     else:
@@ -159,29 +161,29 @@ def keep_body(writer: StorageWriter, before: TableBody, after: TableBody, now: f
 
 
 def read_log(reader: StorageReader, number: int) -> LogBody:
-    """Return what the metadata say about a log."""
+    """Return the record of a log. Raises Unreadable."""
     record = reader.get_record(LOG_RECORD, str(number))
     return _parse_log(str(number), record)
 
 
 def list_logs(reader: StorageReader) -> list[LogBody]:
-    """Return every log that can be read, also those that are closed and not removed yet."""
+    """Return every readable log, including closed ones that are not removed yet."""
     logs: list[LogBody] = []
     for name, record in reader.list_records(LOG_RECORD):
-        # What is damaged is for `verify` to report; the others go on.
+        # `verify` reports damaged records; the others stay usable.
         with suppress(Unreadable):
             logs.append(_parse_log(name, record))
     return logs
 
 
 def trim_batch(storage: Storage, log: LogBody, now: float) -> int:
-    """Remove some changes that nobody may read any more; return how many.
+    """Remove a batch of changes that are past their retention; return how many.
 
-    A log that is closed is removed whole once all of it is too old. A batch is one short
-    transaction, so that writers wait little.
+    A closed log is removed as a whole once all of it is past its retention. A batch is one short
+    transaction, so that writers do not wait long.
     """
     number = log["number"]
-    # Looking first keeps a round that finds nothing from taking the write lock.
+    # Reading first keeps a run that finds nothing from taking the write lock.
     if not _is_over(log, now):
         known = storage.read(lambda reader: _horizon(reader, log, now) - reader.log_span(number)[0])
         if known <= 0:
@@ -190,7 +192,7 @@ def trim_batch(storage: Storage, log: LogBody, now: float) -> int:
     def work(writer: StorageWriter) -> int:
         record = writer.get_record(LOG_RECORD, str(number))
         if record is None:
-            # Another process was here.
+            # Another process removed the log.
             return 0
         current = _parse_log(str(number), record)
         if _is_over(current, now):
@@ -208,7 +210,7 @@ def _is_over(log: LogBody, now: float) -> bool:
 
 
 def _horizon(reader: StorageReader, log: LogBody, now: float) -> int:
-    """Return the sequence number of the newest change that nobody may read any more."""
+    """Return the sequence number of the newest change that is past its retention."""
     body = None if "closed_at" in log else read_body(reader, log["table"])
     return reader.find_change(log["number"], now - retention_seconds(body))
 

@@ -1,4 +1,4 @@
-"""What every operation is given to work with."""
+"""The engine's parts that every operation receives."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import NamedTuple
 from keyfold.engine._buckets import Buckets
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._table_stats import TableStats
-from keyfold.engine._usage import Watches
+from keyfold.engine._usage import UsageMonitors
 from keyfold.engine.storage import Storage
 
 
 class EngineContext(NamedTuple):
-    """The parts of one engine that operations use."""
+    """The parts of one engine that its operations use."""
 
     storage: Storage
     catalog: Catalog
-    census: TableStats
+    table_stats: TableStats
     clock: Callable[[], float]
     new_id: Callable[[], str]
     region: str
     account: str
-    watches: Watches
+    monitors: UsageMonitors
     buckets: Buckets
-    # How many records a shard of a stream takes before it is split.
+    # The number of records that a shard of a stream takes before it is split.
     shard_records: int
-    # Called when a change of a table leaves work for later: a backfill, or items that expire.
+    # Called when a change of a table leaves background work: a backfill, or items that expire.
     wake_upkeep: Callable[[], None]
-    # Called with the record of a job that was just written: its kind and its name.
+    # Called with the kind and the name of a job's record that was just written.
     begin_job: Callable[[str, str], None]
 
     def table_arn(self, name: str, region: str | None = None) -> str:

@@ -11,15 +11,15 @@ from keyfold.engine._keys import entry_or_none
 from keyfold.engine._tables import EngineTable, EntryEncoder, Unreadable
 from keyfold.engine.storage import RowSet, StorageReader, StorageWriter
 
-# An item has up to 400 KB, so this many are 40 MB at the most.
+# An item has at most 400 KB, so a batch has at most 40 MB.
 BATCH_ROWS = 100
 
-# Keeps one row: its key, the item's JSON and its size.
-Keep = Callable[[bytes, bytes, int], None]
+# Writes one row: its key, the item's JSON and its size.
+WriteRow = Callable[[bytes, bytes, int], None]
 
 
 class RowsBody(TypedDict):
-    """A row set as records name it."""
+    """A row set as records refer to it."""
 
     number: int
     version: int
@@ -27,59 +27,59 @@ class RowsBody(TypedDict):
 
 
 def create_copy(writer: StorageWriter, number: int) -> RowsBody:
-    """Make a row set for a copy that nobody queries: it has no indexes."""
+    """Create a row set for a copy. It has no index columns, since it is never queried."""
     body = RowsBody(number=number, version=1, columns=[])
     writer.create_rows(to_rows(body))
     return body
 
 
 def to_rows(body: RowsBody) -> RowSet:
-    """Return the row set that a record names."""
+    """Return the row set that a record refers to."""
     return RowSet(body["number"], body["version"], tuple(body["columns"]))
 
 
 def from_rows(rows: RowSet) -> RowsBody:
-    """Return a row set as a record names it."""
+    """Return a row set as records refer to it."""
     return RowsBody(number=rows.number, version=rows.version, columns=list(rows.columns))
 
 
 def read_batch(
     reader: StorageReader, source: RowSet, low: bytes
 ) -> tuple[list[tuple[bytes, bytes, int]], bytes | None]:
-    """Return some rows from `low` on, and where the next batch begins; None after the last."""
+    """Return a batch of rows from `low` on, and where the next begins; None after the last."""
     batch = reader.read_entries(source, low, limit=BATCH_ROWS)
     rows = [(key, value, size) for key, (value, size), _ in batch]
     return rows, rows[-1][0] + b"\0" if len(rows) == BATCH_ROWS else None
 
 
-def keep_in(writer: StorageWriter, rows: RowSet) -> Keep:
-    """Keep rows in a copy."""
+def row_writer(writer: StorageWriter, rows: RowSet) -> WriteRow:
+    """Return a function that writes rows to a copy."""
 
-    def keep(key: bytes, value: bytes, size: int) -> None:
+    def write_row(key: bytes, value: bytes, size: int) -> None:
         writer.put(rows, key, value, size, ())
 
-    return keep
+    return write_row
 
 
-def keep_in_table(writer: StorageWriter, table: EngineTable) -> Keep:
-    """Keep rows in a table, with their places in its indexes.
+def table_row_writer(writer: StorageWriter, table: EngineTable) -> WriteRow:
+    """Return a function that writes rows to a table, with their index entries.
 
-    An item that does not fit an index's key stays out of it, as when an index is added to a
-    table that has such items.
+    An item that is invalid for an index's key is left out of that index, as when an index is
+    added to a table that has such items.
     """
     if not table.encoders:
-        return keep_in(writer, table.rows)
+        return row_writer(writer, table.rows)
 
-    def keep(key: bytes, value: bytes, size: int) -> None:
+    def write_row(key: bytes, value: bytes, size: int) -> None:
         writer.put(table.rows, key, value, size, entries_of(table.encoders, table.name, value))
 
-    return keep
+    return write_row
 
 
 def entries_of(
     encoders: tuple[EntryEncoder, ...], name: str, value: bytes
 ) -> tuple[bytes | None, ...]:
-    """Return an item's places in indexes, from its stored bytes."""
+    """Return an item's index entries, from its stored bytes. Raises Unreadable."""
     try:
         item = orjson.loads(value)
         return tuple([entry_or_none(encode, item) for encode in encoders])

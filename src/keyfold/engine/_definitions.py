@@ -1,4 +1,4 @@
-"""Definitions of tables and indexes in requests: what the service accepts, in its order."""
+"""Validation of table and index definitions, in the order in which the service does it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_UNITS = 1_000_000_000_000
 
 
 def check_throughput(throughput: dict[str, Any] | None) -> None:
-    """Raise for units beyond what the service can count."""
+    """Raise for more capacity units than the service accepts."""
     for name in ("ReadCapacityUnits", "WriteCapacityUnits"):
         units = (throughput or {}).get(name)
         if units is not None and units > MAX_UNITS:
@@ -28,7 +28,7 @@ def check_throughput(throughput: dict[str, Any] | None) -> None:
 
 
 def check_billing(mode: str, throughput: dict[str, Any] | None) -> None:
-    """Raise unless throughput is given exactly where the billing mode wants it."""
+    """Raise unless throughput is given exactly when the billing mode requires it."""
     if mode == "PROVISIONED" and throughput is None:
         raise ValidationException(
             f"{INVALID}ReadCapacityUnits and WriteCapacityUnits "
@@ -41,10 +41,11 @@ def check_billing(mode: str, throughput: dict[str, Any] | None) -> None:
         )
 
 
-def check_pair_length(elements: list[KeyElement], place: str) -> None:
+def check_pair_length(elements: list[KeyElement], path: str) -> None:
     """Raise when the key of a table or a local index has more than two attributes.
 
-    Only the keys of global indexes may have more, so the shape of requests lets them pass.
+    `path` is where the key is in the request. Keys of global indexes may have more, so the
+    request's shape allows it.
     """
     if len(elements) > PAIR:
         listed = ", ".join(
@@ -52,13 +53,13 @@ def check_pair_length(elements: list[KeyElement], place: str) -> None:
             for each in elements
         )
         raise ValidationException(
-            f"1 validation error detected: Value '[{listed}]' at '{place}' failed to satisfy "
+            f"1 validation error detected: Value '[{listed}]' at '{path}' failed to satisfy "
             f"constraint: Member must have length less than or equal to {PAIR}"
         )
 
 
 def check_index_throughput(mode: str, index: dict[str, Any]) -> None:
-    """Raise unless an index has throughput exactly where the billing mode wants it."""
+    """Raise unless an index has throughput exactly when the billing mode requires it."""
     name, throughput = index["IndexName"], index.get("ProvisionedThroughput")
     if mode == "PAY_PER_REQUEST" and throughput is not None:
         raise ValidationException(
@@ -107,7 +108,7 @@ def _check_pair(elements: list[KeyElement]) -> None:
 def check_local_indexes(
     indexes: list[dict[str, Any]], table_key: list[KeyElement], defined: list[str]
 ) -> None:
-    """Raise unless these local indexes fit the table."""
+    """Raise unless the local indexes are valid for the table."""
     if not indexes:
         raise ValidationException(f"{INVALID}List of LocalSecondaryIndexes is empty")
     if len(table_key) < PAIR:
@@ -143,7 +144,7 @@ def check_local_indexes(
 def check_global_indexes(
     indexes: list[dict[str, Any]], defined: list[str], taken: Iterable[str]
 ) -> None:
-    """Raise unless these global indexes are well formed and their names are free."""
+    """Raise unless the global indexes are well formed and their names are not taken."""
     if not indexes:
         raise ValidationException(f"{INVALID}List of GlobalSecondaryIndexes is empty")
     seen = set(taken)
@@ -159,7 +160,7 @@ def check_global_indexes(
 
 
 def check_global_key(elements: list[KeyElement], defined: list[str]) -> None:
-    """Raise unless a global index's key is up to four attributes on each side."""
+    """Raise unless a global index's key has at most four attributes of each key type."""
     _check_defined(elements, defined)
     if len(elements) <= PAIR and [element["KeyType"] for element in elements] != ["HASH", "HASH"]:
         _check_pair(elements)
@@ -185,7 +186,7 @@ def check_global_key(elements: list[KeyElement], defined: list[str]) -> None:
 
 
 def check_projection(projection: dict[str, Any]) -> None:
-    """Raise unless the projection says what it holds, once."""
+    """Raise unless the projection has a type, and its attributes match it without duplicates."""
     kind = projection.get("ProjectionType")
     named = projection.get("NonKeyAttributes")
     if kind is None:
@@ -217,7 +218,7 @@ def check_all_used(
     index_keys: list[list[KeyElement]],
     searched: list[str],
 ) -> None:
-    """Raise when an attribute is defined that no key uses, and no search schema either."""
+    """Raise when an attribute is defined twice, or no key and no search schema uses it."""
     keys = [element["AttributeName"] for schema in (table_key, *index_keys) for element in schema]
     keys += searched
     if len(set(defined)) != len(defined):
@@ -239,7 +240,7 @@ def check_all_used(
 
 
 def check_stream(stream: dict[str, Any] | None) -> None:
-    """Raise unless a stream that is on has a view type, and one that is off has none."""
+    """Raise unless an enabled stream has a view type, and a disabled one has none."""
     if stream is None:
         return
     if stream.get("StreamEnabled") and not stream.get("StreamViewType"):
@@ -262,7 +263,7 @@ def _check_new_name(name: str, seen: set[str]) -> None:
 def index_body(
     definition: dict[str, Any], *, is_global: bool, column: str, status: str
 ) -> IndexBody:
-    """Make the body of an index from its definition in a request."""
+    """Return the body of an index from its definition in a request."""
     body = IndexBody(
         name=definition["IndexName"],
         is_global=is_global,
@@ -276,7 +277,7 @@ def index_body(
 
 
 def set_throughput(body: IndexBody, given: dict[str, Any]) -> None:
-    """Keep what a definition or a change of an index says about its throughput."""
+    """Copy the throughput in a definition or change of an index to its body."""
     if given.get("ProvisionedThroughput") is not None:
         body["throughput"] = given["ProvisionedThroughput"]
     if given.get("OnDemandThroughput"):

@@ -1,4 +1,4 @@
-"""Tables as the API describes them."""
+"""Table descriptions of the API."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from keyfold.engine._throughput import describe_warm
 
 
 def to_table_description(
-    services: EngineContext, body: TableBody, counts: ItemCounts = NOTHING
+    context: EngineContext, body: TableBody, counts: ItemCounts = NOTHING
 ) -> dict[str, Any]:
     """Return the TableDescription of the API."""
-    arn = services.table_arn(body["name"])
+    arn = context.table_arn(body["name"])
     described: dict[str, Any] = {
         "AttributeDefinitions": body["definitions"],
         "TableName": body["name"],
@@ -50,7 +50,7 @@ def to_table_description(
             _describe_vector_index(each, arn, counts.by_index.get(each["name"], (0, 0)))
             for each in body.get("vectors", [])
         ]
-    described.update(describe_replicas(services, body))
+    described.update(describe_replicas(context, body))
     if "stream" in body:
         view = body["stream"]["view"]
         described["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": view}
@@ -90,7 +90,7 @@ def _describe_index(
     if "on_demand" in body:
         described["OnDemandThroughput"] = body["on_demand"]
     if "warm" in body:
-        # Its status is one of these two only, also while the index is being made.
+        # Warm throughput has only these two statuses, even while the index is being created.
         status = "ACTIVE" if body["status"] == "ACTIVE" else "UPDATING"
         units = body.get("throughput")
         described["WarmThroughput"] = describe_warm(body["warm"], mode, units, status)

@@ -24,7 +24,7 @@ from keyfold.engine._shards import SHARD_RECORDS
 from keyfold.engine._table_stats import TableStats
 from keyfold.engine._tables import Unreadable
 from keyfold.engine._upkeep import Upkeep
-from keyfold.engine._usage import Watches
+from keyfold.engine._usage import UsageMonitors
 from keyfold.engine._verify import Problem, verify
 from keyfold.engine.operations import LOADED, Operation, load_operation
 from keyfold.engine.shapes import check, check_types
@@ -51,16 +51,16 @@ from keyfold.errors import (
 
 MEMORY = ":memory:"
 
-# A table may change again while an operation is tried again; to change this often in a row it
-# would have to do nothing else.
+# A table may change again while an operation is retried; to exhaust the attempts, it would have
+# to change all the time.
 _ATTEMPTS = 10
 
 _SECRET_BYTES = 32
 
 _PYTHON, _WIRE = PythonRendering(), WireRendering()
 
-# What working with a row may raise that is JSON, and no item.
-_UNFORESEEN = (
+# Errors that processing a row can raise if it is JSON but not an item.
+_UNEXPECTED = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -85,20 +85,20 @@ class Engine:
     ...     engine.execute("GetItem", {"TableName": "Music", "Key": {"artist": {"S": "Nina"}}})
     {'Item': {'artist': {'S': 'Nina'}}}
 
-    An engine may be used by several threads. A file may be opened by several processes.
+    Several threads may use one engine, and several processes may open one file.
     """
 
     def __init__(
-        self, path: str, storage: SqliteStorage, services: EngineContext, upkeep: Upkeep
+        self, path: str, storage: SqliteStorage, context: EngineContext, upkeep: Upkeep
     ) -> None:
         """Use `Engine.open` instead."""
         self.path = path
         self.durability: Durability = storage.durability
         self._storage = storage
-        self._services = services
+        self._context = context
         self._upkeep = upkeep
         self._key_names = KeyNameReader(storage)
-        # What was found when something unforeseen was met; None before that.
+        # The problems that `verify` found after an unexpected error; None before the first.
         self._damage: list[Problem] | None = None
 
     @classmethod
@@ -117,36 +117,36 @@ class Engine:
         account: str = "000000000000",
         buckets: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Open a file, or make it; `":memory:"` keeps everything in this process.
+        """Open a file, creating it if needed; `":memory:"` keeps everything in this process.
 
-        `durability` says what an acknowledged write survives: `"durable"`, the default for
-        files, a loss of power; `"process"` the end of this process, however sudden; `"memory"`,
-        for `":memory:"` alone, nothing.
+        `durability` says what an acknowledged write survives: with `"durable"`, the default for
+        files, a power failure; with `"process"`, the end of this process, however sudden; with
+        `"memory"`, for `":memory:"` only, neither.
 
-        `clock` gives the time in seconds since 1970; `new_id` makes table ids. Items expire
-        `ttl_grace_seconds` after their time, looked for every `upkeep_seconds`; None leaves
-        that, and the filling of new indexes, to `run_upkeep`. `busy_seconds` is how long to
-        wait for another process that writes. Shards of streams are split after `shard_records`
-        records, by default 10,000: a small number tries how a program follows that. `region` and
-        `account` appear in ARNs. `buckets` is a folder whose folders stand for S3 buckets, for
-        exports, imports and bulk operations.
+        `clock` returns the time in seconds since 1970; `new_id` returns ids for tables. Items are
+        deleted `ttl_grace_seconds` after they expire, by a check every `upkeep_seconds`; None
+        leaves that, and the backfill of new indexes, to `run_upkeep`. `busy_seconds` is how long
+        to wait for another process that is writing. Shards of streams are split after
+        `shard_records` records, by default 10,000; a small number helps to test how a program
+        follows splits. `region` and `account` appear in ARNs. `buckets` is a folder whose
+        subfolders stand for S3 buckets, for exports, imports and bulk operations.
 
         Raises OptionInvalid, or a file error: FileUnreachable, FileNotKeyfold, FileNewer,
         FileDamaged, FileBusy.
         """
         name = _check_path(path)
-        for option, value, least in (
+        for option, value, minimum in (
             ("ttl_grace_seconds", ttl_grace_seconds, 0.0),
             ("upkeep_seconds", upkeep_seconds, 0.001),
             ("busy_seconds", busy_seconds, 0.0),
         ):
-            _check_seconds(option, value, least)
+            _check_seconds(option, value, minimum)
         for option, call in (("clock", clock), ("new_id", new_id or _random_id)):
             if not callable(call):
                 raise OptionInvalid(option, call, "Give a function without arguments.")
         for option, text in (("region", region), ("account", account)):
             if not isinstance(text, str) or not text.isascii() or not text:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-                raise OptionInvalid(option, text, "Give the text that ARNs are to have there.")
+                raise OptionInvalid(option, text, "Give the ASCII text that is to appear in ARNs.")
         most_records = SHARD_RECORDS if shard_records is None else shard_records
         if most_records.__class__ is not int or most_records < 1:
             raise OptionInvalid("shard_records", shard_records, "Give a whole number, 1 or more.")
@@ -186,8 +186,8 @@ class Engine:
         buckets: Path | None = None,
     ) -> Self:
         storage.use_clock(clock)
-        watches = Watches(clock, lambda name: services.table_arn(name))  # noqa: PLW0108 - it is made later
-        catalog = Catalog(storage, watches)
+        monitors = UsageMonitors(clock, lambda name: context.table_arn(name))  # noqa: PLW0108 - the context is created later
+        catalog = Catalog(storage, monitors)
         folders = Buckets(buckets)
         jobs = Jobs(storage, clock, folders)
         upkeep = Upkeep(
@@ -200,35 +200,35 @@ class Engine:
             shard_records=shard_records,
             shares_file=path != MEMORY,
         )
-        services = EngineContext(
+        context = EngineContext(
             storage=storage,
             catalog=catalog,
-            census=TableStats(storage, clock),
+            table_stats=TableStats(storage, clock),
             clock=clock,
             new_id=new_id,
             region=region,
             account=account,
-            watches=watches,
+            monitors=monitors,
             buckets=folders,
             shard_records=shard_records,
             wake_upkeep=upkeep.wake,
             begin_job=upkeep.begin_job,
         )
         upkeep.wake_if_needed()
-        return cls(path, storage, services, upkeep)
+        return cls(path, storage, context, upkeep)
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation of DynamoDB's API.
+        """Execute one operation of DynamoDB's API.
 
-        Takes and returns what its JSON has, as dicts; binaries are bytes. Raises ServiceError
-        as the service would, with its type, status and message.
+        Takes and returns the API's JSON as dicts, with binaries as bytes. Raises ServiceError
+        with the type, status and message that the service would return.
         """
         return self._execute(operation, request, _PYTHON)
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
-        """Carry out one operation, JSON in and JSON out, for the wire.
+        """Execute one operation, JSON in and JSON out, for the server.
 
-        Items that are neither filtered nor projected are copied from storage, not parsed.
+        Items that are neither filtered nor projected are copied from storage without parsing.
         """
         try:
             request = orjson.loads(body)
@@ -239,11 +239,11 @@ class Engine:
     def execute_json_together(
         self, calls: Sequence[tuple[str, bytes]], *, may_wait: bool = True
     ) -> list[bytes | KeyfoldError]:
-        """Carry out several operations on items by one commit, for the wire.
+        """Execute several item operations in one commit, for the server.
 
-        Each is answered as if it had been carried out by itself, in this order, with its error
-        in place of its response. With `may_wait` False, FileBusy is raised at once, and nothing
-        is done, where another process is writing.
+        Return the responses that the operations would have if executed one by one in this order;
+        an error takes the place of a response. With `may_wait` False, FileBusy is raised at once,
+        and nothing is done, if another process is writing.
         """
         if not may_wait:
             with self._storage.without_waiting():
@@ -251,29 +251,29 @@ class Engine:
         try:
             return self._execute_together(calls)
         except (FileBusy, FileFailed, SharingFailed):
-            # Nothing was kept of any: each gets its own try, and its own error.
+            # Nothing was committed: execute each one separately, so that each gets its own error.
             return [self._try_json(operation, body) for operation, body in calls]
 
     def hold_view(self) -> None:
-        """Let the reads that follow share one view of the file, for the wire.
+        """Let the reads that follow share one view of the file, for the server.
 
-        It saves SQLite's locking for each. To be ended by `release_view` before anything comes
-        that was sent after this call.
+        This saves SQLite's locking for each read. The caller has to call `release_view` before it
+        executes a request that was sent after this call.
         """
         self._storage.hold_view()
 
     def release_view(self) -> None:
-        """End what `hold_view` began."""
+        """Release the view that `hold_view` took."""
         self._storage.release_view()
 
     def _execute_together(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes | KeyfoldError]:
         if len(calls) == 1:
-            # One write alone needs no transaction around it.
+            # A single write needs no transaction around it.
             ((operation, body),) = calls
-            answer = self._try_json(operation, body)
-            if isinstance(answer, FileBusy):
-                raise answer
-            return [answer]
+            response = self._try_json(operation, body)
+            if isinstance(response, FileBusy):
+                raise response
+            return [response]
         with self._storage.shared_commit():
             return [self._try_json(operation, body) for operation, body in calls]
 
@@ -289,27 +289,27 @@ class Engine:
         try:
             known = LOADED.get(operation) or load_operation(operation)
         except TypeError:
-            # Something that is no text at all.
+            # The name of the operation is not a string.
             raise UnknownOperationException from None
         if known.try_fast is not None and request.__class__ is dict:
             try:
-                response = known.try_fast(self._services, request, rendering)
+                response = known.try_fast(self._context, request, rendering)
                 if response is not None:
                     return response
             except (RowsChanged, Unreadable, orjson.JSONDecodeError):
-                # Nothing is written by then: the ordinary way finds out what it is.
-                self._services.catalog.forget()
+                # Nothing was written yet: the ordinary path handles it, or raises the right error.
+                self._context.catalog.forget()
             except KeyfoldError:
                 raise
-            except _UNFORESEEN as error:
+            except _UNEXPECTED as error:
                 self._raise_if_damaged(error)
                 raise
         check(operation, request)
         try:
             return self._run(known, request, rendering)
         except ServiceError:
-            # Wrong JSON types inside attribute values come before every other fault, and cost
-            # time to look for: only a request that is refused anyway is looked at.
+            # Wrong JSON types inside attribute values take precedence over every other error.
+            # Checking them costs time, so only requests that fail anyway are checked.
             check_types(operation, request)
             raise
         except orjson.JSONDecodeError as error:
@@ -318,15 +318,15 @@ class Engine:
             raise FileDamaged(self.path, f"{error} cannot be read") from error
         except KeyfoldError:
             raise
-        except _UNFORESEEN as error:
+        except _UNEXPECTED as error:
             self._raise_if_damaged(error)
             raise
 
     def _raise_if_damaged(self, error: Exception) -> None:
-        """Raise FileDamaged for an error that nobody foresaw, where the file is to blame.
+        """Raise FileDamaged if a damaged file explains an unexpected error.
 
-        Rows are not checked when they are read, which would cost every read; so this looks at the
-        whole file, once. An error that a sound file brings about is a mistake of ours.
+        Rows are not checked when they are read, which would slow every read; so this verifies the
+        whole file, once. An unexpected error with an undamaged file is a bug in the engine.
         """
         if self._damage is None:
             self._damage = self.verify()
@@ -336,29 +336,29 @@ class Engine:
     def _run(
         self, operation: Operation, request: dict[str, Any], rendering: Rendering
     ) -> dict[str, Any]:
-        """Run an operation, again if what is known of its tables turns out to be old.
+        """Run an operation, and retry it if the cached tables turn out to be outdated.
 
-        Nothing was written then: an operation that finds out about a change after it has
-        written does not say so.
+        Nothing was written in that case: an operation that notices a change after it has
+        written does not report it.
         """
-        services = self._services
+        context = self._context
         for _ in range(_ATTEMPTS):
             try:
-                return operation.run(services, request, rendering)
+                return operation.run(context, request, rendering)
             except RowsChanged:
-                services.catalog.forget()
+                context.catalog.forget()
             except (ValidationException, ResourceNotFoundException):
-                # It may speak of a table as it was: another process may have changed it since.
-                if not services.catalog.is_outdated():
+                # The error may be about an outdated table: another process may have changed it.
+                if not context.catalog.is_outdated():
                     raise
-                services.catalog.forget()
-        raise FileDamaged(self.path, "a table's rows are not there")
+                context.catalog.forget()
+        raise FileDamaged(self.path, "a table's rows are missing")
 
     def run_upkeep(self) -> int:
         """Fill new indexes, finish jobs and delete expired items now; return how many expired.
 
         Jobs are restores, exports, imports and bulk operations of more than a few thousand items.
-        Shards of streams that are due are closed, and changes that are too old removed.
+        Also closes the stream shards that are due, and removes changes past their retention.
         """
         return self._upkeep.run_once()
 
@@ -373,28 +373,28 @@ class Engine:
     ) -> list[HotKey]:
         """Return the keys that were used most since this engine began to count, the hottest first.
 
-        For a table, or a global index of it, whose contributor insights are enabled. `by` says
-        whether partitions or single items are counted; `throttled` counts what was refused
-        instead of what was done.
+        For a table, or a global index of it, whose contributor insights are enabled. `by` selects
+        counts of partitions or of single items; with `throttled`, throttled requests are counted
+        instead of successful ones.
 
-        Raises InsightsOff where nothing is counted, ResourceNotFoundException, OptionInvalid.
+        Raises InsightsOff if insights are disabled, ResourceNotFoundException, OptionInvalid.
         """
         if by not in ("partition", "item"):
             raise OptionInvalid("by", by, 'Give "partition" or "item".')
         if not isinstance(limit, int) or limit < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise OptionInvalid("limit", limit, "Give a number of keys, 1 or more.")
-        catalog = self._services.catalog
+        catalog = self._context.catalog
         if catalog.is_outdated():
             catalog.forget()
-        watch = catalog.find(table).watch
-        if watch is None or not watch.counts_keys(index or ""):
+        monitor = catalog.find(table).monitor
+        if monitor is None or not monitor.counts_keys(index or ""):
             raise InsightsOff(table, index)
-        return watch.hottest(index or "", by, throttled=throttled, limit=limit)
+        return monitor.hottest(index or "", by, throttled=throttled, limit=limit)
 
     def find_key_names(self, table: str) -> TableKeyNames | None:
-        """Return the names of the key attributes of a table as it is now; None if it is not there.
+        """Return the names of a table's key attributes as of now; None if there is no such table.
 
-        For those who decide on a request before it runs.
+        For callers that authorize a request before it runs.
         """
         try:
             return self._key_names.find(table)
@@ -402,7 +402,7 @@ class Engine:
             raise FileDamaged(self.path, f"{error} cannot be read") from error
 
     def keep_secret(self, name: str) -> bytes:
-        """Return a secret that is kept in the file under a name; made at the first use."""
+        """Return the secret that the file holds under `name`, creating it on first use."""
 
         def work(writer: StorageWriter) -> bytes:
             secret = writer.get_record("secret", name)
@@ -414,11 +414,11 @@ class Engine:
         return self._storage.write(work)
 
     def verify(self) -> list[Problem]:
-        """Check every invariant of the file; return what does not hold."""
+        """Check every invariant of the file; return the problems found."""
         return verify(self._storage)
 
     def close(self) -> None:
-        """Give the file back. Closing again does nothing."""
+        """Close the file. Closing again does nothing."""
         self._upkeep.stop()
         self._storage.close()
 
@@ -458,15 +458,15 @@ def _check_buckets(buckets: str | os.PathLike[str] | None) -> Path | None:
             return folder.absolute()
     except (TypeError, ValueError):
         pass
-    raise OptionInvalid("buckets", buckets, "Name a folder that is there.")
+    raise OptionInvalid("buckets", buckets, "Name an existing folder.")
 
 
-def _check_seconds(option: str, value: float | None, least: float) -> None:
+def _check_seconds(option: str, value: float | None, minimum: float) -> None:
     if value is None and option == "upkeep_seconds":
         return
-    if isinstance(value, int | float) and least <= value <= threading.TIMEOUT_MAX:
+    if isinstance(value, int | float) and minimum <= value <= threading.TIMEOUT_MAX:
         return
-    raise OptionInvalid(option, value, f"Give a number of seconds, {least:g} or more.")
+    raise OptionInvalid(option, value, f"Give a number of seconds, {minimum:g} or more.")
 
 
 def _check_durability(path: str, durability: Durability | None) -> Durability:

@@ -1,4 +1,4 @@
-"""Deleting items whose time has come."""
+"""Deletion of expired items."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from keyfold.engine._tables import TableBody, build_table, encode_expiry, read_s
 from keyfold.engine._writes import DeleteAction, ItemWrite, WriteOutcome, store
 from keyfold.engine.storage import Span, Storage, StorageWriter
 
-# An expiry further back than this is taken for a mistake, and the item is left alone.
+# An expiry time further back than this is taken for a mistake, and the item is not deleted.
 OLDEST_SECONDS = 5 * 365 * 86_400
 BATCH_ITEMS = 100
 
 
 def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: float) -> int:
-    """Delete some items of one table that expired more than `grace_seconds` ago.
+    """Delete a batch of items of one table that expired more than `grace_seconds` ago.
 
-    Returns how many; none when none are left. A batch is one short transaction, so that
-    writers wait little.
+    Return how many were deleted; 0 if none are left. A batch is one short transaction, so that
+    writers do not wait long.
     """
     if "ttl" not in body:
         return 0
@@ -26,7 +26,7 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
     span = Span(low, high, column=column)
     rows = build_table(body).rows
     if not storage.read_span(rows, span, limit=1, max_bytes=1)[0]:
-        # Looking first keeps a sweep that finds nothing from taking the write lock.
+        # Reading first keeps a run that finds nothing from taking the write lock.
         return 0
 
     def work(writer: StorageWriter) -> int:
@@ -37,8 +37,8 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
         values, sizes = writer.read_span(table.rows, span, limit=BATCH_ITEMS, max_bytes=1 << 20)
         for value, size in zip(values, sizes, strict=True):
             key, item = read_stored(table, value)
-            gone = ItemWrite(table, key, DeleteAction(is_expiry=True))
-            store(writer, WriteOutcome(gone, item, size, None, b"", 0, ()))
+            delete = ItemWrite(table, key, DeleteAction(is_expiry=True))
+            store(writer, WriteOutcome(delete, item, size, None, b"", 0, ()))
         return len(values)
 
     return storage.write(work)

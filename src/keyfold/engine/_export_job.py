@@ -1,9 +1,9 @@
-"""Carrying out an export: first the rows to be exported, then the files.
+"""Running an export: first collect the rows to export, then write the files.
 
-The rows are gathered in a row set that nobody else sees: the table as it was, or what changed
-between two moments. Then they are written to the bucket file by file, each noted when it is
-whole, and the manifests last. Who is killed leaves the notes for the next to go on from; a file
-that is written twice is the same both times.
+The rows are collected in a row set that only the export uses: the table at one point in time, or
+its changes between two. They are then written to the bucket file by file, each recorded when it
+is complete, and the manifests last. If the process is killed, the next one continues from what
+was recorded; a file that is written twice is the same both times.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import orjson
 
 from keyfold.engine._buckets import BucketFailed, Buckets
 from keyfold.engine._catalog import read_body
-from keyfold.engine._copy_job import RowsBody, keep_in, read_batch, to_rows
+from keyfold.engine._copy_job import RowsBody, read_batch, row_writer, to_rows
 from keyfold.engine._export_records import ExportBody, read_export, write_export
 from keyfold.engine._records import parse_record
 from keyfold.engine._rewind_job import (
@@ -32,14 +32,14 @@ from keyfold.engine._rewind_job import (
 from keyfold.engine._tables import EngineTable, Unreadable, build_table
 from keyfold.engine.storage import RowChange, Storage, StorageWriter
 
-# What one data file holds before it is compressed.
+# The size of one data file before compression.
 FILE_BYTES = 32 << 20
 _BATCH_CHANGES = 100
 _NAME_CHARACTERS = 26
 
 
 class ChangesBody(TypedDict):
-    """Which changes are to be gathered, and how far that is: after one, until another."""
+    """The changes still to be collected: from the one following `after` up to `until`."""
 
     table: str
     log: int
@@ -48,23 +48,24 @@ class ChangesBody(TypedDict):
 
 
 class ExportJob(TypedDict):
-    """What is left of an export. It has one of the two: what it rewinds, or which changes."""
+    """The remaining work of an export. Until the rows are collected, it has `rewind` or `changes`."""
 
     rows: RowsBody
     rewind: NotRequired[RewindBody]
     changes: NotRequired[ChangesBody]
-    # Once the rows are gathered: the key to write from, as hex, and the files that are written.
+    # Set once the rows are collected: the key to write from, as hex; None after the last row.
     next: NotRequired[str | None]
+    # The manifest entries of the files written so far.
     files: list[dict[str, Any]]
 
 
 def begin_exporting(writer: StorageWriter, id_: str, job: ExportJob) -> None:
-    """Note that an export is to be carried out."""
+    """Store an export as a job to be run."""
     _write(writer, id_, job)
 
 
 def export_batch(storage: Storage, buckets: Buckets, clock: Callable[[], float], id_: str) -> bool:
-    """Do the next part of an export; return whether it was the last."""
+    """Run the next batch of an export; return whether it was the last."""
     job, export = storage.read(
         lambda reader: (reader.get_record(EXPORT_JOB_RECORD, id_), read_export(reader, id_))
     )
@@ -73,7 +74,7 @@ def export_batch(storage: Storage, buckets: Buckets, clock: Callable[[], float],
         return True
     known = _parse(id_, job)
     if "next" not in known:
-        storage.write(lambda writer: _gather(writer, id_))
+        storage.write(lambda writer: _collect(writer, id_))
         return False
     try:
         if known["next"] is not None:
@@ -92,32 +93,34 @@ def export_batch(storage: Storage, buckets: Buckets, clock: Callable[[], float],
     return True
 
 
-def _gather(writer: StorageWriter, id_: str) -> None:
-    """Gather some of the rows that are to be exported."""
+def _collect(writer: StorageWriter, id_: str) -> None:
+    """Collect a batch of the rows to export."""
     record = writer.get_record(EXPORT_JOB_RECORD, id_)
     if record is None:
         return
     job = _parse(id_, record)
     rows = to_rows(job["rows"])
-    keep = keep_in(writer, rows)
+    write_row = row_writer(writer, rows)
     if "next" in job:
-        # Another process was here.
+        # Another process has collected the rest.
         return
     if "rewind" in job:
-        is_last = rewind_batch(writer, job["rewind"], keep, lambda key: writer.delete(rows, key))
+        is_last = rewind_batch(
+            writer, job["rewind"], write_row, lambda key: writer.delete(rows, key)
+        )
     else:
-        assert "changes" in job  # one of the two
-        is_last = _gather_changes(writer, job["changes"], job["rows"])
+        assert "changes" in job  # without `rewind`
+        is_last = _collect_changes(writer, job["changes"], job["rows"])
     if is_last:
         job["next"] = ""
-        # Nothing is needed from the table any more.
+        # The table is no longer needed.
         job.pop("rewind", None)
         job.pop("changes", None)
     _write(writer, id_, job)
 
 
-def _gather_changes(writer: StorageWriter, changes: ChangesBody, target: RowsBody) -> bool:
-    """Put some changes together, one row for each item: its first old and its last new image."""
+def _collect_changes(writer: StorageWriter, changes: ChangesBody, target: RowsBody) -> bool:
+    """Merge a batch of changes into one row per item: its first old and its last new image."""
     body = read_body(writer, changes["table"])
     if body is None or body.get("log") != changes["log"]:
         raise Unreadable(f"table {changes['table']}, which is being exported,")
@@ -158,7 +161,7 @@ def _size_of_change(change: RowChange) -> int:
 
 
 def _write_file(storage: Storage, buckets: Buckets, export: ExportBody, job: ExportJob) -> None:
-    """Write one data file, and note that it is there."""
+    """Write one data file, and record it in the job."""
     bucket = export["description"]["S3Bucket"]
     start = job.get("next")
     low: bytes | None = bytes.fromhex(start or "")
@@ -170,9 +173,9 @@ def _write_file(storage: Storage, buckets: Buckets, export: ExportBody, job: Exp
     while low is not None and length < FILE_BYTES:
         begin = low
         rows, low = storage.read(lambda reader: read_batch(reader, to_rows(job["rows"]), begin))  # noqa: B023 - run at once
-        made = [(to_line(value), value_size) for _, value, value_size in rows]
-        lines += [line for line, _ in made if line]
-        size += sum(value_size for line, value_size in made if line)
+        sized_lines = [(to_line(value), value_size) for _, value, value_size in rows]
+        lines += [line for line, _ in sized_lines if line]
+        size += sum(value_size for line, value_size in sized_lines if line)
         length = sum(map(len, lines))
     content = gzip.compress(b"".join(lines), mtime=0)
     key = _data_key(export, len(job["files"]))
@@ -186,7 +189,7 @@ def _write_file(storage: Storage, buckets: Buckets, export: ExportBody, job: Exp
     }
     rest = None if low is None else low.hex()
 
-    def note(writer: StorageWriter) -> None:
+    def record_file(writer: StorageWriter) -> None:
         record = writer.get_record(EXPORT_JOB_RECORD, export["id"])
         current = None if record is None else _parse(export["id"], record)
         if current is not None and current.get("next") == start:
@@ -200,11 +203,11 @@ def _write_file(storage: Storage, buckets: Buckets, export: ExportBody, job: Exp
             described["ItemCount"] += len(lines)
             write_export(writer, body)
 
-    storage.write(note)
+    storage.write(record_file)
 
 
 def _line_maker(export: ExportBody) -> Callable[[bytes], bytes]:
-    """Return what makes the line of a row; an empty one for a row that is not exported."""
+    """Return a function from a row to its line, which is empty if the row is not exported."""
     specification = export["description"].get("IncrementalExportSpecification")
     if specification is None:
         return lambda value: b'{"Item":' + value + b"}\n"
@@ -213,7 +216,7 @@ def _line_maker(export: ExportBody) -> Callable[[bytes], bytes]:
     def make(value: bytes) -> bytes:
         change = orjson.loads(value)
         if "OldImage" not in change and "NewImage" not in change:
-            # It was made and deleted in between.
+            # The item was created and deleted between the two times.
             return b""
         if not wants_old:
             change.pop("OldImage", None)
@@ -227,8 +230,8 @@ def _folder_of(export: ExportBody) -> str:
     return f"{prefix}/AWSDynamoDB/{export['id']}" if prefix else f"AWSDynamoDB/{export['id']}"
 
 
-def _data_key(export: ExportBody, place: int) -> str:
-    digest = hashlib.sha256(f"{export['id']} {place}".encode()).digest()
+def _data_key(export: ExportBody, number: int) -> str:
+    digest = hashlib.sha256(f"{export['id']} {number}".encode()).digest()
     name = base64.b32encode(digest).decode().lower()[:_NAME_CHARACTERS]
     folder = _folder_of(export)
     if "IncrementalExportSpecification" in export["description"]:
@@ -243,7 +246,7 @@ def _write_manifests(
     folder = _folder_of(export)
     files = b"".join(orjson.dumps(file) + b"\n" for file in job["files"])
     summary = orjson.dumps(_summarise({**export["description"], **described}, folder))
-    # The summary comes last: where it is, everything is.
+    # The summary comes last: if it exists, so does everything else.
     for name, content in (("manifest-files", files), ("manifest-summary", summary)):
         digest = hashlib.md5(content, usedforsecurity=False).digest()
         bucket = export["description"]["S3Bucket"]
@@ -280,13 +283,13 @@ def _summarise(described: dict[str, Any], folder: str) -> dict[str, Any]:
 
 
 def to_iso(seconds: float) -> str:
-    """Return a time as manifests have it.
+    """Return a time in the format of the manifests.
 
     >>> to_iso(1_700_000_000.25)
     '2023-11-14T22:13:20.250Z'
     """
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    time = datetime.fromtimestamp(seconds, UTC)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _finish(writer: StorageWriter, id_: str, described: dict[str, Any]) -> None:

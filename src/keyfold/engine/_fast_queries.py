@@ -1,8 +1,8 @@
-"""The quick road of Query: a key condition such as nearly every query has.
+"""The fast path of Query: the key conditions that nearly every query has.
 
 `pk = :p`, alone or with one condition on the sort key, is compiled once for each text into
-a function from the request's values to a range of bytes. Whatever it is not sure of it
-leaves to the ordinary way, which alone words errors: here, None means "not sure".
+a function from the request's values to a range of bytes. Anything else is left to the
+ordinary path, which alone raises errors: here, None means "use the ordinary path".
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from keyfold.engine.expressions import (
 from keyfold.values import encode_partition
 
 Values = dict[str, Any]
-# More texts than this for one key are made up as they go: it is better to start afresh.
+# More texts than this for one key are generated and do not repeat: the cache is cleared then.
 KEPT_PLANS = 1_000
 
 _PartReader = Callable[[Values], bytes | None]
 
 
-class PlainPlan(NamedTuple):
-    """What a plain key condition means for one key."""
+class FastQueryPlan(NamedTuple):
+    """A key condition compiled for one key schema."""
 
     span: Callable[[Values], tuple[bytes, bytes] | None]
     placeholders: frozenset[str]
 
 
-def try_fast_plan(schema: KeySchema, text: str) -> PlainPlan | None:
-    """Return the plan for a key condition; None where it takes a closer look."""
+def try_fast_plan(schema: KeySchema, text: str) -> FastQueryPlan | None:
+    """Return the cached plan of a key condition; None if it needs the ordinary path."""
     plans = schema.plans
-    plan: PlainPlan | None = plans.get(text)
+    plan: FastQueryPlan | None = plans.get(text)
     if plan is None and text not in plans:
         if len(plans) >= KEPT_PLANS:
             plans.clear()
@@ -48,7 +48,7 @@ def try_fast_plan(schema: KeySchema, text: str) -> PlainPlan | None:
     return plan
 
 
-def _compile(schema: KeySchema, text: str) -> PlainPlan | None:
+def _compile(schema: KeySchema, text: str) -> FastQueryPlan | None:
     leaves = read_fast_key_condition(text)
     if leaves is None or len(schema.partition) > 1 or len(schema.sort) > 1:
         return None
@@ -69,7 +69,7 @@ def _compile(schema: KeySchema, text: str) -> PlainPlan | None:
             low = encode_partition(part)
             return low, end_of(low)
 
-        return PlainPlan(whole_partition, used)
+        return FastQueryPlan(whole_partition, used)
     narrow = _compile_sort(sort_keys[0], sort)
     if narrow is None:
         return None
@@ -78,7 +78,7 @@ def _compile(schema: KeySchema, text: str) -> PlainPlan | None:
         part = read_partition(values)
         return None if part is None else narrow(encode_partition(part), values)
 
-    return PlainPlan(part_of_partition, used)
+    return FastQueryPlan(part_of_partition, used)
 
 
 def _compile_sort(

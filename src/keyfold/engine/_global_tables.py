@@ -1,4 +1,4 @@
-"""Global tables of version 2017.11.29: kept and described; nothing is replicated."""
+"""Global tables of version 2017.11.29: stored and described; nothing is replicated."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _READ, _WRITE = "ProvisionedReadCapacity", "ProvisionedWriteCapacity"
 
 
 class ReplicaSettings(TypedDict):
-    """What is set for the table in one region, and for its indexes; API descriptions in parts."""
+    """The settings of a table and its indexes in one region, as parts of API descriptions."""
 
     table: dict[str, Any]
     indexes: dict[str, dict[str, Any]]
 
 
 class GlobalTableBody(TypedDict):
-    """A global table as it is kept in the file."""
+    """A global table as stored in the file."""
 
     name: str
     created_at: float
@@ -42,13 +42,13 @@ class GlobalTableBody(TypedDict):
 
 
 def read_global_table(reader: StorageReader, name: str) -> GlobalTableBody | None:
-    """Return a global table as it is in the file."""
+    """Return a global table from the file; None if there is none."""
     record = reader.get_record(GLOBAL_TABLE_RECORD, name)
     return None if record is None else cast(GlobalTableBody, orjson.loads(record))
 
 
 def require_global_table(reader: StorageReader, name: str) -> GlobalTableBody:
-    """Return a global table, or raise."""
+    """Return a global table. Raises GlobalTableNotFoundException."""
     body = read_global_table(reader, name)
     if body is None:
         raise GlobalTableNotFoundException(f"Global table not found: {name}")
@@ -56,31 +56,31 @@ def require_global_table(reader: StorageReader, name: str) -> GlobalTableBody:
 
 
 def list_global_tables(reader: StorageReader) -> list[GlobalTableBody]:
-    """Return every global table in order of name."""
+    """Return every global table, sorted by name."""
     records = reader.list_records(GLOBAL_TABLE_RECORD)
     return [cast(GlobalTableBody, orjson.loads(record)) for _, record in records]
 
 
 def write_global_table(writer: StorageWriter, body: GlobalTableBody) -> None:
-    """Keep a global table in the file."""
+    """Write a global table to the file."""
     writer.set_record(GLOBAL_TABLE_RECORD, body["name"], orjson.dumps(body))
 
 
 def drop_global_table(writer: StorageWriter, name: str) -> None:
-    """Forget the global table that a table is part of which is going away."""
+    """Delete the global table that a deleted table was part of."""
     writer.set_record(GLOBAL_TABLE_RECORD, name, None)
 
 
-def require_source(services: EngineContext, reader: StorageReader, name: str) -> TableBody:
-    """Return the table of this region that a global table consists of, or raise."""
+def require_source(context: EngineContext, reader: StorageReader, name: str) -> TableBody:
+    """Return this region's table of a global table. Raises TableNotFoundException."""
     body = read_body(reader, name)
     if body is None:
-        raise TableNotFoundException(f"Table not found: {name} in region {services.region}")
+        raise TableNotFoundException(f"Table not found: {name} in region {context.region}")
     return body
 
 
 def read_regions(replicas: list[dict[str, Any]]) -> list[str]:
-    """Return the regions that are listed; raises for none, or one listed twice."""
+    """Return the listed regions. Raises ValidationException for no region, or one listed twice."""
     regions = [each.get("RegionName") or "" for each in replicas]
     if not regions or not all(regions):
         raise ValidationException(f"{INVALID}RegionName must be specified for every replica")
@@ -90,12 +90,12 @@ def read_regions(replicas: list[dict[str, Any]]) -> list[str]:
 
 
 def new_replica() -> ReplicaSettings:
-    """Return the settings of a replica that nobody has set anything for."""
+    """Return the empty settings of a new replica."""
     return ReplicaSettings(table={}, indexes={})
 
 
 def describe_global_table(
-    services: EngineContext, body: GlobalTableBody, status: str = "ACTIVE"
+    context: EngineContext, body: GlobalTableBody, status: str = "ACTIVE"
 ) -> dict[str, Any]:
     """Return the GlobalTableDescription of the API."""
     name = body["name"]
@@ -104,11 +104,11 @@ def describe_global_table(
             {
                 "RegionName": region,
                 "ReplicaStatus": status if status == "CREATING" else "ACTIVE",
-                "ReplicaArn": services.table_arn(name, region),
+                "ReplicaArn": context.table_arn(name, region),
             }
             for region in body["replicas"]
         ],
-        "GlobalTableArn": f"arn:aws:dynamodb::{services.account}:global-table/{name}",
+        "GlobalTableArn": f"arn:aws:dynamodb::{context.account}:global-table/{name}",
         "CreationDateTime": body["created_at"],
         "GlobalTableStatus": status,
         "GlobalTableName": name,
@@ -186,11 +186,11 @@ def _describe_replica(
     indexes: list[dict[str, Any]] = []
     for index in _global_indexes(table):
         units = index.get("throughput")
-        own: dict[str, Any] = {"IndexName": index["name"], "IndexStatus": index["status"]}
+        defaults: dict[str, Any] = {"IndexName": index["name"], "IndexStatus": index["status"]}
         if units is not None:
-            own[f"{_READ}Units"] = units["ReadCapacityUnits"]
-            own[f"{_WRITE}Units"] = units["WriteCapacityUnits"]
-        indexes.append(own | replica["indexes"].get(index["name"], {}))
+            defaults[f"{_READ}Units"] = units["ReadCapacityUnits"]
+            defaults[f"{_WRITE}Units"] = units["WriteCapacityUnits"]
+        indexes.append(defaults | replica["indexes"].get(index["name"], {}))
     if indexes:
         described["ReplicaGlobalSecondaryIndexSettings"] = indexes
     return described

@@ -1,4 +1,4 @@
-"""Counting the keys that are used most, in bounded memory."""
+"""Counting the most used keys, in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from heapq import heappop, heappush, heapreplace, nlargest
 
 from keyfold.values import Item
 
-# A key with a share of more than one in so many of all that is counted cannot be missed.
+# A key that makes up more than 1/KEPT_KEYS of all counted uses cannot be missed.
 KEPT_KEYS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class HotKey:
-    """A key that is used much: at most `count` times, and at least `at_least` times."""
+    """A frequently used key: used at most `count` times, and at least `at_least` times."""
 
     key: Item
     count: int
@@ -21,7 +21,7 @@ class HotKey:
 
 
 class KeyCounter:
-    """The "space-saving" algorithm: counts of the commonest of any number of different keys.
+    """The "space-saving" algorithm: counts the most frequent of any number of distinct keys.
 
     >>> counter = KeyCounter(kept=2)
     >>> for key in (b"a", b"b", b"a", b"c", b"a"):
@@ -29,18 +29,18 @@ class KeyCounter:
     >>> counter.top(1)
     [(b'a', 3, 3)]
 
-    When there is no room for a new key, the one with the smallest count gives its place, and
-    its count, which the new one may owe to others. So no count is too small, and none is too
+    When there is no room for a new key, it replaces the key with the smallest count and inherits
+    that count, which may include uses of other keys. So no count is too small, and none is too
     large by more than the sum of all counts divided by the number of keys kept.
     """
 
     def __init__(self, kept: int = KEPT_KEYS) -> None:
         self._kept = kept
         self._counts: dict[bytes, int] = {}
-        # How much of a count may belong to keys that were here before.
+        # How much of each count may belong to keys that were replaced.
         self._inherited: dict[bytes, int] = {}
-        # Every key once, by a count that it had; counts only grow, so the true smallest is
-        # found by bringing the top up to date until it is.
+        # Every key once, with a count that it had. Counts only grow, so the smallest is found by
+        # updating the top entry until its count is current.
         self._heap: list[tuple[int, bytes]] = []
 
     def add(self, key: bytes) -> None:
@@ -68,6 +68,6 @@ class KeyCounter:
             heapreplace(heap, (count, key))
 
     def top(self, limit: int) -> list[tuple[bytes, int, int]]:
-        """Return the commonest keys: each with the most and the least it was used."""
-        commonest = nlargest(limit, self._counts.items(), key=lambda entry: entry[1])
-        return [(key, count, count - self._inherited[key]) for key, count in commonest]
+        """Return the most frequent keys, each with the most and the least times it was used."""
+        most_used = nlargest(limit, self._counts.items(), key=lambda entry: entry[1])
+        return [(key, count, count - self._inherited[key]) for key, count in most_used]

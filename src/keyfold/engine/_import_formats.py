@@ -20,30 +20,30 @@ from keyfold.errors import ValidationException
 
 
 class FormatBody(TypedDict):
-    """How files are to be read."""
+    """How to read the input files."""
 
     format: str
     compression: str
     delimiter: str
-    # The names of the columns; None where the first line of each file has them.
+    # The names of the columns; None if the first line of each file has them.
     header: list[str] | None
 
 
 class Record(NamedTuple):
-    """One record: how many bytes it took, and its item as the API has it, or what is wrong."""
+    """One record: its size in the file, and its item as in the API, or what is wrong with it."""
 
     size_bytes: int
     item: dict[str, Any] | str
-    # What a record of DynamoDB JSON has, its item and whatever stands beside it.
+    # All members of a DynamoDB JSON record: its item, and any others.
     members: Mapping[str, Any] = MappingProxyType({})
 
 
-# What reading somebody's file as something that it is not may raise.
+# Errors that reading a file in the wrong format or compression can raise.
 _UNREADABLE = (OSError, EOFError, ValueError, zlib.error, csv.Error)
 
 
 def has_zstd() -> bool:
-    """Tell whether this Python can read ZSTD."""
+    """Return whether this Python can read ZSTD."""
     try:
         return importlib.util.find_spec("compression.zstd") is not None
     except ModuleNotFoundError:
@@ -51,7 +51,7 @@ def has_zstd() -> bool:
 
 
 def check_readable(kind: str, compression: str, others: str) -> None:
-    """Raise for a format or a compression that is not read here; `others` are the formats."""
+    """Raise for an unsupported format or compression; `others` names the supported formats."""
     if kind == "ION":
         raise ValidationException(f"InputFormat ION is not supported here; use {others}")
     if compression == "ZSTD" and not has_zstd():
@@ -61,10 +61,10 @@ def check_readable(kind: str, compression: str, others: str) -> None:
 
 
 def read_records(path: Path, form: FormatBody, types: KeyTypes) -> Iterator[Record]:
-    """Return the records of a file one by one.
+    """Return an iterator over the records of a file.
 
-    What cannot be read any further is one record with a fault, and the last. `types` are those
-    of the attributes that keys are made of: CSV has only text.
+    If the file becomes unreadable, the last record says so. `types` has the types of the key
+    attributes, since CSV has only text.
     """
     try:
         with _open(path, form["compression"]) as file:
@@ -102,7 +102,7 @@ def _read_json(file: IO[bytes]) -> Iterator[Record]:
 
 
 def _read_csv(file: IO[bytes], form: FormatBody, types: KeyTypes) -> Iterator[Record]:
-    # The limit is one for the whole process; an attribute may be as long as an item.
+    # The limit is process-wide; an attribute may be as long as an item.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_ITEM_BYTES))
     lines = _Lines(file)
     rows = csv.reader(lines, delimiter=form["delimiter"])
@@ -116,7 +116,7 @@ def _read_csv(file: IO[bytes], form: FormatBody, types: KeyTypes) -> Iterator[Re
         except StopIteration:
             return
         except csv.Error as error:
-            # Of this record alone: the next line begins another.
+            # Only this record is invalid: the next line begins another.
             yield Record(lines.take_size(), f"it is not CSV: {error}")
             continue
         size = lines.take_size()
@@ -126,12 +126,12 @@ def _read_csv(file: IO[bytes], form: FormatBody, types: KeyTypes) -> Iterator[Re
             yield Record(size, "it is not UTF-8")
             continue
         if len(row) != len(header):
-            yield Record(size, f"it has {len(row)} fields, and the header {len(header)}")
+            yield Record(size, f"it has {len(row)} fields, but the header has {len(header)}")
             continue
         item: dict[str, Any] = {}
         for name, text in zip(header, row, strict=True):
             kind = types.get(name)
-            # A key cannot be empty: an item without a value has no place in that index.
+            # A key cannot be empty: an item without a value for it is left out of that index.
             if kind is None or text:
                 item[name] = {kind or "S": text}
         yield Record(size, item)
@@ -146,20 +146,20 @@ def _is_text(text: str) -> bool:
 
 
 class _Lines:
-    """The lines of a file as text, and how long those were that were read."""
+    """The lines of a file as text, and the number of bytes read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._size_bytes = 0
 
     def __iter__(self) -> Iterator[str]:
-        for place, line in enumerate(self._file):
+        for number, line in enumerate(self._file):
             self._size_bytes += len(line)
-            # Spreadsheets put a mark in front of the first line.
-            # What is not UTF-8 spoils its own record, which is told by what it becomes here.
-            yield line.decode("utf-8" if place else "utf-8-sig", errors="surrogateescape")
+            # Spreadsheets put a byte order mark before the first line.
+            # Invalid UTF-8 becomes surrogates, by which `_is_text` rejects that record alone.
+            yield line.decode("utf-8" if number else "utf-8-sig", errors="surrogateescape")
 
     def take_size(self) -> int:
-        """Return how many bytes were read since the last time."""
+        """Return the number of bytes read since the last call."""
         size, self._size_bytes = self._size_bytes, 0
         return size

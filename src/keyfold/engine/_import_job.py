@@ -1,7 +1,7 @@
-"""Carrying out an import: files of a bucket into a new table, a batch of records at a time.
+"""Running an import: files of a bucket into a new table, a batch of records at a time.
 
-Each batch is a short transaction that also notes the file and the record it came to, so that
-whoever goes on after a killed process neither misses a record nor counts one twice.
+Each batch is a short transaction that also stores the position reached (file and record), so that
+a process that continues after a killed one neither skips a record nor counts one twice.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _log = logging.getLogger("keyfold.imports")
 
 
 class ImportJob(SourceBody):
-    """What is left of an import: the table, and the rest of the files."""
+    """The remaining work of an import: the table, and the rest of the files."""
 
     table: str
 
 
 class Importer:
-    """Carries out the imports of one file."""
+    """Runs the imports of one database file."""
 
     def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
         self._storage, self._clock = storage, clock
         self._inputs = InputFiles(buckets)
 
     def import_batch(self, id_: str) -> bool:
-        """Import some records; return whether they were the last."""
+        """Import a batch of records; return whether it was the last."""
         record, imported = self._storage.read(
             lambda reader: (reader.get_record(IMPORT_JOB_RECORD, id_), read_import(reader, id_))
         )
@@ -54,33 +54,33 @@ class Importer:
             return True
         job = _parse(id_, record)
         body = self._storage.read(lambda reader: read_body(reader, job["table"]))
-        assert body is not None  # it cannot be deleted before it is whole
+        assert body is not None  # it cannot be deleted while it is being imported
         try:
             stream = self._inputs.take(id_, job, body)
         except BucketFailed as error:
             failure = error
             self._storage.write(lambda writer: self._fail(writer, id_, failure))
             return True
-        steps = list(islice(stream, BATCH_RECORDS))
-        left: ImportJob = {**job}
-        if steps:
-            left["key"], left["records"] = steps[-1].key, steps[-1].records
+        batch = list(islice(stream, BATCH_RECORDS))
+        remaining: ImportJob = {**job}
+        if batch:
+            remaining["key"], remaining["records"] = batch[-1].key, batch[-1].number
         table = build_table(body)
-        puts, faults = _make_puts(table, steps)
-        is_last = len(steps) < BATCH_RECORDS
+        puts, faults = _make_puts(table, batch)
+        is_last = len(batch) < BATCH_RECORDS
 
         def work(writer: StorageWriter) -> bool:
             if writer.get_record(IMPORT_JOB_RECORD, id_) != record:
-                # Another process was here.
+                # Another process has run this batch.
                 return False
             for key, put in puts:
                 writer.put(table.rows, key, put.value, put.size, put.entries)
-            counted = _count(imported, steps, len(puts))
+            counted = _count(imported, batch, len(puts))
             if is_last:
                 self._finish(writer, counted, body)
             else:
                 write_import(writer, counted)
-                _write(writer, id_, left)
+                _write(writer, id_, remaining)
             return True
 
         if not self._storage.write(work):
@@ -90,11 +90,11 @@ class Importer:
                 "import %s: %d of %d records were not imported, the first one because %s",
                 id_,
                 len(faults),
-                len(steps),
+                len(batch),
                 faults[0],
             )
         if not is_last:
-            self._inputs.give_back(id_, left, stream)
+            self._inputs.give_back(id_, remaining, stream)
         return is_last
 
     def _finish(self, writer: StorageWriter, imported: ImportBody, body: TableBody) -> None:
@@ -102,13 +102,13 @@ class Importer:
         self._end(writer, imported, {"ImportStatus": "COMPLETED"})
 
     def _fail(self, writer: StorageWriter, id_: str, failure: BucketFailed) -> None:
-        """Say why an import failed. The table that nothing came into goes."""
+        """Record why an import failed, and delete its table."""
         imported, record = read_import(writer, id_), writer.get_record(IMPORT_JOB_RECORD, id_)
         if imported is None or record is None:
             return
         job = _parse(id_, record)
         body = read_body(writer, job["table"])
-        assert body is not None  # it cannot be deleted before it is whole
+        assert body is not None  # it cannot be deleted while it is being imported
         writer.drop_rows(build_table(body).rows)
         writer.set_record(TABLE_RECORD, job["table"], None)
         facts = {"FailureCode": failure.code, "FailureMessage": failure.message}
@@ -121,18 +121,18 @@ class Importer:
 
 
 def begin_importing(writer: StorageWriter, id_: str, job: ImportJob) -> None:
-    """Note that an import is to be carried out."""
+    """Store an import as a job to be run."""
     _write(writer, id_, job)
 
 
 def _make_puts(
-    table: EngineTable, steps: list[InputRecord]
+    table: EngineTable, batch: list[InputRecord]
 ) -> tuple[list[tuple[bytes, PutAction]], list[str]]:
-    """Return what is to be written, and what is wrong with the rest."""
+    """Return the rows to write, and what is wrong with the other records."""
     puts: list[tuple[bytes, PutAction]] = []
     faults: list[str] = []
-    for step in steps:
-        raw = step.record.item
+    for source in batch:
+        raw = source.record.item
         if isinstance(raw, str):
             faults.append(raw)
             continue
@@ -145,12 +145,12 @@ def _make_puts(
     return puts, faults
 
 
-def _count(imported: ImportBody, steps: list[InputRecord], imported_items: int) -> ImportBody:
+def _count(imported: ImportBody, batch: list[InputRecord], imported_items: int) -> ImportBody:
     described = dict(imported["description"])
-    described["ProcessedItemCount"] += len(steps)
-    described["ProcessedSizeBytes"] += sum(step.record.size_bytes for step in steps)
+    described["ProcessedItemCount"] += len(batch)
+    described["ProcessedSizeBytes"] += sum(source.record.size_bytes for source in batch)
     described["ImportedItemCount"] += imported_items
-    described["ErrorCount"] += len(steps) - imported_items
+    described["ErrorCount"] += len(batch) - imported_items
     return {**imported, "description": described}
 
 

@@ -1,4 +1,4 @@
-"""Imports as the metadata have them: what was asked for, and what came of it."""
+"""Imports in the metadata of the file: their requests and their descriptions."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ IMPORT_JOB_RECORD = "import-job"
 
 
 class ImportBody(TypedDict):
-    """An import as it is kept in the file."""
+    """An import as stored in the file."""
 
     id: str
     # The ImportTableDescription of the API.
     description: dict[str, Any]
-    # The request, which one with the same token has to equal.
+    # The request; another one with the same token has to be equal to it.
     request: dict[str, Any]
 
 
 def write_import(writer: StorageWriter, imported: ImportBody) -> None:
-    """Keep an import."""
+    """Store an import."""
     writer.set_record(IMPORT_RECORD, imported["id"], orjson.dumps(imported))
 
 
 def read_import(reader: StorageReader, id_: str) -> ImportBody | None:
-    """Return an import by its id."""
+    """Return an import by its id; None if there is none."""
     record = reader.get_record(IMPORT_RECORD, id_)
     return None if record is None else _parse(id_, record)
 
 
 def list_imports(reader: StorageReader) -> list[ImportBody]:
-    """Return every import, in the order of their making."""
+    """Return every import, in order of creation."""
     return [_parse(id_, record) for id_, record in reader.list_records(IMPORT_RECORD)]
 
 
@@ -47,7 +47,7 @@ def _parse(id_: str, record: bytes) -> ImportBody:
 
 
 def require_import(reader: StorageReader, arn: str) -> ImportBody:
-    """Return the import that an ARN names, or raise."""
+    """Return the import that an ARN names. Raises ImportNotFoundException."""
     named = read_arn(arn, "import")
     imported = None if named is None else read_import(reader, named[1])
     if imported is None or imported["description"]["ImportArn"] != arn:

@@ -1,4 +1,4 @@
-"""Going through the files of a bucket record by record, and on from where another came to."""
+"""Reading the files of a bucket record by record, continuing where an earlier batch ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from keyfold.engine._tables import KeyTypes, TableBody
 
 
 class SourceBody(TypedDict):
-    """The files that a job reads, and where it came to: a file's key, and its records."""
+    """The files that a job reads, and the position reached: a file's key, and records read of it."""
 
     bucket: str
     prefix: str
@@ -21,25 +21,25 @@ class SourceBody(TypedDict):
 
 
 class InputRecord(NamedTuple):
-    """A record, and where it leaves the job."""
+    """A record, with the key of its file and its number in the file, counted from 1."""
 
     key: str
-    records: int
+    number: int
     record: Record
 
 
 class InputFiles:
-    """The files that jobs read. Those that are open stay so from one batch to the next."""
+    """The input files of jobs, which stay open from one batch to the next."""
 
     def __init__(self, buckets: Buckets) -> None:
         self._buckets = buckets
         self._streams: dict[str, tuple[SourceBody, Iterator[InputRecord]]] = {}
 
     def take(self, id_: str, source: SourceBody, body: TableBody) -> Iterator[InputRecord]:
-        """Return the records that are left, from files that are open already where they are.
+        """Return the remaining records, from the file that is already open if there is one.
 
-        They are the caller's to give back, once what it took of them is written. Raises
-        BucketFailed where there is nothing to read.
+        The caller gives the iterator back once the records it took are written. Raises
+        BucketFailed if there are no files to read.
         """
         known = self._streams.pop(id_, None)
         if known is not None and known[0] == source:
@@ -50,16 +50,16 @@ class InputFiles:
         }
         return self._read(source, keys, types)
 
-    def give_back(self, id_: str, source: SourceBody, steps: Iterator[InputRecord]) -> None:
-        """Keep what is left for the next batch."""
-        self._streams[id_] = (source, steps)
+    def give_back(self, id_: str, source: SourceBody, stream: Iterator[InputRecord]) -> None:
+        """Keep the iterator over the remaining records for the next batch."""
+        self._streams[id_] = (source, stream)
 
     def drop(self, id_: str) -> None:
-        """Close what a job left open."""
+        """Close the file that a job left open."""
         self._streams.pop(id_, None)
 
     def size_bytes(self, source: SourceBody) -> int:
-        """Return how large the files are together. Raises BucketFailed, as `take` does."""
+        """Return the total size of the files. Raises BucketFailed, as `take` does."""
         keys = self._list_keys(source)
         paths = (self._buckets.path_of(source["bucket"], key) for key in keys)
         return sum(path.stat().st_size for path in paths if path.exists())

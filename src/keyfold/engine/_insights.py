@@ -1,4 +1,4 @@
-"""Contributor insights: where keys are counted, and by which rules that is reported."""
+"""Contributor insights: their status, and the CloudWatch rules that report them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from keyfold.errors import ResourceNotFoundException
 
 _OFF = InsightsBody(is_enabled=False, mode=ACCESSED_AND_THROTTLED, changed_at=0.0)
 
-# Of a rule's name, which is at most 128 characters long.
+# Characters of the resource in a rule's name, which has at most 128.
 _LONGEST_RESOURCE = 80
 
 
 def find_counted(reader: StorageReader, table: str, index: str | None) -> TableBody:
-    """Return the body of a table; raises when it is not there, or lacks the index."""
+    """Return the body of a table. Raises ResourceNotFoundException for the table or the index."""
     body = require_body(reader, table)
     if index is not None and index not in _counted_indexes(body):
         raise ResourceNotFoundException(
@@ -32,14 +32,14 @@ def _counted_indexes(body: TableBody) -> list[str]:
 
 
 def summarise(body: TableBody) -> list[dict[str, Any]]:
-    """Return the ContributorInsightsSummary of a table, and of its indexes where there is one."""
+    """Return the ContributorInsightsSummary of a table, and of each index that has insights."""
     insights = body.get("insights", {})
     names = ["", *(name for name in _counted_indexes(body) if name in insights)]
     return [describe(body, name) for name in names]
 
 
 def describe(body: TableBody, index: str) -> dict[str, Any]:
-    """Return what every answer about contributor insights tells of a table, or of an index."""
+    """Return the members that all contributor insights responses share, for a table or index."""
     insights = body.get("insights", {}).get(index, _OFF)
     described: dict[str, Any] = {"TableName": body["name"]}
     if index:
@@ -51,9 +51,9 @@ def describe(body: TableBody, index: str) -> dict[str, Any]:
 
 
 def list_rules(body: TableBody, index: str) -> list[str]:
-    """Return the names of the rules by which CloudWatch would report.
+    """Return the names of the CloudWatch rules that would report the insights.
 
-    P is for partition keys, S for whole ones; C for what is consumed, T for what is throttled.
+    P stands for partition keys, S for whole keys; C for consumed, T for throttled.
     """
     insights = body.get("insights", {}).get(index, _OFF)
     if not insights["is_enabled"]:
@@ -65,9 +65,9 @@ def list_rules(body: TableBody, index: str) -> list[str]:
     kinds = "CT" if insights["mode"] == ACCESSED_AND_THROTTLED else "T"
     keys = "PS" if any(each["KeyType"] == "RANGE" for each in schema) else "P"
     resource = f"{body['name']}-{index}" if index else body["name"]
-    moment = int(insights["changed_at"] * 1000)
+    changed_ms = int(insights["changed_at"] * 1000)
     return [
-        f"DynamoDBContributorInsights-{key}K{kind}-{resource[:_LONGEST_RESOURCE]}-{moment}"
+        f"DynamoDBContributorInsights-{key}K{kind}-{resource[:_LONGEST_RESOURCE]}-{changed_ms}"
         for kind in kinds
         for key in keys
     ]

@@ -1,7 +1,7 @@
-"""Long work that goes on after the answer: restores, exports, imports and bulk operations.
+"""Jobs that continue after the response: restores, exports, imports and bulk operations.
 
-Each is a record in the file and a function that does the next batch of it. Whoever is asked
-does the first batches at once, which is all of most tables; upkeep does the rest, in this
+Each is a record in the file, and a function that runs its next batch. The call that starts a job
+runs the first batches itself, which is enough for most tables; upkeep runs the rest, in this
 process or the next.
 """
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from keyfold.engine._bulk_job import BulkPutter
     from keyfold.engine._import_job import Importer
 
-# So many batches are done before the answer.
+# The number of batches that run before the response.
 BATCHES_AT_ONCE = 50
 
-# Does one batch of the job that has this name; returns whether it was the last.
+# Runs one batch of the job of this name; returns whether it was the last.
 Batch = Callable[[str], bool]
 
 
 class Jobs:
-    """Does what is left to do in one file."""
+    """Runs the unfinished jobs of one file."""
 
     def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
         self._storage, self._clock, self._buckets = storage, clock, buckets
@@ -47,50 +47,51 @@ class Jobs:
             BULK_JOB_RECORD: self._bulk_batch,
         }
 
-    # What these need to load is a good part of what the whole engine does, and few use them.
+    # Loaded on first use: their imports are a good part of the whole engine's, and few use them.
 
     def _export_batch(self, name: str) -> bool:
-        exporting = load_module("keyfold.engine._export_job")
-        return exporting.export_batch(self._storage, self._buckets, self._clock, name)
+        export_job = load_module("keyfold.engine._export_job")
+        return export_job.export_batch(self._storage, self._buckets, self._clock, name)
 
     def _import_batch(self, name: str) -> bool:
         importer = self._importer
         if importer is None:
-            importing = load_module("keyfold.engine._import_job")
-            importer = importing.Importer(self._storage, self._clock, self._buckets)
+            import_job = load_module("keyfold.engine._import_job")
+            importer = import_job.Importer(self._storage, self._clock, self._buckets)
             self._importer = importer
         return importer.import_batch(name)
 
     def _bulk_batch(self, name: str) -> bool:
         putter = self._bulk_putter
         if putter is None:
-            putting = load_module("keyfold.engine._bulk_job")
-            putter = putting.BulkPutter(self._storage, self._clock, self._buckets)
+            bulk_job = load_module("keyfold.engine._bulk_job")
+            putter = bulk_job.BulkPutter(self._storage, self._clock, self._buckets)
             self._bulk_putter = putter
         return putter.put_batch(name)
 
     def begin(self, kind: str, name: str) -> bool:
-        """Do the first batches of a job; return whether they were all.
+        """Run the first batches of a job; return whether the job is finished.
 
-        It is in the file already, so a failure here is upkeep's to meet again, not the caller's.
+        The job is in the file already, so errors are suppressed: upkeep retries, and meets them
+        again.
         """
         with suppress(KeyfoldError, RowsChanged, Unreadable):
             return any(self._batches[kind](name) for _ in range(BATCHES_AT_ONCE))
         return False
 
     def run_all(self, is_stopping: Callable[[], bool]) -> None:
-        """Do everything there is, and take away backups that nobody needs or finishes."""
+        """Run all jobs to their end, and delete expired and abandoned backups."""
         with suppress(Unreadable):
             drop_stale_backups(self._storage, self._clock())
         for kind, batch in self._batches.items():
             for name in self._storage.read(lambda reader: _names(reader, kind)):  # noqa: B023 - run at once
-                # What is damaged stays for `verify` to report; the others go on.
+                # `verify` reports damaged records; the other jobs go on.
                 with suppress(RowsChanged, Unreadable):
                     while not is_stopping() and not batch(name):
                         pass
 
     def has_more_to_come(self) -> bool:
-        """Tell whether there is work left, or time alone makes some."""
+        """Return whether there are jobs left, or backups that may have to be deleted later."""
 
         def work(reader: StorageReader) -> bool:
             return any(_names(reader, kind) for kind in self._batches) or any(

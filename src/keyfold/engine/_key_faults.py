@@ -1,8 +1,8 @@
-"""What may be wrong with the values of a key, and how the service says so.
+"""Faults in the values of a key, and the service's messages for them.
 
-A fault is found once, by `find_key_fault`, and stays data until it is known in which
-parameter it stands: the service has other words for the same fault in an item, in a `Key`,
-in an update, in a start key. One function words it for each of them.
+A fault is found once, by `find_key_fault`, and stays data until it is known which parameter it
+is in: the service has different messages for the same fault in an item, in a `Key`, in an update
+and in a start key. There is one function for each of them, which returns the error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _UNSUPPORTED_UPDATE = (
 
 
 class KeyFaultKind(Enum):
-    """In what way a key is not valid."""
+    """How a key is invalid."""
 
     MISSING = auto()
     WRONG_TYPE = auto()
@@ -56,7 +56,7 @@ class KeyFault:
     """One fault of the key of a table, or of an index."""
 
     kind: KeyFaultKind
-    # The attributes at fault: one, or for a key that is too long all of its half.
+    # The attributes at fault: one, or for a key that is too long all attributes of the half.
     names: tuple[str, ...]
     # The type that the attribute should have, and the one that it has if that is wrong.
     expected: Literal["S", "N", "B"] | None = None
@@ -69,7 +69,7 @@ class KeyFault:
 
 
 class KeyInvalid(Exception):
-    """A value is not fit for a key; `fault` waits for words."""
+    """A value is invalid for a key. Callers turn `fault` into the service's error."""
 
     def __init__(self, fault: KeyFault) -> None:
         super().__init__(fault)
@@ -101,7 +101,7 @@ def key_fault_error(fault: KeyFault) -> ValidationException:
 
 
 def index_key_fault_error(fault: KeyFault) -> ValidationException:
-    """Return the error for an item, to be put or to be updated, that is unfit for an index."""
+    """Return the error for an item, put or updated, that is invalid for an index."""
     if fault.kind is KeyFaultKind.WRONG_TYPE:
         return ValidationException(
             f"{INVALID}Type mismatch for Index Key {fault.names[0]} "
@@ -111,7 +111,7 @@ def index_key_fault_error(fault: KeyFault) -> ValidationException:
 
 
 def update_fault_error(fault: KeyFault) -> ValidationException:
-    """Return the error for what an update has computed, where it is unfit for an index."""
+    """Return the error for a value that an update computed and that is invalid for an index."""
     match fault.kind:
         case KeyFaultKind.WRONG_TYPE:
             return ValidationException(_UNSUPPORTED_TYPE)
@@ -124,7 +124,10 @@ def update_fault_error(fault: KeyFault) -> ValidationException:
 
 
 def start_key_fault_error(fault: KeyFault, *, names_start_key: bool) -> ValidationException:
-    """Return the error for an ExclusiveStartKey, which need not say that it is about one."""
+    """Return the error for an ExclusiveStartKey.
+
+    `names_start_key` says whether the message for a wrong type mentions the start key.
+    """
     if fault.kind is KeyFaultKind.WRONG_TYPE:
         head = f"{START_KEY_INVALID}: " if names_start_key else ""
         return ValidationException(f"{head}{KEY_MISMATCH}")
@@ -139,7 +142,7 @@ def condition_fault_error(fault: KeyFault) -> ValidationException:
 
 
 def value_fault_error(fault: KeyFault) -> ValidationException:
-    """Return the error for a value of the right type, which most contexts share."""
+    """Return the error for a value of the right type, the same in most contexts."""
     if fault.kind is KeyFaultKind.EMPTY:
         (name,) = fault.names
         if fault.index is None:

@@ -1,4 +1,4 @@
-"""The names of key attributes, for those who must know where a request leads before it runs."""
+"""The names of key attributes, for callers that authorize a request before it runs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from keyfold.engine.storage import Storage
 
 
 class TableKeyNames(NamedTuple):
-    """The attributes of a table's key, and those of the partition keys of its indexes."""
+    """The names of a table's key attributes, and of the partition keys of its indexes."""
 
     partition: str
     sort: str | None
-    # By the names of the indexes; several for an index with several partition attributes.
+    # By index name; several names for an index with several partition key attributes.
     indexes: Mapping[str, tuple[str, ...]]
 
 
 class KeyNameReader:
-    """Reads key names from the file, and makes them out again only when a table has changed.
+    """Reads key names from the file, and parses them again only when a table has changed.
 
-    What is kept is asked for by the record's own bytes: a table that another process drops and
-    makes anew with another key is never taken for what it was.
+    A cached entry is valid only for the same bytes of the table's record: a table that another
+    process deletes and creates again with another key is never mistaken for the old one.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -31,7 +31,7 @@ class KeyNameReader:
         self._known: dict[str, tuple[bytes, TableKeyNames]] = {}
 
     def find(self, table: str) -> TableKeyNames | None:
-        """Return the key names of a table; None for one that is not there."""
+        """Return the key names of a table; None if there is no such table."""
         record = self._storage.read(lambda reader: reader.get_record(TABLE_RECORD, table))
         if record is None:
             self._known.pop(table, None)

@@ -1,4 +1,4 @@
-"""Keys of items: from attribute values to the bytes that rows and index entries sort by."""
+"""Encoding of keys: from attribute values to the bytes by which rows and index entries sort."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from keyfold.values import (
     value_size_bytes,
 )
 
-# Above every row key and index entry: those start with a hash and a length of two bytes, and
-# no length starts with 255.
+# Sorts after every row key and index entry: those start with a hash of four bytes and a length of
+# two, and no length starts with 255.
 END = b"\xff" * 5
 
 _ENCODERS: dict[str, Callable[[str], bytes]] = {
@@ -41,9 +41,9 @@ _ENCODERS: dict[str, Callable[[str], bytes]] = {
 
 @dataclass(frozen=True, slots=True)
 class KeySchema:
-    """The attributes that make a partition key and a sort key.
+    """The attributes of a partition key and a sort key.
 
-    A table has one of each at most; a global index up to four.
+    A table has at most one of each; a global index up to four.
     """
 
     partition: tuple[KeyAttribute, ...]
@@ -51,7 +51,7 @@ class KeySchema:
     # All of them, partition first, and their names.
     attributes: tuple[KeyAttribute, ...] = field(init=False)
     names: tuple[str, ...] = field(init=False)
-    # What plain key conditions mean for this key, by their text.
+    # Prepared plans of simple key conditions for this key, by their text.
     plans: dict[str, Any] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -62,12 +62,12 @@ class KeySchema:
 
 
 def part_encoder(attribute: KeyAttribute) -> Callable[[str], bytes]:
-    """Return the encoder of the data of one key attribute."""
+    """Return the function that encodes the data of one key attribute."""
     return _ENCODERS[attribute.type]
 
 
 def encode_part(attribute: KeyAttribute, value: AttributeValue) -> bytes:
-    """Encode the value of one key attribute, which has the right type."""
+    """Encode the value of one key attribute, which must have the right type."""
     return _ENCODERS[attribute.type](value[attribute.type])
 
 
@@ -79,18 +79,17 @@ def join_partition(schema: KeySchema, parts: list[bytes]) -> bytes:
 
 
 def join_sort(schema: KeySchema, parts: list[bytes]) -> bytes:
-    """Return what follows the partition in a row key or an index entry."""
+    """Return the bytes that follow the partition in a row key or an index entry."""
     if len(schema.sort) == 1 and parts:
         return parts[0]
     return b"".join(map(terminate_part, parts))
 
 
 def row_key_encoder(schema: KeySchema) -> Callable[[Item], bytes]:
-    """Compile the encoder of a table's row keys.
+    """Return a function that encodes the row key of an item in normal form.
 
-    It takes an item in normal form whose key attributes are there, of the right types;
-    otherwise, and for a key that is too long or empty, it raises KeyError, and
-    `find_key_fault` says what is wrong.
+    The function raises KeyError if a key attribute is missing, of the wrong type, empty or too
+    long; `find_key_fault` then returns the fault.
     """
     partition = schema.partition[0]
     name, kind, encode = partition.name, partition.type, part_encoder(partition)
@@ -117,9 +116,9 @@ def row_key_encoder(schema: KeySchema) -> Callable[[Item], bytes]:
 
 
 def fast_key_encoder(schema: KeySchema) -> Callable[[dict[str, Any]], bytes | None]:
-    """Compile the encoder of `Key` parameters as they come, for keys of plain values.
+    """Return a function that encodes `Key` parameters before validation, for the fast path.
 
-    It returns None for whatever takes a closer look, keys with faults among them.
+    The function returns None if a key may be invalid or is not in normal form.
     """
     partition = schema.partition[0]
     name, kind, encode = partition.name, partition.type, part_encoder(partition)
@@ -151,14 +150,15 @@ def partition_span(schema: KeySchema, item: Item) -> tuple[bytes, bytes]:
 
 
 def end_of(prefix: bytes) -> bytes:
-    """Return where the row keys, or index entries, that start with `prefix` end."""
+    """Return the exclusive end of the row keys, or index entries, that start with `prefix`."""
     return prefix_end(prefix) or END
 
 
 def find_key_fault(schema: KeySchema, item: Item, index: str | None = None) -> KeyFault | None:
-    """Return what is wrong with the key that an item in normal form has; None if nothing is.
+    """Return the first fault of the key of an item in normal form, or None.
 
-    The key of a table must be there; that of an index may be absent, in part or whole.
+    `index` names the index whose key it is. Attributes of its key may be missing; those of a
+    table's key (`index` is None) may not.
     """
     if index is None:
         for attribute in schema.attributes:
@@ -187,16 +187,17 @@ def find_key_fault(schema: KeySchema, item: Item, index: str | None = None) -> K
 
 
 def index_entry_encoder(index_name: str, schema: KeySchema) -> Callable[[Item], bytes | None]:
-    """Compile the encoder of an index's entries.
+    """Return a function that encodes an item's entry in an index.
 
-    It returns None for an item that lacks one of the index's key attributes: the index is
-    sparse. It raises KeyInvalid for a key attribute of the wrong type, empty, or too long.
+    The function returns None for an item that lacks one of the index's key attributes, since
+    indexes are sparse. It raises KeyInvalid for a key attribute that is of the wrong type, empty,
+    or too long.
     """
     names = schema.names
 
     def error(item: Item) -> KeyInvalid:
         fault = find_key_fault(schema, item, index_name)
-        assert fault is not None  # the caller has seen that there is one
+        assert fault is not None  # the caller has found that there is one
         return KeyInvalid(fault)
 
     def check(item: Item) -> None:
@@ -225,7 +226,7 @@ def index_entry_encoder(index_name: str, schema: KeySchema) -> Callable[[Item], 
             try:
                 part, sort_part = encode(item[name][kind]), encode_sort(item[sort_name][sort_kind])
             except KeyError:
-                # One that is present must be valid even when the other is absent.
+                # An attribute that is present must be valid even if the other is missing.
                 check(item)
                 return None
             if not (0 < len(part) <= MAX_PARTITION_BYTES and 0 < len(sort_part) <= MAX_SORT_BYTES):
@@ -246,9 +247,9 @@ def index_entry_encoder(index_name: str, schema: KeySchema) -> Callable[[Item], 
 
 
 def entry_or_none(encode: Callable[[Item], bytes | None], item: Item) -> bytes | None:
-    """Return an item's index entry, leaving out an item that is not fit for the index.
+    """Return an item's index entry, or None if the item is invalid for the index.
 
-    For backfills: an item that was written before the index existed is skipped, not refused.
+    For items that were written before the index existed: they are left out of it.
     """
     try:
         return encode(item)

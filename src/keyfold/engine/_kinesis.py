@@ -1,4 +1,4 @@
-"""Kinesis streams that a table's changes are to go to: kept and described; nothing is sent."""
+"""Kinesis streaming destinations of tables: recorded and described, but nothing is sent."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ DEFAULT_PRECISION = "MILLISECOND"
 
 _log = logging.getLogger("keyfold.engine")
 _ARN = re.compile(r"arn:[a-z0-9-]+:kinesis:[a-z0-9-]+:[0-9]+:stream/[a-zA-Z0-9_.-]{1,128}")
-# As the service says it, also of what is to be disabled or changed.
+# The service uses this prefix also for requests that disable or update a destination.
 _STATE = "Table is not in a valid state to enable Kinesis Streaming Destination: "
 
 
 def check_stream_arn(arn: str) -> None:
-    """Raise unless an ARN is that of a Kinesis stream."""
+    """Raise ValidationException unless an ARN is that of a Kinesis stream."""
     if not _ARN.fullmatch(arn):
         raise ValidationException(f"{INVALID}StreamArn is not the ARN of a Kinesis stream: {arn}")
 
 
-def enable_destination(services: EngineContext, table: str, arn: str, precision: str) -> None:
-    """Take note of a stream that a table's changes are to go to."""
+def enable_destination(context: EngineContext, table: str, arn: str, precision: str) -> None:
+    """Record a Kinesis stream as the destination of a table's changes, and log a warning."""
 
     def work(writer: StorageWriter) -> None:
         body = require_body(writer, table)
         others = [each for each in body.get("kinesis", []) if each["arn"] != arn]
-        # One stream at a time, whichever it is.
+        # Only one stream may be active at a time.
         if any(each["status"] == "ACTIVE" for each in body.get("kinesis", [])):
             raise ValidationException(
                 f"{_STATE}EnableKinesisStreamingDestination must be DISABLED or ENABLE_FAILED "
@@ -43,12 +43,12 @@ def enable_destination(services: EngineContext, table: str, arn: str, precision:
         body["kinesis"] = [*others, added]
         write_body(writer, body)
 
-    services.storage.write(work)
-    _log.warning("table %s: Kinesis stream %s is kept, but nothing is sent to it", table, arn)
+    context.storage.write(work)
+    _log.warning("table %s: Kinesis stream %s is recorded, but nothing is sent to it", table, arn)
 
 
-def disable_destination(services: EngineContext, table: str, arn: str) -> None:
-    """Take note that a table's changes are to go to a stream no longer."""
+def disable_destination(context: EngineContext, table: str, arn: str) -> None:
+    """Record that a table's destination is disabled."""
 
     def work(writer: StorageWriter) -> None:
         body = require_body(writer, table)
@@ -60,11 +60,11 @@ def disable_destination(services: EngineContext, table: str, arn: str) -> None:
         known["status"] = "DISABLED"
         write_body(writer, body)
 
-    services.storage.write(work)
+    context.storage.write(work)
 
 
-def update_destination(services: EngineContext, table: str, arn: str, precision: str) -> None:
-    """Take note of the precision that a stream's times are to have."""
+def update_destination(context: EngineContext, table: str, arn: str, precision: str) -> None:
+    """Record another precision for the timestamps of a destination."""
 
     def work(writer: StorageWriter) -> None:
         body = require_body(writer, table)
@@ -82,7 +82,7 @@ def update_destination(services: EngineContext, table: str, arn: str, precision:
         known["precision"] = precision
         write_body(writer, body)
 
-    services.storage.write(work)
+    context.storage.write(work)
 
 
 def _find_active(destinations: list[DestinationBody], arn: str) -> DestinationBody | None:

@@ -1,7 +1,7 @@
-"""Work of one process that others must leave alone, for as long as it is alive.
+"""Leases: work of one process that others must not touch while that process is alive.
 
-Whoever works keeps extending a moment up to which the work is its own. Processes agree by
-the machine's clock, not by an engine's own.
+The owner keeps extending the time at which its lease expires. Times are those of the machine's
+clock, on which all processes agree, not of an engine's clock.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ LEASE_SECONDS = 30.0
 
 
 def machine_time() -> float:
-    """Return the time by the machine's clock."""
+    """Return the machine's time, in seconds since 1970."""
     return time.time()
 
 
 def extended_lease() -> float:
-    """Return up to when work that goes on now is taken."""
+    """Return the expiry time of a lease that is taken or extended now."""
     return machine_time() + LEASE_SECONDS
 
 
-def has_run_out(until: float) -> bool:
-    """Tell whether nobody works any more on what was taken up to `until`."""
+def has_expired(until: float) -> bool:
+    """Return whether a lease that lasts until `until` has expired."""
     now = machine_time()
-    # One that lasts longer than any does comes from a clock that was wrong.
+    # An expiry time further ahead than a lease can last comes from a clock that was wrong.
     return not now <= until <= now + LEASE_SECONDS

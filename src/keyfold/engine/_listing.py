@@ -1,4 +1,4 @@
-"""Pages of exports, imports and bulk operations, and the tokens that lead to the next one."""
+"""Pagination of lists of exports, imports and bulk operations."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from keyfold.errors import ValidationException
 
 T = TypeVar("T")
 
-# How long the service lists what was done.
+# How long the service lists finished jobs.
 LISTED_SECONDS = 90 * 86_400
-# Tokens have groups of eight bytes, seven at least.
+# The service's tokens consist of groups of eight bytes, seven groups at least.
 _GROUP_BYTES = 8
 _LEAST_BYTES = 56
 
@@ -18,7 +18,11 @@ _LEAST_BYTES = 56
 def take_page(
     named: list[tuple[str, T]], limit: int, token: str | None
 ) -> tuple[list[T], dict[str, Any]]:
-    """Return a page of what is named by ARNs or ids, last name first, and the rest of the response."""
+    """Return a page of objects that are named by ARNs or ids, in descending order of name.
+
+    The second value holds the response's `NextToken`, if there are more. Raises
+    ValidationException if `token` is invalid.
+    """
     after = None if token is None else _read_token(token)
     ordered = sorted(named, key=lambda each: each[0], reverse=True)
     left = [each for each in ordered if after is None or each[0] < after]

@@ -1,4 +1,4 @@
-"""Checking a log of changes: against itself, and against the rows that it tells of."""
+"""Checks of a log of changes: that it is consistent, and that it matches the table's rows."""
 
 from __future__ import annotations
 
@@ -17,43 +17,46 @@ _DIGEST_BYTES = 16
 
 
 def find_log_faults(name: str, reader: StorageReader) -> list[str]:
-    """Return what does not hold of a log, all as of one moment.
+    """Return the problems of a log, read as of one point in time.
 
-    Numbers follow each other and times do not go back. What a change found is what the one
-    before had left. While the log is open, what the last one left is what the row holds.
+    Sequence numbers must be consecutive and times must not decrease. The old image of a change
+    must be the new image of the row's previous change. While the log is open, the new image of a
+    row's last change must be the row's value.
     """
     log = read_log(reader, int(name))
     table = None if "closed_at" in log else _table_of(reader, log)
     if table is None and "closed_at" not in log:
-        return [f"is open, and table {log['table']} does not use it"]
+        return [f"is open, but table {log['table']} does not use it"]
     facts: list[str] = []
-    # The newest image of every row that the log tells of, by its digest: images may be long.
+    # The newest image of every row in the log, as a digest: images may be long.
     newest: dict[bytes, bytes] = {}
     after, last = reader.log_span(log["number"])
-    moment = float("-inf")
+    previous_at = float("-inf")
     while after < last:
         batch = reader.read_changes(
             log["number"], after=after, limit=_BATCH_CHANGES, max_bytes=_BATCH_BYTES
         )
         if not batch:
-            facts.append(f"lacks the changes after {after}")
+            facts.append(f"has no changes after {after}, but should have them until {last}")
             break
         for change in batch:
             subject = f"change {change.sequence}"
             if change.sequence != after + 1:
                 facts.append(f"{subject} does not follow {after}")
-            if change.at < moment:
-                facts.append(f"{subject} is older than the one before")
+            if change.at < previous_at:
+                facts.append(f"{subject} is older than the previous change")
             facts += [f"{subject} {fact}" for fact in _find_faults(table, change)]
             if newest.get(change.key, _digest(change.old)) != _digest(change.old):
-                facts.append(f"{subject} found another item than the one before had left")
+                facts.append(
+                    f"{subject} has an old image that differs from the row's previous change"
+                )
             newest[change.key] = _digest(change.new)
-            after, moment = change.sequence, change.at
+            after, previous_at = change.sequence, change.at
     if table is not None:
         for key, digest in newest.items():
             row = reader.get(table.rows, key)
             if _digest(None if row is None else row[0]) != digest:
-                facts.append(f"did not leave row {key.hex()} as it is")
+                facts.append(f"its last change of row {key.hex()} does not match the row")
     return facts
 
 
@@ -74,7 +77,7 @@ def _find_faults(table: EngineTable | None, change: RowChange) -> list[str]:
             if table is not None and table.encode_key(item) != change.key:
                 facts.append("has an image with another key")
     if change.is_expiry and change.new is not None:
-        facts.append("is an expiry that left an item")
+        facts.append("is an expiry, but has a new image")
     return facts
 
 

@@ -1,8 +1,8 @@
-"""Expressions, or the legacy parameters in their place, as each operation takes them.
+"""Parsing of the expressions, or the legacy parameters instead of them, of each operation.
 
-One function for each kind of request, in the order in which the service checks things:
-what may not stand together, then values, then placeholders, then the expressions one by
-one, then placeholders that nothing used.
+There is one function for each kind of request. Each checks in the service's order: parameters
+that exclude each other, then values, then placeholders, then the expressions one by one, then
+unused placeholders.
 """
 
 from __future__ import annotations
@@ -39,26 +39,29 @@ from keyfold.values import Item, normalise_item
 
 
 def check_expression_use(operation: str, request: dict[str, Any]) -> None:
-    """Raise for legacy parameters beside expressions, and placeholders without any."""
+    """Raise ValidationException for legacy parameters together with expressions.
+
+    Also raise it for placeholders without an expression.
+    """
     check_not_mixed(operation, request)
     check_placeholders_wanted(operation, request)
 
 
 def read_placeholders(request: dict[str, Any]) -> Placeholders:
-    """Return the names and values that a request's expressions may use."""
+    """Return the attribute names and values that a request's expressions may use."""
     return Placeholders(
         request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
     )
 
 
 def check_old_or_none(request: dict[str, Any]) -> None:
-    """Raise for a ReturnValues that only UpdateItem takes."""
+    """Raise ValidationException for a ReturnValues that only UpdateItem supports."""
     if request.get("ReturnValues") not in (None, "NONE", "ALL_OLD"):
         raise ValidationException("ReturnValues can only be ALL_OLD or NONE")
 
 
 def read_condition(request: dict[str, Any]) -> BoundCondition | None:
-    """Return the condition of a put, a delete or a check."""
+    """Return the condition of a put, a delete or a condition check, or None."""
     text = request.get("ConditionExpression")
     if text is None:
         return _read_expected(request)
@@ -86,7 +89,7 @@ def _read_expected(request: dict[str, Any]) -> BoundCondition | None:
 def read_update(
     request: dict[str, Any],
 ) -> tuple[Item, UpdatePlan | None, BoundCondition | None]:
-    """Return the key, the change and the condition of UpdateItem."""
+    """Return the key, the changes and the condition of UpdateItem."""
     check_expression_use("UpdateItem", request)
     key, _ = normalise_item(request["Key"])
     updates = request.get("AttributeUpdates")
@@ -100,7 +103,7 @@ def read_update(
 def read_update_expressions(
     request: dict[str, Any],
 ) -> tuple[UpdatePlan | None, BoundCondition | None]:
-    """Return the change and the condition of an update that is given by expressions."""
+    """Return the changes and the condition of an update that is given by expressions."""
     placeholders = read_placeholders(request)
     update, text = request.get("UpdateExpression"), request.get("ConditionExpression")
     plan = None if update is None else bind_update(update, placeholders)
@@ -112,7 +115,10 @@ def read_update_expressions(
 
 
 def check_update(plan: UpdatePlan | None, table: EngineTable) -> None:
-    """Raise when an update would change its item's key, or break the key of an index."""
+    """Raise ValidationException if an update changes its item's key.
+
+    Also raise it if the update sets a key attribute of an index to a value of the wrong type.
+    """
     if plan is None:
         return
     check_updated_keys(plan, table.key.names)
@@ -129,7 +135,7 @@ def _check_given_index_keys(plan: UpdatePlan, table: EngineTable) -> None:
     }
     for index in table.indexes.values():
         fault = find_key_fault(index.key, given, index.name)
-        # Other faults may yet be undone: what the update computes is looked at in its turn.
+        # Other faults may not be final: the item that the update produces is checked later.
         if fault is not None and fault.kind is KeyFaultKind.WRONG_TYPE:
             raise index_key_fault_error(fault)
 
@@ -137,19 +143,19 @@ def _check_given_index_keys(plan: UpdatePlan, table: EngineTable) -> None:
 def check_paths(
     table: EngineTable, *parts: BoundCondition | Projection | UpdatePlan | None
 ) -> None:
-    """Raise when an expression looks into an attribute of a key, which has nothing inside."""
+    """Raise ValidationException if a path goes into a key attribute, which is a scalar."""
     for part in parts:
         if part is not None and any(len(path) > 1 for path in part.paths):
             check_scalar_keys(part.paths, table.key.names, sorted(table.index_key_names))
 
 
 def read_projection(request: dict[str, Any]) -> Projection | None:
-    """Return which attributes a read by key is to give; None for all."""
+    """Return the projection of a read by key, or None for all attributes."""
     text = request.get("ProjectionExpression")
     if text is None:
         names = request.get("AttributesToGet")
         return None if names is None else bind_attributes_to_get(names)
-    # Values have no place in a projection; given beside one, they are ignored.
+    # A projection uses no values; the service ignores them here.
     placeholders = Placeholders(request.get("ExpressionAttributeNames"), None)
     projection = bind_projection(text, placeholders)
     placeholders.check_all_used()
@@ -157,7 +163,7 @@ def read_projection(request: dict[str, Any]) -> Projection | None:
 
 
 class ReadParameters(NamedTuple):
-    """What a Query or Scan asks for, apart from where."""
+    """The filter and the projection of a Query or Scan."""
 
     filter: BoundCondition | None
     filter_kind: Literal["FilterExpression", "QueryFilter"]
@@ -165,7 +171,7 @@ class ReadParameters(NamedTuple):
 
 
 def read_query(request: dict[str, Any]) -> tuple[KeyCondition, ReadParameters]:
-    """Return the key condition of a Query, its filter and its projection."""
+    """Return the key condition of a Query, and its filter and projection."""
     check_expression_use("Query", request)
     text: str | None = request.get("KeyConditionExpression")
     conditions: dict[str, Any] = request.get("KeyConditions") or {}
@@ -223,6 +229,9 @@ def _read_legacy(
 
 
 def check_read_filter(parameters: ReadParameters, schema: KeySchema) -> None:
-    """Raise when a query filters by a key: that is what its key condition is for."""
+    """Raise ValidationException if a query filters by a key attribute.
+
+    Key attributes belong in the key condition.
+    """
     if parameters.filter is not None:
         check_filter_keys(parameters.filter, schema.names, parameters.filter_kind)

@@ -1,7 +1,7 @@
-"""Values that are certainly valid and in normal form already, without a closer look.
+"""A cheap test for values that are certainly valid and already in normal form.
 
-The quick roads read their values here. What this is not sure of they leave to the ordinary
-way, which normalises, and alone words errors.
+The fast paths read their values with it. They leave all other values to the ordinary path, which
+normalises values, and is the only one that raises errors.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from keyfold.values import is_plain_number
 
 
 def read_plain_scalar(kind: str, value: Any, longest: int) -> str | None:
-    """Return the text or number that an attribute value as it came holds; None if not sure.
+    """Return the string or number in an unchecked attribute value, or None if it may be invalid.
 
     >>> read_plain_scalar("S", {"S": "abc"}, 10), read_plain_scalar("N", {"N": "1e3"}, 10)
     ('abc', None)
 
-    A text may have `longest` characters.
+    A string may have at most `longest` characters.
     """
     if value.__class__ is not dict or len(value) != 1:
         return None
@@ -25,6 +25,6 @@ def read_plain_scalar(kind: str, value: Any, longest: int) -> str | None:
     if data.__class__ is not str:
         return None
     if kind == "S":
-        # Text outside ASCII might hold half a surrogate pair.
+        # A string that is not ASCII might contain half of a surrogate pair.
         return data if data.isascii() and len(data) <= longest else None
     return data if kind == "N" and is_plain_number(data) else None

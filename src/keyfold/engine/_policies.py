@@ -1,4 +1,4 @@
-"""Resource policies: kept with their table, and given back word for word. Nobody is held to them."""
+"""Resource policies: stored with their table and returned verbatim, but not enforced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from keyfold.errors import (
 )
 
 MAX_POLICY_BYTES = 20 * 1024
-# What is expected where there is to be no policy yet.
+# The ExpectedRevisionId of a request that expects that there is no policy yet.
 NO_POLICY = "NO_POLICY"
 
 _RESOURCE_ARN = re.compile(
@@ -30,10 +30,12 @@ _RESOURCE_ARN = re.compile(
 _NOT_FOUND = "Resource-based policy not found for the provided ResourceArn: "
 
 
-def find_resource(
-    services: EngineContext, reader: StorageReader, arn: str
-) -> tuple[TableBody, str]:
-    """Return the table that an ARN leads to, and what of it is meant: itself, or a stream."""
+def find_resource(context: EngineContext, reader: StorageReader, arn: str) -> tuple[TableBody, str]:
+    """Return the table of an ARN, and the resource within it: "" (the table), or a stream.
+
+    Raises ValidationException for an invalid ARN, and ResourceNotFoundException if there is no
+    such table or stream.
+    """
     if not arn.startswith("arn:"):
         raise ValidationException(f"{INVALID}ARNs must start with 'arn:': {arn}")
     parts = _RESOURCE_ARN.fullmatch(arn)
@@ -47,27 +49,27 @@ def find_resource(
     body = require_body(reader, plain_name(parts["table"]))
     if parts["kind"] is None:
         return body, ""
-    if to_table_description(services, body).get("LatestStreamArn") != arn:
+    if to_table_description(context, body).get("LatestStreamArn") != arn:
         raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
     return body, f"stream/{parts['rest']}"
 
 
-def new_policy(services: EngineContext, document: str, before: PolicyBody | None) -> PolicyBody:
-    """Return a policy to keep; one that says the same has the same revision.
+def new_policy(context: EngineContext, document: str, before: PolicyBody | None) -> PolicyBody:
+    """Return the policy to store; it keeps its revision if the document means the same.
 
-    Raises ValidationException for one that no service could follow.
+    Raises ValidationException for an invalid document.
     """
     policy = _read_document(document)
     if before is not None and json.loads(before["document"]) == policy:
         return before
-    revision = int(services.clock() * 1000)
+    revision = int(context.clock() * 1000)
     if before is not None:
         revision = max(revision, int(before["revision"]) + 1)
     return PolicyBody(document=document, revision=str(revision))
 
 
 def check_revision(policy: PolicyBody | None, expected: str | None, table: str) -> None:
-    """Raise unless a policy has the revision that the caller expects, if any."""
+    """Raise PolicyNotFoundException unless the policy has the expected revision, if any."""
     current = NO_POLICY if policy is None else policy["revision"]
     if expected is None or expected == current:
         return
@@ -87,7 +89,7 @@ def check_revision(policy: PolicyBody | None, expected: str | None, table: str) 
 
 
 def policy_not_found(arn: str) -> PolicyNotFoundException:
-    """Return the error for a policy that is not there."""
+    """Return the error for a resource that has no policy."""
     return PolicyNotFoundException(f"{_NOT_FOUND}{arn}")
 
 
@@ -102,8 +104,8 @@ def _read_document(document: str) -> dict[str, Any]:
         raise _invalid("This policy contains invalid Json") from None
     if not isinstance(policy, dict):
         raise _invalid("This policy contains invalid Json")
-    read = cast("dict[str, Any]", policy)
-    statements = _listed(read.get("Statement", []))
+    parsed = cast("dict[str, Any]", policy)
+    statements = _to_list(parsed.get("Statement", []))
     if not statements:
         raise _invalid("Could not parse the policy: Statement is empty!")
     for statement in statements:
@@ -113,11 +115,11 @@ def _read_document(document: str) -> dict[str, Any]:
     ids = [statement["Sid"] for statement in statements if "Sid" in statement]
     if any(name in ids[:place] for place, name in enumerate(ids)):
         raise _invalid("The Statement Ids in the policy are not unique")
-    return read
+    return parsed
 
 
-def _listed(value: Any) -> list[Any]:
-    """Return what may be one thing or a list of them as a list."""
+def _to_list(value: Any) -> list[Any]:
+    """Return a value that may be one element or a list of them as a list."""
     return cast("list[Any]", value) if isinstance(value, list) else [value]
 
 
@@ -127,7 +129,7 @@ def _check_statement(statement: dict[str, Any]) -> None:
             raise _invalid(f"Missing required field {name}")
     if statement.get("Effect") not in ("Allow", "Deny"):
         raise _invalid("Syntax error: Effect is Allow or Deny")
-    actions = _listed(statement.get("Action", statement.get("NotAction")))
+    actions = _to_list(statement.get("Action", statement.get("NotAction")))
     wrong = [each for each in actions if not isinstance(each, str) or not _is_action(each)]
     if wrong:
         shown = ", ".join(json.dumps(each) for each in wrong)

@@ -1,4 +1,4 @@
-"""Pages of items: what Query and Scan share."""
+"""Reading pages of items, for Query, Scan and PartiQL's SELECT."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PAGE_BYTES = 1 << 20
 
 
 class PageQuery(NamedTuple):
-    """What one page is to hold. A tuple, since every query makes one."""
+    """A request for one page of items. A tuple, for speed: every query creates one."""
 
     table: EngineTable
-    # The index that is read; None for the table itself.
+    # The index that is read; None for the table.
     through: EngineIndex | None
     span: Span
     limit: int | None
@@ -29,13 +29,13 @@ class PageQuery(NamedTuple):
     wants_items: bool
     holds: Callable[[Item], bool] | None = None
     project: Callable[[Item], Item] | None = None
-    # A local index may be asked for what it does not hold; each item is then read from the
-    # table as well.
+    # Whether attributes that a local index does not project are wanted; each item is then read
+    # from the table as well.
     fetches: bool = False
-    # A key that names one item: there is nowhere to go on from.
+    # Whether the key identifies one item, so that no page can follow.
     finds_one: bool = False
     max_bytes: int = PAGE_BYTES
-    # Which partition, or item, is read; known for watched tables alone, and not of scans.
+    # The partition, or item, that is read; set only for monitored tables, and not for scans.
     partition: Item | None = None
 
 
@@ -51,15 +51,18 @@ class _Page:
 def read_page(
     storage: Storage, query: PageQuery, meter: CapacityMeter, rendering: Rendering
 ) -> dict[str, Any]:
-    """Read one page and return the response to Query or Scan."""
+    """Read one page and return the response to Query or Scan.
+
+    Raises ThrottlingException if a monitored table has no read units left.
+    """
     page = _Page()
-    index, watch = query.through, query.table.watch
-    if watch is not None:
-        watch.admit("Read", "" if index is None else index.name, query.partition)
+    index, monitor = query.through, query.table.monitor
+    if monitor is not None:
+        monitor.admit("Read", "" if index is None else index.name, query.partition)
     whole = query.project is None and (index is None or index.projected is None)
     response: dict[str, Any] = {}
     if whole:
-        # Items go into the answer as they are stored, whether a filter looks at them or not.
+        # Stored items are copied into the response, whether a filter decodes them or not.
         values = _read_whole(storage, query, page)
         page.count = len(values)
         if query.wants_items:
@@ -76,10 +79,10 @@ def read_page(
     if meter.is_on:
         _count_units(query, page, meter)
         meter.report(response)
-    if watch is not None:
+    if monitor is not None:
         measured = CapacityMeter("INDEXES")
         _count_units(query, page, measured)
-        watch.use("Read", measured.use_of(query.table).by_name())
+        monitor.use("Read", measured.use_of(query.table).by_name())
     return response
 
 
@@ -87,7 +90,8 @@ class SpansPage(NamedTuple):
     """One page of several spans, read one after the other."""
 
     items: Any
-    # The span to go on with, and the last item that was read of it; None for neither, at the end.
+    # The position of the span to continue with (None at the end), and the last item that was read
+    # of that span, if any.
     place: int | None
     last: bytes | None
 
@@ -100,24 +104,24 @@ def read_spans(
     meter: CapacityMeter,
     rendering: Rendering,
 ) -> SpansPage:
-    """Read one page of several spans, from the one at `first` on."""
-    index, watch = query.through, query.table.watch
-    if watch is not None:
-        watch.admit("Read", "" if index is None else index.name, query.partition)
-    measured = CapacityMeter(None if watch is None else "INDEXES")
+    """Read one page of several spans, beginning with the one at position `first`."""
+    index, monitor = query.through, query.table.monitor
+    if monitor is not None:
+        monitor.admit("Read", "" if index is None else index.name, query.partition)
+    measured = CapacityMeter(None if monitor is None else "INDEXES")
     whole = query.project is None and (index is None or index.projected is None)
     values: list[bytes] = []
     items: list[Item] = []
 
     def finish(place: int | None, last: bytes | None) -> SpansPage:
-        if watch is not None:
-            watch.use("Read", measured.use_of(query.table).by_name())
+        if monitor is not None:
+            monitor.use("Read", measured.use_of(query.table).by_name())
         rendered = rendering.stored_list(values) if whole else rendering.items(items)
         return SpansPage(rendered, place, last)
 
-    left, room = query.limit, query.max_bytes
+    left, left_bytes = query.limit, query.max_bytes
     for place in range(first, len(spans)):
-        part = query._replace(span=spans[place], limit=left, max_bytes=room)
+        part = query._replace(span=spans[place], limit=left, max_bytes=left_bytes)
         page = _Page()
         if whole:
             values.extend(_read_whole(storage, part, page))
@@ -129,12 +133,12 @@ def read_spans(
         if page.last is not None and not query.finds_one:
             return finish(place, page.last)
         left = None if left is None else left - page.scanned
-        room -= page.scanned_bytes
-        if (left == 0 or room <= 0) and place + 1 < len(spans):
+        left_bytes -= page.scanned_bytes
+        if (left == 0 or left_bytes <= 0) and place + 1 < len(spans):
             return finish(place + 1, None)
     for each in (meter, measured):
         if each.is_on and first >= len(spans):
-            # Nothing can be read, and asking costs the least there is.
+            # There is nothing to read, which costs the minimum.
             _count_units(query, _Page(), each)
     return finish(None, None)
 
@@ -149,7 +153,7 @@ def cursor_key(
 
 
 def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[bytes]:
-    """Read rows, and keep those that the filter, if there is one, lets pass."""
+    """Read rows, and return the stored items that pass the filter, if there is one."""
     limit, holds = query.limit, query.holds
     values, sizes = storage.read_span(
         query.table.rows,
@@ -159,7 +163,7 @@ def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[byt
     )
     page.scanned = len(sizes)
     page.scanned_bytes = sum(sizes)
-    if query.table.watch is not None:
+    if query.table.monitor is not None:
         _count_keys(query, [orjson.loads(value) for value in values])
     if values and (page.scanned == limit or page.scanned_bytes >= query.max_bytes):
         page.last = values[-1]
@@ -170,7 +174,7 @@ def _read_whole(storage: Storage, query: PageQuery, page: _Page) -> Sequence[byt
 
 
 def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]:
-    """Read rows that must be looked into: filtered, or of an index that holds only a part."""
+    """Read rows as decoded items, for projections and for indexes that project only a part."""
     index, holds, project = query.through, query.holds, query.project
     partial = index is not None and index.projected is not None
     items: list[Item] = []
@@ -194,7 +198,7 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
                     found = held
             page.scanned += 1
             page.scanned_bytes += size
-            if query.table.watch is not None:
+            if query.table.monitor is not None:
                 _count_keys(query, [item])
             if holds is None or holds(found):
                 items.append(found if project is None else project(found))
@@ -203,16 +207,16 @@ def _read_decoded(storage: Storage, query: PageQuery, page: _Page) -> list[Item]
                 return items
         if read_bytes < PAGE_BYTES or index is None:
             return items
-        # The rows were large but the index holds little of them: the page is not full yet.
+        # The rows were large, but the index projects little of them: the page is not full yet.
         entry = index.encode(item)
         assert entry is not None  # the row was found by its entry
         span = span._replace(after=(entry, query.table.encode_key(item)))
 
 
 def _count_keys(query: PageQuery, items: list[Item]) -> None:
-    watch = query.table.watch
-    assert watch is not None  # the caller has seen it
-    watch.count("" if query.through is None else query.through.name, items)
+    monitor = query.table.monitor
+    assert monitor is not None  # the caller has checked it
+    monitor.count("" if query.through is None else query.through.name, items)
 
 
 def _count_units(query: PageQuery, page: _Page, meter: CapacityMeter) -> None:

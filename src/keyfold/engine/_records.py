@@ -1,4 +1,4 @@
-"""Records of the engine's own metadata, as JSON objects that may have been damaged."""
+"""Parsing of the engine's metadata records: JSON objects that may have been damaged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keyfold.engine._tables import Unreadable
 
 
 def parse_record(kind: str, name: str, record: bytes, fields: frozenset[str]) -> dict[str, Any]:
-    """Return a record that has at least these fields; raises Unreadable for anything else."""
+    """Return a parsed record; raise Unreadable unless it is an object with these fields."""
     try:
         body = orjson.loads(record)
     except (TypeError, ValueError) as error:

@@ -1,8 +1,8 @@
-"""Continuous backups: back to which seconds a table can be restored.
+"""Point-in-time recovery: switching it on and off, and the times to which a table can be restored.
 
-A table with point-in-time recovery has a log of its changes, kept for as many days as it is
-to be recoverable. Nothing else is kept for it: `_rewinding` makes the table of any moment from
-the rows of now and the log.
+A table with point-in-time recovery has a log of its changes, kept for the number of days for which
+it is recoverable. Nothing else is stored for it: `_rewind_job` reconstructs the table as of any
+time from its current rows and the log.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from keyfold.engine._changes import DAY_SECONDS, keep_body
+from keyfold.engine._changes import DAY_SECONDS, save_changed_body
 from keyfold.engine._rewind_job import is_being_copied
 from keyfold.engine._tables import RecoveryBody, TableBody
 from keyfold.engine.storage import StorageReader, StorageWriter
@@ -19,22 +19,26 @@ from keyfold.errors import (
     PointInTimeRecoveryUnavailableException,
 )
 
-MOST_DAYS = 35
+MAX_DAYS = 35
 
 
 def switch_on(writer: StorageWriter, body: TableBody, days: int | None, now: float) -> TableBody:
-    """Let a table be recoverable, from now on or as it was, for another number of days."""
-    wanted = days or MOST_DAYS
-    after: TableBody = {**body, "recovery": RecoveryBody(days=wanted, since=now)}
+    """Enable point-in-time recovery, or change its number of days; return the new body."""
+    period = days or MAX_DAYS
+    after: TableBody = {**body, "recovery": RecoveryBody(days=period, since=now)}
     if "recovery" in body:
-        # Changes that were given up by a shorter period do not come back with a longer one.
+        # Changes that expired under a shorter period do not come back with a longer one.
         after["recovery"]["since"] = earliest_time(body, now)
-    keep_body(writer, body, after, now)
+    save_changed_body(writer, body, after, now)
     return after
 
 
 def switch_off(writer: StorageWriter, body: TableBody, now: float) -> TableBody:
-    """Let a table no longer be recoverable."""
+    """Disable point-in-time recovery; return the new body.
+
+    Raises ContinuousBackupsUnavailableException while the table is being restored or exported,
+    which needs the log.
+    """
     if "recovery" not in body:
         return body
     if is_being_copied(writer, body["name"]):
@@ -43,7 +47,7 @@ def switch_off(writer: StorageWriter, body: TableBody, now: float) -> TableBody:
         )
     after = body.copy()
     after.pop("recovery", None)
-    keep_body(writer, body, after, now)
+    save_changed_body(writer, body, after, now)
     return after
 
 
@@ -64,7 +68,10 @@ def describe_recovery(body: TableBody, now: float) -> dict[str, Any]:
 
 
 def require_recovery(body: TableBody) -> TableBody:
-    """Return the body of a table that can be restored to a time, or raise."""
+    """Return `body` if point-in-time recovery is enabled, otherwise raise.
+
+    The error is PointInTimeRecoveryUnavailableException.
+    """
     if "recovery" not in body:
         raise PointInTimeRecoveryUnavailableException(
             f"Point in time recovery is not enabled for table '{body['name']}'"
@@ -73,29 +80,30 @@ def require_recovery(body: TableBody) -> TableBody:
 
 
 def earliest_time(body: TableBody, now: float) -> float:
-    """Return the first moment that a table can be restored to."""
+    """Return the earliest time to which a table can be restored."""
     recovery = body.get("recovery")
-    assert recovery is not None  # the caller has seen that it is on
+    assert recovery is not None  # the caller has checked it
     return max(recovery["since"], now - recovery["days"] * DAY_SECONDS)
 
 
 def is_recoverable(body: TableBody, at: float, now: float) -> bool:
-    """Tell whether a table can be restored to a time.
+    """Return whether a table can be restored to a time.
 
-    The second in which recovery begins is one of them: clients send whole seconds.
+    The whole second in which recovery begins counts: clients send whole seconds.
     """
     return math.floor(earliest_time(body, now)) <= at <= now
 
 
 def last_change_at(reader: StorageReader, body: TableBody, at: float, now: float) -> int:
-    """Return the sequence number of the last change that had been made at a time."""
-    assert "log" in body  # as has every table that is recoverable
+    """Return the sequence number of the last change that was made at or before a time."""
+    assert "log" in body  # every recoverable table has one
     if at >= now:
-        # All of them, also where the clock went back: a change is never dated before another.
+        # All changes count. If the clock went back, the newest may have a time after `now`,
+        # since a change never has an earlier time than the previous one.
         return reader.log_span(body["log"])[1]
     return reader.find_change(body["log"], at)
 
 
 def last_change_before(reader: StorageReader, body: TableBody, at: float) -> int:
-    """Return the sequence number of the last change that had been made before a time."""
+    """Return the sequence number of the last change that was made before a time."""
     return last_change_at(reader, body, math.nextafter(at, -math.inf), math.inf)

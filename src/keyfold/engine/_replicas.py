@@ -1,6 +1,6 @@
-"""Replicas of tables in other regions, as UpdateTable takes them: kept, described, never made.
+"""Replicas in other regions, as UpdateTable defines them: recorded and described, never created.
 
-That is version 2019.11.21 of global tables; `_global_tables` has the one before.
+This is version 2019.11.21 of global tables; `_global_tables` has the previous version.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _LOCAL = (
     "Cannot add or delete the local region through ReplicaUpdates. "
     "Use CreateTable, DeleteTable, or UpdateTable as required."
 )
-# A strongly consistent global table is in three regions, a witness among them or not.
+# A strongly consistent global table is in three regions, of which one may be a witness.
 _STRONG_REGIONS = 3
 
-# The members of a replica that are described as they were given.
+# The members of a replica that are described as they were in the request.
 _KEPT = (
     "KMSMasterKeyId",
     "ProvisionedThroughputOverride",
@@ -35,12 +35,15 @@ _KEPT = (
 
 
 def warn_unreplicated(what: str) -> None:
-    """Say in the log that nothing is sent anywhere."""
-    _log.warning("%s: kept and described, but nothing is replicated by Keyfold", what)
+    """Log a warning that nothing is replicated."""
+    _log.warning("%s: recorded and described, but nothing is replicated by Keyfold", what)
 
 
-def change_replicas(services: EngineContext, request: dict[str, Any], body: TableBody) -> None:
-    """Change what a table's body says of its replicas, as an UpdateTable request asks."""
+def change_replicas(context: EngineContext, request: dict[str, Any], body: TableBody) -> None:
+    """Apply the replica changes of an UpdateTable request to a table's body.
+
+    Raises ValidationException for changes that the service rejects.
+    """
     updates: list[dict[str, Any]] = request.get("ReplicaUpdates") or []
     witnesses: list[dict[str, Any]] = request.get("GlobalTableWitnessUpdates") or []
     settings = dict(body["settings"])
@@ -70,9 +73,9 @@ def change_replicas(services: EngineContext, request: dict[str, Any], body: Tabl
     if not actions and not witnesses:
         return
     if any(kind == "Disassociate" for kind, _ in actions):
-        _disassociate(services, actions, body)
+        _disassociate(context, actions, body)
         return
-    _change_members(services, actions, body)
+    _change_members(context, actions, body)
     _change_witnesses(witnesses, body)
     _change_consistency(consistency, body)
     regions = ", ".join(body.get("replicas", {})) or "no other region"
@@ -100,13 +103,13 @@ def _not_member(what: str, region: str) -> ValidationException:
 
 
 def _disassociate(
-    services: EngineContext, actions: list[tuple[str, dict[str, Any]]], body: TableBody
+    context: EngineContext, actions: list[tuple[str, dict[str, Any]]], body: TableBody
 ) -> None:
     if len(actions) > 1:
         message = "Disassociate must be the only replica update in the request"
         raise ValidationException(f"{INVALID}{message}")
     ((_, action),) = actions
-    if not body.get("replicas") or action["RegionName"] != services.region:
+    if not body.get("replicas") or action["RegionName"] != context.region:
         raise _not_member("replicas", action["RegionName"])
     if body["settings"].get("DisassociationProtectionEnabled", True):
         raise ValidationException(
@@ -117,13 +120,13 @@ def _disassociate(
 
 
 def _change_members(
-    services: EngineContext, actions: list[tuple[str, dict[str, Any]]], body: TableBody
+    context: EngineContext, actions: list[tuple[str, dict[str, Any]]], body: TableBody
 ) -> None:
     replicas = dict(body.get("replicas", {}))
     seen: set[str] = set()
     for kind, action in actions:
         region = action["RegionName"]
-        if region == services.region:
+        if region == context.region:
             raise ValidationException(_LOCAL)
         if region in seen:
             message = f"Only one replica update per region is allowed. Region: {region}"
@@ -132,7 +135,7 @@ def _change_members(
         if kind == "Create":
             if region in replicas:
                 raise ValidationException(
-                    # Quotation marks and all.
+                    # With the service's typographic quotation marks.
                     "Failed to create a the new replica of table with name: "
                     f"\N{LEFT SINGLE QUOTATION MARK}{body['name']}\N{RIGHT SINGLE QUOTATION MARK} "
                     "because one or more replicas already existed as tables."
@@ -215,8 +218,8 @@ def _leave_global_table(body: TableBody) -> None:
         del body["settings"]["GlobalTableSettingsReplicationMode"]
 
 
-def describe_replicas(services: EngineContext, body: TableBody) -> dict[str, Any]:
-    """Return the members of a table's description that tell of its replicas."""
+def describe_replicas(context: EngineContext, body: TableBody) -> dict[str, Any]:
+    """Return the members of a table's description that are about its replicas."""
     replicas = body.get("replicas")
     if not replicas:
         return {}
@@ -226,7 +229,7 @@ def describe_replicas(services: EngineContext, body: TableBody) -> dict[str, Any
             {
                 "RegionName": region,
                 "ReplicaStatus": "ACTIVE",
-                "ReplicaArn": services.table_arn(body["name"], region),
+                "ReplicaArn": context.table_arn(body["name"], region),
                 **replica,
             }
             for region, replica in replicas.items()

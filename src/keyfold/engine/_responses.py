@@ -1,7 +1,7 @@
-"""How items leave the engine: as dicts for Python callers, as bytes for the wire.
+"""Rendering of items in responses: as dicts for Python callers, as bytes for the wire.
 
-Operations hand over items as they are stored. For the wire the stored bytes are copied
-into the answer; for Python they are parsed, once, with binaries made bytes again.
+Operations pass items as they are stored. For the wire, the stored bytes are copied into the
+response; for Python, they are parsed once, and binaries become bytes again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BINARY = re.compile(rb'"BS?":').search
 
 
 class Rendering(Protocol):
-    """Turns items into what goes into a response."""
+    """Turns items into the form that a response holds."""
 
     def stored(self, value: bytes) -> Any:
         """Render an item from its stored bytes."""
@@ -54,7 +54,7 @@ class PythonRendering:
         try:
             return restore_binaries(item)
         except (AttributeError, TypeError, ValueError) as error:
-            # A write may just have put something else in its place: nothing else tells of it.
+            # A write may just have replaced the item, so this error must not be lost.
             raise Unreadable("an item that was there") from error
 
     def items(self, items: list[Item]) -> list[Item]:
@@ -62,7 +62,7 @@ class PythonRendering:
 
 
 class WireRendering:
-    """Items as JSON, copied from storage where they are whole."""
+    """Items as JSON, copied from storage if they are returned whole."""
 
     def stored(self, value: bytes) -> orjson.Fragment:
         return orjson.Fragment(value)
@@ -81,10 +81,10 @@ def _join(values: Sequence[bytes]) -> bytes:
     try:
         return b"[" + b",".join(values) + b"]"
     except TypeError as error:
-        # A damaged row may hold something else than bytes.
+        # A damaged row may hold something other than bytes.
         raise Unreadable("the text of an item") from error
 
 
 def may_hold_binary(value: bytes) -> bool:
-    """Tell whether stored JSON could hold a binary; an attribute named B may deceive it."""
+    """Return whether stored JSON may hold a binary; an attribute named B is a false positive."""
     return _BINARY(value) is not None

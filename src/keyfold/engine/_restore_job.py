@@ -1,8 +1,8 @@
-"""Filling a restored table: from a backup, or from another table as it was.
+"""The job that fills a restored table: from a backup, or from another table as of some time.
 
-The table exists from the start and says CREATING until it is whole. It is filled a batch at a
-time, each batch a short transaction that also notes how far it got; a killed process leaves
-that note for the next.
+The table exists from the start and has the status CREATING until it is complete. It is filled in
+batches. Each batch is a short transaction that also records the progress, from which another
+process continues if this one is killed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NotRequired, TypedDict, cast
 import orjson
 
 from keyfold.engine._catalog import change_columns, read_body
-from keyfold.engine._copy_job import RowsBody, keep_in_table, read_batch, to_rows
+from keyfold.engine._copy_job import RowsBody, read_batch, table_row_writer, to_rows
 from keyfold.engine._records import parse_record
 from keyfold.engine._rewind_job import RESTORE_RECORD, RewindBody, rewind_batch
 from keyfold.engine._tables import EngineTable, TableBody, build_table
@@ -20,16 +20,16 @@ from keyfold.engine.storage import Storage, StorageReader, StorageWriter
 
 
 class CopyBody(TypedDict):
-    """The rows of a backup, and how far they are copied: the key to go on from, as hex."""
+    """The rows of a backup, and the key from which to continue copying, as hex."""
 
     rows: RowsBody
     next: str
 
 
 class RestoreBody(TypedDict):
-    """A restore as it is kept in the file, under the name of the table that is filled.
+    """A restore as stored in the file, under the name of the table that is filled.
 
-    It has one of the two: what it copies, or what it rewinds.
+    It has either `copy` (from a backup) or `rewind` (from a table as of some time).
     """
 
     copy: NotRequired[CopyBody]
@@ -37,12 +37,12 @@ class RestoreBody(TypedDict):
 
 
 def begin_restoring(writer: StorageWriter, table: str, restore: RestoreBody) -> None:
-    """Note that a table is to be filled."""
+    """Record that a table is to be filled."""
     _write(writer, table, restore)
 
 
 def is_being_restored(reader: StorageReader, rows: RowsBody) -> bool:
-    """Tell whether a table is being filled from the rows of a backup."""
+    """Return whether a table is being filled from these rows of a backup."""
     for name, record in reader.list_records(RESTORE_RECORD):
         restore = _parse(name, record)
         if "copy" in restore and restore["copy"]["rows"] == rows:
@@ -70,23 +70,26 @@ def restore_batch(storage: Storage, name: str) -> bool:
 
 
 def _fill(writer: StorageWriter, restore: RestoreBody, table: EngineTable) -> bool:
-    """Do the next part; return whether it was the last. `restore` is changed to what is left."""
-    keep = keep_in_table(writer, table)
+    """Run the next batch and update `restore`; return whether the batch was the last."""
+    put_row = table_row_writer(writer, table)
     if "rewind" in restore:
         return rewind_batch(
-            writer, restore["rewind"], keep, lambda key: writer.delete(table.rows, key)
+            writer, restore["rewind"], put_row, lambda key: writer.delete(table.rows, key)
         )
-    assert "copy" in restore  # one of the two
+    assert "copy" in restore  # it has one of the two
     copy = restore["copy"]
     rows, low = read_batch(writer, to_rows(copy["rows"]), bytes.fromhex(copy["next"]))
     for row in rows:
-        keep(*row)
+        put_row(*row)
     copy["next"] = "" if low is None else low.hex()
     return low is None
 
 
 def finish_filling(writer: StorageWriter, body: TableBody) -> None:
-    """Say that a table is whole. Its version goes up, since it was counted half filled."""
+    """Mark a table as complete.
+
+    Its version increases, since it may have been counted while it was half filled.
+    """
     settings = dict(body["settings"])
     if "RestoreSummary" in settings:
         settings["RestoreSummary"] = {**settings["RestoreSummary"], "RestoreInProgress": False}

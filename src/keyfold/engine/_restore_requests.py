@@ -1,4 +1,4 @@
-"""Tables that are made from what others were: what they take over, and what may be changed.
+"""Definitions of restored tables: what they inherit from their source, and what a request changes.
 
 A restored table has its source's key, indexes, throughput, table class and encryption. It has
 none of its tags, stream, expiry, protection and continuous backups, as on the service.
@@ -27,23 +27,26 @@ from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import TableAlreadyExistsException, ValidationException
 
-# What the source's description shows that the restored table's shows too.
+# The settings of the source that the restored table inherits.
 _KEPT_SETTINGS = ("OnDemandThroughput", "SSEDescription", "TableClassSummary")
 
 
 def create_restored(
-    services: EngineContext,
+    context: EngineContext,
     writer: StorageWriter,
     request: dict[str, Any],
     source: TableBody,
     summary: dict[str, Any],
     restore: RestoreBody,
 ) -> TableBody:
-    """Make the table that a restore fills, and note that it is to be filled."""
+    """Create the table that a restore fills, and record that it is to be filled.
+
+    Raises TableAlreadyExistsException or, for invalid overrides, ValidationException.
+    """
     name = request["TargetTableName"]
     if read_body(writer, name) is not None:
         raise TableAlreadyExistsException(f"Table already exists: {name}")
-    body = _restored_body(services, request, source)
+    body = _restored_body(context, request, source)
     body["settings"]["RestoreSummary"] = {**summary, "RestoreInProgress": True}
     body["number"] = take_number(writer)
     writer.create_rows(build_table(body).rows)
@@ -52,20 +55,18 @@ def create_restored(
     return body
 
 
-def answer_restore(services: EngineContext, body: TableBody) -> dict[str, Any]:
-    """Begin to fill a restored table; return the response, which says that it is being made."""
-    services.catalog.forget()
-    described = to_table_description(services, body)
+def answer_restore(context: EngineContext, body: TableBody) -> dict[str, Any]:
+    """Begin to fill a restored table; return the response, in which it is still being created."""
+    context.catalog.forget()
+    described = to_table_description(context, body)
     for heading in ("GlobalSecondaryIndexes", "VectorIndexes"):
         for index in described.get(heading, ()):
             index["IndexStatus"] = "CREATING"
-    services.begin_job(RESTORE_RECORD, body["name"])
+    context.begin_job(RESTORE_RECORD, body["name"])
     return {"TableDescription": described}
 
 
-def _restored_body(
-    services: EngineContext, request: dict[str, Any], source: TableBody
-) -> TableBody:
+def _restored_body(context: EngineContext, request: dict[str, Any], source: TableBody) -> TableBody:
     mode, throughput = _restored_billing(request, source)
     indexes = [
         *_restored_indexes(request, "LocalSecondaryIndexOverride", source, is_global=False),
@@ -92,10 +93,10 @@ def _restored_body(
         "OnDemandThroughput": request.get("OnDemandThroughputOverride"),
         "SSESpecification": request.get("SSESpecificationOverride"),
     }
-    now = services.clock()
+    now = context.clock()
     body = TableBody(
         name=request["TargetTableName"],
-        id=services.new_id(),
+        id=context.new_id(),
         number=0,
         version=1,
         next_column=len(indexes) + len(vectors),
@@ -108,7 +109,7 @@ def _restored_body(
         throughput=throughput,
         is_protected=False,
         tags={},
-        settings=read_settings(overrides, services, settings),
+        settings=read_settings(overrides, context, settings),
     )
     if vectors:
         body["vectors"] = vectors
@@ -131,7 +132,7 @@ def _restored_billing(request: dict[str, Any], source: TableBody) -> tuple[str, 
 def _restored_indexes(
     request: dict[str, Any], parameter: str, source: TableBody, *, is_global: bool
 ) -> list[IndexBody]:
-    """Return the indexes of one kind: the source's, or those of them that are asked for."""
+    """Return the indexes of one kind: all of the source's, or those that the request selects."""
     existing = {
         index["name"]: index for index in source["indexes"] if index["is_global"] is is_global
     }
@@ -153,7 +154,7 @@ def _restored_indexes(
 
 
 def _restored_vectors(request: dict[str, Any], source: TableBody) -> list[VectorBody]:
-    """Return the vector indexes: the source's, or those of them that are asked for."""
+    """Return the vector indexes: all of the source's, or those that the request selects."""
     parameter = "VectorIndexOverride"
     existing = {vector["name"]: vector for vector in source.get("vectors", [])}
     wanted: list[dict[str, Any]] | None = request.get(parameter)
@@ -177,14 +178,14 @@ def _no_match(parameter: str, definition: dict[str, Any]) -> ValidationException
 
 
 def _is_same_index(index: IndexBody, definition: dict[str, Any]) -> bool:
-    """Tell whether a definition is that of an index."""
+    """Return whether a definition in a request matches an index."""
     return index["key"] == definition["KeySchema"] and _is_same_projection(
         index["projection"], definition["Projection"]
     )
 
 
 def _is_same_vector(one: VectorBody, other: VectorBody) -> bool:
-    """Tell whether two vector indexes are defined alike."""
+    """Return whether two vector indexes have the same definition."""
     return (
         one["attribute"] == other["attribute"]
         and one["dimensions"] == other["dimensions"]
@@ -195,7 +196,7 @@ def _is_same_vector(one: VectorBody, other: VectorBody) -> bool:
 
 
 def _is_same_projection(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Tell whether two projections hold the same; the order of attributes does not matter."""
+    """Return whether two projections are the same, in whatever order of attributes."""
     return one["ProjectionType"] == other.get("ProjectionType") and set(
         one.get("NonKeyAttributes") or ()
     ) == set(other.get("NonKeyAttributes") or ())

@@ -1,10 +1,10 @@
-"""A table as it was: its rows of now, with every later change undone.
+"""The job that copies a table as of a past time: its current rows, with later changes undone.
 
-First the rows are copied, a batch at a time, while writers go on. Then the log is walked from
-its end back to the moment that is wanted, and each change is undone in the copy. What was
-written while the rows were copied is in the log too, and is undone with the rest; a key that
-did not change since then was copied as it was. So no view has to be held, and whoever was
-interrupted goes on from where it came to.
+First the rows are copied in batches, while other threads and processes keep writing. Then the log
+is read from its end back to the requested time, and each change is undone in the copy. Writes that
+were made during the copy are in the log too, and are undone with the rest; a row that did not
+change since the requested time was copied as it was then. So no snapshot has to be held, and an
+interrupted job continues where it stopped.
 """
 
 from __future__ import annotations
@@ -15,49 +15,52 @@ from typing import NotRequired, TypedDict
 import orjson
 
 from keyfold.engine._catalog import read_body
-from keyfold.engine._copy_job import Keep, read_batch
+from keyfold.engine._copy_job import WriteRow, read_batch
 from keyfold.engine._records import parse_record
 from keyfold.engine._tables import TableBody, Unreadable, build_table
 from keyfold.engine.storage import RowSet, StorageReader, StorageWriter
 from keyfold.values import item_size_bytes
 
-# Jobs that may be at it, by the kind of their records.
+# The kinds of records of the jobs that do this.
 RESTORE_RECORD = "restore"
 EXPORT_JOB_RECORD = "export-job"
 
-# A change has two images of up to 400 KB each, so this many are 80 MB at the most.
+# A change has two images of up to 400 KB each, so these are 80 MB at most.
 _BATCH_CHANGES = 100
 NO_LIMIT = 1 << 62
 
 
 class RewindBody(TypedDict):
-    """Which table is to be copied as of when, and how far that is."""
+    """The table to copy, as of which change, and the progress."""
 
     table: str
     log: int
-    # The sequence number of the last change that counts.
+    # The sequence number of the last change that the copy includes.
     cut: int
-    # The key to copy from, as hex; None once all rows are copied.
+    # The key from which to continue copying, as hex; None once all rows are copied.
     next: str | None
-    # Every change after this one is undone.
+    # Every change after this one has been undone.
     undone: NotRequired[int]
 
 
 def begin_rewind(body: TableBody, cut: int) -> RewindBody:
-    """Return the beginning: nothing is copied."""
-    assert "log" in body  # or it could not be restored to any time
+    """Return the record of a job that has copied nothing yet."""
+    assert "log" in body  # every recoverable table has one
     return RewindBody(table=body["name"], log=body["log"], cut=cut, next="")
 
 
 def rewind_batch(
-    writer: StorageWriter, rewind: RewindBody, keep: Keep, drop: Callable[[bytes], None]
+    writer: StorageWriter,
+    rewind: RewindBody,
+    put_row: WriteRow,
+    delete_row: Callable[[bytes], None],
 ) -> bool:
-    """Do the next part; return whether it was the last. `rewind` is changed to what is left."""
+    """Run the next batch and update `rewind`; return whether the batch was the last."""
     low = rewind["next"]
     if low is not None:
         rows, after = read_batch(writer, _rows_of(writer, rewind), bytes.fromhex(low))
         for row in rows:
-            keep(*row)
+            put_row(*row)
         rewind["next"] = None if after is None else after.hex()
         return False
     last = rewind["undone"] if "undone" in rewind else writer.log_span(rewind["log"])[1]
@@ -67,9 +70,9 @@ def rewind_batch(
     )
     for change in reversed(changes):
         if change.old is None:
-            drop(change.key)
+            delete_row(change.key)
         else:
-            keep(change.key, change.old, size_of(change.old))
+            put_row(change.key, change.old, size_of(change.old))
     rewind["undone"] = after
     return after <= rewind["cut"]
 
@@ -90,7 +93,7 @@ def size_of(value: bytes) -> int:
 
 
 def is_being_copied(reader: StorageReader, table: str) -> bool:
-    """Tell whether a restore or an export of a table is under way, which needs its log."""
+    """Return whether a restore or an export that needs the table's log is running."""
     for kind in (RESTORE_RECORD, EXPORT_JOB_RECORD):
         for name, record in reader.list_records(kind):
             job = parse_record(kind, name, record, frozenset())

@@ -1,4 +1,4 @@
-"""What Query and Scan return: Select, projections, and what an index can give."""
+"""Select, projections, indexes and start keys of Query and Scan requests."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from keyfold.values import Item, normalise_item
 
 
 class Selection(NamedTuple):
-    """Which items, and which of their attributes, go into the answer."""
+    """Which items, and which of their attributes, a response returns."""
 
     wants_items: bool
     holds: Callable[[Item], bool] | None
     project: Callable[[Item], Item] | None
-    # Whether a local index is asked for attributes that it does not hold.
+    # Whether attributes are wanted that the local index does not project.
     fetches: bool
 
     def to_page(
         self, request: dict[str, Any], table: EngineTable, index: EngineIndex | None, span: Span
     ) -> PageQuery:
-        """Return the page of `span` that a Query or Scan asks for."""
+        """Return the query for a page of `span`, as a Query or Scan requests it."""
         return PageQuery(
             table=table,
             through=index,
@@ -48,7 +48,7 @@ class Selection(NamedTuple):
 
 
 def check_select(request: dict[str, Any]) -> None:
-    """Raise when Select contradicts the other parameters."""
+    """Raise ValidationException if Select contradicts the other parameters."""
     select = request.get("Select")
     index_given = request.get("IndexName") is not None
     given = [
@@ -73,7 +73,7 @@ def check_select(request: dict[str, Any]) -> None:
 def find_index(
     table: EngineTable, request: dict[str, Any], operation: Literal["Query", "Scan"] = "Query"
 ) -> EngineIndex | None:
-    """Return the index that a request names; raises when it cannot be read."""
+    """Return the index that a request names, or None; raise ValidationException if unreadable."""
     name = request.get("IndexName")
     if name is None:
         return None
@@ -95,18 +95,21 @@ def resolve_selection(
     projection: Projection | None,
     condition: BoundCondition | None,
 ) -> Selection:
-    """Return what is wanted of which items; raises when the index does not hold it."""
+    """Return the selection of a Query or Scan.
+
+    Raises ValidationException if it needs attributes that the index does not project.
+    """
     select = request.get("Select")
-    wanted = Selection(
+    selection = Selection(
         wants_items=select != "COUNT",
         holds=None if condition is None else condition.holds,
         project=None if projection is None else projection.apply,
         fetches=False,
     )
     if index is None or index.projected is None:
-        return wanted
+        return selection
     if condition is not None:
-        missing = _not_held(index, condition.attributes)
+        missing = _unprojected(index, condition.attributes)
         if missing:
             raise ValidationException(
                 f"{INVALID}Secondary index {index.name} does not project "
@@ -118,29 +121,32 @@ def resolve_selection(
                 f"{INVALID}Select type ALL_ATTRIBUTES is not supported for "
                 f"global secondary index {index.name} because its projection type is not ALL"
             )
-        return wanted._replace(fetches=True)
-    missing = [] if projection is None else _not_held(index, projection.attributes)
+        return selection._replace(fetches=True)
+    missing = [] if projection is None else _unprojected(index, projection.attributes)
     if missing and index.is_global:
         raise ValidationException(
             f"{INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
         )
-    return wanted._replace(fetches=bool(missing))
+    return selection._replace(fetches=bool(missing))
 
 
-def _not_held(index: EngineIndex, names: Iterable[str]) -> list[str]:
-    held = index.projected
-    return [] if held is None else sorted(set(names) - held)
+def _unprojected(index: EngineIndex, names: Iterable[str]) -> list[str]:
+    projected = index.projected
+    return [] if projected is None else sorted(set(names) - projected)
 
 
 class StartKey(NamedTuple):
-    """Where to go on: a row, and for an index the entry it has there."""
+    """The row after which to continue, and its entry if an index is read."""
 
     row_key: bytes
     entry: bytes | None
 
 
 def normalise_start_key(request: dict[str, Any]) -> Item | None:
-    """Return the ExclusiveStartKey of a request in normal form."""
+    """Return the ExclusiveStartKey of a request in normal form, or None.
+
+    Raises ValidationException if it is not a valid item.
+    """
     if request.get("ExclusiveStartKey") is None:
         return None
     try:
@@ -153,10 +159,10 @@ def normalise_start_key(request: dict[str, Any]) -> Item | None:
 def read_start_key(
     operation: Literal["Query", "Scan"], table: EngineTable, index: EngineIndex | None, key: Item
 ) -> StartKey:
-    """Return the place that an ExclusiveStartKey names; raises when it fits no row."""
+    """Return the position of an ExclusiveStartKey; raise ValidationException if it is invalid."""
     names = {*table.key.names, *(() if index is None else index.key.names)}
-    # A quirk of the service: a fault in the key that is read by does not say that it is about
-    # the start key, unless a scan reads the table itself.
+    # A quirk of the service: the error for a fault in the key of the index, or of the queried
+    # table, does not mention the start key. A scan of the table does mention it.
     scans_table = operation == "Scan" and index is None
     if set(key) != names:
         if scans_table:

@@ -1,4 +1,4 @@
-"""Settings of a table that are described as they were given; most change nothing else here."""
+"""Settings of a table that are stored and described; most have no other effect here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from keyfold.errors import ValidationException
 
 
 def read_settings(
-    request: dict[str, Any], services: EngineContext, before: dict[str, Any]
+    request: dict[str, Any], context: EngineContext, before: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the described settings after a CreateTable or UpdateTable request."""
     settings = dict(before)
@@ -26,12 +26,12 @@ def read_settings(
                 "Status": "ENABLED",
                 "SSEType": encryption.get("SSEType") or "KMS",
                 "KMSMasterKeyArn": encryption.get("KMSMasterKeyId")
-                or f"arn:aws:kms:{services.region}:{services.account}:alias/aws/dynamodb",
+                or f"arn:aws:kms:{context.region}:{context.account}:alias/aws/dynamodb",
             }
         else:
             settings.pop("SSEDescription", None)
     for name in ("OnDemandThroughput", "WarmThroughput"):
-        # An empty one asks for nothing.
+        # An empty object changes nothing.
         if request.get(name):
             settings[name] = merge_throughput(settings.get(name), request[name])
     return settings

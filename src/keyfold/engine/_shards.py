@@ -1,9 +1,10 @@
 """The shards of a stream: ranges of the hash of partition keys, and their lineage.
 
-A shard takes the changes of the keys in its range from the moment it is opened until it is
-closed. It is closed after four hours, or when it has taken many records: then it has one child
-with the same range, or two with half of it each. So which shard a change belongs to follows from
-its number and its key, and all changes of an item are in one line of shards, parent before child.
+A shard takes the changes of the keys in its range from the time it is opened until it is closed.
+It is closed after four hours, or when it has taken many records. It then has one child with the
+same range or, if it was full and is wide enough, two with half of the range each. So the shard of
+a change follows from the change's number and key, and all changes of an item are in one line of
+shards, parent before child.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ SHARD_RECORDS = 10_000
 # Row keys begin with the hash of the partition key, in four bytes.
 _HASH_BYTES = 4
 HASHES = 1 << 8 * _HASH_BYTES
-# A shard is not split any further than this, however busy one key of it may be.
+# A shard with a range of this width or less is not split, however busy one of its keys may be.
 _LEAST_WIDTH = HASHES >> 8
-# How often records are counted while a shard fills.
+# How many times records are counted while a shard fills.
 _COUNTS_PER_SHARD = 4
 
 
 class ShardBody(TypedDict):
-    """A shard as the metadata have it, in its stream's record."""
+    """A shard as stored in its stream's record."""
 
     id: str
     parent: NotRequired[str]
@@ -39,7 +40,7 @@ class ShardBody(TypedDict):
     end: NotRequired[int]
     opened_at: float
     closed_at: NotRequired[float]
-    # How many records it had taken when they were counted, and up to which change that was.
+    # The number of records when they were last counted, and the last change at that time.
     records: int
     counted: int
 
@@ -48,22 +49,22 @@ _REQUIRED_FIELDS = frozenset(ShardBody.__annotations__) - {"parent", "end", "clo
 
 
 def check_shard(shard: ShardBody) -> None:
-    """Raise KeyError or TypeError for what is no shard."""
+    """Raise KeyError, TypeError or ValueError if a stored shard is invalid."""
     if not shard.keys() >= _REQUIRED_FIELDS or not 0 <= shard["low"] < shard["high"] <= HASHES:
         raise KeyError(shard)
     _ordinal(shard)
 
 
 def find_shard_faults(shards: list[ShardBody]) -> list[str]:
-    """Return what does not hold of the shards of a stream that is on.
+    """Return the problems of the shards of an enabled stream.
 
-    Those that are open share all hashes among them; each begins where its parent ended.
+    The open shards must cover every hash exactly once, and each must begin where its parent ended.
     """
     facts: list[str] = []
     open_ones = sorted((each["low"], each["high"]) for each in shards if "end" not in each)
     bounds = [0, *(high for _, high in open_ones)]
     if [low for low, _ in open_ones] != bounds[:-1] or bounds[-1] != HASHES:
-        facts.append("has open shards that are not for every key once")
+        facts.append("has open shards that do not cover every key exactly once")
     by_id = {shard["id"]: shard for shard in shards}
     for shard in shards:
         parent = by_id.get(shard.get("parent", ""))
@@ -73,7 +74,7 @@ def find_shard_faults(shards: list[ShardBody]) -> list[str]:
 
 
 def key_range(shard: ShardBody) -> tuple[bytes, bytes]:
-    """Return the row keys that a shard is for: from the first up to but not the second."""
+    """Return a shard's range of row keys: the first, and the exclusive end."""
     high = END if shard["high"] == HASHES else _to_bytes(shard["high"])
     return _to_bytes(shard["low"]), high
 
@@ -83,24 +84,24 @@ def _to_bytes(number: int) -> bytes:
 
 
 def find_shard(shards: list[ShardBody], shard_id: str) -> ShardBody | None:
-    """Return the shard with an id."""
+    """Return the shard with an id, or None."""
     return next((shard for shard in shards if shard["id"] == shard_id), None)
 
 
 def open_first(last: int, now: float) -> list[ShardBody]:
-    """Return the shards of a new stream: one, for every key."""
+    """Return the shards of a new stream: one that covers every key."""
     return [_open(0, 0, HASHES, last, now, None)]
 
 
 def close_all(shards: list[ShardBody], last: int, now: float) -> None:
-    """Close every shard that is open, without children: the stream ends."""
+    """Close every open shard without children, since the stream ends."""
     for shard in shards:
         if "end" not in shard:
             _close(shard, last, now)
 
 
 def is_due(shards: list[ShardBody], last: int, now: float, shard_records: int) -> bool:
-    """Tell whether `roll` might have something to do."""
+    """Return whether `roll` may have to close a shard."""
     step = max(1, shard_records // _COUNTS_PER_SHARD)
     return any(
         now - shard["opened_at"] >= SHARD_SECONDS or last - shard["counted"] >= step
@@ -118,10 +119,10 @@ def roll(
 ) -> list[ShardBody]:
     """Return the shards after closing those that are due, with their children.
 
-    `last` is the number of the newest change; `count` tells how many there are after a number
-    in a range of row keys.
+    `last` is the number of the newest change; `count` returns the number of changes after a
+    number in a range of row keys.
     """
-    # Ids begin with the time, and must not go back with the clock.
+    # Ids begin with the time, and must not decrease if the clock goes back.
     now = max(now, *(shard["opened_at"] for shard in shards))
     rolled = [shard.copy() for shard in shards]
     ordinal = 1 + max(_ordinal(shard) for shard in shards)
@@ -145,8 +146,8 @@ def roll(
     return rolled
 
 
-def forget_old(shards: list[ShardBody], now: float) -> list[ShardBody]:
-    """Return the shards without those that were closed so long ago that nothing is left in them."""
+def drop_expired(shards: list[ShardBody], now: float) -> list[ShardBody]:
+    """Return the shards without those that were closed so long ago that all records expired."""
     return [
         shard
         for shard in shards
@@ -158,7 +159,7 @@ def _open(
     ordinal: int, low: int, high: int, last: int, now: float, parent: str | None
 ) -> ShardBody:
     shard = ShardBody(
-        # They sort in the order in which they were opened, also within a millisecond.
+        # Ids sort in the order in which shards were opened, also within a millisecond.
         id=f"shardId-{max(0, int(now * 1000)):020}-{ordinal:08x}",
         low=low,
         high=high,

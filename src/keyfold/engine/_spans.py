@@ -1,7 +1,7 @@
 """Key conditions and start keys as ranges of bytes.
 
-Whatever a query asks of its sort key, it is one range of the order that rows or index
-entries are kept in: from `low` up to but not including `high`.
+Every key condition selects one range of the sorted rows or index entries: from `low` up to but
+not including `high`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ HASHES = 1 << 32
 
 
 def condition_span(condition: ResolvedKeyCondition, schema: KeySchema) -> tuple[bytes, bytes]:
-    """Return the range of rows, or index entries, that a key condition selects."""
+    """Return the range of rows, or index entries, that a key condition selects.
+
+    Raises ValidationException for a value that is too long.
+    """
     parts = [
         encode_part(attribute, value)
         for attribute, value in zip(schema.partition, condition.partition, strict=True)
@@ -74,7 +77,7 @@ def _range_span(
     def at(value: dict[str, str]) -> bytes:
         return prefix + _closed(attribute, value, several=several)
 
-    # With several sort keys more parts may follow: past all of them.
+    # With several sort keys, more parts may follow, and the range must end after all of them.
     past = end_of if several else next_after
     match wanted:
         case Less(value) | AtMost(value) | Greater(value) | AtLeast(value):
@@ -93,7 +96,7 @@ def _range_span(
 
 
 def next_after(entry: bytes) -> bytes:
-    """Return the least bytes above `entry`: where a single sort key ends it, one zero longer."""
+    """Return the smallest bytes greater than `entry`, for an entry with a single sort key."""
     return entry + b"\0"
 
 
@@ -101,8 +104,8 @@ def _between(prefix: bytes, low: bytes, high: bytes) -> tuple[bytes, bytes]:  # 
     return low, high
 
 
-# What each constraint on a sort key leaves of the entries that start with `prefix`: `low` is
-# where the entries for its value begin, `high` where they end.
+# The range that each constraint on a sort key selects of the entries that start with `prefix`:
+# `low` is where the entries for its value begin, `high` where they end.
 RANGES: dict[type[EqualTo | SortRange], Callable[[bytes, bytes, bytes], tuple[bytes, bytes]]] = {
     EqualTo: _between,
     Within: _between,
@@ -131,7 +134,10 @@ def resume_span(
     entry: bytes | None,
     row_key: bytes | None,
 ) -> Span:
-    """Return the span that goes on after a start key: its row, and its entry for an index."""
+    """Return the span that continues after a start key: `row_key`, and `entry` for an index.
+
+    Without a `row_key`, return the whole span.
+    """
     if row_key is None:
         return Span(low, high, reverse, column)
     if column is None or entry is None:
@@ -145,6 +151,6 @@ def resume_span(
 
 
 def partition_of(entry: bytes) -> bytes:
-    """Return the part of a row key or index entry that stands for its partition."""
+    """Return the prefix of a row key or index entry that identifies its partition."""
     length = int.from_bytes(entry[4:6], "big")
     return entry[: 6 + length]

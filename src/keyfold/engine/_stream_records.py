@@ -1,4 +1,4 @@
-"""Changes as the records of a stream."""
+"""Conversion of changes into the records of a stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from keyfold.values import Item, item_size_bytes
 
 _ID_BYTES = 16
 _EXPIRY = {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}
-# Which images a view shows.
+# The images that each view type includes.
 _SHOWN = {
     "KEYS_ONLY": (),
     "NEW_IMAGE": ("NewImage",),
@@ -27,9 +27,9 @@ _SHOWN = {
 
 
 def to_record(
-    services: EngineContext, stream: StreamBody, arn: str, change: RowChange, rendering: Rendering
+    context: EngineContext, stream: StreamBody, arn: str, change: RowChange, rendering: Rendering
 ) -> dict[str, Any]:
-    """Return the Record of the API for one change."""
+    """Return the API's Record for one change; raise Unreadable if the change is damaged."""
     number = to_sequence_number(change.sequence)
     image = change.old if change.new is None else change.new
     try:
@@ -37,7 +37,7 @@ def to_record(
         keys = {each["AttributeName"]: item[each["AttributeName"]] for each in stream["key"]}
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"change {change.sequence} of table {stream['table']}") from error
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         # The service rounds down to the second.
         "ApproximateCreationDateTime": float(int(change.at)),
         "Keys": rendering.item(keys),
@@ -47,19 +47,19 @@ def to_record(
     for name in _SHOWN[stream["view"]]:
         value = images[name]
         if value is not None:
-            told[name] = rendering.stored(value)
+            details[name] = rendering.stored(value)
             size += item_size_bytes(item if value is image else orjson.loads(value))
-    told["SequenceNumber"] = number
-    told["SizeBytes"] = size
-    told["StreamViewType"] = stream["view"]
+    details["SequenceNumber"] = number
+    details["SizeBytes"] = size
+    details["StreamViewType"] = stream["view"]
     record: dict[str, Any] = {
-        # The same for the same record, whoever reads it: consumers tell repetitions by it.
+        # Always the same for the same record: consumers detect duplicates by it.
         "eventID": blake2b(f"{arn}/{number}".encode(), digest_size=_ID_BYTES).hexdigest(),
         "eventName": _name_event(change),
         "eventVersion": "1.1",
         "eventSource": "aws:dynamodb",
-        "awsRegion": services.region,
-        "dynamodb": told,
+        "awsRegion": context.region,
+        "dynamodb": details,
     }
     if change.is_expiry:
         record["userIdentity"] = _EXPIRY

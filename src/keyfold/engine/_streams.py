@@ -1,8 +1,8 @@
-"""The streams of tables: what the metadata say about them, from switching on to oblivion.
+"""The streams of tables, as stored in the metadata, from their start to their expiry.
 
-A stream is a stretch of its table's log: it has a first number, and a last one once it is off.
-What its shards are is said by their lineage (see `_shards`), so nothing is written for a record
-but the change itself.
+A stream is a range of its table's log: it has a first number, and a last one once it is disabled.
+The shard of a record follows from the shards' ranges (see `_shards`), so nothing is written for a
+record except the change itself.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from keyfold.engine._shards import (
     ShardBody,
     check_shard,
     close_all,
+    drop_expired,
     find_shard_faults,
-    forget_old,
     is_due,
     open_first,
     roll,
@@ -43,14 +43,14 @@ _ARN = re.compile(
 
 
 class StreamBody(TypedDict):
-    """A stream as the metadata have it."""
+    """A stream as stored in the metadata."""
 
     table: str
     label: str
     view: str
     key: list[KeyElement]
     created_at: float
-    # Its records are the changes in this log after `start`, until `end` if it is off.
+    # Its records are the changes in this log after `start`, up to `end` once it is disabled.
     log: int
     start: int
     end: NotRequired[int]
@@ -62,14 +62,17 @@ _REQUIRED_FIELDS = frozenset(StreamBody.__annotations__) - {"end", "ended_at"}
 
 
 class StreamName(NamedTuple):
-    """What tells one stream from every other; sorts as streams are listed."""
+    """Identifies a stream; sorts in the order in which streams are listed."""
 
     table: str
     label: str
 
 
 def change_stream(request: dict[str, Any], body: TableBody, now: float) -> None:
-    """Switch the stream of `body` on or off, as an UpdateTable request asks."""
+    """Enable or disable the stream of `body`, as an UpdateTable request says.
+
+    Raises ValidationException if it is already enabled or disabled.
+    """
     wanted = request.get("StreamSpecification")
     if wanted is None:
         return
@@ -84,16 +87,16 @@ def change_stream(request: dict[str, Any], body: TableBody, now: float) -> None:
 
 
 def switch_stream_on(body: TableBody, view: str, now: float) -> None:
-    """Give `body` a new stream, whose records show an item as `view` says."""
+    """Give `body` a new stream with the StreamViewType `view`."""
     label = _new_label(body, now)
     body["stream"] = StreamSettings(label=label, view=view)
     body["latest_stream"] = label
 
 
-def keep_labels_apart(writer: StorageWriter, body: TableBody) -> None:
-    """Give a new table's stream a label that no stream of a former table of that name has.
+def ensure_unique_label(writer: StorageWriter, body: TableBody) -> None:
+    """Give a new table's stream a label that no stream of a deleted table of that name has.
 
-    Such a stream can be read for a day after its table was deleted, by its name and label.
+    Such a stream can still be read, by its name and label, for a day after its table was deleted.
     """
     stream = body.get("stream")
     if stream is None:
@@ -107,24 +110,24 @@ def keep_labels_apart(writer: StorageWriter, body: TableBody) -> None:
 
 
 def _new_label(body: TableBody, now: float) -> str:
-    """Return the time as a label of a stream that the table has not had before."""
+    """Return the time as a stream label that is greater than the table's previous ones."""
     label = _to_label(now)
     while label <= body.get("latest_stream", ""):
-        # A clock that stood still, or went back.
+        # The clock stood still, or went back.
         now += 0.001
         label = _to_label(now)
     return label
 
 
-def _to_label(moment: float) -> str:
-    text = datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+def _to_label(seconds: float) -> str:
+    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     return text.removesuffix("+00:00")
 
 
-def follow_table(
+def apply_stream_change(
     writer: StorageWriter, before: TableBody | None, after: TableBody | None, now: float
 ) -> None:
-    """Begin and end streams as a table's settings have changed, once its body is kept."""
+    """Begin and end streams after a change of a table's settings; its body is already written."""
     ended = None if before is None else before.get("stream")
     begun = None if after is None else after.get("stream")
     if ended == begun:
@@ -135,7 +138,7 @@ def follow_table(
         close_all(stream["shards"], last, now)
         _write(writer, {**stream, "end": last, "ended_at": now})
     if after is not None and begun is not None:
-        assert "log" in after  # a stream is a reason to keep one
+        assert "log" in after  # every table with a stream has one
         _, last = writer.log_span(after["log"])
         stream = StreamBody(
             table=after["name"],
@@ -151,57 +154,57 @@ def follow_table(
 
 
 def parse_arn(arn: str) -> StreamName:
-    """Return which stream an ARN means; raises ValidationException for one that means none."""
+    """Return the stream that an ARN names; raise ValidationException if it is not a stream's."""
     found = _ARN.fullmatch(arn)
     if found is None:
         raise ValidationException("Invalid StreamArn")
     return StreamName(found["table"], found["label"])
 
 
-def stream_arn(services: EngineContext, stream: StreamBody) -> str:
+def stream_arn(context: EngineContext, stream: StreamBody) -> str:
     """Return the ARN of a stream."""
-    return f"{services.table_arn(stream['table'])}/stream/{stream['label']}"
+    return f"{context.table_arn(stream['table'])}/stream/{stream['label']}"
 
 
 def with_stream(
-    services: EngineContext, arn: str, work: Callable[[StorageReader, StreamBody], T]
+    context: EngineContext, arn: str, work: Callable[[StorageReader, StreamBody], T]
 ) -> T:
-    """Run `work` on a stream, its shards and its log, all as of one moment.
+    """Run `work` on a stream, its shards and its log, as of one point in time.
 
-    Shards that are due are closed before. Raises ResourceNotFoundException for a stream that
-    never was, or is over for a day.
+    Shards that are due are closed first. Raises ResourceNotFoundException if there is no such
+    stream, or if it ended more than a day ago.
     """
-    name, now = parse_arn(arn), services.clock()
+    name, now = parse_arn(arn), context.clock()
 
-    def look(reader: StorageReader) -> T | None:
+    def find_and_run(reader: StorageReader) -> T | None:
         stream = _read(reader, name)
         if stream is None or _is_over(stream, now):
             raise ResourceNotFoundException(
                 f"Requested resource not found: Stream: {arn} not found"
             )
-        if _is_due(reader, stream, now, services.shard_records):
+        if _is_due(reader, stream, now, context.shard_records):
             return None
-        # Shards whose every record is too old are not told of, whether upkeep was there or not.
-        return work(reader, {**stream, "shards": forget_old(stream["shards"], now)})
+        # Shards with only expired records are hidden, whether upkeep has removed them or not.
+        return work(reader, {**stream, "shards": drop_expired(stream["shards"], now)})
 
-    while (result := services.storage.read(look)) is None:
-        services.storage.write(lambda writer: _roll(writer, name, now, services.shard_records))
+    while (result := context.storage.read(find_and_run)) is None:
+        context.storage.write(lambda writer: _roll(writer, name, now, context.shard_records))
     return result
 
 
 def list_streams(reader: StorageReader, now: float) -> list[StreamBody]:
-    """Return every stream that can be read, in the order of their names."""
+    """Return every stream that can be read, ordered by name."""
     streams: list[StreamBody] = []
     for name, record in reader.list_records(STREAM_RECORD):
-        # What is damaged is met by whoever uses it; the others go on.
+        # Requests for a damaged stream fail; the other streams can still be listed.
         with suppress(Unreadable):
             streams.append(_parse(name, record))
     streams.sort(key=name_of)
     return [stream for stream in streams if not _is_over(stream, now)]
 
 
-def keep_streams(storage: Storage, now: float, shard_records: int) -> None:
-    """Close and open shards that are due, and forget what is too old, for upkeep."""
+def maintain_streams(storage: Storage, now: float, shard_records: int) -> None:
+    """Replace the shards that are due and remove what has expired; called by upkeep."""
 
     def find(reader: StorageReader) -> list[StreamName]:
         return [
@@ -210,18 +213,18 @@ def keep_streams(storage: Storage, now: float, shard_records: int) -> None:
             if stream is not None
             and (
                 _is_over(stream, now)
-                or len(forget_old(stream["shards"], now)) < len(stream["shards"])
+                or len(drop_expired(stream["shards"], now)) < len(stream["shards"])
                 or _is_due(reader, stream, now, shard_records)
             )
         ]
 
-    # Looking first keeps a round that finds nothing from taking the write lock.
+    # Reading first avoids the write lock when there is nothing to do.
     for name in storage.read(find):
         storage.write(lambda writer: _roll(writer, name, now, shard_records))  # noqa: B023 - run at once
 
 
 def find_stream_faults(name: str, reader: StorageReader) -> list[str]:
-    """Return what does not hold of a stream in the metadata, for `verify`."""
+    """Return the problems of a stream in the metadata, for `verify`."""
     record = reader.get_record(STREAM_RECORD, name)
     if record is None:
         return []
@@ -229,14 +232,14 @@ def find_stream_faults(name: str, reader: StorageReader) -> list[str]:
     _, last = reader.log_span(stream["log"])
     end = stream.get("end", last)
     if not stream["start"] <= end <= last:
-        return [f"is not a stretch of log {stream['log']}"]
+        return [f"is not a range of log {stream['log']}"]
     if "end" in stream:
         is_open = any("end" not in shard for shard in stream["shards"])
-        return ["is off, and has an open shard"] if is_open else []
+        return ["is disabled, but has an open shard"] if is_open else []
     body = read_body(reader, stream["table"])
     settings = None if body is None else body.get("stream")
     if settings != {"label": stream["label"], "view": stream["view"]}:
-        return [f"is on, and not the one of table {stream['table']}"]
+        return [f"is enabled, but is not the stream of table {stream['table']}"]
     return find_shard_faults(stream["shards"])
 
 
@@ -254,7 +257,7 @@ def _roll(writer: StorageWriter, name: StreamName, now: float, shard_records: in
     if _is_over(stream, now):
         writer.set_record(STREAM_RECORD, "/".join(name), None)
         return
-    shards = forget_old(stream["shards"], now)
+    shards = drop_expired(stream["shards"], now)
     if "end" not in stream:
         _, last = writer.log_span(stream["log"])
 
@@ -270,7 +273,7 @@ def _is_over(stream: StreamBody, now: float) -> bool:
 
 
 def name_of(stream: StreamBody) -> StreamName:
-    """Return what tells a stream from every other."""
+    """Return the name of a stream."""
     return StreamName(stream["table"], stream["label"])
 
 

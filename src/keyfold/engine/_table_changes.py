@@ -1,4 +1,4 @@
-"""What UpdateTable may be asked to do at once, in the service's order and words."""
+"""Checks of which changes an UpdateTable request may combine, in the service's order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from keyfold.engine._throughput import check_not_empty
 from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
 
-# Each change that may be asked for, by its parameter and by the name that the service gives it.
+# The parameters that change something, with the names that the service's message gives them.
 _CHANGES = {
     "ProvisionedThroughput": "ProvisionedThroughput",
     "BillingMode": "BillingMode",
@@ -25,16 +25,16 @@ _CHANGES = {
     "WarmThroughput": "WarmThroughput",
     "TableClass": "TableClass",
 }
-# These may be asked for too, and the message does not name them.
+# Further parameters that change something, which the message does not name.
 _UNNAMED = (
     "DisassociationProtectionEnabled",
     "GlobalTableSettingsReplicationMode",
     "GlobalTableWitnessUpdates",
     "VectorIndexUpdates",
 )
-# These change together, and with nothing else.
+# These may be combined with each other, but with nothing else.
 _REPLICATION = frozenset({"ReplicaUpdates", "GlobalTableWitnessUpdates", "MultiRegionConsistency"})
-# These change alone, and are looked at in this order.
+# Each of these must be the only change. They are checked in this order.
 _ALONE = {
     "SSESpecification": "Server-Side Encryption",
     "DeletionProtectionEnabled": "DeletionProtection",
@@ -44,7 +44,7 @@ _ALONE = {
 
 
 def check_changes(request: dict[str, Any]) -> None:
-    """Raise unless an UpdateTable request asks for something, and for what goes together."""
+    """Raise ValidationException unless a request has changes, and ones that may be combined."""
     given = [name for name in (*_CHANGES, *_UNNAMED) if request.get(name) is not None]
     updates: list[dict[str, Any]] | None = request.get("GlobalSecondaryIndexUpdates")
     if not given or (given == ["GlobalSecondaryIndexUpdates"] and not updates):
@@ -68,7 +68,7 @@ def check_changes(request: dict[str, Any]) -> None:
 
 
 def _check_others(request: dict[str, Any], given: list[str]) -> None:
-    """Raise for what may stand beside some changes, and not beside others."""
+    """Raise ValidationException for changes that may be combined with some others only."""
     if "WarmThroughput" in given and len(given) > 1:
         raise ValidationException(
             f"{INVALID}WarmThroughput must be the only operation in the request"

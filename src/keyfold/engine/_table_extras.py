@@ -1,4 +1,4 @@
-"""Parts of a table's body that few tables have: each is absent until it is asked for."""
+"""Optional parts of a table's body, each absent until a request sets it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 
 class VectorBody(TypedDict):
-    """A vector index as it is kept in the file; most members as the API has them."""
+    """A vector index as stored in the file; most members have the API's form."""
 
     name: str
     attribute: str
@@ -19,7 +19,7 @@ class VectorBody(TypedDict):
 
 
 def to_vector_definition(vector: VectorBody) -> dict[str, Any]:
-    """Return the definition of a vector index as requests have it."""
+    """Return the definition of a vector index in the form of API requests."""
     described: dict[str, Any] = {
         "IndexName": vector["name"],
         "VectorAttribute": {"AttributeName": vector["attribute"]},
@@ -33,7 +33,7 @@ def to_vector_definition(vector: VectorBody) -> dict[str, Any]:
 
 
 class InsightsBody(TypedDict):
-    """Whether the hottest keys of a table, or of an index, are counted."""
+    """Contributor insights of a table or an index: whether its hottest keys are counted."""
 
     is_enabled: bool
     mode: str
@@ -41,14 +41,14 @@ class InsightsBody(TypedDict):
 
 
 class PolicyBody(TypedDict):
-    """A resource policy, word for word, and its revision."""
+    """A resource policy, verbatim, and its revision."""
 
     document: str
     revision: str
 
 
 class DestinationBody(TypedDict):
-    """A Kinesis stream that changes would go to."""
+    """A Kinesis stream that is the destination of changes; nothing is sent to it."""
 
     arn: str
     status: str
@@ -56,21 +56,21 @@ class DestinationBody(TypedDict):
 
 
 class WitnessBody(TypedDict):
-    """A region that would witness what is replicated."""
+    """A witness region of a global table."""
 
     region: str
 
 
 class TableExtras(TypedDict, total=False):
-    """What a table's body may have beside what every table has."""
+    """The optional members of a table's body."""
 
     vectors: list[VectorBody]
-    # By the name of the index; the table's own has the empty name.
+    # By the name of the index; "" for the table.
     insights: dict[str, InsightsBody]
-    # By what follows the table's ARN: nothing, or the name of a stream.
+    # By the rest of the resource's ARN after the table's: "", or `stream/` and a label.
     policies: dict[str, PolicyBody]
     kinesis: list[DestinationBody]
-    # Replicas by their regions, as they were asked for.
+    # Replicas by region, as requested.
     replicas: dict[str, dict[str, Any]]
     witnesses: list[WitnessBody]
     # Auto scaling by region, in the form of the API's descriptions.
@@ -78,7 +78,7 @@ class TableExtras(TypedDict, total=False):
 
 
 class ScalingBody(TypedDict):
-    """How the capacity of one replica would be scaled, and that of its indexes."""
+    """Auto scaling settings of one replica and its indexes; they have no effect."""
 
     read: NotRequired[dict[str, Any]]
     write: NotRequired[dict[str, Any]]

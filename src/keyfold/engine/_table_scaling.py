@@ -1,4 +1,4 @@
-"""Auto scaling of a table and its replicas, kept with the table."""
+"""Auto scaling settings of a table and its replicas, stored with the table."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from keyfold.errors import ResourceNotFoundException, ValidationException
 _READ, _WRITE = "ProvisionedReadCapacityAutoScaling", "ProvisionedWriteCapacityAutoScaling"
 
 
-def scaled_regions(services: EngineContext, body: TableBody) -> list[str]:
-    """Return the regions of a table: its own, and those of its replicas."""
-    return [services.region, *body.get("replicas", {})]
+def scaled_regions(context: EngineContext, body: TableBody) -> list[str]:
+    """Return the engine's region and those of the table's replicas."""
+    return [context.region, *body.get("replicas", {})]
 
 
-def change_table_scaling(services: EngineContext, request: dict[str, Any], body: TableBody) -> None:
-    """Change what a table's body says of auto scaling."""
-    regions = scaled_regions(services, body)
+def change_table_scaling(context: EngineContext, request: dict[str, Any], body: TableBody) -> None:
+    """Apply an UpdateTableReplicaAutoScaling request to a table's body.
+
+    Raises ValidationException if it changes nothing, and ResourceNotFoundException for an unknown
+    region or index.
+    """
+    regions = scaled_regions(context, body)
     scaling: dict[str, ScalingBody] = {
         region: body.get("auto_scaling", {}).get(region, ScalingBody(indexes={}))
         for region in regions
@@ -35,7 +39,7 @@ def change_table_scaling(services: EngineContext, request: dict[str, Any], body:
             f"{_WRITE}Update or ReplicaUpdates is required"
         )
     for region in regions:
-        # What is written is written in every region.
+        # Every write is replicated, so write capacity is the same in all regions.
         if write is not None:
             scaling[region]["write"] = change_scaling(scaling[region].get("write"), write)
         for update in indexes:
@@ -63,16 +67,16 @@ def _change_index(
         raise ResourceNotFoundException(
             f"Requested resource not found: Index: {name} of table: {body['name']} not found"
         )
-    assert name is not None  # it is one of the table's
+    assert name is not None  # it is the name of one of the table's indexes
     if update.get(parameter) is not None:
         known = scaling["indexes"].setdefault(name, {})
         known[kind] = change_scaling(known.get(kind), update[parameter])
 
 
-def describe_table_scaling(services: EngineContext, body: TableBody) -> dict[str, Any]:
+def describe_table_scaling(context: EngineContext, body: TableBody) -> dict[str, Any]:
     """Return the TableAutoScalingDescription of a table."""
     replicas: list[dict[str, Any]] = []
-    for region in scaled_regions(services, body):
+    for region in scaled_regions(context, body):
         scaling = body.get("auto_scaling", {}).get(region, ScalingBody(indexes={}))
         described: dict[str, Any] = {"RegionName": region, "ReplicaStatus": "ACTIVE"}
         if "read" in scaling:

@@ -1,4 +1,4 @@
-"""How much tables hold."""
+"""Item counts and sizes of tables and their indexes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SAMPLE_ITEMS = 200
 
 
 class ItemCounts(NamedTuple):
-    """How much a table holds, and each of its indexes by name."""
+    """The number and size of a table's items, and both for each index by name."""
 
     items: int
     size_bytes: int
@@ -31,20 +31,20 @@ NOTHING = ItemCounts(0, 0, {})
 
 
 class TableStats:
-    """Counts tables, and remembers the counts of large ones."""
+    """Counts the items of tables, and caches the counts of large tables."""
 
     def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
         self._storage, self._clock = storage, clock
         self._known: dict[tuple[int, int], tuple[float, ItemCounts]] = {}
 
     def count(self, body: TableBody) -> ItemCounts:
-        """Return what a table holds, at most six hours ago if that is much."""
-        place, now = (body["number"], body["version"]), self._clock()
-        counted_at, counts = self._known.get(place, (now, NOTHING))
+        """Return the counts of a table; those of a large one may be up to six hours old."""
+        key, now = (body["number"], body["version"]), self._clock()
+        counted_at, counts = self._known.get(key, (now, NOTHING))
         if counts.items <= SMALL_TABLE_ITEMS or now - counted_at >= RECOUNT_SECONDS:
             table = build_table(body)
             counts = self._storage.read(lambda reader: _count(reader, table), is_long=True)
-            self._known[place] = (now, counts)
+            self._known[key] = (now, counts)
         return counts
 
 

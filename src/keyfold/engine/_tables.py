@@ -1,4 +1,4 @@
-"""What the engine knows of a table: its keys, its indexes, and how both become bytes."""
+"""Tables and indexes: their stored definitions, and the objects that encode their keys."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ KeyTypes = dict[str, Literal["S", "N", "B"]]
 
 
 class AttributeDefinition(TypedDict):
-    """One of AttributeDefinitions, as the API has it."""
+    """One element of AttributeDefinitions, in the API's form."""
 
     AttributeName: str
     AttributeType: Literal["S", "N", "B"]
 
 
 class KeyElement(TypedDict):
-    """One element of a KeySchema, as the API has it."""
+    """One element of a KeySchema, in the API's form."""
 
     AttributeName: str
     KeyType: str
 
 
 class IndexBody(TypedDict):
-    """An index as it is kept in the file."""
+    """An index as stored in the file."""
 
     name: str
     is_global: bool
@@ -58,7 +58,7 @@ class IndexBody(TypedDict):
 
 
 class TableBody(TableExtras):
-    """A table as it is kept in the file."""
+    """A table as stored in the file."""
 
     name: str
     id: str
@@ -76,39 +76,39 @@ class TableBody(TableExtras):
     is_protected: bool
     tags: dict[str, str]
     ttl: NotRequired[TtlBody]
-    # The log that changes of items are written to, where somebody reads them.
+    # The log of changes, if the table has a stream or point-in-time recovery.
     log: NotRequired[int]
     stream: NotRequired[StreamSettings]
-    # The label of the stream that is on, or was the last.
+    # The label of the enabled stream, or of the last one.
     latest_stream: NotRequired[str]
     recovery: NotRequired[RecoveryBody]
-    # Parts of the description that are kept and given back as they came: table class,
-    # encryption, on-demand limits, warm throughput.
+    # Parts of the description that are stored and returned as given: table class, encryption,
+    # on-demand limits, warm throughput.
     settings: dict[str, Any]
 
 
 class TtlBody(TypedDict):
-    """Which attribute holds the time at which an item expires."""
+    """The attribute that holds the time at which an item expires, and the column for it."""
 
     attribute: str
     column: str
 
 
 class StreamSettings(TypedDict):
-    """The stream that is on, and what its records show of an item."""
+    """The enabled stream and its view type."""
 
     label: str
     view: str
 
 
 class RecoveryBody(TypedDict):
-    """How far back a table can be restored: some days, and not to before `since`."""
+    """How far back a table can be restored: `days`, but not to before `since`."""
 
     days: int
     since: float
 
 
-# Python 3.11 cannot tell NotRequired from its annotation's text, so those fields are named.
+# Python 3.11 cannot see NotRequired in annotations that are strings, so those fields are listed.
 REQUIRED_FIELDS = (
     frozenset(TableBody.__annotations__)
     - frozenset(TableExtras.__annotations__)
@@ -123,7 +123,7 @@ class EngineIndex(NamedTuple):
     is_global: bool
     key: KeySchema
     projection: str
-    # What the index holds of an item, keys included; None when it holds everything.
+    # The attributes that the index projects, keys included; None for all.
     projected: frozenset[str] | None
     column: str
     status: str
@@ -132,7 +132,7 @@ class EngineIndex(NamedTuple):
     cursor_names: tuple[str, ...]
 
     def project(self, item: Item) -> Item:
-        """Return the attributes of `item` that the index holds."""
+        """Return the attributes of `item` that the index projects."""
         if self.projected is None:
             return item
         kept = self.projected
@@ -141,23 +141,23 @@ class EngineIndex(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EngineTable:
-    """A table, ready for use: built from its body once and then only read."""
+    """A table, ready for use: built once from its body, then only read."""
 
     body: TableBody
     name: str
     rows: RowSet
     key: KeySchema
     encode_key: Callable[[Item], bytes]
-    # The same from a `Key` parameter as it came; None where that takes a closer look.
+    # The same for an unchecked `Key` parameter, for the fast path; see `fast_key_encoder`.
     encode_plain_key: Callable[[dict[str, Any]], bytes | None]
     indexes: dict[str, EngineIndex]
     vectors: dict[str, VectorIndex]
     # One for each column of the rows, in their order.
     encoders: tuple[EntryEncoder, ...]
-    # Where changes of items are written down, in the same commit; None for most tables.
+    # The log to which each commit also writes the changes of items; None for most tables.
     log: int | None
-    # What is counted of its use, and held against what it may use; None for nearly all tables.
-    watch: UsageMonitor | None = field(default=None, compare=False)
+    # Counts and throttles the table's usage; None for nearly all tables.
+    monitor: UsageMonitor | None = field(default=None, compare=False)
     key_names: frozenset[str] = field(init=False)
     index_key_names: frozenset[str] = field(init=False)
 
@@ -172,7 +172,7 @@ class EngineTable:
         return any(not index.is_global for index in self.indexes.values())
 
     def entries(self, item: Item) -> tuple[bytes | None, ...]:
-        """Return the item's place in each index; raises KeyInvalid for one that an index refuses."""
+        """Return the item's entry in each index; raise KeyInvalid if it is invalid for one."""
         return tuple([encode(item) for encode in self.encoders])
 
     def key_of(self, item: Item) -> Item:
@@ -181,11 +181,12 @@ class EngineTable:
 
 
 def encode_key_of(
-    table: EngineTable, key: Item, word: Callable[[KeyFault], Exception] = key_fault_error
+    table: EngineTable, key: Item, to_error: Callable[[KeyFault], Exception] = key_fault_error
 ) -> bytes:
     """Return the row key for a normalised `Key` parameter.
 
-    A fault of its values becomes the error that `word` returns.
+    Raises ValidationException if its attributes are not those of the table's key, and the error
+    that `to_error` returns for a fault in their values.
     """
     if len(key) != len(table.key_names):
         raise ValidationException(KEY_MISMATCH)
@@ -194,15 +195,15 @@ def encode_key_of(
     except KeyError:
         fault = find_key_fault(table.key, key)
         assert fault is not None  # or it would have been encoded
-        raise word(fault) from None
+        raise to_error(fault) from None
 
 
 class Unreadable(Exception):
-    """What is stored makes no sense; never reaches a caller by this name."""
+    """Stored data is damaged. The message names the data; the engine raises FileDamaged for it."""
 
 
 def read_stored(table: EngineTable, value: bytes) -> tuple[bytes, Item]:
-    """Return a stored item and its row key; raises Unreadable for one that is damaged."""
+    """Return the row key and the item of a stored value; raise Unreadable if it is damaged."""
     try:
         item = orjson.loads(value)
         return table.encode_key(item), item
@@ -211,7 +212,7 @@ def read_stored(table: EngineTable, value: bytes) -> tuple[bytes, Item]:
 
 
 def build_table(body: TableBody) -> EngineTable:
-    """Make a Table from its body."""
+    """Build a table from its body."""
     types: KeyTypes = {each["AttributeName"]: each["AttributeType"] for each in body["definitions"]}
     key = read_schema(body["key"], types)
     indexes = {each["name"]: _build_index(each, key, types) for each in body["indexes"]}
@@ -237,7 +238,7 @@ def build_table(body: TableBody) -> EngineTable:
 
 
 def read_schema(elements: list[KeyElement], types: KeyTypes) -> KeySchema:
-    """Make a KeySchema from the API's form."""
+    """Build a KeySchema from the API's form."""
 
     def of_kind(kind: str) -> tuple[KeyAttribute, ...]:
         return tuple(
@@ -274,10 +275,10 @@ LAST_SECOND = 1 << 63
 
 
 def expiry_encoder(attribute: str) -> EntryEncoder:
-    """Compile the encoder of the column by which expired items are found.
+    """Return a function that encodes the column by which expired items are found.
 
-    Items without the attribute, or with something else than a number of seconds in it, never
-    expire.
+    The function returns None for an item that never expires: one without the attribute, or with
+    a value that is not a number of seconds.
     """
 
     def encode(item: Item) -> bytes | None:

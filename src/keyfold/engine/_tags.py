@@ -1,4 +1,4 @@
-"""Tags of tables, and the ARNs that name them."""
+"""Validation of tags, and of the ARNs of the tables that have them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TAG_SIGNS = "+-=._:/@"
 
 
 def read_tags(tags: list[dict[str, str]]) -> dict[str, str]:
-    """Return tags by key; raises for a key given twice, or too many."""
+    """Return tags by key; raise ValidationException for invalid, duplicate or too many tags."""
     for tag in tags:
         _check_tag(tag)
     by_key: dict[str, str] = {}
@@ -51,15 +51,18 @@ def _is_tag_text(text: str, longest: int) -> bool:
 
 
 def check_count(tags: dict[str, str]) -> None:
-    """Raise when a table would have more tags than the service allows."""
+    """Raise ValidationException if a table would have more tags than the service allows."""
     if len(tags) > MAX_TAGS:
         raise ValidationException(
             "Number of Tags exceed the current limit for the provided ResourceArn"
         )
 
 
-def table_of_arn(services: EngineContext, request: dict[str, Any]) -> str:
-    """Return the name of the table that `ResourceArn` means."""
+def table_of_arn(context: EngineContext, request: dict[str, Any]) -> str:
+    """Return the name of the table that `ResourceArn` names.
+
+    Raises ValidationException for an invalid ARN, ResourceNotFoundException for a missing table.
+    """
     arn: str | None = request.get("ResourceArn")
     if not arn:
         raise ValidationException("Invalid TableArn")
@@ -70,7 +73,7 @@ def table_of_arn(services: EngineContext, request: dict[str, Any]) -> str:
     except ValidationException:
         message = f"Invalid TableArn: Invalid ResourceArn provided as input {arn}"
         raise ValidationException(message) from None
-    if services.storage.read(lambda reader: reader.get_record(TABLE_RECORD, name)) is None:
+    if context.storage.read(lambda reader: reader.get_record(TABLE_RECORD, name)) is None:
         raise ResourceNotFoundException(
             f"Requested resource not found: ResourcArn: {arn} not found"
         )

@@ -1,4 +1,4 @@
-"""Throughput that is set beside the provisioned one: maximums on demand, and warm throughput."""
+"""On-demand maximums and warm throughput of tables and indexes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any, Literal
 from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
 
-# What removes a maximum again.
+# The value that removes a maximum.
 UNLIMITED = -1
 
 _ON_DEMAND = ("MaxReadRequestUnits", "MaxWriteRequestUnits")
-# Each with what a table on demand starts with, and with what it must not be below otherwise.
+# Each with its initial value for an on-demand table, and the provisioned capacity that is its
+# minimum otherwise.
 _WARM = {
     "ReadUnitsPerSecond": (12_000, "ReadCapacityUnits"),
     "WriteUnitsPerSecond": (4_000, "WriteCapacityUnits"),
@@ -25,9 +26,10 @@ _INITIAL = (
 def check_on_demand(
     throughput: dict[str, Any] | None, mode: str, index: str | None, *, may_clear: bool
 ) -> None:
-    """Raise unless maximums are given where the billing mode has them, and can be kept to.
+    """Raise ValidationException for on-demand maximums that are out of range.
 
-    With `may_clear` they may be removed, which for a new table or index makes no sense.
+    Also raise it if the billing mode is not on-demand. With `may_clear`, a maximum may be removed,
+    which is not allowed for a new table or index.
     """
     for name in _ON_DEMAND:
         units = (throughput or {}).get(name)
@@ -53,7 +55,7 @@ def check_new_warm(
     provisioned: dict[str, Any] | None,
     index: str | None,
 ) -> None:
-    """Raise for warm throughput that is less than a new table or index starts with."""
+    """Raise ValidationException for warm throughput below a new table's or index's initial one."""
     for name, units in _warm_units(throughput):
         initial, capacity = _WARM[name]
         request = f"{INVALID}Requested {name} for WarmThroughput for {_owner(index)} is lower than"
@@ -70,7 +72,7 @@ def check_warm_change(
     provisioned: dict[str, Any] | None,
     index: str | None,
 ) -> None:
-    """Raise for warm throughput that is less than there is."""
+    """Raise ValidationException for warm throughput below the current one."""
     for name, units in _warm_units(throughput):
         initial, capacity = _WARM[name]
         start = initial if mode == "PAY_PER_REQUEST" else (provisioned or {}).get(capacity, 0)
@@ -93,13 +95,13 @@ def _owner(index: str | None) -> str:
 def check_not_empty(
     request: dict[str, Any], name: Literal["OnDemandThroughput", "WarmThroughput"]
 ) -> None:
-    """Raise for a change that names nothing to change; the service fails at it."""
+    """Raise ValidationException for an empty object, at which the service fails."""
     if request.get(name) == {}:
         raise ValidationException(f"{INVALID}{name} must not be empty")
 
 
 def merge_throughput(before: dict[str, Any] | None, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what holds after a change that may leave out what is to stay."""
+    """Return the throughput after a change, which may omit members that stay the same."""
     known = {name: units for name, units in given.items() if units is not None}
     return {**(before or {}), **known}
 
@@ -107,7 +109,7 @@ def merge_throughput(before: dict[str, Any] | None, given: dict[str, Any]) -> di
 def describe_warm(
     throughput: dict[str, Any], mode: str, provisioned: dict[str, Any] | None, status: str
 ) -> dict[str, Any]:
-    """Return warm throughput as descriptions have it: what was not set is what it starts with."""
+    """Return the warm throughput of a description; members that were not set are initial."""
     described: dict[str, Any] = {}
     for name, (initial, capacity) in _WARM.items():
         start = initial if mode == "PAY_PER_REQUEST" else (provisioned or {}).get(capacity, 0)

@@ -1,4 +1,4 @@
-"""What the two transactional operations share: limits, tokens, cancellations."""
+"""Limits, idempotency tokens and cancellations of transactions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keyfold.engine._key_faults import KeyFault, KeyFaultKind, item_fault_error,
 from keyfold.engine._responses import Rendering
 from keyfold.engine._single_reads import admit_read
 from keyfold.engine._tables import EngineTable
-from keyfold.engine._writes import ConditionNotMet, ItemWrite, WriteOutcome, settle, store
+from keyfold.engine._writes import ConditionNotMet, ItemWrite, WriteOutcome, evaluate_write, store
 from keyfold.engine.shapes import known_part
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
@@ -31,22 +31,22 @@ _T = TypeVar("_T")
 MAX_BYTES = 4 * 1024 * 1024
 TOKEN_SECONDS = 600
 
-_TOKEN_RECORD = "token"  # noqa: S105 - no password
+_TOKEN_RECORD = "token"  # noqa: S105 - not a password
 _TOKEN_AGE_RECORD = "token-age"  # noqa: S105
-# Each new token clears away a few that are past their time, so they never pile up.
+# The number of expired tokens that each new token removes, so that they never pile up.
 _CLEARED_AT_ONCE = 4
 
 
 def check_distinct(places: Sequence[tuple[EngineTable, bytes]]) -> None:
-    """Raise when a transaction names one item twice."""
+    """Raise ValidationException if a transaction has two operations on one item."""
     if len({(table.name, row_key) for table, row_key in places}) != len(places):
         raise ValidationException(
             "Transaction request cannot include multiple operations on one item"
         )
 
 
-class _NoCancellation(Exception):
-    """A fault of one member that the service answers with by itself."""
+class _PlainRejection(Exception):
+    """A member's fault for which the service fails the request without a cancellation."""
 
     def __init__(self, error: ValidationException) -> None:
         super().__init__(error)
@@ -54,42 +54,45 @@ class _NoCancellation(Exception):
 
 
 def member_key_fault_error(fault: KeyFault) -> Exception:
-    """Return the error for the `Key` of a member; an empty value is no cancellation."""
-    return _set_apart_if_empty(fault, key_fault_error(fault))
+    """Return the error for the `Key` of a member; an empty value is not a cancellation."""
+    return _plain_rejection_if_empty(fault, key_fault_error(fault))
 
 
 def member_item_fault_error(fault: KeyFault) -> Exception:
-    """Return the error for the item that a member puts; an empty value is no cancellation."""
-    return _set_apart_if_empty(fault, item_fault_error(fault))
+    """Return the error for the item of a member's put; an empty value is not a cancellation."""
+    return _plain_rejection_if_empty(fault, item_fault_error(fault))
 
 
-def _set_apart_if_empty(fault: KeyFault, error: ValidationException) -> Exception:
-    return _NoCancellation(error) if fault.kind is KeyFaultKind.EMPTY else error
+def _plain_rejection_if_empty(fault: KeyFault, error: ValidationException) -> Exception:
+    return _PlainRejection(error) if fault.kind is KeyFaultKind.EMPTY else error
 
 
-def fit_members(
-    tables: Sequence[EngineTable], members: Sequence[_M], fit: Callable[[EngineTable, _M], _T]
+def prepare_members(
+    tables: Sequence[EngineTable], members: Sequence[_M], prepare: Callable[[EngineTable, _M], _T]
 ) -> list[_T]:
-    """Return `fit` of each member and its table; raises when any of them does not fit."""
-    fitted: list[_T] = []
+    """Call `prepare` for each table and member; return the results.
+
+    Raises TransactionCanceledException if it raises ValidationException for any of them.
+    """
+    prepared: list[_T] = []
     faults: list[ValidationException | None] = []
     for table, member in zip(tables, members, strict=True):
         try:
-            fitted.append(fit(table, member))
+            prepared.append(prepare(table, member))
             faults.append(None)
-        except _NoCancellation as alone:
-            raise alone.error from None
+        except _PlainRejection as rejection:
+            raise rejection.error from None
         except ValidationException as fault:
             faults.append(fault)
     if any(faults):
         raise _reject(faults)
-    return fitted
+    return prepared
 
 
 def _reject(faults: Sequence[ValidationException | None]) -> TransactionCanceledException:
-    """Return the cancellation for requests that do not fit their tables.
+    """Return the cancellation for members that are invalid for their tables.
 
-    The service names the first of them only.
+    The service gives the reason for the first of them only.
     """
     reasons: list[dict[str, Any]] = [{"Code": "None"} for _ in faults]
     for place, fault in enumerate(faults):
@@ -100,7 +103,7 @@ def _reject(faults: Sequence[ValidationException | None]) -> TransactionCanceled
 
 
 def cancelled(reasons: list[dict[str, Any]]) -> TransactionCanceledException:
-    """Return the error for a transaction that was not carried out."""
+    """Return the error for a cancelled transaction, with a reason for each member."""
     codes = ", ".join(reason["Code"] for reason in reasons)
     return TransactionCanceledException(
         f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]",
@@ -109,7 +112,7 @@ def cancelled(reasons: list[dict[str, Any]]) -> TransactionCanceledException:
 
 
 def admit_all(reads: Sequence[tuple[EngineTable, Item]]) -> None:
-    """Raise with the reason for each read of an item that is throttled, if any is."""
+    """Raise TransactionCanceledException if any of the reads is throttled."""
     reasons: list[dict[str, Any]] = []
     for table, key in reads:
         try:
@@ -122,7 +125,7 @@ def admit_all(reads: Sequence[tuple[EngineTable, Item]]) -> None:
 
 
 def write_all(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     writes: Sequence[ItemWrite],
     wants_items: Sequence[bool],
@@ -130,31 +133,31 @@ def write_all(
     response: dict[str, Any],
     failure_error: Callable[[int], dict[str, Any] | None] = lambda _: None,
 ) -> list[WriteOutcome] | None:
-    """Carry out every write by one commit, and report in `response` what they cost.
+    """Carry out all writes in one commit, and add the consumed capacity to `response`.
 
-    `wants_items` says which of them want to be told the item that failed their condition, and
-    `word_failure` may give another reason for it. Returns None, and writes nothing, where a
-    transaction with the same token was carried out before.
+    `wants_items` says for each write whether the cancellation reason includes the item that
+    failed its condition; `failure_error` may return another reason for the write at a position.
+    Returns None, and writes nothing, if a transaction with the same token was carried out before.
 
-    Raises TransactionCanceledException with the reason for each that cannot be carried out.
+    Raises TransactionCanceledException, with the reasons, if any write cannot be carried out.
     """
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     token = request.get("ClientRequestToken")
 
     def work(writer: StorageWriter) -> list[WriteOutcome] | None:
-        if token is not None and _was_done(writer, services, token, request):
+        if token is not None and _is_repeated(writer, context, token, request):
             return None
-        outcomes = _settle_all(writer, writes, wants_items, rendering, failure_error)
+        outcomes = _evaluate_all(writer, writes, wants_items, rendering, failure_error)
         for outcome in outcomes:
             store(writer, outcome)
         if token is not None:
-            _remember(writer, services, token, request)
+            _record_token(writer, context, token, request)
         return outcomes
 
-    outcomes = services.storage.write(work)
+    outcomes = context.storage.write(work)
     if meter.is_on:
         for write in writes if outcomes is None else ():
-            # The service charges for looking, not for writing again.
+            # The service charges a repeated transaction for reads, not for writes.
             meter.use_of(write.table).units += 2.0
         for outcome in outcomes or ():
             outcome.charge(meter.use_of(outcome.write.table), factor=2)
@@ -162,7 +165,7 @@ def write_all(
     return outcomes
 
 
-def _settle_all(
+def _evaluate_all(
     writer: StorageWriter,
     writes: Sequence[ItemWrite],
     wants_items: Sequence[bool],
@@ -173,7 +176,7 @@ def _settle_all(
     reasons: list[dict[str, Any]] = []
     for place, write in enumerate(writes):
         try:
-            outcomes.append(settle(writer, write, factor=2))
+            outcomes.append(evaluate_write(writer, write, factor=2))
             reasons.append({"Code": "None"})
         except ConditionNotMet as failure:
             reason = failure_error(place)
@@ -194,46 +197,46 @@ def _settle_all(
     return outcomes
 
 
-def _was_done(
-    writer: StorageWriter, services: EngineContext, token: str, request: dict[str, Any]
+def _is_repeated(
+    writer: StorageWriter, context: EngineContext, token: str, request: dict[str, Any]
 ) -> bool:
-    """Tell whether a transaction with this token was carried out in the last ten minutes.
+    """Return whether this transaction was carried out with its token in the last ten minutes.
 
-    Raises IdempotentParameterMismatchException when it was another one.
+    Raises IdempotentParameterMismatchException if the token was used for another transaction.
     """
     record = writer.get_record(_TOKEN_RECORD, token)
     if record is None:
         return False
     known = orjson.loads(record)
-    if services.clock() - known["at"] >= TOKEN_SECONDS:
+    if context.clock() - known["at"] >= TOKEN_SECONDS:
         return False
     if known["digest"] != _digest(request):
         raise IdempotentParameterMismatchException
     return True
 
 
-def _remember(
-    writer: StorageWriter, services: EngineContext, token: str, request: dict[str, Any]
+def _record_token(
+    writer: StorageWriter, context: EngineContext, token: str, request: dict[str, Any]
 ) -> None:
-    """Keep a token with what was done for it, in the same commit."""
-    now = services.clock()
+    """Write the token and the request's digest, in the transaction's own commit."""
+    now = context.clock()
     before = writer.get_record(_TOKEN_RECORD, token)
     if before is not None:
-        # Its age goes with it: left behind, it would take the new record away in its turn.
-        age = f"{_age(orjson.loads(before)['at'])}/{token}"
+        # Remove its age record too: if it stayed, its expiry would remove the new token.
+        age = f"{_age_prefix(orjson.loads(before)['at'])}/{token}"
         writer.set_record(_TOKEN_AGE_RECORD, age, None)
     for name, old_token in writer.list_records(
-        _TOKEN_AGE_RECORD, below=_age(now - TOKEN_SECONDS), limit=_CLEARED_AT_ONCE
+        _TOKEN_AGE_RECORD, below=_age_prefix(now - TOKEN_SECONDS), limit=_CLEARED_AT_ONCE
     ):
         writer.set_record(_TOKEN_RECORD, old_token.decode(), None)
         writer.set_record(_TOKEN_AGE_RECORD, name, None)
     body = {"at": now, "digest": _digest(request)}
     writer.set_record(_TOKEN_RECORD, token, orjson.dumps(body))
-    writer.set_record(_TOKEN_AGE_RECORD, f"{_age(now)}/{token}", token.encode())
+    writer.set_record(_TOKEN_AGE_RECORD, f"{_age_prefix(now)}/{token}", token.encode())
 
 
-def _age(moment: float) -> str:
-    return f"{moment:020.6f}"
+def _age_prefix(at: float) -> str:
+    return f"{at:020.6f}"
 
 
 def _digest(request: dict[str, Any]) -> str:

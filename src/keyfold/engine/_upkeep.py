@@ -1,6 +1,6 @@
-"""What goes on in the background: backfills, jobs, the deletion of expired items and old changes.
+"""Background work: backfills, jobs, and the deletion of expired items and old changes.
 
-One process at a time does it for a file, by a lease that is kept in the file.
+One process at a time does it for a file: the one that holds the lease, which is in the file.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Upkeep:
         self._shard_records = shard_records
         self._shares_file = shares_file
         self._owner = uuid.uuid4().hex
-        self._wanted = threading.Event()
+        self._requested = threading.Event()
         self._stopping = False
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
 
     def wake(self) -> None:
-        """See to it that work there is gets done soon."""
+        """Let the background thread run soon; start it if necessary."""
         if self._interval_seconds is None or self._stopping:
             return
         with self._starting:
@@ -62,25 +62,25 @@ class Upkeep:
                     target=self._run, name="keyfold-upkeep", daemon=True
                 )
                 self._thread.start()
-        self._wanted.set()
+        self._requested.set()
 
     def wake_if_needed(self) -> None:
-        """Start the thread when a file that was just opened has work left in it."""
+        """Start the thread if a file that was just opened has unfinished work."""
         if pending_backfills(self._storage) or self._has_more_to_come():
             self.wake()
 
     def begin_job(self, kind: str, name: str) -> None:
-        """Do the first part of a job at once, and see to it that the rest gets done."""
+        """Run the first part of a job now; leave the rest to the background thread."""
         if not self._jobs.begin(kind, name):
             self.wake()
 
     def run_once(self) -> int:
-        """Do all the work there is now; return how many items expired."""
-        self._fill()
+        """Do all work that is due now; return the number of items that expired."""
+        self._fill_indexes()
         self._jobs.run_all(lambda: self._stopping)
         expired = 0
         for body in self._catalog.bodies():
-            # A table that another process is changing has its turn in the next round.
+            # A table that another process is changing is left to the next round.
             with suppress(RowsChanged, Unreadable):
                 while not self._stopping:
                     swept = sweep_batch(self._storage, body, self._clock(), self._grace_seconds)
@@ -89,10 +89,10 @@ class Upkeep:
                         break
         logs = self._storage.read(list_logs)
         if logs:
-            # Few files have streams, and the others need not load what keeps them.
-            from keyfold.engine._streams import keep_streams  # noqa: PLC0415
+            # Imported here: few files have streams, and the others need not load the module.
+            from keyfold.engine._streams import maintain_streams  # noqa: PLC0415
 
-            keep_streams(self._storage, self._clock(), self._shard_records)
+            maintain_streams(self._storage, self._clock(), self._shard_records)
         for log in logs:
             with suppress(RowsChanged, Unreadable):
                 while not self._stopping and trim_batch(self._storage, log, self._clock()):
@@ -100,17 +100,17 @@ class Upkeep:
         return expired
 
     def take_turn(self) -> None:
-        """Do the work there is now, if it is this process's turn; fill indexes in any case."""
+        """Do all due work if this process gets the lease; fill indexes in any case."""
         if self._hold_lease():
             self.run_once()
         else:
-            # Somebody waits for those, and whoever has the lease may be dead.
-            self._fill()
+            # Callers wait for the indexes, and the process that has the lease may be dead.
+            self._fill_indexes()
 
-    def _fill(self) -> None:
-        """Fill what is to be filled; each batch begins where whoever did the last has ended."""
+    def _fill_indexes(self) -> None:
+        """Fill new indexes; each batch continues where the last, of any process, has ended."""
         for name in pending_backfills(self._storage):
-            # What is damaged stays for `verify` to report; the other tables go on.
+            # Damage is left for `verify` to report; the other tables are filled.
             with suppress(Unreadable):
                 while not self._stopping and not fill_batch(self._storage, name):
                     pass
@@ -118,12 +118,12 @@ class Upkeep:
     def stop(self) -> None:
         """End the thread and wait for it."""
         self._stopping = True
-        self._wanted.set()
+        self._requested.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
     def _has_more_to_come(self) -> bool:
-        """Tell whether time alone makes work: items that expire, changes that get too old, jobs."""
+        """Return whether more work will be due: items that expire, changes that age, jobs."""
         return (
             any("ttl" in body for body in self._catalog.bodies())
             or bool(self._storage.read(lambda reader: reader.list_records(LOG_RECORD, limit=1)))
@@ -132,32 +132,32 @@ class Upkeep:
 
     def _run(self) -> None:
         while True:
-            # Without those there is nothing to look for until somebody says so.
+            # Without work to come, wait until `wake` is called.
             wait_seconds = None
             try:
                 self.take_turn()
                 if self._has_more_to_come() or pending_backfills(self._storage):
                     wait_seconds = self._interval_seconds
-            except Exception:  # noqa: BLE001 - the thread must outlive whatever it meets
-                # A busy, failing or damaged file: try again later. Callers meet it themselves.
+            except Exception:  # noqa: BLE001 - the thread must survive any error
+                # The file is busy, failing or damaged: retry later. Requests get the same error.
                 wait_seconds = self._interval_seconds
-            self._wanted.wait(wait_seconds)
-            self._wanted.clear()
+            self._requested.wait(wait_seconds)
+            self._requested.clear()
             if self._stopping:
                 return
 
     def _hold_lease(self) -> bool:
-        """Take the lease, or keep it; return whether it is ours."""
+        """Take or extend the lease; return whether this process holds it."""
         if not self._shares_file:
             return True
-        # Processes agree by the machine's clock, not by an engine's own.
+        # By the machine's clock, on which processes agree, not by the engine's clock.
         now = time.time()
 
         def is_free(record: bytes | None) -> bool:
             if record is None:
                 return True
             owner, until = orjson.loads(record)
-            # One that lasts longer than any does comes from a clock that was wrong.
+            # An expiry further ahead than a lease can last comes from a clock that was wrong.
             return owner == self._owner or not now <= until <= now + LEASE_SECONDS
 
         def work(writer: StorageWriter) -> bool:

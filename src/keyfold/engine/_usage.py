@@ -1,8 +1,8 @@
-"""Tables whose use is watched: held to a maximum, or counted key by key.
+"""Usage monitoring of tables: throttling to on-demand maximums, and counting of hot keys.
 
-Few tables are. One that is has a `Watch`, which the ordinary ways of reading and writing
-tell what they do; the quick roads do not know such tables, so that all the others pay
-nothing. What is counted stays in this process, and starts anew with it.
+Few tables need it. One that does has a `UsageMonitor`, to which the ordinary paths of reads and
+writes report; the fast paths leave such tables to them, so that all other tables pay nothing.
+Counts are per process, and start from zero with it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _EXCEEDED = "Throughput exceeds the maximum OnDemandThroughput configured on tab
 
 
 class CountedKeyNames(NamedTuple):
-    """The attributes that a key consists of: the partition's, and all of them."""
+    """The attribute names of a key: the partition key's, and all of them."""
 
     partition: tuple[str, ...]
     whole: tuple[str, ...]
 
 
 class UsagePlan(NamedTuple):
-    """What is to be watched, by the name of the index; the table's own name is empty."""
+    """What to monitor, by the name of the index; "" is the table."""
 
     maximums: Mapping[tuple[str, Kind], int]
     insights: Mapping[str, str]
@@ -41,10 +41,10 @@ class UsagePlan(NamedTuple):
 
 
 class TokenBucket:
-    """Units that may be used: so many a second, and as many at once.
+    """A token bucket that refills at `units_per_second`, and holds the units of one second.
 
-    What a request will use is known when it is done: it is let in while anything is left, and
-    what it used too much is owed by those that follow.
+    What a request consumes is only known afterwards. So it is admitted while any units are left,
+    and may take the bucket below zero, which delays the requests that follow.
     """
 
     def __init__(self, units_per_second: int, now: float) -> None:
@@ -53,19 +53,19 @@ class TokenBucket:
         self._at = now
 
     def has_any(self, now: float) -> bool:
-        """Tell whether anything is left at this time."""
-        passed = max(now - self._at, 0.0)
-        self._left = min(float(self.rate), self._left + passed * self.rate)
+        """Refill the bucket up to this time; return whether any units are left."""
+        elapsed = max(now - self._at, 0.0)
+        self._left = min(float(self.rate), self._left + elapsed * self.rate)
         self._at = now
         return self._left > 0
 
     def take(self, units: float) -> None:
-        """Use so many units."""
+        """Consume `units`, even if fewer are left."""
         self._left -= units
 
 
-class _Insight:
-    """The counts of one table, or of one index."""
+class _KeyCounts:
+    """The counts of the accessed and throttled keys of one table, or of one index."""
 
     def __init__(self) -> None:
         self.counters: dict[tuple[bool, View], KeyCounter] = {
@@ -76,31 +76,33 @@ class _Insight:
 
 
 class UsageMonitor:
-    """What one table's use is held against, and what is counted of it."""
+    """Throttles the use of one table, and counts the keys that are used."""
 
     def __init__(self, plan: UsagePlan, arn: str, clock: Callable[[], float]) -> None:
         self._arn, self._clock = arn, clock
         self._lock = threading.Lock()
         self._buckets: dict[tuple[str, Kind], TokenBucket] = {}
-        self._insights: dict[str, _Insight] = {}
+        self._key_counts: dict[str, _KeyCounts] = {}
         self.plan = plan
-        self.follow(plan)
+        self.update_plan(plan)
 
-    def follow(self, plan: UsagePlan) -> None:
-        """Watch by another plan; what stays the same goes on from where it is."""
+    def update_plan(self, plan: UsagePlan) -> None:
+        """Switch to another plan; maximums and counts that it has too keep their state."""
         with self._lock:
             self.plan = plan
             now, before = self._clock(), self._buckets
             self._buckets = {
-                place: before[place]
-                if place in before and before[place].rate == most
-                else TokenBucket(most, now)
-                for place, most in plan.maximums.items()
+                resource: before[resource]
+                if resource in before and before[resource].rate == maximum
+                else TokenBucket(maximum, now)
+                for resource, maximum in plan.maximums.items()
             }
-            self._insights = {name: self._insights.get(name, _Insight()) for name in plan.insights}
+            self._key_counts = {
+                name: self._key_counts.get(name, _KeyCounts()) for name in plan.insights
+            }
 
     def admit(self, kind: Kind, index: str, key: Item | None) -> None:
-        """Raise ThrottlingException while a maximum is used up; `key` is what it was about.
+        """Raise ThrottlingException if a maximum is exhausted, and count `key` as throttled.
 
         A write uses the table and every index, a read one of them.
         """
@@ -109,8 +111,8 @@ class UsageMonitor:
         with self._lock:
             now = self._clock()
             for (name, limited), bucket in self._buckets.items():
-                concerned = limited == kind and (kind == "Write" or name == index)
-                if concerned and not bucket.has_any(now):
+                is_used = limited == kind and (kind == "Write" or name == index)
+                if is_used and not bucket.has_any(now):
                     self._count(name, key, throttled=True)
                     raise self._exceeded(kind, name)
 
@@ -121,7 +123,7 @@ class UsageMonitor:
         return ThrottlingException(_EXCEEDED, {"throttlingReasons": reasons})
 
     def use(self, kind: Kind, units: Mapping[str, float]) -> None:
-        """Take what a request consumed of the table and of each index, by name."""
+        """Subtract the units that a request consumed of the table ("") and of each index."""
         if not self._buckets:
             return
         with self._lock:
@@ -131,7 +133,7 @@ class UsageMonitor:
                     bucket.take(consumed)
 
     def count(self, index: str, items: Iterable[Item]) -> None:
-        """Count the use of items, or of keys, through an index or the table itself."""
+        """Count the access to items, or keys, through an index or the table ("")."""
         if self.plan.insights.get(index) != ACCESSED_AND_THROTTLED:
             return
         with self._lock:
@@ -139,8 +141,8 @@ class UsageMonitor:
                 self._count(index, item, throttled=False)
 
     def _count(self, index: str, item: Item | None, *, throttled: bool) -> None:
-        insight = self._insights.get(index)
-        if insight is None or item is None:
+        counts = self._key_counts.get(index)
+        if counts is None or item is None:
             return
         names = self.plan.keys[index]
         views: tuple[tuple[View, tuple[str, ...]], ...] = (
@@ -148,56 +150,59 @@ class UsageMonitor:
             ("item", names.whole),
         )
         for view, attributes in views:
-            # A query that is refused names a partition, and no item of it.
+            # A throttled query names a partition, but no item.
             if all(name in item for name in attributes):
                 key = orjson.dumps({name: item[name] for name in attributes})
-                insight.counters[throttled, view].add(key)
+                counts.counters[throttled, view].add(key)
 
     def counts_keys(self, index: str) -> bool:
-        """Tell whether the keys of an index, or of the table itself, are counted."""
+        """Return whether the keys of an index, or of the table (""), are counted."""
         return index in self.plan.insights
 
     def hottest(self, index: str, view: View, *, throttled: bool, limit: int) -> list[HotKey]:
-        """Return the keys that were used, or refused, the most."""
+        """Return the keys that were accessed, or throttled, most often."""
         with self._lock:
-            top = self._insights[index].counters[throttled, view].top(limit)
+            top = self._key_counts[index].counters[throttled, view].top(limit)
         return [
             HotKey(restore_binaries(orjson.loads(key)), count, at_least)
             for key, count, at_least in top
         ]
 
 
-class Watches:
-    """The watches of one engine, which outlive what is known of their tables."""
+class UsageMonitors:
+    """The monitors of one engine, kept while the catalog's cache of their tables is dropped."""
 
     def __init__(self, clock: Callable[[], float], table_arn: Callable[[str], str]) -> None:
         self._clock, self._table_arn = clock, table_arn
         self._by_id: dict[str, UsageMonitor] = {}
         self._lock = threading.Lock()
 
-    def keep(self, body: Mapping[str, Any]) -> UsageMonitor | None:
-        """Return the watch of a table that its body asks for; None, and no trace, for others."""
-        plan = plan_watch(body)
+    def monitor_for(self, body: Mapping[str, Any]) -> UsageMonitor | None:
+        """Return the monitor that a table's body requires, or None.
+
+        It is created, updated or dropped as the body says.
+        """
+        plan = plan_usage(body)
         with self._lock:
             if plan is None:
                 self._by_id.pop(body["id"], None)
                 return None
-            watch = self._by_id.get(body["id"])
-            if watch is None:
+            monitor = self._by_id.get(body["id"])
+            if monitor is None:
                 arn = self._table_arn(body["name"])
-                watch = self._by_id[body["id"]] = UsageMonitor(plan, arn, self._clock)
-            elif watch.plan != plan:
-                watch.follow(plan)
-            return watch
+                monitor = self._by_id[body["id"]] = UsageMonitor(plan, arn, self._clock)
+            elif monitor.plan != plan:
+                monitor.update_plan(plan)
+            return monitor
 
     def forget(self, table_id: str) -> None:
-        """Drop the watch of a table that is gone."""
+        """Drop the monitor of a deleted table."""
         with self._lock:
             self._by_id.pop(table_id, None)
 
 
-def plan_watch(body: Mapping[str, Any]) -> UsagePlan | None:
-    """Return what a table's body asks to be watched; None for most."""
+def plan_usage(body: Mapping[str, Any]) -> UsagePlan | None:
+    """Return what to monitor for a table, or None, as for most tables."""
     insights: dict[str, str] = {
         name: each["mode"] for name, each in body.get("insights", {}).items() if each["is_enabled"]
     }
@@ -208,9 +213,9 @@ def plan_watch(body: Mapping[str, Any]) -> UsagePlan | None:
         for name, throughput in given:
             units: dict[str, int] = throughput or {}
             for kind, member in _MEMBERS:
-                most = units.get(member, -1)
-                if most > 0:
-                    maximums[name, kind] = most
+                maximum = units.get(member, -1)
+                if maximum > 0:
+                    maximums[name, kind] = maximum
     if not insights and not maximums:
         return None
     keys = {"": _read_names(body["key"])}

@@ -1,4 +1,4 @@
-"""Definitions of vector indexes in requests: what the service accepts."""
+"""Validation of the vector index definitions in requests."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from keyfold.errors import ValidationException
 MAX_VECTOR_INDEXES = 5
 MAX_DIMENSIONS = 4_096
 MAX_FILTERS = 18
-# Named attributes, the vector and the filters, together.
-MAX_HELD = 20
+# The limit of named attributes, the vector and the filters together.
+MAX_PROJECTED = 20
 
 
 def check_vector_indexes(
     indexes: list[dict[str, Any]], mode: str, defined: Iterable[str], taken: Iterable[str]
 ) -> None:
-    """Raise unless these vector indexes are well formed and their names are free."""
+    """Raise ValidationException unless the vector indexes are valid and their names are free."""
     if not indexes:
         raise ValidationException(f"{INVALID}List of VectorIndexes is empty")
     check_vector_billing(mode)
@@ -37,7 +37,7 @@ def check_vector_indexes(
 
 
 def check_new_vector_index(index: dict[str, Any], body: TableBody, defined: Iterable[str]) -> None:
-    """Raise unless a vector index may be added to a table."""
+    """Raise ValidationException unless a vector index may be added to a table."""
     check_vector_billing(body["billing_mode"])
     vectors = body.get("vectors", [])
     if any(each["name"] == index["IndexName"] for each in (*body["indexes"], *vectors)):
@@ -53,7 +53,7 @@ def check_new_vector_index(index: dict[str, Any], body: TableBody, defined: Iter
 
 
 def check_vector_billing(mode: str) -> None:
-    """Raise for vector indexes on a table whose capacity is provisioned."""
+    """Raise ValidationException for vector indexes on a table with provisioned capacity."""
     if mode != "PAY_PER_REQUEST":
         raise ValidationException(
             f"{INVALID}Vector indexes are only supported when BillingMode is PAY_PER_REQUEST"
@@ -61,7 +61,7 @@ def check_vector_billing(mode: str) -> None:
 
 
 def check_vector_count(count: int) -> None:
-    """Raise when a table would have more vector indexes than the service allows."""
+    """Raise ValidationException if a table would have too many vector indexes."""
     if count > MAX_VECTOR_INDEXES:
         raise ValidationException(
             f"{INVALID}VectorIndex count exceeds the per-table limit of {MAX_VECTOR_INDEXES}"
@@ -73,7 +73,7 @@ def _attribute_of(index: dict[str, Any]) -> str:
 
 
 def _check_dimensions(vectors: list[tuple[str, int]]) -> None:
-    """Raise when one attribute is indexed by different numbers of dimensions."""
+    """Raise ValidationException if an attribute is indexed with different dimensions."""
     if len(set(vectors)) != len({attribute for attribute, _ in vectors}):
         raise ValidationException(
             f"{INVALID}Vector indexes on the same attribute must have the same Dimensions"
@@ -106,15 +106,15 @@ def _check_vector_index(index: dict[str, Any], defined: set[str]) -> None:
         )
     check_projection(index["Projection"])
     named: list[str] = index["Projection"].get("NonKeyAttributes") or []
-    if len(named) + 1 + kinds.count("INLINE_FILTER") > MAX_HELD:
+    if len(named) + 1 + kinds.count("INLINE_FILTER") > MAX_PROJECTED:
         raise ValidationException(
-            f"{INVALID}Number of projected attributes exceeds the limit of {MAX_HELD} "
+            f"{INVALID}Number of projected attributes exceeds the limit of {MAX_PROJECTED} "
             f"for vector index: {name}"
         )
 
 
 def vector_body(definition: dict[str, Any], *, column: str, status: str) -> VectorBody:
-    """Make the body of a vector index from its definition in a request."""
+    """Return the stored form of a vector index from its definition in a request."""
     return VectorBody(
         name=definition["IndexName"],
         attribute=_attribute_of(definition),

@@ -1,9 +1,9 @@
-"""Vector indexes: which items they hold, and which of those are near to a vector.
+"""Vector indexes: encoding of their entries, and search for the nearest items.
 
-A vector index is a column like any other index: an item's entry there is the partition of
-the search schema, or the same for all items where it has none. So backfills, checks of a
-file and sparseness are what they are for other indexes. A search reads the entries of one
-partition and measures them all: it is exact, which tables that fit one file can afford.
+A vector index is a column like any other index: an item's entry there is the partition key of
+the search schema, or the same bytes for all items if the schema has none. So backfills, `verify`
+and sparseness work as for other indexes. A search reads the entries of one partition and measures
+the distance of every one: it is exact, which tables that fit in one file can afford.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from keyfold.errors import ValidationException
 from keyfold.values import AttributeValue, Item, item_size_bytes
 
 FLOAT_BYTES = 4
-# Requests are metered by bytes, by these at least.
+# Requests are metered by bytes, with this minimum.
 LEAST_REQUEST_BYTES = 1_024
 
-# The entry of every item, where the search schema has no partition key.
+# The entry of every item if the search schema has no partition key.
 _ONE_PARTITION = b"\x00"
 
 Vector = Sequence[float]
@@ -36,12 +36,12 @@ Measure = Callable[[Vector, Vector], float]
 
 
 def is_float32(number: str) -> bool:
-    """Tell whether a number is within what a 32-bit float can hold."""
+    """Return whether a number is in the range of a 32-bit float."""
     return math.isfinite(array("f", [float(number)])[0])
 
 
 class VectorInvalid(KeyInvalid):
-    """A value is not fit for a vector index; `error` says so in the service's words."""
+    """A value is invalid for a vector index; `error` is the service's error for it."""
 
     def __init__(self, fault: KeyFault, error: ValidationException) -> None:
         super().__init__(fault)
@@ -49,7 +49,7 @@ class VectorInvalid(KeyInvalid):
 
 
 class VectorIndex(NamedTuple):
-    """A vector index, built from its body once and then only read."""
+    """A vector index, built once from its body, then only read."""
 
     name: str
     attribute: str
@@ -58,21 +58,21 @@ class VectorIndex(NamedTuple):
     # The partition key of the search schema, and the attributes that a search may filter by.
     partition: KeySchema | None
     filters: tuple[KeyAttribute, ...]
-    # What the index holds of an item; None when it holds everything.
+    # The attributes that the index projects; None for all.
     projected: frozenset[str] | None
     column: str
     status: str
     encode: Callable[[Item], bytes | None]
 
     def project(self, item: Item) -> Item:
-        """Return the attributes of `item` that the index holds, the vector among them."""
+        """Return the attributes of `item` that the index projects, including the vector."""
         if self.projected is None:
             return item
         kept = self.projected
         return {name: value for name, value in item.items() if name in kept}
 
     def span(self, condition: Mapping[str, AttributeValue]) -> Span:
-        """Return where the entries are that a search is to look at."""
+        """Return the span of the entries that a search must measure."""
         if self.partition is None:
             return Span(_ONE_PARTITION, end_of(_ONE_PARTITION), column=self.column)
         (attribute,) = self.partition.partition
@@ -81,9 +81,9 @@ class VectorIndex(NamedTuple):
         return Span(low, end_of(low), column=self.column)
 
     def find_invalid(self, item: Item) -> KeyInvalid | None:
-        """Return what keeps an item from the index that has what belongs there; None if nothing.
+        """Return the error for a value that is invalid for the index, or None.
 
-        One that has no vector, or no partition, is not in the index, and that is no fault.
+        An item without a vector or partition key is not in the index, which is not an error.
         """
         schema = self.partition
         fault = None if schema is None else find_key_fault(schema, item, self.name)
@@ -103,28 +103,28 @@ class VectorIndex(NamedTuple):
         where = self.attribute
         elements = value.get("L")
         if elements is None:
-            return self._refuse(
+            return self._invalid_vector(
                 f"Invalid type for parameter {where}, Expected: L, {_actual(value)}"
             )
         for place, element in enumerate(elements):
             if "N" not in element:
                 detail = f"{where}[{place}], Expected: N, {_actual(element)}"
-                return self._refuse(f"Invalid type for parameter {detail}")
+                return self._invalid_vector(f"Invalid type for parameter {detail}")
         if len(elements) != self.dimensions:
             detail = f"{where}, Expected: {self.dimensions}, Actual: {len(elements)}"
-            return self._refuse(f"Invalid size for parameter {detail}")
+            return self._invalid_vector(f"Invalid size for parameter {detail}")
         for place, element in enumerate(elements):
             if not is_float32(element["N"]):
                 detail = f"{where}[{place}], Expected: a 32-bit floating point number"
-                return self._refuse(f"Invalid value for parameter {detail}")
+                return self._invalid_vector(f"Invalid value for parameter {detail}")
         return None
 
-    def _refuse(self, detail: str) -> VectorInvalid:
+    def _invalid_vector(self, detail: str) -> VectorInvalid:
         error = ValidationException(f"{INVALID}{detail}. IndexName: {self.name}")
         return VectorInvalid(KeyFault(KeyFaultKind.WRONG_TYPE, (self.attribute,)), error)
 
     def write_bytes(self, old: Item | None, new: Item | None) -> int:
-        """Return what a change of an item costs in the index; nothing where that stays the same."""
+        """Return the metered bytes of a change of an item; 0 if its entry does not change."""
         before, after = (self._held(each) for each in (old, new))
         if before == after:
             return 0
@@ -149,7 +149,7 @@ def _actual(value: AttributeValue) -> str:
 def build_vector_index(
     body: VectorBody, table_key: KeySchema, types: Mapping[str, Literal["S", "N", "B"]]
 ) -> VectorIndex:
-    """Make a VectorIndex from its body."""
+    """Build a vector index from its body."""
 
     def of_kind(kind: str) -> tuple[KeyAttribute, ...]:
         return tuple(
@@ -196,7 +196,7 @@ def build_vector_index(
 
 
 def read_vector(elements: list[dict[str, Any]]) -> Vector:
-    """Return the numbers of a list as the index keeps them, in 32 bits each."""
+    """Return the numbers of a list as 32-bit floats."""
     return array("f", [float(element["N"]) for element in elements])
 
 
@@ -205,14 +205,14 @@ def _dot_product(one: Vector, other: Vector) -> float:
 
 
 def _cosine_distance(one: Vector, other: Vector) -> float:
-    """Return 1 less the cosine of the angle: 0 for one direction, 2 for opposite ones.
+    """Return 1 minus the cosine of the angle: 0 for the same direction, 2 for the opposite one.
 
-    A vector without length has no direction; it is as far from all as a right angle.
+    A zero vector has no direction; its distance from every vector is 1, as for a right angle.
     """
     lengths = math.hypot(*one) * math.hypot(*other)
     if not lengths:
         return 1.0
-    # Rounding may lead past what a cosine can be.
+    # Rounding may produce a value outside the range of a cosine.
     return 1.0 - max(-1.0, min(1.0, _dot_product(one, other) / lengths))
 
 
@@ -224,18 +224,18 @@ _MEASURES: dict[str, Measure] = {
 
 
 class Scored(NamedTuple):
-    """An item, and how near it is."""
+    """An item, and its distance or dot product."""
 
     score: float
     item: Item
 
 
-def rank(index: VectorIndex, vector: Vector, items: Iterable[Item], most: int) -> list[Scored]:
-    """Return the items that are nearest to a vector, the nearest first."""
+def rank(index: VectorIndex, vector: Vector, items: Iterable[Item], limit: int) -> list[Scored]:
+    """Return the `limit` items that are nearest to a vector, nearest first."""
     measure = _MEASURES[index.distance]
-    # Only dot products grow with nearness.
+    # A dot product, unlike a distance, is greater for nearer items.
     sign = -1.0 if index.distance == "DOT_PRODUCT" else 1.0
     scored = (
         Scored(measure(vector, read_vector(item[index.attribute]["L"])), item) for item in items
     )
-    return nsmallest(most, scored, key=lambda each: sign * each.score)
+    return nsmallest(limit, scored, key=lambda each: sign * each.score)

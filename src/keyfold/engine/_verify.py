@@ -1,4 +1,4 @@
-"""Checking a whole file: everything that must hold between rows, indexes and metadata."""
+"""Checks of a whole file: that rows, indexes, logs and metadata are consistent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import orjson
 
 from keyfold.engine._backfill import BACKFILL_RECORD
-from keyfold.engine._backups import BACKUP_RECORD, parse_backup, to_kept_table
+from keyfold.engine._backups import BACKUP_RECORD, parse_backup, to_backup_table
 from keyfold.engine._bulk_records import BULK_JOB_RECORD, BULK_RECORD
 from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._changes import LOG_RECORD
@@ -25,7 +25,7 @@ from keyfold.values import Item, normalise_item
 
 _BATCH_ROWS = 1_000
 
-# What reading made-up bytes as an item or a definition may raise.
+# The errors that reading arbitrary bytes as an item or a definition may raise.
 _UNREADABLE = (
     ServiceError,
     AttributeError,
@@ -38,7 +38,7 @@ _UNREADABLE = (
 
 
 class Problem(NamedTuple):
-    """Something that does not hold: where, and what."""
+    """One inconsistency of a file: where it is, and what is wrong."""
 
     subject: str
     fact: str
@@ -48,11 +48,11 @@ class Problem(NamedTuple):
 
 
 def verify(storage: Storage) -> list[Problem]:
-    """Return every problem of a file; an empty list means that it is whole.
+    """Return every problem of a file; an empty list means that it is intact.
 
-    Nothing of what is stored is trusted: a damaged file is reported, not run into.
+    Nothing stored is trusted: damage is reported as a problem, not raised as an error.
     """
-    # Here, since an engine that is only used need not load them.
+    # Imported here, since an engine that does not verify need not load them.
     from keyfold.engine._log_faults import find_log_faults  # noqa: PLC0415
     from keyfold.engine._streams import STREAM_RECORD, find_stream_faults  # noqa: PLC0415
 
@@ -67,10 +67,10 @@ def verify(storage: Storage) -> list[Problem]:
     except FileDamaged as error:
         return [Problem("file", error.detail)]
     for name in names:
-        problems += _verify_apart(storage, f"table {name}", partial(_verify_table, name))
+        problems += _verify_part(storage, f"table {name}", partial(_verify_table, name))
     for id_, _ in backups:
-        problems += _verify_apart(storage, f"backup {id_}", partial(_verify_backup, id_))
-    problems += _verify_apart(storage, "metadata", _verify_jobs)
+        problems += _verify_part(storage, f"backup {id_}", partial(_verify_backup, id_))
+    problems += _verify_part(storage, "metadata", _verify_jobs)
     for kind, find, some in (
         ("log", find_log_faults, logs),
         ("stream", find_stream_faults, streams),
@@ -81,27 +81,27 @@ def verify(storage: Storage) -> list[Problem]:
             except FileDamaged as error:
                 facts = [error.detail]
             except RowsChanged:
-                facts = ["its changes are not there"]
+                facts = ["its changes are missing"]
             except (Unreadable, *_UNREADABLE) as error:
                 facts = [f"cannot be read: {error!r}"]
             problems += [Problem(f"{kind} {name}", fact) for fact in facts]
     return problems
 
 
-def _verify_apart(
+def _verify_part(
     storage: Storage, subject: str, work: Callable[[StorageReader], list[Problem]]
 ) -> list[Problem]:
-    """Check one part of a file; what keeps it from being read is a problem too."""
+    """Check one part of a file; an error that prevents reading it is a problem too."""
     try:
         return storage.read(work, is_long=True)
     except FileDamaged as error:
         return [Problem(subject, error.detail)]
     except RowsChanged:
-        return [Problem(subject, "its rows are not there")]
+        return [Problem(subject, "its rows are missing")]
 
 
 def _verify_table(name: str, reader: StorageReader) -> list[Problem]:
-    """Check one table, all as of one moment."""
+    """Check one table, as of one point in time."""
     record = reader.get_record(TABLE_RECORD, name)
     if record is None:
         return []
@@ -111,33 +111,34 @@ def _verify_table(name: str, reader: StorageReader) -> list[Problem]:
         return [Problem(f"table {name}", f"its definition cannot be read: {error!r}")]
     problems: list[Problem] = []
     if table.log is not None and reader.get_record(LOG_RECORD, str(table.log)) is None:
-        problems.append(Problem(f"table {name}", f"its log {table.log} is not there"))
+        problems.append(Problem(f"table {name}", f"its log {table.log} is missing"))
     is_filling = reader.get_record(BACKFILL_RECORD, name) is not None
     return problems + _verify_rows(f"table {name}", table, reader, is_filling=is_filling)
 
 
 def _verify_backup(id_: str, reader: StorageReader) -> list[Problem]:
-    """Check one backup; while it is being made, what there is of it."""
+    """Check one backup, which may still be in progress."""
     record = reader.get_record(BACKUP_RECORD, id_)
     if record is None:
         return []
     subject = f"backup {id_}"
     try:
         backup = parse_backup(id_, record)
-        table = to_kept_table(backup)
+        table = to_backup_table(backup)
         items, size_bytes = backup["items"], backup["size_bytes"]
     except (Unreadable, *_UNREADABLE) as error:
         return [Problem(subject, f"its record cannot be read: {error!r}")]
     problems = _verify_rows(subject, table, reader, is_filling=False)
     counted = reader.count_rows(table.rows)[:2]
     if counted != (items, size_bytes):
-        fact = f"has {items} items of {size_bytes} bytes by its record, and {counted[0]} of {counted[1]}"
+        recorded = f"its record says {items} items and {size_bytes} bytes"
+        fact = f"{recorded}, but it has {counted[0]} items and {counted[1]} bytes"
         problems.append(Problem(subject, fact))
     return problems
 
 
 def _verify_jobs(reader: StorageReader) -> list[Problem]:
-    """Check that what is left to do, and what was done, can be read."""
+    """Check that the records of jobs, unfinished and finished, can be read."""
     problems: list[Problem] = []
     for kind in (
         RESTORE_RECORD,
@@ -189,16 +190,18 @@ def _find_faults(
     if normal is not item:
         facts.append("is not in normal form")
     if actual != size:
-        facts.append(f"has size {size}, and its item {actual}")
+        facts.append(f"has a recorded size of {size}, but its item has {actual}")
     try:
         if table.encode_key(item) != key:
-            facts.append("is not where its item's key says")
+            facts.append("has a key that differs from its item's")
     except KeyError:
         facts.append("lacks a key attribute")
     for column, encode, entry in zip(table.rows.columns, table.encoders, entries, strict=True):
         expected = entry_or_none(encode, item)
         if entry != expected and not (is_filling and entry is None):
-            facts.append(f"has another place in {_describe_column(table, column)} than its item")
+            facts.append(
+                f"has an entry in {_describe_column(table, column)} that differs from its item's"
+            )
     return facts
 
 
@@ -206,4 +209,4 @@ def _describe_column(table: EngineTable, column: str) -> str:
     for index in (*table.indexes.values(), *table.vectors.values()):
         if index.column == column:
             return f"index {index.name}"
-    return "the order of expiry"
+    return "the expiry order"

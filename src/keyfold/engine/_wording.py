@@ -1,4 +1,4 @@
-"""Words that many of the service's messages begin with."""
+"""Prefixes that many of the service's messages share."""
 
 from __future__ import annotations
 

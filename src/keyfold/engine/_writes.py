@@ -1,9 +1,9 @@
-"""Changes of single items, alone or as parts of a batch or a transaction.
+"""Writes of single items, alone or as part of a batch or a transaction.
 
-A `Write` says what is to happen to one item. `settle` reads the item, checks the
-condition and works out the new image, without changing anything. `store` carries it out.
-Every change of an item passes `store`, or `put_unseen` and `put_if` where nobody asks what
-was there before: these three write it down where the table has a log of changes.
+An `ItemWrite` describes the write of one item. `evaluate_write` reads the item, checks the
+condition and computes the new image, without changing anything. `store` then writes it. Every
+change of an item goes through `store`, or through `put_without_reading` and `put_if` if the caller
+does not need the old item: these three also append it to the table's log of changes, if it has one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
 
 class PutAction(NamedTuple):
-    """Write a whole item."""
+    """Put a whole item."""
 
     item: Item
     value: bytes
@@ -49,27 +49,27 @@ class PutAction(NamedTuple):
 
 
 class UpdateAction(NamedTuple):
-    """Change an item, or make one that has only its key and then change it."""
+    """Update an item; a missing one is first created with only its key."""
 
     key: Item
     plan: UpdatePlan | None
 
 
 class DeleteAction(NamedTuple):
-    """Remove an item: a caller's wish, who names its key, or its time has come."""
+    """Delete an item: requested by a caller, with its `key`, or because the item has expired."""
 
     key: Item | None = None
     is_expiry: bool = False
 
 
 class CheckAction(NamedTuple):
-    """Change nothing; the condition alone matters."""
+    """Only check the condition."""
 
     key: Item | None = None
 
 
 class ItemWrite(NamedTuple):
-    """What is to happen to one item, and under which condition."""
+    """A write of one item, and its condition."""
 
     table: EngineTable
     row_key: bytes
@@ -78,7 +78,7 @@ class ItemWrite(NamedTuple):
 
 
 class WriteOutcome(NamedTuple):
-    """One item before and after a write."""
+    """An item before and after a write."""
 
     write: ItemWrite
     old: Item | None
@@ -89,13 +89,13 @@ class WriteOutcome(NamedTuple):
     new_entries: tuple[bytes | None, ...]
 
     def charge(self, use: TableUse, factor: int = 1) -> None:
-        """Add the capacity of this change; transactions cost twice."""
+        """Add the capacity that this write consumes; transactions have a `factor` of 2."""
         largest = max(self.old_size, self.new_size)
         use.add_change(self.old, self.new, largest, factor)
 
 
 class ConditionNotMet(Exception):
-    """A condition did not hold; `item` is what is there instead."""
+    """The condition did not hold; `item` is the stored item, or None."""
 
     def __init__(self, item: Item | None) -> None:
         super().__init__(item)
@@ -103,7 +103,7 @@ class ConditionNotMet(Exception):
 
 
 def check_item_size(size_bytes: int) -> None:
-    """Raise for an item to be put that is over 400 KB."""
+    """Raise ValidationException for an item of more than 400 KB."""
     if size_bytes > MAX_ITEM_BYTES:
         raise ValidationException(_ITEM_TOO_LARGE)
 
@@ -112,18 +112,19 @@ def make_put(
     table: EngineTable,
     item: Item,
     size: int,
-    word: Callable[[KeyFault], Exception] = item_fault_error,
+    to_error: Callable[[KeyFault], Exception] = item_fault_error,
 ) -> tuple[bytes, PutAction]:
-    """Check a normalised item against its table; return its row key and the change.
+    """Check a normalised item against its table; return its row key and the action.
 
-    A fault of its key becomes the error that `word` returns.
+    Raises the error that `to_error` returns for a fault in the item's key, and
+    ValidationException for a value that is invalid for an index.
     """
     try:
         row_key = table.encode_key(item)
     except KeyError:
         fault = find_key_fault(table.key, item)
         assert fault is not None  # or it would have been encoded
-        raise word(fault) from None
+        raise to_error(fault) from None
     try:
         entries = table.entries(item)
     except VectorInvalid as error:
@@ -133,42 +134,42 @@ def make_put(
     return row_key, PutAction(item, to_json(item), size, entries)
 
 
-def settle(
+def evaluate_write(
     reader: StorageReader, write: ItemWrite, *, needs_old: bool = True, factor: int = 1
 ) -> WriteOutcome:
-    """Work out what a write does to its item; raises ConditionNotMet or ValidationException.
+    """Return what a write does to its item; raise ConditionNotMet or ValidationException.
 
-    Without `needs_old` the old image of an unconditional put is not read, and not reported.
-    A watched table may raise ThrottlingException, and counts the write, `factor` times.
+    Without `needs_old`, the old image of an unconditional put is neither read nor returned. For a
+    monitored table, the write may raise ThrottlingException, and is counted `factor` times.
     """
-    if write.table.watch is not None:
-        return _settle_watched(reader, write, write.table.watch, factor)
-    return _settle(reader, write, needs_old=needs_old)
+    if write.table.monitor is not None:
+        return _evaluate_monitored(reader, write, write.table.monitor, factor)
+    return _evaluate(reader, write, needs_old=needs_old)
 
 
-def _settle_watched(
-    reader: StorageReader, write: ItemWrite, watch: UsageMonitor, factor: int
+def _evaluate_monitored(
+    reader: StorageReader, write: ItemWrite, monitor: UsageMonitor, factor: int
 ) -> WriteOutcome:
     table = write.table
     key = _key_of(write)
-    watch.admit("Write", "", key)
+    monitor.admit("Write", "", key)
     use = TableUse(table)
     try:
-        outcome = _settle(reader, write, needs_old=True)
+        outcome = _evaluate(reader, write, needs_old=True)
     except ConditionNotMet as failure:
-        # It is charged for what is there, as if that had been written.
+        # A failed write is charged as if it had written the stored item.
         size = 0 if failure.item is None else item_size_bytes(failure.item)
         use.units = factor * write_units(size)
-        watch.use("Write", use.by_name())
-        watch.count("", () if key is None else (key,))
+        monitor.use("Write", use.by_name())
+        monitor.count("", () if key is None else (key,))
         raise
     outcome.charge(use, factor)
-    watch.use("Write", use.by_name())
-    watch.count("", () if key is None else (key,))
+    monitor.use("Write", use.by_name())
+    monitor.count("", () if key is None else (key,))
     changed = outcome.new or outcome.old
     if changed is not None:
         for name in use.by_index:
-            watch.count(name, (changed,))
+            monitor.count(name, (changed,))
     return outcome
 
 
@@ -180,7 +181,7 @@ def _key_of(write: ItemWrite) -> Item | None:
             return key
 
 
-def _settle(reader: StorageReader, write: ItemWrite, *, needs_old: bool) -> WriteOutcome:
+def _evaluate(reader: StorageReader, write: ItemWrite, *, needs_old: bool) -> WriteOutcome:
     table, change = write.table, write.change
     if not needs_old and write.holds is None and isinstance(change, PutAction):
         return WriteOutcome(write, None, 0, change.item, change.value, change.size, change.entries)
@@ -193,19 +194,19 @@ def _settle(reader: StorageReader, write: ItemWrite, *, needs_old: bool) -> Writ
         case PutAction(item, value, size, entries):
             return WriteOutcome(write, old, old_size, item, value, size, entries)
         case UpdateAction():
-            return _settle_update(write, change, old, old_size)
+            return _evaluate_update(write, change, old, old_size)
         case DeleteAction():
             return WriteOutcome(write, old, old_size, None, b"", 0, ())
         case CheckAction():
             return WriteOutcome(write, old, old_size, old, b"", old_size, ())
 
 
-def _settle_update(
+def _evaluate_update(
     write: ItemWrite, change: UpdateAction, old: Item | None, old_size: int
 ) -> WriteOutcome:
     plan = change.plan
     if old is None and plan is not None and plan.only_removes:
-        # Taking something away from an item that is not there does not make it.
+        # An update that only removes attributes does not create a missing item.
         return WriteOutcome(write, None, 0, None, b"", 0, ())
     base = change.key if old is None else old
     new = base if plan is None else plan.apply(base)
@@ -222,8 +223,8 @@ def _updated_entries(table: EngineTable, old: Item | None, new: Item) -> tuple[b
     except KeyInvalid as error:
         if old is None:
             raise _update_key_error(error) from None
-    # An item from before an index was added may have a value there that the index refuses. It
-    # stays out of the index, and may be updated, as long as that value is left as it is.
+    # An item that is older than an index may have a value that is invalid for the index. It stays
+    # out of the index, and may be updated as long as that value does not change.
     for index in table.indexes.values():
         fault = find_key_fault(index.key, new, index.name)
         if fault and any(old.get(name) != new.get(name) for name in index.key.names):
@@ -240,7 +241,7 @@ def _update_key_error(error: KeyInvalid) -> ValidationException:
 
 
 def store(writer: StorageWriter, outcome: WriteOutcome) -> None:
-    """Carry out what `settle` worked out."""
+    """Write the outcome that `evaluate_write` returned."""
     write = outcome.write
     table, row_key = write.table, write.row_key
     match write.change:
@@ -261,7 +262,7 @@ def store(writer: StorageWriter, outcome: WriteOutcome) -> None:
             pass
 
 
-def put_unseen(
+def put_without_reading(
     storage: Storage,
     table: EngineTable,
     row_key: bytes,
@@ -269,7 +270,7 @@ def put_unseen(
     size: int,
     entries: tuple[bytes | None, ...],
 ) -> None:
-    """Write an item without reading what is there: the quick way, where nobody asks for it."""
+    """Put an item without reading the old one, for callers that do not need it."""
     if table.log is None:
         storage.put(table.rows, row_key, value, size, entries)
     else:
@@ -285,7 +286,10 @@ def put_if(
     entries: tuple[bytes | None, ...],
     holds: Callable[[Item], bool],
 ) -> None:
-    """Write an item where a condition holds, for callers who ask for nothing back."""
+    """Put an item if a condition holds, for callers that do not need the old one.
+
+    Raises ConditionalCheckFailedException if it does not hold.
+    """
 
     def holds_for(value: bytes | None) -> bool:
         return holds({} if value is None else orjson.loads(value))
@@ -300,20 +304,23 @@ def put_if(
 
 
 def perform(storage: Storage, write: ItemWrite) -> WriteOutcome:
-    """Carry out one write by itself; raises ConditionNotMet when its condition does not hold."""
+    """Carry out one write in a transaction; raise ConditionNotMet if its condition fails."""
 
     def work(writer: StorageWriter) -> WriteOutcome:
-        outcome = settle(writer, write)
+        outcome = evaluate_write(writer, write)
         store(writer, outcome)
         return outcome
 
     return storage.write(work)
 
 
-def perform_for(
+def perform_for_request(
     storage: Storage, write: ItemWrite, request: dict[str, Any], rendering: Rendering
 ) -> WriteOutcome:
-    """Carry out the write of a request of its own, with the error that its caller expects."""
+    """Carry out the write of PutItem, UpdateItem or DeleteItem.
+
+    Raises ConditionalCheckFailedException, with the stored item if the request asks for it.
+    """
     try:
         return perform(storage, write)
     except ConditionNotMet as failure:
@@ -331,7 +338,10 @@ def respond_to_write(
     outcome: WriteOutcome,
     returned: Item | None,
 ) -> dict[str, Any]:
-    """Return the response to a write of its own: `returned`, and what else was asked for."""
+    """Return the response of PutItem, UpdateItem or DeleteItem, with `returned` as Attributes.
+
+    Consumed capacity and item collection sizes are included if requested.
+    """
     response: dict[str, Any] = {}
     if returned is not None:
         response["Attributes"] = rendering.item(returned)
@@ -352,7 +362,7 @@ def report_collections(
     *,
     by_table: bool = False,
 ) -> None:
-    """Add the sizes of the item collections that were changed, if they are asked for.
+    """Add the sizes of the changed item collections to `response`, if requested.
 
     Only tables with local indexes have item collections in this sense.
     """
@@ -368,7 +378,7 @@ def report_collections(
         try:
             size = storage.read(lambda reader: reader.sum_sizes(table.rows, low, high))  # noqa: B023 - run at once
         except RowsChanged:
-            # The write is done and must not be tried again for the sake of an estimate.
+            # The write is committed, and must not be retried for the sake of an estimate.
             size = 0
         whole = float(size // GIB)
         collection = {

@@ -1,7 +1,7 @@
-"""What requests say, for those who look at them before the engine does, such as a server's gate.
+"""Parsing of requests for code that inspects them before the engine does, such as a server's gate.
 
-These are the functions that the operations themselves read their parameters with, so that nobody
-can be told one thing by a request and the engine another.
+The engine's operations read their parameters with the same functions, so that an inspection and
+the engine cannot interpret a request differently.
 """
 
 from __future__ import annotations

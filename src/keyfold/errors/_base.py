@@ -1,4 +1,4 @@
-"""The base of every error that Keyfold raises."""
+"""The base class of every Keyfold error."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import ClassVar
 
 
 class KeyfoldError(Exception):
-    """The base of every error that Keyfold raises on purpose."""
+    """The base class of every error that Keyfold raises on purpose."""
 
     code: ClassVar[str] = "keyfold"
 
     def __init_subclass__(cls) -> None:
-        """Say in tracebacks where a caller would import the error from."""
+        """Make tracebacks show `keyfold.errors`, from which callers import the error."""
         package, found, _ = cls.__module__.partition("errors._")
         if found:
             cls.__module__ = f"{package}errors"

@@ -1,4 +1,4 @@
-"""What is wrong with a declaration, or with a request while it is built."""
+"""Errors in a declaration, or in a request while it is built."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keyfold.errors._base import KeyfoldError
 
 
 class DeclarationInvalid(KeyfoldError, ValueError):
-    """A table, entity or collection contradicts itself; `problems` has all that is wrong."""
+    """The declaration of a table, entity or collection is invalid; `problems` lists every fault."""
 
     code = "declaration-invalid"
 
@@ -21,7 +21,7 @@ class DeclarationInvalid(KeyfoldError, ValueError):
 
 
 class _SubjectError(KeyfoldError, ValueError):
-    """Something in a request, or about to be in one: whose it is, what is wrong, what to do."""
+    """Base of errors about a value or a request: its subject, what is wrong and what to do."""
 
     def __init__(self, subject: str, fact: str, advice: str) -> None:
         super().__init__(subject, fact, advice)
@@ -38,12 +38,12 @@ class ValueInvalid(_SubjectError):
     code = "value-invalid"
 
     def inside(self, owner: str) -> ValueInvalid:
-        """Return the same of a field that is named."""
+        """Return the same error with the field `owner` as its subject."""
         return ValueInvalid(owner, f"{self.fact}: {self.subject}", self.advice)
 
 
 class QueryInvalid(_SubjectError):
-    """A query asks for something that no query can give."""
+    """A query asks for something that DynamoDB queries cannot do."""
 
     code = "query-invalid"
 
@@ -55,13 +55,13 @@ class UpdateInvalid(_SubjectError):
 
 
 class WriteRefused(_SubjectError):
-    """A write would break what the entity's declaration promises."""
+    """A write would violate the entity's declaration."""
 
     code = "write-refused"
 
 
 class FieldUnknown(KeyfoldError, AttributeError):
-    """A field was named that is not there."""
+    """A field was named that does not exist."""
 
     code = "field-unknown"
 
@@ -71,11 +71,11 @@ class FieldUnknown(KeyfoldError, AttributeError):
 
     def __str__(self) -> str:
         known = ", ".join(self.known) or "none"
-        return f"{self.owner}: there is no field {self.field!r}; there are {known}. [{self.code}]"
+        return f"{self.owner}: unknown field {self.field!r}; known fields: {known}. [{self.code}]"
 
 
 class PathInvalid(KeyfoldError, TypeError):
-    """A path into an entity leads nowhere, or was used as something else."""
+    """A path into an entity does not exist, or was used as something other than a path."""
 
     code = "path-invalid"
 
@@ -88,7 +88,7 @@ class PathInvalid(KeyfoldError, TypeError):
 
 
 class ConditionAsTruth(KeyfoldError, TypeError):
-    """A condition was used where Python wants to know whether it is true."""
+    """A condition was used as a Python truth value, as `if` and `and` do."""
 
     code = "condition-as-truth"
 
@@ -98,13 +98,14 @@ class ConditionAsTruth(KeyfoldError, TypeError):
 
     def __str__(self) -> str:
         return (
-            f"{self.condition}: whether it holds is found out where the item is. Join conditions "
-            f"with &, | and ~, not with and, or, not or chained comparisons. [{self.code}]"
+            f"{self.condition}: a condition has no truth value in Python; the database evaluates "
+            f"it. Combine conditions with &, | and ~, not with and, or, not or chained "
+            f"comparisons. [{self.code}]"
         )
 
 
 class KeyFieldChanged(KeyfoldError, ValueError):
-    """An update would change a field that the item's key is made from."""
+    """An update would change a field that the item's key is built from."""
 
     code = "key-field-changed"
 
@@ -114,13 +115,14 @@ class KeyFieldChanged(KeyfoldError, ValueError):
 
     def __str__(self) -> str:
         return (
-            f"{self.entity}.{self.field}: the item's key is made from it, and a key cannot change. "
-            f"Delete the one and put the other, in a transaction. [{self.code}]"
+            f"{self.entity}.{self.field}: the item's key is built from this field, and a key "
+            f"cannot change. Delete the old item and put the new one in a transaction. "
+            f"[{self.code}]"
         )
 
 
 class IndexPartsUnknown(KeyfoldError, ValueError):
-    """An update changes part of an index key, and does not know the others."""
+    """An update changes part of an index key without knowing the values of its other parts."""
 
     code = "index-parts-unknown"
 
@@ -131,13 +133,14 @@ class IndexPartsUnknown(KeyfoldError, ValueError):
     def __str__(self) -> str:
         listed = ", ".join(f"{name}=…" for name in self.fields)
         return (
-            f"{self.entity}: the index key {self.attribute!r} is made from {', '.join(self.fields)} "
-            f"too. Pass what they hold now with knowing({listed}). [{self.code}]"
+            f"{self.entity}: the index key {self.attribute!r} is also built from "
+            f"{', '.join(self.fields)}. Pass the current values with knowing({listed}). "
+            f"[{self.code}]"
         )
 
 
 class _JoinError(KeyfoldError, ValueError):
-    """Requests that cannot be joined."""
+    """Base of errors about requests that cannot be combined."""
 
     subject: ClassVar[str]
 
@@ -150,21 +153,21 @@ class _JoinError(KeyfoldError, ValueError):
 
 
 class TransactionInvalid(_JoinError):
-    """Requests were joined that cannot be one transaction."""
+    """Requests were combined that cannot be one transaction."""
 
     code = "transaction-invalid"
     subject = "transaction"
 
 
 class BatchInvalid(_JoinError):
-    """Requests were joined that cannot be one batch."""
+    """Requests were combined that cannot be one batch."""
 
     code = "batch-invalid"
     subject = "batch"
 
 
 class PatternUnknown(KeyfoldError, KeyError):
-    """A table has no access pattern of this name."""
+    """The table has no access pattern of this name."""
 
     code = "pattern-unknown"
 
@@ -188,6 +191,6 @@ class PatternUnexplained(KeyfoldError, TypeError):
 
     def __str__(self) -> str:
         return (
-            f"pattern {self.pattern!r}: it cannot take placeholders ({self.detail}). "
+            f"pattern {self.pattern!r}: it cannot be called with placeholders ({self.detail}). "
             f"Declare it with example={{…}}. [{self.code}]"
         )

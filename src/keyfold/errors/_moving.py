@@ -1,4 +1,4 @@
-"""What stands in the way of moving data from one place to another."""
+"""Errors of copies, dumps and loads, and of their checkpoints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from keyfold.errors._base import KeyfoldError
 
 
 class TableMissing(KeyfoldError, LookupError):
-    """A database lacks the table that was asked for, or it is not clear which one is meant."""
+    """A database lacks the requested table, or it is not clear which table is meant."""
 
     code = "table-missing"
 
@@ -19,7 +19,7 @@ class TableMissing(KeyfoldError, LookupError):
 
 
 class TargetNotEmpty(KeyfoldError):
-    """A table that was to be filled holds items already."""
+    """The target table of a copy or a load already holds items."""
 
     code = "target-not-empty"
 
@@ -29,13 +29,13 @@ class TargetNotEmpty(KeyfoldError):
 
     def __str__(self) -> str:
         return (
-            f"table {self.table!r} of {self.url}: it holds items already. "
-            f"Name an empty one, or merge into it with --merge. [{self.code}]"
+            f"table {self.table!r} of {self.url}: it already holds items. "
+            f"Name an empty table, or merge into this one with --merge. [{self.code}]"
         )
 
 
 class FileTaken(KeyfoldError, FileExistsError):
-    """A file, or a folder, that was to be written is there already."""
+    """The file or folder to write already exists."""
 
     code = "file-taken"
 
@@ -44,11 +44,11 @@ class FileTaken(KeyfoldError, FileExistsError):
         self.path = path
 
     def __str__(self) -> str:
-        return f"{self.path}: it is there already. Move it away, or name another. [{self.code}]"
+        return f"{self.path}: it already exists. Move it, or name another path. [{self.code}]"
 
 
 class SourceUnreadable(KeyfoldError, ValueError):
-    """A file, or a folder, is not of a kind that data can be loaded from."""
+    """A file or folder is not in a format that data can be loaded from."""
 
     code = "source-unreadable"
 
@@ -62,7 +62,7 @@ class SourceUnreadable(KeyfoldError, ValueError):
 
 
 class CheckpointUnusable(KeyfoldError, ValueError):
-    """A checkpoint is of another job, or is none at all."""
+    """A checkpoint belongs to another job, or the file is not a checkpoint."""
 
     code = "checkpoint-unusable"
 
@@ -73,5 +73,5 @@ class CheckpointUnusable(KeyfoldError, ValueError):
     def __str__(self) -> str:
         return (
             f"checkpoint {self.path}: {self.fact}. Finish that job with its own command, name "
-            f"another file with --checkpoint, or remove this one to start anew. [{self.code}]"
+            f"another file with --checkpoint, or remove this one to start again. [{self.code}]"
         )

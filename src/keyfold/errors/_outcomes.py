@@ -1,4 +1,4 @@
-"""How a request that was run can end other than well."""
+"""Errors of requests that were run: failed conditions, refusals and unknown outcomes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from keyfold.errors._base import KeyfoldError
 
 
 class ConditionFailed(KeyfoldError):
-    """A condition of a write did not hold; `found` is the entity that is there, or None."""
+    """A condition of a write did not hold; `found` is the stored entity, or None."""
 
     code = "condition-failed"
 
@@ -19,25 +19,25 @@ class ConditionFailed(KeyfoldError):
 
 
 class AlreadyExists(ConditionFailed):
-    """Something is there that was to be created."""
+    """The entity to create already exists."""
 
     code = "already-exists"
 
 
 class NotFound(ConditionFailed):
-    """Nothing is there that was to be changed."""
+    """The entity to change does not exist."""
 
     code = "not-found"
 
 
 class VersionConflict(ConditionFailed):
-    """Somebody else has written the entity since it was read."""
+    """The entity was written by someone else since it was read."""
 
     code = "version-conflict"
 
 
 class UniqueTaken(ConditionFailed):
-    """Another entity has the value of a unique field."""
+    """Another entity already has this value of a unique field."""
 
     code = "unique-taken"
 
@@ -53,13 +53,13 @@ class TransactionFailed(KeyfoldError):
 
     def __str__(self) -> str:
         listed = "; ".join(
-            f"request {place}: {reason}" for place, reason in enumerate(self.reasons) if reason
+            f"request {number}: {reason}" for number, reason in enumerate(self.reasons) if reason
         )
-        return f"transaction: nothing of it was done. {listed} [{self.code}]"
+        return f"transaction: it was not carried out. {listed} [{self.code}]"
 
 
 class CursorInvalid(KeyfoldError, ValueError):
-    """A cursor was tampered with, cut short, or made by another query, principal or key."""
+    """A cursor was altered or truncated, or made for another query, principal or key."""
 
     code = "cursor-invalid"
 
@@ -68,11 +68,11 @@ class CursorInvalid(KeyfoldError, ValueError):
         self.fact = fact
 
     def __str__(self) -> str:
-        return f"cursor: {self.fact}. Start again without one. [{self.code}]"
+        return f"cursor: {self.fact}. Start again without a cursor. [{self.code}]"
 
 
 class ItemInvalid(KeyfoldError):
-    """A stored item fits no entity, or fails the validation of the one that it fits."""
+    """A stored item matches no entity, or fails the validation of the entity it matches."""
 
     code = "item-invalid"
 
@@ -85,7 +85,7 @@ class ItemInvalid(KeyfoldError):
 
 
 class LeasesMissing(KeyfoldError):
-    """The table in which followers of a stream keep how far they are is not there."""
+    """The lease table, in which stream followers keep their checkpoints, does not exist."""
 
     code = "leases-missing"
 
@@ -95,14 +95,14 @@ class LeasesMissing(KeyfoldError):
 
     def __str__(self) -> str:
         return (
-            f"{self.table}: there is no such lease table. Follow with setup=True, or "
-            f"`keyfold stream follow --setup`, to have it made, or create it with the text keys pk "
-            f"and sk. [{self.code}]"
+            f"{self.table}: the lease table does not exist. Follow with setup=True, or "
+            f"`keyfold stream follow --setup`, to create it, or create it yourself with the "
+            f"string keys pk and sk. [{self.code}]"
         )
 
 
 class StreamUnsuitable(KeyfoldError):
-    """A table's stream is off, or does not show what its handlers need."""
+    """A table's stream is off, or its view type lacks what the handlers need."""
 
     code = "stream-unsuitable"
 
@@ -129,7 +129,7 @@ class WrongTable(KeyfoldError, ValueError):
 
 
 class Unavailable(KeyfoldError):
-    """The service refused for the moment, however often it was tried again."""
+    """The service was temporarily unavailable, and all retries failed."""
 
     code = "unavailable"
 
@@ -142,7 +142,7 @@ class Unavailable(KeyfoldError):
 
 
 class RequestRefused(KeyfoldError, ValueError):
-    """The service refuses a request, whenever it is made: nothing was done."""
+    """The service refused a request, and a retry would not help; nothing was done."""
 
     code = "request-refused"
 
@@ -151,11 +151,11 @@ class RequestRefused(KeyfoldError, ValueError):
         self.request, self.reason = request, reason
 
     def __str__(self) -> str:
-        return f"{self.request}: the service refuses it: {self.reason}. [{self.code}]"
+        return f"{self.request}: the service refused it: {self.reason}. [{self.code}]"
 
 
 class SizeExceeded(KeyfoldError, ValueError):
-    """An item, or an attribute of its key, is larger than the service stores: nothing was done."""
+    """An item or a key attribute is larger than the service allows; nothing was done."""
 
     code = "size-exceeded"
 
@@ -168,9 +168,9 @@ class SizeExceeded(KeyfoldError, ValueError):
 
 
 class OutcomeUnknown(KeyfoldError):
-    """Whether a write was carried out is not known, nor could it be repeated to find out.
+    """It is unknown whether a write was carried out, and repeating it would not be safe.
 
-    `error` is what the service answered to a later try of it, where that is known.
+    `error` is the service's response to a later attempt, if it is known.
     """
 
     code = "outcome-unknown"
@@ -184,13 +184,13 @@ class OutcomeUnknown(KeyfoldError):
 
     def __str__(self) -> str:
         return (
-            f"{self.request}: {self.operation} failed, and may have been carried out or not: "
+            f"{self.request}: {self.operation} failed, and may or may not have been carried out: "
             f"{self.reason}. Read what is stored before you repeat it. [{self.code}]"
         )
 
 
 class UrlUnknown(KeyfoldError, ValueError):
-    """A URL names no kind of database that can be opened."""
+    """A URL does not name a kind of database that can be opened."""
 
     code = "url-unknown"
 

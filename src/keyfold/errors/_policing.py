@@ -1,4 +1,4 @@
-"""What a principal may not do, and who cannot be one."""
+"""Errors of authorization: denied requests, invalid policies and invalid principals."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from keyfold.errors._base import KeyfoldError
 
 
 class AccessDenied(KeyfoldError, PermissionError):
-    """A principal's role does not allow what it has asked for; nothing was done.
+    """A principal's role does not allow the request; nothing was done.
 
-    It is decided from the request alone, before any call, so it tells nothing of what is stored.
+    The decision uses the request alone, before any call, so it reveals nothing of what is stored.
     """
 
     code = "access-denied"
 
     def __init__(self, role: str, action: str, table: str | None, fact: str) -> None:
         super().__init__(role, action, table, fact)
-        # An OSError keeps two of them alone.
+        # OSError itself would keep only the first two in args.
         self.args = (role, action, table, fact)
         self.role, self.action, self.table, self.fact = role, action, table, fact
 
@@ -25,7 +25,7 @@ class AccessDenied(KeyfoldError, PermissionError):
 
 
 class PolicyInvalid(KeyfoldError, ValueError):
-    """An IAM policy cannot be followed here, so nothing of it is."""
+    """An IAM policy cannot be enforced here, so none of it is applied."""
 
     code = "policy-invalid"
 
@@ -39,7 +39,7 @@ class PolicyInvalid(KeyfoldError, ValueError):
 
 
 class PrincipalInvalid(KeyfoldError, ValueError):
-    """There is no such role, or nobody with that id can have it."""
+    """The role does not exist, or a principal with this id cannot have it."""
 
     code = "principal-invalid"
 

@@ -1,4 +1,4 @@
-"""What goes wrong between a client and the service that it talks to."""
+"""Errors between a client and the service it connects to."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from keyfold.errors._base import KeyfoldError
 
 
 class Unreachable(KeyfoldError, ConnectionError):
-    """No answer came from the service, and nothing can have been changed."""
+    """No response came from the service, and nothing can have been changed."""
 
     code = "unreachable"
 
     def __init__(self, endpoint: str, operation: str, attempts: int, detail: str) -> None:
         super().__init__(endpoint, operation, attempts, detail)
-        # An OSError keeps two of them alone.
+        # OSError itself would keep only the first two in args.
         self.args = (endpoint, operation, attempts, detail)
         self.endpoint, self.operation = endpoint, operation
         self.attempts, self.detail = attempts, detail
 
     def __str__(self) -> str:
-        tries = "once" if self.attempts == 1 else f"{self.attempts} times"
+        times = "once" if self.attempts == 1 else f"{self.attempts} times"
         return (
-            f"cannot reach {self.endpoint}: {self.operation} was tried {tries}; {self.detail}. "
+            f"cannot reach {self.endpoint}: {self.operation} was tried {times}; {self.detail}. "
             f"Nothing was changed. [{self.code}]"
         )
 
 
 class AnswerInvalid(KeyfoldError):
-    """What answered does not speak DynamoDB's protocol."""
+    """The endpoint's response does not follow DynamoDB's protocol."""
 
     code = "answer-invalid"
 
@@ -36,13 +36,13 @@ class AnswerInvalid(KeyfoldError):
 
     def __str__(self) -> str:
         return (
-            f"{self.endpoint}: {self.detail}. Is that a DynamoDB, and nothing in between? "
-            f"[{self.code}]"
+            f"{self.endpoint}: {self.detail}. Check that this is a DynamoDB endpoint, with no "
+            f"proxy in between. [{self.code}]"
         )
 
 
 class CredentialsMissing(KeyfoldError):
-    """There is nothing to sign requests with."""
+    """No AWS credentials were found to sign requests with."""
 
     code = "credentials-missing"
 
@@ -55,7 +55,7 @@ class CredentialsMissing(KeyfoldError):
 
 
 class ClientClosed(KeyfoldError, ValueError):
-    """A closed client was asked to do something."""
+    """A client was used after it was closed."""
 
     code = "client-closed"
 

@@ -1,4 +1,4 @@
-"""DynamoDB's own errors of backups, restores, exports and imports."""
+"""DynamoDB's own errors about backups, restores, exports and imports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from keyfold.errors._service import ServiceError
 
 
 class BackupInUseException(ServiceError):
-    """The backup is being made, deleted or restored."""
+    """The backup is being created, deleted or restored."""
 
 
 class BackupNotFoundException(ServiceError):
@@ -18,7 +18,7 @@ class ContinuousBackupsUnavailableException(ServiceError):
 
 
 class ExportConflictException(ServiceError):
-    """A token was used again for another export."""
+    """A client token was reused for another export."""
 
 
 class ExportNotFoundException(ServiceError):
@@ -26,7 +26,7 @@ class ExportNotFoundException(ServiceError):
 
 
 class ImportConflictException(ServiceError):
-    """A token was used again for another import."""
+    """A client token was reused for another import."""
 
 
 class ImportNotFoundException(ServiceError):
@@ -34,11 +34,11 @@ class ImportNotFoundException(ServiceError):
 
 
 class InvalidExportTimeException(ServiceError):
-    """The time of an export is outside of what can be recovered."""
+    """The time of an export is outside the recovery window."""
 
 
 class InvalidRestoreTimeException(ServiceError):
-    """The time of a restore is outside of what can be recovered."""
+    """The time of a restore is outside the recovery window."""
 
 
 class PointInTimeRecoveryUnavailableException(ServiceError):
@@ -46,7 +46,7 @@ class PointInTimeRecoveryUnavailableException(ServiceError):
 
 
 class TableAlreadyExistsException(ServiceError):
-    """The table to restore to exists already."""
+    """The table to restore to already exists."""
 
 
 class TableInUseException(ServiceError):

@@ -6,7 +6,7 @@ from keyfold.errors._service import ServiceError
 
 
 class GlobalTableAlreadyExistsException(ServiceError):
-    """A global table of this name exists already."""
+    """A global table of this name already exists."""
 
 
 class GlobalTableNotFoundException(ServiceError):
@@ -22,7 +22,7 @@ class PolicyNotFoundException(ServiceError):
 
 
 class ReplicaAlreadyExistsException(ServiceError):
-    """The global table has a replica in this region already."""
+    """The global table already has a replica in this region."""
 
 
 class ReplicaNotFoundException(ServiceError):
@@ -30,6 +30,6 @@ class ReplicaNotFoundException(ServiceError):
 
 
 class ThrottlingException(ServiceError):
-    """The maximum that was set for an on-demand table or index is used up for the moment."""
+    """The maximum throughput set for an on-demand table or index is exceeded for now."""
 
     namespace = "com.amazon.coral.availability"

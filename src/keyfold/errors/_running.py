@@ -1,4 +1,4 @@
-"""What goes wrong around an engine: its file, its server, its options."""
+"""Errors of an engine: its file, its server and its options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from keyfold.errors._base import KeyfoldError
 
 
 class OptionInvalid(KeyfoldError, ValueError):
-    """An option, such as one of `Engine.open`, has a value that it does not take."""
+    """An option, such as one of `Engine.open`, has an invalid value."""
 
     code = "option-invalid"
 
@@ -19,7 +19,7 @@ class OptionInvalid(KeyfoldError, ValueError):
 
 
 class InsightsOff(KeyfoldError, LookupError):
-    """The hottest keys were asked for where nobody counts them."""
+    """The hottest keys were requested, but contributor insights are disabled."""
 
     code = "insights-off"
 
@@ -36,7 +36,7 @@ class InsightsOff(KeyfoldError, LookupError):
 
 
 class AddressUnavailable(KeyfoldError, OSError):
-    """A server cannot listen where it was told to."""
+    """A server cannot listen on the given address."""
 
     code = "address-unavailable"
 
@@ -47,12 +47,12 @@ class AddressUnavailable(KeyfoldError, OSError):
     def __str__(self) -> str:
         return (
             f"cannot listen on {self.host}, port {self.port}: {self.detail}. "
-            f"Name another, or port 0 for any that is free. [{self.code}]"
+            f"Give another port, or port 0 for any free one. [{self.code}]"
         )
 
 
 class KeysUnusable(KeyfoldError, ValueError):
-    """A file of access keys is not as it has to be; what it holds is never shown."""
+    """A file of access keys is invalid; its content is never shown."""
 
     code = "keys-unusable"
 
@@ -65,23 +65,23 @@ class KeysUnusable(KeyfoldError, ValueError):
 
 
 class WorkerFailed(KeyfoldError, RuntimeError):
-    """One of a server's processes ended as soon as it was started."""
+    """One of a server's worker processes exited as soon as it was started."""
 
     code = "worker-failed"
 
-    def __init__(self, place: int, status: int) -> None:
-        super().__init__(place, status)
-        self.place, self.status = place, status
+    def __init__(self, number: int, status: int) -> None:
+        super().__init__(number, status)
+        self.number, self.status = number, status
 
     def __str__(self) -> str:
         return (
-            f"worker {self.place} ended right after its start, with status {self.status}. "
-            f"What it printed says why. [{self.code}]"
+            f"worker {self.number} exited right after its start, with status {self.status}. "
+            f"Its output says why. [{self.code}]"
         )
 
 
 class EngineClosed(KeyfoldError, ValueError):
-    """A closed engine was asked to do something."""
+    """An engine was used after it was closed."""
 
     code = "engine-closed"
 
@@ -94,7 +94,7 @@ class EngineClosed(KeyfoldError, ValueError):
 
 
 class EngineForked(KeyfoldError, RuntimeError):
-    """A file that was open at a fork was used, or opened again, in the child."""
+    """A file that was open at a fork was used, or opened again, in the child process."""
 
     code = "engine-forked"
 
@@ -110,7 +110,7 @@ class EngineForked(KeyfoldError, RuntimeError):
 
 
 class _FileError(KeyfoldError, OSError):
-    """Something about a database file; `path` names it."""
+    """Base of errors about the database file at `path`."""
 
     def __init__(self, path: str, detail: str) -> None:
         super().__init__(path, detail)
@@ -127,14 +127,14 @@ class FileUnreachable(_FileError):
 
 
 class FileNotKeyfold(_FileError):
-    """The file is of another kind; it was left as it is."""
+    """The file is not a Keyfold database; it was not changed."""
 
     code = "file-not-keyfold"
 
     def __str__(self) -> str:
         return (
             f"cannot open {self.path}: {self.detail}. "
-            f"It was left as it is; give another path. [{self.code}]"
+            f"The file was not changed; give another path. [{self.code}]"
         )
 
 
@@ -148,7 +148,7 @@ class FileNewer(_FileError):
 
 
 class FileDamaged(_FileError):
-    """The file is truncated or its content contradicts itself."""
+    """The file is truncated or its content is inconsistent."""
 
     code = "file-damaged"
 
@@ -172,7 +172,7 @@ class FileBusy(_FileError):
 
 
 class FileFailed(_FileError):
-    """The disk failed or is full; what was being written was not."""
+    """The disk failed or is full; nothing was written."""
 
     code = "file-failed"
 
@@ -181,7 +181,7 @@ class FileFailed(_FileError):
 
 
 class TableUnsettled(KeyfoldError, TimeoutError):
-    """A change of a table was begun, and did not take effect for as long as was waited."""
+    """A change of a table was started, but did not take effect within the waiting time."""
 
     code = "table-unsettled"
 
@@ -191,6 +191,6 @@ class TableUnsettled(KeyfoldError, TimeoutError):
 
     def __str__(self) -> str:
         return (
-            f"{self.table}: a change is still under way after {self.waited_seconds:.0f} seconds. "
-            f"It goes on by itself; apply again later to do the rest. [{self.code}]"
+            f"{self.table}: a change is still in progress after {self.waited_seconds:.0f} seconds. "
+            f"It continues in the background; apply again later to do the rest. [{self.code}]"
         )

@@ -8,17 +8,17 @@ from keyfold.errors._base import KeyfoldError
 
 
 class ServiceError(KeyfoldError):
-    """An error that DynamoDB itself would answer with.
+    """An error as DynamoDB itself returns it.
 
     `type` is the short name clients match on, `status` the HTTP status, `message` the
-    service's wording. `fields` holds what some errors carry beside the message, such as
+    service's wording. `fields` holds the additional members of some errors, such as
     `Item` or `CancellationReasons`.
     """
 
     code = "service-error"
     namespace: ClassVar[str] = "com.amazonaws.dynamodb.v20120810"
     status: ClassVar[int] = 400
-    # How the JSON body spells the name of the message; some errors spell it `Message`.
+    # The name of the message in the JSON body; some errors spell it `Message`.
     message_name: ClassVar[str] = "message"
 
     def __init__(self, message: str = "", fields: dict[str, Any] | None = None) -> None:
@@ -47,7 +47,7 @@ class ValidationException(ServiceError):
 
 
 class SerializationException(ServiceError):
-    """The request is not of the JSON types that the operation takes."""
+    """The request's JSON types are not those that the operation takes."""
 
     namespace = "com.amazon.coral.service"
     message_name = "Message"
@@ -60,31 +60,31 @@ class UnknownOperationException(ServiceError):
 
 
 class MissingAuthenticationTokenException(ServiceError):
-    """The request has no Authorization."""
+    """The request has no Authorization header."""
 
     namespace = "com.amazon.coral.service"
 
 
 class IncompleteSignatureException(ServiceError):
-    """The request's Authorization lacks a part."""
+    """A part of the request's Authorization header is missing."""
 
     namespace = "com.amazon.coral.service"
 
 
 class InvalidSignatureException(ServiceError):
-    """The request's signature is not one of this request, of now, or of this service."""
+    """The signature is wrong, expired, or made for another service."""
 
     namespace = "com.amazon.coral.service"
 
 
 class UnrecognizedClientException(ServiceError):
-    """Nobody has the access key, or not with this session token."""
+    """The access key is unknown, or does not go with the session token."""
 
     namespace = "com.amazon.coral.service"
 
 
 class AccessDeniedException(ServiceError):
-    """Whoever signed the request may not do what it asks for."""
+    """The principal that signed the request may not do what it asks for."""
 
     namespace = "com.amazon.coral.service"
     message_name = "Message"
@@ -95,11 +95,11 @@ class ResourceNotFoundException(ServiceError):
 
 
 class ResourceInUseException(ServiceError):
-    """The table exists already, or is being changed."""
+    """The table already exists, or is being changed."""
 
 
 class LimitExceededException(ServiceError):
-    """Too many indexes, or too many changes of tables at once."""
+    """Too many indexes, or too many table changes at once."""
 
 
 class ConditionalCheckFailedException(ServiceError):
@@ -123,21 +123,21 @@ class TransactionInProgressException(ServiceError):
 
 
 class IdempotentParameterMismatchException(ServiceError):
-    """A token was used again with other parameters."""
+    """A client token was reused with other parameters."""
 
     message_name = "Message"
 
 
 class ItemCollectionSizeLimitExceededException(ServiceError):
-    """An item collection of a table with local indexes would pass 10 GB."""
+    """An item collection of a table with local indexes would exceed 10 GB."""
 
 
 class ProvisionedThroughputExceededException(ServiceError):
-    """The table's capacity is used up for the moment."""
+    """The table's provisioned capacity is exceeded for now."""
 
 
 class DuplicateItemException(ServiceError):
-    """An inserted item exists already."""
+    """The item to insert already exists."""
 
 
 class ExpiredIteratorException(ServiceError):
@@ -145,11 +145,11 @@ class ExpiredIteratorException(ServiceError):
 
 
 class TrimmedDataAccessException(ServiceError):
-    """A record of a stream is older than a day, and no longer there."""
+    """A stream record is older than a day and was removed."""
 
 
 class InternalServerError(ServiceError):
-    """The engine failed in a way that is its own fault."""
+    """The engine failed because of an internal error."""
 
     status = 500
 
@@ -157,20 +157,20 @@ class InternalServerError(ServiceError):
 class OtherServiceError(ServiceError):
     """An error of the service that has no class here, such as KMSAccessDeniedException.
 
-    `type` and `status` are what it answered.
+    `type` and `status` are those of the response.
     """
 
     def __init__(
         self,
         name: str,
-        answered: int = 400,
+        status: int = 400,
         message: str = "",
         fields: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(message, fields)
-        self.args = (name, answered, message, fields)
+        self.args = (name, status, message, fields)
         self._name = name
-        self.status = answered  # pyright: ignore[reportAttributeAccessIssue] - the answer's, not the class's
+        self.status = status  # pyright: ignore[reportAttributeAccessIssue] - of the response, not the class
 
     @property
     def type(self) -> str:

@@ -1,4 +1,4 @@
-"""Keys: templates that render and parse them, and typed ids.
+"""Key templates, which render and parse keys, and typed ids.
 
 >>> from datetime import UTC, datetime
 >>> from keyfold.keys import KeyTemplate, Ulid

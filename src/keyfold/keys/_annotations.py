@@ -1,4 +1,4 @@
-"""Which format a field's type has in a key."""
+"""Choose the key part format of a field from its type annotation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from keyfold.keys._formats import (
 from keyfold.keys._shapes import is_encodable
 from keyfold.keys._ulid import Ulid
 
-# What a sort key holds, in bytes: a wider part could never be stored.
+# The longest sort key that DynamoDB stores, in bytes: a wider part could never be stored.
 MAX_WIDTH = 1024
 
 _match_width = re.compile(r"0?([1-9][0-9]{0,3})").fullmatch
@@ -33,7 +33,7 @@ _match_scaled = re.compile(r"0?([1-9][0-9]{0,3})\.([0-9]{1,4})").fullmatch
 
 
 class _TemplateProblem(Exception):
-    """A type and a spec that have no format together; the facts are for the error."""
+    """No format exists for a type and spec; `format_for` makes the public error from the facts."""
 
     def __init__(self, fact: str, advice: str) -> None:
         super().__init__(fact, advice)
@@ -41,14 +41,13 @@ class _TemplateProblem(Exception):
 
 
 def format_for(annotation: object, spec: str, *, field: str, owner: str) -> PartFormat:
-    """Return the format of a field of this type; `spec` is what follows its name's colon.
+    """Return the format for a field of this type; `spec` is what follows the colon after its name.
 
     >>> format_for(int, "03", field="line", owner="OrderLine").render(7)
     '007'
 
-    `Annotated`, `NewType`, type aliases and `| None` are seen through. Raises
-    KeyTemplateInvalid for a type that cannot be a part of a key, or a spec that it does
-    not take.
+    `Annotated`, `NewType`, type aliases and `| None` are unwrapped. Raises KeyTemplateInvalid
+    for a type that cannot be a part of a key, or for a spec that the type does not take.
     """
     try:
         return _choose(find_type(annotation), spec, field)
@@ -58,7 +57,7 @@ def format_for(annotation: object, spec: str, *, field: str, owner: str) -> Part
 
 
 def find_type(annotation: Any) -> Any:
-    """Return the type behind an annotation: what says nothing about the text of a value is dropped."""
+    """Return the underlying type of an annotation; unwraps `Annotated`, `NewType` and the like."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return find_type(get_args(annotation)[0])
@@ -76,8 +75,8 @@ def _choose(kind: Any, spec: str, field: str) -> PartFormat:
     if get_origin(kind) is Literal:
         return _choose_literal(kind, spec)
     if not isinstance(kind, type) or get_origin(kind) is not None:
-        raise _refuse(_name(kind), field)
-    # A subclass stands before its base: a bool is an int, a datetime is a date.
+        raise _unsupported_type(_name(kind), field)
+    # Check a subclass before its base: a datetime is a date, and an enum may be a str or an int.
     if issubclass(kind, Enum):
         return _choose_enum(kind, spec, field)
     if issubclass(kind, str) and not issubclass(kind, Ulid):
@@ -96,9 +95,12 @@ def _choose(kind: Any, spec: str, field: str) -> PartFormat:
     elif issubclass(kind, UUID):
         found = UuidFormat()
     else:
-        raise _refuse(kind.__name__, field)
+        raise _unsupported_type(kind.__name__, field)
     if spec:
-        raise _TemplateProblem(f"has {show(spec)} behind a {kind.__name__}", f"Write {{{field}}}.")
+        raise _TemplateProblem(
+            f"has the width {show(spec)} for type {kind.__name__}, which takes none",
+            f"Write {{{field}}}.",
+        )
     return found
 
 
@@ -106,8 +108,8 @@ def _choose_int(spec: str, field: str) -> PartFormat:
     if not spec:
         raise _TemplateProblem(
             "has an int without a width",
-            f"Write {{{field}:03}} for numbers of up to three digits: without zeros in front, "
-            "10 would come before 9.",
+            f"Write {{{field}:03}} for numbers of up to three digits: without leading zeros, "
+            "10 would sort before 9.",
         )
     return IntFormat(_read_width(spec, f"a width, as in {{{field}:03}}"))
 
@@ -116,8 +118,10 @@ def _choose_decimal(spec: str, field: str) -> PartFormat:
     found = _match_scaled(spec)
     if found is None or int(found[1]) + int(found[2]) > MAX_WIDTH:
         raise _TemplateProblem(
-            f"has {show(spec)} for the width of a Decimal" if spec else "has a bare Decimal",
-            f"Give its digits before the point and after it, as in {{{field}:12.2}}.",
+            f"has {show(spec)} as the width of a Decimal"
+            if spec
+            else "has a Decimal without a width",
+            f"Give the number of digits before and after the point, as in {{{field}:12.2}}.",
         )
     return DecimalFormat(int(found[1]), int(found[2]))
 
@@ -128,14 +132,14 @@ def _choose_enum(kind: type[Enum], spec: str, field: str) -> PartFormat:
         numbers = IntFormat(_read_width(spec, f"a width, as in {{{field}:02}}"))
         if issubclass(kind, Flag) or not all(numbers.accepts(member.value) for member in kind):
             raise _TemplateProblem(
-                f"has the enum {name}, and not all of its values are numbers of that width",
-                f"Write {{{field}}} where they are texts; else declare more digits.",
+                f"has the enum {name}, whose values are not all numbers of that width",
+                f"Write {{{field}}} if they are strings; otherwise declare more digits.",
             )
         return _make_choice(kind, [(numbers.render(member.value), member) for member in kind])
     if not all(isinstance(member.value, str) for member in kind):
         raise _TemplateProblem(
-            f"has the enum {name}, and not all of its values are texts",
-            f"Make them texts, or non-negative numbers with a width, as in {{{field}:02}}.",
+            f"has the enum {name}, whose values are not all strings",
+            f"Make them strings, or non-negative numbers with a width, as in {{{field}:02}}.",
         )
     return _make_choice(kind, [(member.value, member) for member in kind])
 
@@ -147,18 +151,18 @@ def _choose_literal(annotation: object, spec: str) -> PartFormat:
             choices.append((value.value if isinstance(value, Enum) else value, value))
         elif value is not None:
             raise _TemplateProblem(
-                f"has the type {_name(annotation)}", "Use texts alone, without a width."
+                f"has the type {_name(annotation)}", "Use only strings, without a width."
             )
     return _make_choice(str, choices)
 
 
 def _make_choice(kind: type, choices: list[tuple[str, object]]) -> PartFormat:
     if not choices:
-        raise _TemplateProblem("has a type without any value", "Give it one.")
+        raise _TemplateProblem("has a type without any values", "Give it at least one.")
     for text, _ in choices:
         if not text or not is_encodable(text):
             raise _TemplateProblem(
-                f"has the choice {text!r}", "A part is valid Unicode, and never empty."
+                f"has the choice {text!r}", "A part must be valid Unicode and not empty."
             )
     return ChoiceFormat(kind, dict(choices))
 
@@ -166,20 +170,20 @@ def _make_choice(kind: type, choices: list[tuple[str, object]]) -> PartFormat:
 def _read_width(spec: str, wanted: str) -> int:
     found = _match_width(spec)
     if found is None or int(found[1]) > MAX_WIDTH:
-        raise _TemplateProblem(f"has {show(spec)} for a width", f"It takes {wanted}.")
+        raise _TemplateProblem(f"has {show(spec)} as a width", f"It takes {wanted}.")
     return int(found[1])
 
 
-def _refuse(name: str, field: str) -> _TemplateProblem:
+def _unsupported_type(name: str, field: str) -> _TemplateProblem:
     if name == "bool":
-        return _TemplateProblem("has a bool", "Use an enum of texts, or a Literal of two.")
+        return _TemplateProblem("has a bool", "Use an enum of strings, or a Literal of two.")
     if name == "float":
         return _TemplateProblem(
-            "has a float", f"Use a Decimal, with its digits, as in {{{field}:12.2}}."
+            "has a float", f"Use a Decimal with a width, as in {{{field}:12.2}}."
         )
     return _TemplateProblem(
         f"has the type {name}, which cannot be a part of a key",
-        "Use str, int, Decimal, date, datetime, UUID, an enum, a Literal of texts or a typed id.",
+        "Use str, int, Decimal, date, datetime, UUID, an enum, a Literal of strings or a typed id.",
     )
 
 

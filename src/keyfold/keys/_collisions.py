@@ -1,4 +1,8 @@
-"""Whether the keys of two entities could be the same."""
+"""Check whether two entities could have the same key, or a key could match a pattern.
+
+Each template becomes a nondeterministic finite automaton; a breadth-first search of the
+product of two automata finds the shortest text that both accept.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +11,32 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from keyfold.keys._globs import Pieces, Wildcard
-from keyfold.keys._shapes import ANYTHING, Alphabet, Fixed, OneOf, Open, Shape, spell
+from keyfold.keys._shapes import ANYTHING, Alphabet, Fixed, OneOf, Open, Shape, shape_of_text
 from keyfold.keys._templates import KeyTemplate
 
-# The ways on from each place of a template: a character of the alphabet leads to the place.
-_Ways = list[list[tuple[Alphabet, int]]]
+# The transitions out of each state: any character of the alphabet leads to the numbered state.
+# State 0 is the start, and the last state is the end.
+_Transitions = list[list[tuple[Alphabet, int]]]
 
 
 def find_collision(
     one: Sequence[KeyTemplate], other: Sequence[KeyTemplate]
 ) -> tuple[str, ...] | None:
-    """Return a key that both could render, as one text for each of its templates; None if none.
+    """Return a key that both could render, as one text per template; None if there is none.
 
-    Both keys are given in the same order, the partition key first.
+    Both sequences hold the templates of a key in the same order, the partition key first.
 
     >>> user = KeyTemplate.from_types("USER#{name}", {"name": str}, owner="User")
     >>> admin = KeyTemplate.from_types("{role}#{id:03}", {"role": str, "id": int}, owner="Admin")
     >>> find_collision([user], [admin])
     ('USER#111',)
 
-    It errs on the side of finding one: that there is no 30 February, and that a field may
-    stand in both templates of a key, is not considered.
+    It may report a collision that cannot happen: it does not consider that there is no
+    30 February, or that the same field may appear in both templates of a key.
     """
     found: list[str] = []
     for mine, theirs in zip(one, other, strict=True):
-        text = _find_common_text(_lay_out(mine), _lay_out(theirs))
+        text = _find_common_text(_build_transitions(mine), _build_transitions(theirs))
         if text is None:
             return None
         found.append(text)
@@ -39,7 +44,7 @@ def find_collision(
 
 
 def can_fit(template: KeyTemplate, pieces: Pieces) -> bool:
-    """Tell whether some key of a template fits a pattern; a part to be put in may be anything.
+    """Return whether some key of a template matches a pattern; a `NamedPart` matches any text.
 
     >>> user = KeyTemplate.from_types("USER#{name}", {"name": str}, owner="User")
     >>> can_fit(user, ("USER#", Wildcard.ANY)), can_fit(user, ("USER#", Wildcard.ANY, "#"))
@@ -48,31 +53,31 @@ def can_fit(template: KeyTemplate, pieces: Pieces) -> bool:
     mine = template.parts[0].before if template.parts else template.tail
     theirs = pieces[0] if pieces and isinstance(pieces[0], str) else ""
     if not mine.startswith(theirs) and not theirs.startswith(mine):
-        # What most look like that have nothing in common.
+        # Most templates that cannot match are ruled out here, without a search.
         return False
-    ways: _Ways = [[]]
+    transitions: _Transitions = [[]]
     for piece in pieces:
         match piece:
             case str():
-                _add(ways, spell(piece))
+                _append(transitions, shape_of_text(piece))
             case Wildcard.ONE:
-                _add(ways, Fixed((ANYTHING,)))
+                _append(transitions, Fixed((ANYTHING,)))
             case _:
-                ways[-1].append((ANYTHING, len(ways) - 1))
-    return _find_common_text(_lay_out(template), ways) is not None
+                transitions[-1].append((ANYTHING, len(transitions) - 1))
+    return _find_common_text(_build_transitions(template), transitions) is not None
 
 
-def _find_common_text(mine: _Ways, theirs: _Ways) -> str | None:
-    """Walk both at once, a character at a time, and return the shortest text to both ends."""
+def _find_common_text(mine: _Transitions, theirs: _Transitions) -> str | None:
+    """Return the shortest text that leads both automata to their end; None if there is none."""
     end = (len(mine) - 1, len(theirs) - 1)
     reached = {(0, 0)}
     waiting = deque([(0, 0, "")])
     while waiting:
-        my_place, their_place, text = waiting.popleft()
-        if (my_place, their_place) == end:
+        my_state, their_state, text = waiting.popleft()
+        if (my_state, their_state) == end:
             return text
-        for my_alphabet, my_next in mine[my_place]:
-            for their_alphabet, their_next in theirs[their_place]:
+        for my_alphabet, my_next in mine[my_state]:
+            for their_alphabet, their_next in theirs[their_state]:
                 character = my_alphabet.overlap(their_alphabet).pick()
                 if character is not None and (my_next, their_next) not in reached:
                     reached.add((my_next, their_next))
@@ -80,42 +85,45 @@ def _find_common_text(mine: _Ways, theirs: _Ways) -> str | None:
     return None
 
 
-def _lay_out(template: KeyTemplate) -> _Ways:
-    """Return the ways through a template; the last place is its end."""
-    ways: _Ways = [[]]
+def _build_transitions(template: KeyTemplate) -> _Transitions:
+    transitions: _Transitions = [[]]
     for part in template.parts:
-        _add(ways, spell(part.before))
-        _add(ways, part.shape)
-    _add(ways, spell(template.tail))
-    return ways
+        _append(transitions, shape_of_text(part.before))
+        _append(transitions, part.shape)
+    _append(transitions, shape_of_text(template.tail))
+    return transitions
 
 
-def _add(ways: _Ways, shape: Shape) -> None:
+def _append(transitions: _Transitions, shape: Shape) -> None:
+    """Add states that accept the shape after the last state; the new last state is their end."""
     match shape:
         case Fixed(places):
             for alphabet in places:
-                ways[-1].append((alphabet, len(ways)))
-                ways.append([])
+                transitions[-1].append((alphabet, len(transitions)))
+                transitions.append([])
         case Open(alphabet):
-            end = len(ways)
-            ways[-1].append((alphabet, end))
-            ways.append([(alphabet, end)])
+            end = len(transitions)
+            transitions[-1].append((alphabet, end))
+            transitions.append([(alphabet, end)])
         case OneOf(texts):
-            # Texts share their way as long as they are the same, and meet behind their last.
-            places = {"": len(ways) - 1}
+            # A trie: texts share the states of their common prefixes. The last character of
+            # every text leads to one shared end state.
+            states = {"": len(transitions) - 1}
             for text in texts:
                 for length in range(1, len(text)):
-                    passed = text[:length]
-                    if passed not in places:
-                        places[passed] = len(ways)
-                        ways[places[passed[:-1]]].append(_one_way(passed[-1], len(ways)))
-                        ways.append([])
+                    prefix = text[:length]
+                    if prefix not in states:
+                        states[prefix] = len(transitions)
+                        transitions[states[prefix[:-1]]].append(
+                            _transition(prefix[-1], len(transitions))
+                        )
+                        transitions.append([])
             for text in texts:
-                ways[places[text[:-1]]].append(_one_way(text[-1], len(ways)))
-            ways.append([])
+                transitions[states[text[:-1]]].append(_transition(text[-1], len(transitions)))
+            transitions.append([])
         case _:
             assert_never(shape)
 
 
-def _one_way(character: str, place: int) -> tuple[Alphabet, int]:
-    return Alphabet(frozenset(character)), place
+def _transition(character: str, state: int) -> tuple[Alphabet, int]:
+    return Alphabet(frozenset(character)), state

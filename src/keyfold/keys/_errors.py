@@ -1,4 +1,4 @@
-"""What is wrong with a key, a part of one, or an id."""
+"""Errors of key templates, key parts and typed ids."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _KEPT = 60
 
 
 def show(value: object) -> str:
-    """Write a value for a message, and only the beginning of a long one.
+    """Return a value as text for a message; a long one is cut off.
 
     >>> show("x#O"), show(7)
     ("'x#O'", '7')
@@ -17,20 +17,20 @@ def show(value: object) -> str:
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'… (81 characters)"
     """
     if isinstance(value, str):
-        # A str that is an id or a member of an enum is shown as the text that it is.
+        # Show an instance of a str subclass, such as an id or enum member, as its plain text.
         text = str.__str__(value)
         if len(text) <= MAX_SHOWN:
             return repr(text)
         return f"{text[:_KEPT]!r}… ({len(text)} characters)"
     try:
         shown = repr(value)
-    except Exception:  # noqa: BLE001 # a value that cannot be shown must not hide what is wrong
+    except Exception:  # noqa: BLE001 # a failing __repr__ must not hide the error being reported
         return f"<{type(value).__name__}>"
     return shown if len(shown) <= MAX_SHOWN else f"{shown[:_KEPT]}… ({len(shown)} characters)"
 
 
 class IdInvalid(KeyfoldError, ValueError):
-    """A text is no id of this type, or a time is none that an id can hold."""
+    """A value is not an id of this type, or a time cannot be represented in an id."""
 
     code = "id-invalid"
 
@@ -43,7 +43,7 @@ class IdInvalid(KeyfoldError, ValueError):
 
 
 class _TemplateError(KeyfoldError, ValueError):
-    """Something about one key template; `owner` is the entity or index that has it."""
+    """An error about one key template; `owner` is the entity or index that it belongs to."""
 
     def __init__(self, owner: str, template: str, fact: str, advice: str) -> None:
         super().__init__(owner, template, fact, advice)
@@ -56,19 +56,19 @@ class _TemplateError(KeyfoldError, ValueError):
 
 
 class KeyTemplateInvalid(_TemplateError):
-    """A key template is malformed, ambiguous, or has a part of a type that cannot be one."""
+    """A key template is malformed or ambiguous, or the type of a field cannot be a key part."""
 
     code = "key-template-invalid"
 
 
 class KeyRangeInvalid(_TemplateError):
-    """A range or a beginning was asked of a key template that cannot give it exactly."""
+    """A key template cannot give exactly the range or prefix that was asked for."""
 
     code = "key-range-invalid"
 
 
 class MissingKeyPart(KeyfoldError, ValueError):
-    """A key cannot be rendered, since a part of it was not given."""
+    """A key cannot be rendered because one of its parts was not given."""
 
     code = "key-missing-part"
 
@@ -85,7 +85,7 @@ class MissingKeyPart(KeyfoldError, ValueError):
 
 
 class KeyPartInvalid(KeyfoldError, ValueError):
-    """A value cannot stand in a key: `received` shows it, or the beginning of a long one."""
+    """A value cannot be a part of a key; `received` shows the value, cut off if it is long."""
 
     code = "key-part-invalid"
 

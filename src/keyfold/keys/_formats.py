@@ -1,8 +1,8 @@
-"""How values become parts of a key, and back.
+"""Formats that render values as parts of a key, and parse them back.
 
-Every format here keeps the order of its values: of two values, the lesser has the lesser
-text. All but text itself and sets of choices have one width, so that what follows a part
-cannot disturb that order.
+Every format keeps the order of its values: of two values, the smaller one has the smaller
+text. All formats except text and choices have a fixed width, so the text after a part cannot
+change that order.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from keyfold.keys._shapes import (
     find_width,
     is_encodable,
     join,
-    mould,
-    spell,
+    shape_of_example,
+    shape_of_text,
     to_pattern,
 )
 from keyfold.keys._ulid import LENGTH, LETTERS, Ulid
@@ -44,7 +44,7 @@ _ULID = Fixed((Alphabet(frozenset("01234567")), *(Alphabet(frozenset(LETTERS)),)
 
 
 class PartRefused(ValueError):
-    """A format cannot render a value; a template turns this into an error that names both."""
+    """A format cannot render a value; the template raises an error that names the part."""
 
     def __init__(self, fact: str, advice: str) -> None:
         super().__init__(fact, advice)
@@ -52,29 +52,29 @@ class PartRefused(ValueError):
 
 
 class PartFormat(ABC):
-    """How the values of one type become the text of a key part, and back."""
+    """Renders the values of one type as the text of a key part, and parses them back."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """What the texts look like. Every rendering has this shape."""
+        """Which characters a rendered value may have, and where."""
 
     @abstractmethod
     def render(self, value: object) -> str:
-        """Return the text of a value; raises PartRefused where it has none."""
+        """Return the text of a value; raises PartRefused if the value cannot be rendered."""
 
     @abstractmethod
     def read(self, text: str) -> object | None:
-        """Return the value that `text`, which has the shape, stands for; None for none."""
+        """Return the value of `text`, which must have the shape; None if it has no value."""
 
     def parse(self, text: str) -> object | None:
-        """Return the value whose rendering is `text`; None where there is none."""
+        """Return the value that renders as `text`; None if there is none."""
         return None if re.fullmatch(self.pattern, text) is None else self.read(text)
 
     def accepts(self, value: object) -> bool:
-        """Tell whether `render` takes the value."""
+        """Return whether `render` accepts the value."""
         try:
             self.render(value)
         except PartRefused:
@@ -83,23 +83,24 @@ class PartFormat(ABC):
 
     @property
     def pattern(self) -> str:
-        """The source of a regular expression for the shape."""
+        """A regular expression for the shape, as a string."""
         return to_pattern(self.shape)
 
     @property
     def width(self) -> int | None:
-        """The number of characters of every rendering; None where they differ."""
+        """The number of characters of every rendered value; None if it varies."""
         return find_width(self.shape)
 
     def keeps_order_before(self, follower: str) -> bool:
-        """Tell whether renderings keep their order when `follower` stands behind each."""
+        """Return whether rendered values keep their order when `follower` is appended to each."""
         return not follower or self.width is not None
 
     def narrowed(self, delimiters: AbstractSet[str]) -> PartFormat:  # noqa: ARG002 # some use it
-        """Return the format as a template with these delimiters uses it.
+        """Return the format to use in a template with these delimiters.
 
-        Raises PartRefused where such a template cannot use it. A part of a type that fixes
-        each of its characters, such as the # of a typed id, cannot be taken for another.
+        Raises PartRefused if such a template cannot use the format. A format of fixed layout
+        may contain a delimiter, such as the # of a typed id: it cannot be taken for the end of
+        the part.
         """
         return self
 
@@ -118,22 +119,22 @@ class TextFormat(PartFormat):
 
     def render(self, value: object) -> str:
         if not isinstance(value, str):
-            raise PartRefused("is a str", f"Give a str, not {_name_type(value)}.")
+            raise PartRefused("must be a str", f"Give a str, not {_name_type(value)}.")
         if not value:
-            raise PartRefused("may not be empty", "Give at least one character.")
+            raise PartRefused("must not be empty", "Give at least one character.")
         for delimiter in self.delimiters:
             if delimiter in value:
                 raise PartRefused(
-                    f"may not contain {delimiter!r}, which stands between the parts",
-                    "Take it out of the value, or use another delimiter in the template.",
+                    f"must not contain {delimiter!r}, which separates the parts",
+                    "Remove it from the value, or use another delimiter in the template.",
                 )
         if self.length is not None and len(value) != self.length:
             raise PartRefused(
-                f"has exactly {self.length} characters, not {len(value)}",
-                "Give as many, or declare the template without a width.",
+                f"must have exactly {self.length} characters, not {len(value)}",
+                "Give that many, or declare the template without a width.",
             )
         if not is_encodable(value):
-            raise PartRefused("is valid Unicode", "Take out the half of a surrogate pair.")
+            raise PartRefused("must be valid Unicode", "Remove the unpaired surrogate.")
         return value
 
     def read(self, text: str) -> str | None:
@@ -164,7 +165,7 @@ class ChoiceFormat(PartFormat):
         if text is None:
             listed = [*self.texts][:_MAX_LISTED]
             more = ", …" if len(listed) < len(self.texts) else ""
-            raise PartRefused(f"is one of {', '.join(listed)}{more}", "Give one of those.")
+            raise PartRefused(f"must be one of {', '.join(listed)}{more}", "Give one of those.")
         return text
 
     def read(self, text: str) -> object | None:
@@ -187,7 +188,7 @@ class ChoiceFormat(PartFormat):
 
 @dataclass(frozen=True, slots=True)
 class IntFormat(PartFormat):
-    """Non-negative integers of up to `digits` digits, with zeros in front."""
+    """Non-negative integers of up to `digits` digits, with leading zeros."""
 
     digits: int
     _limit: int = field(init=False, repr=False, compare=False)
@@ -197,15 +198,15 @@ class IntFormat(PartFormat):
 
     @property
     def shape(self) -> Fixed:
-        return mould("0" * self.digits, DIGIT)
+        return shape_of_example("0" * self.digits, DIGIT)
 
     def render(self, value: object) -> str:
         if not isinstance(value, int) or isinstance(value, bool):
-            raise PartRefused("is an int", f"Give an int, not {_name_type(value)}.")
+            raise PartRefused("must be an int", f"Give an int, not {_name_type(value)}.")
         if not 0 <= value < self._limit:
             raise PartRefused(
-                f"is a number from 0 with at most {self.digits} digits",
-                "Beyond that, text order would not be the order of numbers. Declare more digits.",
+                f"must be non-negative with at most {self.digits} digits",
+                "Otherwise text order would differ from numeric order. Declare more digits.",
             )
         return int.__repr__(value).zfill(self.digits)
 
@@ -227,23 +228,23 @@ class DecimalFormat(PartFormat):
 
     @property
     def shape(self) -> Fixed:
-        return mould(format(Decimal(), self._spec), DIGIT)
+        return shape_of_example(format(Decimal(), self._spec), DIGIT)
 
     def render(self, value: object) -> str:
         if not isinstance(value, Decimal):
-            raise PartRefused("is a Decimal", f"Give a Decimal, not {_name_type(value)}.")
-        # Limits first: written out, 1E+999999 would have a million digits.
+            raise PartRefused("must be a Decimal", f"Give a Decimal, not {_name_type(value)}.")
+        # Check the limits before formatting: written out, 1E+999999 would have a million digits.
         if not value.is_finite() or value < 0 or (value and value.adjusted() >= self.digits):
             raise PartRefused(
-                f"is a number from 0 with at most {self.digits} digits before the point",
-                "Beyond that, text order would not be the order of numbers. Declare more digits.",
+                f"must be non-negative with at most {self.digits} digits before the point",
+                "Otherwise text order would differ from numeric order. Declare more digits.",
             )
-        # The context of the caller has no say: none of these round to its precision.
+        # The caller's decimal context has no effect: none of these calls round to its precision.
         text = format(value.copy_abs(), self._spec)
         if Decimal(text) != value:
             raise PartRefused(
-                f"has at most {self.scale} digits after the point",
-                "Round it first; a key is never rounded.",
+                f"must have at most {self.scale} digits after the point",
+                "Round it first; keys are not rounded.",
             )
         return text
 
@@ -257,12 +258,12 @@ class DateFormat(PartFormat):
 
     @property
     def shape(self) -> Fixed:
-        return mould(_DATE, DIGIT)
+        return shape_of_example(_DATE, DIGIT)
 
     def render(self, value: object) -> str:
-        # A datetime is a date to Python, but its time of day would be lost.
+        # In Python a datetime is a date, but its time of day would be lost.
         if not isinstance(value, date) or isinstance(value, datetime):
-            raise PartRefused("is a date", f"Give a date, not {_name_type(value)}.")
+            raise PartRefused("must be a date", f"Give a date, not {_name_type(value)}.")
         return value.isoformat()
 
     def read(self, text: str) -> date | None:
@@ -274,25 +275,27 @@ class DateFormat(PartFormat):
 
 @dataclass(frozen=True, slots=True)
 class DatetimeFormat(PartFormat):
-    """Moments in UTC, always with microseconds, as in 2024-01-01T00:00:00.000000Z."""
+    """Datetimes in UTC, always with microseconds, as in 2024-01-01T00:00:00.000000Z."""
 
     @property
     def shape(self) -> Fixed:
-        return mould(_DATETIME, DIGIT)
+        return shape_of_example(_DATETIME, DIGIT)
 
     def render(self, value: object) -> str:
         if not isinstance(value, datetime):
-            raise PartRefused("is a datetime", f"Give a datetime, not {_name_type(value)}.")
+            raise PartRefused("must be a datetime", f"Give a datetime, not {_name_type(value)}.")
         if value.utcoffset() is None:
-            raise PartRefused("has a time zone", "Give one, such as tzinfo=UTC.")
+            raise PartRefused("must have a time zone", "Give one, such as tzinfo=UTC.")
         try:
-            moment = value.astimezone(UTC)
+            in_utc = value.astimezone(UTC)
         except OverflowError:
-            raise PartRefused("lies in the years 1 to 9999 in UTC", "Give such a time.") from None
-        return f"{moment.isoformat(timespec='microseconds')[:-_OFFSET_LENGTH]}Z"
+            raise PartRefused(
+                "must be in the years 1 to 9999 in UTC", "Give a time in that range."
+            ) from None
+        return f"{in_utc.isoformat(timespec='microseconds')[:-_OFFSET_LENGTH]}Z"
 
     def read(self, text: str) -> datetime | None:
-        # Newer versions of Python take 24:00 for the next day's midnight.
+        # Newer versions of Python read 24:00 as midnight of the next day.
         if text[_HOURS] == "24":
             return None
         try:
@@ -309,30 +312,32 @@ class UlidFormat(PartFormat):
 
     @property
     def shape(self) -> Fixed:
-        return join((spell(self.kind.head), _ULID))
+        return join((shape_of_text(self.kind.head), _ULID))
 
     def render(self, value: object) -> str:
         if type(value) is not self.kind:
             name = self.kind.__name__
-            raise PartRefused(f"is of type {name}", f"Give {name}(...), not {_name_type(value)}.")
+            raise PartRefused(
+                f"must be of type {name}", f"Give {name}(...), not {_name_type(value)}."
+            )
         return value
 
     def read(self, text: str) -> Ulid:
-        # The shape says all there is to check.
+        # A text of this shape is always a valid id: skip the checks of the constructor.
         return str.__new__(self.kind, text)
 
 
 @dataclass(frozen=True, slots=True)
 class UuidFormat(PartFormat):
-    """UUIDs, in small letters with hyphens."""
+    """UUIDs, in lower case with hyphens."""
 
     @property
     def shape(self) -> Fixed:
-        return mould(_UUID, HEXADECIMAL)
+        return shape_of_example(_UUID, HEXADECIMAL)
 
     def render(self, value: object) -> str:
         if not isinstance(value, UUID):
-            raise PartRefused("is a UUID", f"Give a UUID, not {_name_type(value)}.")
+            raise PartRefused("must be a UUID", f"Give a UUID, not {_name_type(value)}.")
         return str(value)
 
     def read(self, text: str) -> UUID:

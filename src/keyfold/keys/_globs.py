@@ -1,4 +1,4 @@
-"""Templates as patterns with wildcards, for languages that know no others."""
+"""Templates as wildcard patterns, for languages such as IAM's that have no other kind."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import NamedTuple, assert_never
 from keyfold.keys._shapes import Alphabet, Fixed, OneOf, Open, Shape
 from keyfold.keys._templates import KeyTemplate
 
-# Choices are written out, as long as they are not too many.
+# Choices are expanded into one pattern each, up to this many patterns per template.
 MAX_GLOBS = 64
 
 
 class Wildcard(Enum):
-    """What stands for other characters: any number of them, or one."""
+    """A wildcard: any number of characters, or exactly one."""
 
     ANY = "*"
     ONE = "?"
 
 
 class NamedPart(NamedTuple):
-    """A part of a template that is put in later."""
+    """A placeholder for a part of the template whose value is filled in later."""
 
     name: str
 
@@ -32,22 +32,23 @@ Pieces = tuple[GlobPiece, ...]
 
 
 class Glob(NamedTuple):
-    """What keys of a template look like, and what is like them and is no key."""
+    """A pattern that keys of a template match, and patterns of texts to exclude from it."""
 
     pieces: Pieces
-    # Patterns of texts that fit `pieces`, though a part of them is empty or has a delimiter in it.
+    # Patterns of texts that match `pieces` but are not keys: a part is empty or has a delimiter.
     forbidden: tuple[Pieces, ...]
-    # Whether that is all: a part may have characters of its own, digits for example.
+    # Whether every text that matches `pieces` and is not forbidden is a key. Not so if, say, a
+    # part allows only digits.
     is_exact: bool
 
     @property
     def has_wildcards(self) -> bool:
-        """Whether it stands for more than one text, once its parts are put in."""
+        """Whether more than one text matches once the named parts are filled in."""
         return any(isinstance(piece, Wildcard) for piece in self.pieces)
 
 
 def find_globs(template: KeyTemplate, kept: str | None = None) -> tuple[Glob, ...]:
-    """Return the patterns that all keys of a template fit; `kept` names a part to be put in later.
+    """Return patterns, one of which every key matches; part `kept` remains a placeholder.
 
     >>> order = KeyTemplate.from_types("U#{user}#{no}", {"user": str, "no": str}, owner="Order")
     >>> (glob,) = find_globs(order, kept="user")
@@ -56,35 +57,38 @@ def find_globs(template: KeyTemplate, kept: str | None = None) -> tuple[Glob, ..
     >>> [show_pieces(each) for each in glob.forbidden]
     ['U#{user}#', 'U#{user}#*#*']
 
-    No key of the template fits what is forbidden: it has more delimiters than the template, or
-    lacks a part.
+    No key of the template matches a forbidden pattern: those have more delimiters than the
+    template, or lack a part.
     """
     delimiters = template.delimiters
-    ways: list[list[tuple[_Unit, ...]]] = []
+    # The alternatives for each literal and each part, in order.
+    alternatives: list[list[tuple[_Unit, ...]]] = []
     is_exact = True
     for part in template.parts:
-        ways.append([(part.before,)])
+        alternatives.append([(part.before,)])
         if part.name == kept:
-            ways.append([(NamedPart(part.name),)])
+            alternatives.append([(NamedPart(part.name),)])
             continue
-        units, fits = _read_shape(part.shape, delimiters)
-        ways.append(units)
-        is_exact = is_exact and fits
-    ways.append([(template.tail,)])
+        choices, part_is_exact = _read_shape(part.shape, delimiters)
+        alternatives.append(choices)
+        is_exact = is_exact and part_is_exact
+    alternatives.append([(template.tail,)])
     count = 1
-    for choices in ways:
+    for choices in alternatives:
         count *= len(choices)
     if count > MAX_GLOBS:
-        ways = [choices if len(choices) == 1 else [(_Run(None),)] for choices in ways]
+        alternatives = [
+            choices if len(choices) == 1 else [(_Run(None),)] for choices in alternatives
+        ]
         is_exact = False
     return tuple(
-        _make_glob([unit for units in way for unit in units], delimiters, is_exact=is_exact)
-        for way in product(*ways)
+        _make_glob([unit for units in chosen for unit in units], delimiters, is_exact=is_exact)
+        for chosen in product(*alternatives)
     )
 
 
 def is_free_text(template: KeyTemplate, name: str) -> bool:
-    """Tell whether a part may be any text without delimiters."""
+    """Return whether the named part accepts any text without delimiters."""
     return any(
         isinstance(part.shape, Open) and _is_free(part.shape.alphabet, template.delimiters)
         for part in template.parts
@@ -93,7 +97,7 @@ def is_free_text(template: KeyTemplate, name: str) -> bool:
 
 
 class _Run(NamedTuple):
-    """Characters that may be any but delimiters; None for one or more of them."""
+    """`width` characters that are not delimiters, or one or more of them if it is None."""
 
     width: int | None
 
@@ -102,7 +106,7 @@ _Unit = str | NamedPart | _Run
 
 
 def _read_shape(shape: Shape, delimiters: frozenset[str]) -> tuple[list[tuple[_Unit, ...]], bool]:
-    """Return the ways to write a part, and whether that is all there is to it."""
+    """Return the alternatives for a part, and whether they describe its texts exactly."""
     match shape:
         case OneOf(texts):
             return [(text,) for text in texts], True
@@ -168,7 +172,7 @@ def _joined(pieces: Iterator[GlobPiece]) -> Pieces:
 
 
 def show_pieces(pieces: Pieces) -> str:
-    """Write a pattern for people to read."""
+    """Return a pattern as readable text, such as `U#{user}#*`."""
     return "".join(
         piece.value
         if isinstance(piece, Wildcard)

@@ -1,7 +1,7 @@
-"""The shape of a text: which characters may stand where.
+"""The shape of a text: which characters may appear at which place.
 
-A format says once what its texts look like. Patterns, prefixes and the search for
-collisions are read off that.
+A format declares the shape of its texts once. Regular expressions, prefixes and the search
+for collisions are derived from it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import count, groupby, takewhile
 from typing import assert_never
 
-# Those that make the most readable examples. A date of nothing but 1 is a real one.
+# The characters that make the most readable examples. With 1 for every digit, a date is valid.
 _PREFERRED = "aA1"
 _FIRST_PRINTABLE = 0x21
 
 
 @dataclass(frozen=True, slots=True)
 class Alphabet:
-    """The characters listed; or, where it is inverted, all but those."""
+    """The listed characters or, if inverted, all characters except those."""
 
     characters: frozenset[str]
     is_inverted: bool = False
@@ -28,7 +28,7 @@ class Alphabet:
         return (character in self.characters) != self.is_inverted
 
     def overlap(self, other: Alphabet) -> Alphabet:
-        """Return the characters that both have."""
+        """Return the characters that are in both alphabets."""
         mine, theirs = self.characters, other.characters
         if self.is_inverted and other.is_inverted:
             return Alphabet(mine | theirs, is_inverted=True)
@@ -37,7 +37,7 @@ class Alphabet:
         return Alphabet(mine - theirs if other.is_inverted else mine & theirs)
 
     def pick(self) -> str | None:
-        """Return one of the characters, a plain one if there is any; None where there is none."""
+        """Return one of the characters, preferably a readable one; None if there are none."""
         for character in _PREFERRED:
             if character in self:
                 return character
@@ -46,7 +46,7 @@ class Alphabet:
         return min(self.characters, default=None)
 
     def to_pattern(self) -> str:
-        """Return the source of a regular expression for one of the characters."""
+        """Return a regular expression, as a string, that matches one of the characters."""
         listed = "".join(re.escape(character) for character in sorted(self.characters))
         if self.is_inverted:
             return f"[^{listed}]" if listed else r"[\s\S]"
@@ -60,14 +60,14 @@ HEXADECIMAL = Alphabet(frozenset("0123456789abcdef"))
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """So many characters, each of its own alphabet."""
+    """A fixed number of characters; each place has an alphabet."""
 
     places: tuple[Alphabet, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """One character of the alphabet, or more."""
+    """One or more characters of the alphabet."""
 
     alphabet: Alphabet
 
@@ -82,23 +82,23 @@ class OneOf:
 Shape = Fixed | Open | OneOf
 
 
-def spell(text: str) -> Fixed:
+def shape_of_text(text: str) -> Fixed:
     """Return the shape that only `text` has."""
     return Fixed(tuple(Alphabet(frozenset(character)) for character in text))
 
 
-def mould(example: str, zero: Alphabet) -> Fixed:
-    """Return the shape of `example`, where any character of `zero` may stand for a 0.
+def shape_of_example(example: str, zero: Alphabet) -> Fixed:
+    """Return the shape of `example`, with any character of `zero` allowed in place of each 0.
 
-    >>> to_pattern(mould("00:00", Alphabet(frozenset("01"))))
+    >>> to_pattern(shape_of_example("00:00", Alphabet(frozenset("01"))))
     '[01]{2}:[01]{2}'
     """
-    letter = {"0": zero}
-    return Fixed(tuple(letter.get(each) or Alphabet(frozenset(each)) for each in example))
+    alphabets = {"0": zero}
+    return Fixed(tuple(alphabets.get(each) or Alphabet(frozenset(each)) for each in example))
 
 
 def find_width(shape: Shape) -> int | None:
-    """Return the number of characters that every text of the shape has; None if they differ."""
+    """Return the number of characters of every text of the shape; None if it varies."""
     match shape:
         case Fixed(places):
             return len(places)
@@ -112,9 +112,9 @@ def find_width(shape: Shape) -> int | None:
 
 
 def find_head(shape: Shape) -> str:
-    """Return what every text of the shape begins with, as far as that is certain.
+    """Return the longest prefix that all texts of the shape share.
 
-    >>> find_head(OneOf(("paid", "packed"))), find_head(mould("O#00", DIGIT))
+    >>> find_head(OneOf(("paid", "packed"))), find_head(shape_of_example("O#00", DIGIT))
     ('pa', 'O#')
     """
     match shape:
@@ -128,7 +128,7 @@ def find_head(shape: Shape) -> str:
         case Open():
             return ""
         case OneOf(texts):
-            # What the first and the last have in common, all between them have too.
+            # All texts between the first and the last, in sort order, share their common prefix.
             pairs = zip(min(texts), max(texts), strict=False)
             return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         case _:
@@ -136,7 +136,7 @@ def find_head(shape: Shape) -> str:
 
 
 def can_begin(shape: Shape, text: str) -> bool:
-    """Tell whether some text of the shape begins with `text`."""
+    """Return whether some text of the shape begins with `text`."""
     match shape:
         case Fixed(places):
             fits = (each in place for each, place in zip(text, places, strict=False))
@@ -150,7 +150,7 @@ def can_begin(shape: Shape, text: str) -> bool:
 
 
 def to_pattern(shape: Shape) -> str:
-    """Return the source of a regular expression that the texts of the shape match."""
+    """Return a regular expression, as a string, that matches the texts of the shape."""
     match shape:
         case Fixed(places):
             return "".join(_repeat(alphabet, len([*run])) for alphabet, run in groupby(places))
@@ -167,7 +167,7 @@ def _repeat(alphabet: Alphabet, times: int) -> str:
 
 
 def is_encodable(text: str) -> bool:
-    """Tell whether a text has UTF-8 bytes: half of a surrogate pair has none."""
+    """Return whether a text can be encoded as UTF-8: one with an unpaired surrogate cannot."""
     if text.isascii():
         return True
     try:
@@ -178,7 +178,7 @@ def is_encodable(text: str) -> bool:
 
 
 def find_end(prefix: str) -> str | None:
-    r"""Return the least text above everything that begins with `prefix`; None if there is none.
+    r"""Return the least text greater than all that begin with `prefix`; None if there is none.
 
     Texts are ordered by their UTF-8 bytes, which is the order of their code points.
 
@@ -189,10 +189,10 @@ def find_end(prefix: str) -> str | None:
     if not stripped:
         return None
     code = ord(stripped[-1]) + 1
-    # Surrogates are code points, but no characters.
+    # Skip the surrogates: they are code points, but not characters.
     return stripped[:-1] + chr(0xE000 if code == 0xD800 else code)  # noqa: PLR2004
 
 
 def join(shapes: Iterable[Fixed]) -> Fixed:
-    """Put fixed shapes one behind the other."""
+    """Return the concatenation of fixed shapes."""
     return Fixed(tuple(place for shape in shapes for place in shape.places))

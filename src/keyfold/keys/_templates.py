@@ -1,4 +1,4 @@
-"""Key templates: literals and parts that render to the text of a key, and parse back."""
+"""Key templates: literals and fields that render to the text of a key, and parse it back."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from keyfold.keys._shapes import Shape, can_begin, find_end, find_head, is_encod
 
 
 class TemplateField(NamedTuple):
-    """A field that a template names, and what follows its colon: '03' in {line:03}."""
+    """A field that a template names, and the spec after its colon: '03' in {line:03}."""
 
     name: str
     spec: str
 
 
 class KeyPrefix(NamedTuple):
-    """What some known fields determine of a key: `is_whole` where that is all of it."""
+    """The prefix of a key that the known fields determine; `is_whole` if it is the whole key."""
 
     text: str
     used: tuple[str, ...]
@@ -36,7 +36,7 @@ class KeyPrefix(NamedTuple):
 
 
 class KeySpan(NamedTuple):
-    """The least and the greatest text of a range of keys, both included; None is no limit."""
+    """The lower and upper limit of a range of keys, both inclusive; None means no limit."""
 
     low: str | None
     high: str | None
@@ -44,36 +44,36 @@ class KeySpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TemplatePart:
-    """One part of a template, between the literals on its two sides."""
+    """One part of a template, with the literals before and after it."""
 
     name: str
     format: PartFormat
     shape: Shape
-    # What every value of the part begins with: "O#" for a typed id.
+    # The prefix that all values of the part share: "O#" for a typed id.
     head: str
     before: str
     after: str
-    # Whether anything stands behind the part.
+    # Whether the part is followed by a literal or by another part.
     is_followed: bool
 
 
 def read_fields(text: str, *, owner: str) -> tuple[TemplateField, ...]:
-    """Return the fields that a template names, in their order.
+    """Return the fields that a template names, in order.
 
     >>> read_fields("{order}#{line:03}", owner="OrderLine")
     (TemplateField(name='order', spec=''), TemplateField(name='line', spec='03'))
 
-    Raises KeyTemplateInvalid for a malformed text.
+    Raises KeyTemplateInvalid for a malformed template.
     """
     return tuple(each for _, each in _split(text, owner) if each is not None)
 
 
 class KeyTemplate:
-    """The text of a key, with fields in it: `RATE#{base}#{target}`.
+    """A template for the text of a key, with fields in braces: `RATE#{base}#{target}`.
 
-    A part may not be empty, and a part that is free text may not contain a delimiter: any
-    character of the template's literals that is neither a letter nor a digit. So a key
-    parses in one way only, and no value can pose as several parts.
+    A part must not be empty, and a free text part must not contain a delimiter. The delimiters
+    are all characters of the template's literals that are neither letters nor digits. So a key
+    parses in only one way, and no value can be mistaken for several parts.
 
     >>> rate = KeyTemplate.from_types(
     ...     "RATE#{base}#{target}", {"base": str, "target": str}, owner="Rate"
@@ -85,8 +85,8 @@ class KeyTemplate:
     >>> rate.prefix({"base": "USD"})
     KeyPrefix(text='RATE#USD#', used=('base',), is_whole=False)
 
-    Raises KeyTemplateInvalid for a text that is malformed, that names a field which
-    `formats` lacks, or in which one part could not be told from the next.
+    Raises KeyTemplateInvalid for a template that is malformed, that names a field which
+    `formats` lacks, or that has no boundary between two parts.
     """
 
     __slots__ = (
@@ -112,7 +112,7 @@ class KeyTemplate:
         self.fields: Final = tuple(part.name for part in self.parts)
         self._check_boundaries()
 
-        # What is done for every item is laid out once.
+        # Prepared once, because `render` and `parse` run for every item.
         self._steps = [(part.before, part.name, part.format.render) for part in self.parts]
         self._readers = [(part.name, part.format.read) for part in self.parts]
         pattern = "".join(f"{re.escape(part.before)}({part.format.pattern})" for part in self.parts)
@@ -120,14 +120,14 @@ class KeyTemplate:
 
     @classmethod
     def from_types(cls, text: str, types: Mapping[str, object], owner: str) -> KeyTemplate:
-        """Make a template whose fields have these types, as annotations give them.
+        """Return a template whose fields have these types, given as annotations.
 
-        Raises KeyTemplateInvalid also for a type that cannot be a part of a key.
+        Raises KeyTemplateInvalid like the constructor, and for a type that cannot be a key part.
         """
         formats: dict[str, PartFormat] = {}
         for name, spec in read_fields(text, owner=owner):
             if name not in types:
-                raise _refuse_unknown(owner, text, name, types)
+                raise _unknown_field_error(owner, text, name, types)
             formats[name] = format_for(types[name], spec, field=name, owner=owner)
         return cls(text, formats, owner)
 
@@ -135,10 +135,10 @@ class KeyTemplate:
         return f"<KeyTemplate {self.text!r} of {self.owner}>"
 
     def render(self, values: Mapping[str, object]) -> str:
-        """Return the key of these values, which may hold other fields too.
+        """Return the key of these values; fields that the template does not name are ignored.
 
-        Raises MissingKeyPart where one is missing, KeyPartInvalid where one cannot stand
-        in the key.
+        Raises MissingKeyPart if a value is missing, KeyPartInvalid if one cannot be a part of
+        the key.
         """
         text = ""
         for before, name, render in self._steps:
@@ -149,11 +149,11 @@ class KeyTemplate:
             try:
                 text += before + render(value)
             except PartRefused as refused:
-                raise self._refuse(name, value, refused) from None
+                raise self._part_error(name, value, refused) from None
         return text + self.tail
 
     def parse(self, text: str) -> dict[str, Any] | None:
-        """Return the values whose key is `text`; None where there are none."""
+        """Return the values whose key is `text`; None if it is not a key of this template."""
         found = self._match(text)
         if found is None:
             return None
@@ -166,13 +166,13 @@ class KeyTemplate:
         return values
 
     def prefix(self, values: Mapping[str, object]) -> KeyPrefix:
-        """Return the longest beginning that every key with these values has, and no other.
+        """Return the longest prefix that every key with these values has, and no other key.
 
-        Fields count as far as they are known without a gap from the first one on; `used`
-        names those. The literal behind them belongs to the prefix, and so does what every
-        value of the next part begins with, such as the prefix of a typed id.
+        Fields are used in template order, up to the first one without a value; `used` names
+        them. The prefix includes the literal after them, and the prefix that all values of the
+        next part share, such as that of a typed id.
 
-        Raises KeyPartInvalid as `render` does.
+        Raises KeyPartInvalid like `render`.
         """
         text, place = self._advance(values)
         used = self.fields[:place]
@@ -181,7 +181,7 @@ class KeyTemplate:
         return KeyPrefix(text + self.parts[place].head, used, is_whole=False)
 
     def starting_with(self, values: Mapping[str, object], beginning: str) -> str:
-        """Return what keys with these values begin with, if their next part does so too.
+        """Return the prefix of the keys with these values whose next part begins with `beginning`.
 
         >>> rate = KeyTemplate.from_types(
         ...     "RATE#{base}#{target}", {"base": str, "target": str}, owner="Rate"
@@ -189,15 +189,15 @@ class KeyTemplate:
         >>> rate.starting_with({"base": "USD"}, "E")
         'RATE#USD#E'
 
-        Raises KeyRangeInvalid where no part is left, and KeyPartInvalid where no value of
-        the next part begins so.
+        Raises KeyRangeInvalid if `values` has all the parts, and KeyPartInvalid if no value of
+        the next part begins with `beginning`.
         """
         text, part = self._next_part(values)
-        if not isinstance(beginning, str) or not can_begin(part.shape, beginning):  # pyright: ignore[reportUnnecessaryIsInstance] # what callers pass is theirs
+        if not isinstance(beginning, str) or not can_begin(part.shape, beginning):  # pyright: ignore[reportUnnecessaryIsInstance] # callers may pass anything
             refused = PartRefused(
-                "has no value that begins so", "Give the beginning of one, as it stands in the key."
+                "has no value with this prefix", "Give the start of a value, as written in the key."
             )
-            raise self._refuse(part.name, beginning, refused)
+            raise self._part_error(part.name, beginning, refused)
         return text + beginning
 
     def span(
@@ -205,9 +205,8 @@ class KeyTemplate:
     ) -> KeySpan:
         """Return the limits of the keys with these values whose next part is in a range.
 
-        Both ends are included, with all that may follow that part; an end that is None is
-        open. Of this template's keys, those between the limits are exactly the ones asked
-        for.
+        Both limits are inclusive, whatever follows that part in the key; None means no limit.
+        Exactly the keys of this template that were asked for lie between the returned limits.
 
         >>> line = KeyTemplate.from_types(
         ...     "{day}#{line:03}", {"day": str, "line": int}, owner="Line"
@@ -215,8 +214,8 @@ class KeyTemplate:
         >>> line.span({"day": "mon"}, low=2)
         KeySpan(low='mon#002', high='mon$')
 
-        Raises KeyRangeInvalid where no part is left, where `low` is above `high`, or where
-        the order of keys is not that of the part; KeyPartInvalid as `render` does.
+        Raises KeyRangeInvalid if `values` has all the parts, if `low` is greater than `high`, or
+        if keys do not sort in the order of the part; KeyPartInvalid like `render`.
         """
         text, part = self._next_part(values)
         head = text + part.head
@@ -226,7 +225,7 @@ class KeyTemplate:
             raise KeyRangeInvalid(
                 self.owner,
                 self.text,
-                f"cannot give a range of {part.name!r}: what follows it disturbs the order",
+                f"cannot give a range of {part.name!r}: the text after it breaks the sort order",
                 f"Give it a width, as in {{{part.name}:10}}, or put it last.",
             )
         low_text = None if low is None else self._render_part(part, low)
@@ -244,7 +243,7 @@ class KeyTemplate:
         )
 
     def _advance(self, values: Mapping[str, object]) -> tuple[str, int]:
-        """Render as far as values are known: the text, and the place of the next part."""
+        """Render up to the first part without a value; return the text and that part's place."""
         text = ""
         for place, part in enumerate(self.parts):
             text += part.before
@@ -259,8 +258,8 @@ class KeyTemplate:
             raise KeyRangeInvalid(
                 self.owner,
                 self.text,
-                "has no part left for a range: all are given",
-                "Leave out the one that the range is about.",
+                "has no part left for a range: all parts are given",
+                "Leave out the part that the range is over.",
             )
         return text, self.parts[place]
 
@@ -268,9 +267,9 @@ class KeyTemplate:
         try:
             return part.format.render(value)
         except PartRefused as refused:
-            raise self._refuse(part.name, value, refused) from None
+            raise self._part_error(part.name, value, refused) from None
 
-    def _refuse(self, name: str, value: object, refused: PartRefused) -> KeyPartInvalid:
+    def _part_error(self, name: str, value: object, refused: PartRefused) -> KeyPartInvalid:
         return KeyPartInvalid(
             self.owner, self.text, name, refused.fact, show(value), refused.advice
         )
@@ -283,7 +282,7 @@ class KeyTemplate:
             assert named is not None  # only the last piece has no field
             name = named.name
             if name not in formats:
-                raise _refuse_unknown(self.owner, self.text, name, formats)
+                raise _unknown_field_error(self.owner, self.text, name, formats)
             try:
                 narrowed = formats[name].narrowed(self.delimiters)
             except PartRefused as refused:
@@ -305,27 +304,27 @@ class KeyTemplate:
                     self.owner,
                     self.text,
                     f"does not show where {part.name!r} ends",
-                    f"Put a delimiter such as # behind it, or give it a width, "
+                    f"Put a delimiter such as # after it, or give it a width, "
                     f"as in {{{part.name}:10}}.",
                 )
 
 
-def _refuse_unknown(
+def _unknown_field_error(
     owner: str, text: str, name: str, known: Mapping[str, object]
 ) -> KeyTemplateInvalid:
     advice = f"The fields are {', '.join(known)}." if known else "There are no fields."
-    return KeyTemplateInvalid(owner, text, f"names {name!r}, which is no field", advice)
+    return KeyTemplateInvalid(owner, text, f"names {name!r}, which is not a field", advice)
 
 
 def _find_last(text: str, part: TemplatePart) -> str | None:
-    """Return the greatest text that `text`, which ends with the part, may go on to."""
+    """Return the upper limit of keys that begin with `text`, which ends with the part."""
     return find_end(text + part.after) if part.is_followed else text
 
 
 def _split(text: str, owner: str) -> list[tuple[str, TemplateField | None]]:
-    """Return literals, each with the field behind it; the last literal has none."""
+    """Return the literals, each with the field that follows it; None after the last literal."""
 
-    def refuse(fact: str, advice: str) -> KeyTemplateInvalid:
+    def error(fact: str, advice: str) -> KeyTemplateInvalid:
         return KeyTemplateInvalid(owner, text, fact, advice)
 
     pieces: list[tuple[str, TemplateField | None]] = []
@@ -336,23 +335,21 @@ def _split(text: str, owner: str) -> list[tuple[str, TemplateField | None]]:
             if name is None:
                 continue
             if not name.isidentifier() or conversion is not None:
-                raise refuse(
+                raise error(
                     f"has {{{name}}}" if conversion is None else f"has !{conversion}",
-                    "Between braces stands the name of a field, and a width where it needs one.",
+                    "Braces hold the name of a field, and a width if its type needs one.",
                 )
             if any(each is not None and each.name == name for _, each in pieces):
-                raise refuse(f"names {name!r} twice", "A field stands in a template once.")
+                raise error(f"names {name!r} twice", "A template can name a field only once.")
             pieces.append((literal, TemplateField(name, spec or "")))
             literal = ""
     except KeyTemplateInvalid:
         raise
     except ValueError:
-        raise refuse(
-            "has a brace without its partner", "Write {{ or }} for a brace of the key itself."
-        ) from None
+        raise error("has an unmatched brace", "Write {{ or }} for a literal brace.") from None
     pieces.append((literal, None))
     if not text:
-        raise refuse("is empty", "A key has at least one character.")
+        raise error("is empty", "A key must have at least one character.")
     if not is_encodable(text):
-        raise refuse("is no valid Unicode", "Take out the half of a surrogate pair.")
+        raise error("is not valid Unicode", "Remove the unpaired surrogate.")
     return pieces

@@ -1,4 +1,4 @@
-"""Typed ids: ULIDs with the prefix of their type, in the order in which they were made."""
+"""Typed ids: ULIDs with a prefix per type, which sort by the time they were created."""
 
 from __future__ import annotations
 
@@ -29,22 +29,23 @@ _MAX_MILLISECONDS = (1 << 48) - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
-# Two characters at a time halve the cost of writing an id.
+# Two characters per lookup halve the cost of rendering an id.
 _PAIRS = [first + second for first in LETTERS for second in LETTERS]
 _TO_PYTHON_DIGITS = str.maketrans(LETTERS, "0123456789abcdefghijklmnopqrstuv")
-# Both cases by name: with re.IGNORECASE, "ſ" would be an S and the Kelvin sign a K.
+# Both cases are listed: with re.IGNORECASE, "ſ" would match S and the Kelvin sign would match K.
 _BODY = f"[0-7][{LETTERS}{LETTERS[10:].lower()}]{{{LENGTH - 1}}}"
 _match_body = re.compile(_BODY).fullmatch
 _match_prefix = re.compile(r"[A-Za-z0-9_.-]{1,40}").fullmatch
 
 
 class UlidSource:
-    """Makes the numbers of new ids, each greater than the one before.
+    """Generates the numbers of new ids, each greater than the previous one.
 
-    It is safe to use from several threads. Where the clock stands still or steps back, the
-    next number is the last plus one; after a fork, parent and child go on apart.
+    A source is thread-safe. If the clock stands still or goes back, the next number is the
+    previous one plus one. After a fork, the child process draws new randomness, so that parent
+    and child do not generate the same numbers.
 
-    `clock` returns seconds since 1970, `randomness` so many random bytes.
+    `clock` returns seconds since 1970; `randomness(count)` returns `count` random bytes.
 
     >>> source = UlidSource(clock=lambda: 1_750_000_000.0, randomness=bytes)
     >>> Ulid.new(source=source), Ulid.new(source=source)
@@ -67,16 +68,16 @@ class UlidSource:
     def next_number(self) -> int:
         """Return the 128 bits of the next id.
 
-        Raises IdInvalid where the clock shows a time that no id can hold.
+        Raises IdInvalid if an id cannot represent the time of the clock.
         """
         with self._lock:
             seconds = self._clock()
-            # By way of microseconds: a float of 1.001 seconds is a little less than that.
+            # Round to microseconds first: the float 1.001 is slightly less than 1.001 seconds.
             now = round(seconds * 1_000_000) // 1000
             if not 0 <= now <= _MAX_MILLISECONDS:
                 raise IdInvalid(
                     "Ulid",
-                    "the clock is outside the years that an id can hold",
+                    "the clock is outside the years that an id can represent",
                     f"{seconds!r} seconds",
                     "Set it to a time from 1970 to 10889.",
                 )
@@ -87,33 +88,33 @@ class UlidSource:
                 self._tail = int.from_bytes(self._randomness(_TAIL_BYTES))
             return self._milliseconds << _TAIL_BITS | self._tail
 
-    def part_from_parent(self) -> None:
-        """Go on apart from the process that this one was forked from."""
-        # Another thread may have held the lock at the fork; that thread is not here.
+    def reset_after_fork(self) -> None:
+        """Make the next number differ from those of the parent process; call it in the child."""
+        # Another thread may have held the lock at the fork; it does not exist in the child.
         self._lock = Lock()
-        # With no room left in its millisecond, the next number takes another and a new tail.
+        # A full tail makes the next number use a new millisecond and a new random tail.
         self._tail = _MAX_TAIL
 
 
 _SOURCES: WeakSet[UlidSource] = WeakSet()
 
 
-def _part_from_parent() -> None:
+def _reset_after_fork() -> None:
     for source in _SOURCES:
-        source.part_from_parent()
+        source.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_part_from_parent)
+    os.register_at_fork(after_in_child=_reset_after_fork)
 
 _SOURCE = UlidSource()
 
 
 class Ulid(str):
-    """An id that sorts by the time at which it was made, as text of a fixed width.
+    """A fixed-width text id that sorts by the time at which it was created.
 
-    A subclass is the type of one kind of id; its prefix is part of the id. An id is a str,
-    equal to its text, and ordered, hashed and stored as that.
+    Each kind of id is a subclass; its prefix is part of the id. An id is a str: it compares,
+    sorts, hashes and is stored as its text.
 
     >>> class OrderId(Ulid, prefix="O"): ...
     >>> order = OrderId("O#01jz10h7x367vb2nf4yq973dhx")
@@ -122,14 +123,14 @@ class Ulid(str):
     >>> OrderId.new() < OrderId.new()
     True
 
-    Small letters are taken for capital ones. Raises IdInvalid for a text that is no id of
-    this type.
+    Lower-case letters are converted to upper case. Raises IdInvalid for text that is not an id
+    of this type.
     """
 
     __slots__ = ()
 
     prefix: ClassVar[str] = ""
-    # What every id of this type begins with: the prefix and its separator, or nothing.
+    # What every id of this type begins with: the prefix and the separator, or an empty string.
     head: ClassVar[str] = ""
 
     def __init_subclass__(cls, *, prefix: str | None = None) -> None:
@@ -139,9 +140,9 @@ class Ulid(str):
         if _match_prefix(prefix) is None:
             raise IdInvalid(
                 cls.__name__,
-                "the prefix of an id is 1 to 40 ASCII letters, digits, '_', '-' and '.'",
+                "the prefix of an id must be 1 to 40 ASCII letters, digits, '_', '-' or '.'",
                 show(prefix),
-                f"Leave the {SEPARATOR!r} out; it is added.",
+                f"Leave out the {SEPARATOR!r}; it is added automatically.",
             )
         cls.prefix = prefix
         cls.head = prefix + SEPARATOR
@@ -150,28 +151,28 @@ class Ulid(str):
         if type(text) is cls:
             return text
         head = cls.head
-        if isinstance(text, str) and text.startswith(head):  # pyright: ignore[reportUnnecessaryIsInstance] # what callers pass is theirs
+        if isinstance(text, str) and text.startswith(head):  # pyright: ignore[reportUnnecessaryIsInstance] # callers may pass anything
             body = text[len(head) :]
             if _match_body(body) is not None:
                 return str.__new__(cls, head + body.upper())
-        raise _say_what_is_wrong(cls, text)
+        raise _id_error(cls, text)
 
     @classmethod
     def new(cls, *, source: UlidSource | None = None) -> Self:
-        """Make an id that is greater than every other made in this process.
+        """Return a new id, greater than all others created in this process.
 
-        A `source` of its own, with a clock and randomness, is for tests.
+        Tests may pass a `source` with a clock and randomness they control.
         """
         return cls._from_number((source or _SOURCE).next_number())
 
     @classmethod
     def at(cls, moment: datetime) -> Self:
-        """Return the least id of the millisecond in which `moment` lies.
+        """Return the least id of the millisecond that contains `moment`.
 
         >>> Ulid.at(datetime(2025, 6, 1, tzinfo=UTC))
         Ulid('01JWMCKG000000000000000000')
 
-        Raises IdInvalid for a moment without a time zone, and for one before 1970.
+        Raises IdInvalid for a time without a time zone, and for one before 1970.
         """
         return cls._from_number(_milliseconds_at(cls, moment) << _TAIL_BITS)
 
@@ -179,22 +180,22 @@ class Ulid(str):
     def range(
         cls, *, since: datetime | None = None, until: datetime | None = None
     ) -> tuple[Self, Self]:
-        """Return the least and the greatest id of a stretch of time, both ends included.
+        """Return the least and the greatest id of a period, both ends included.
 
-        An end that is not given is open. `until` includes the whole of its millisecond.
+        An end that is not given is open. The whole millisecond of `until` is included.
 
         >>> june = datetime(2025, 6, 1, tzinfo=UTC)
         >>> Ulid.range(since=june)
         (Ulid('01JWMCKG000000000000000000'), Ulid('7ZZZZZZZZZZZZZZZZZZZZZZZZZ'))
 
-        Raises IdInvalid as `at` does, and where `since` is after `until`.
+        Raises IdInvalid like `at`, and if `since` is after `until`.
         """
         first = 0 if since is None else _milliseconds_at(cls, since)
         last = _MAX_MILLISECONDS if until is None else _milliseconds_at(cls, until)
         if first > last:
             raise IdInvalid(
                 cls.__name__,
-                "a range begins before it ends",
+                "a range must begin before it ends",
                 f"since {since} until {until}",
                 "Swap the two.",
             )
@@ -212,16 +213,16 @@ class Ulid(str):
     def time(self) -> datetime:
         """The time of the id, in UTC.
 
-        Raises IdInvalid for a time past the year 9999, which only a made-up id has.
+        Raises IdInvalid for a time after the year 9999, which a datetime cannot represent.
         """
         try:
             return _EPOCH + self.milliseconds * _MILLISECOND
         except OverflowError:
             raise IdInvalid(
                 type(self).__name__,
-                "the time of the id is past the year 9999",
+                "the time of the id is after the year 9999",
                 show(self),
-                "Use its milliseconds.",
+                "Use its `milliseconds`.",
             ) from None
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -237,7 +238,7 @@ class Ulid(str):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
-        # Whoever calls this has loaded it already; a program without models need not.
+        # Pydantic calls this and has loaded pydantic_core already; programs without it need not.
         from pydantic_core import core_schema  # noqa: PLC0415
 
         pattern = f"^{re.escape(cls.head)}[0-7][{LETTERS}]{{{LENGTH - 1}}}$"
@@ -252,7 +253,7 @@ def _milliseconds_at(kind: type[Ulid], moment: datetime) -> int:
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise IdInvalid(
             kind.__name__,
-            "the time of an id has a time zone",
+            "the time of an id must have a time zone",
             repr(moment),
             "Give one, such as tzinfo=UTC.",
         )
@@ -260,30 +261,30 @@ def _milliseconds_at(kind: type[Ulid], moment: datetime) -> int:
     if milliseconds < 0:
         raise IdInvalid(
             kind.__name__,
-            "the time of an id is 1970 or later",
+            "the time of an id must be 1970 or later",
             moment.isoformat(),
-            "Leave the beginning of a range open instead.",
+            "Leave the start of a range open instead.",
         )
     return milliseconds
 
 
-def _say_what_is_wrong(kind: type[Ulid], text: object) -> IdInvalid:
+def _id_error(kind: type[Ulid], text: object) -> IdInvalid:
     name, head = kind.__name__, kind.head
-    fact, advice = "an id is text", f"Make a new one with {name}.new()."
+    fact, advice = "an id must be a str", f"Create a new one with {name}.new()."
     if isinstance(text, str):
         body = text[len(head) :]
-        odd = [each for each in body if not each.isascii() or each.upper() not in LETTERS]
+        after = f" after {head!r}" if head else ""
+        invalid = [each for each in body if not each.isascii() or each.upper() not in LETTERS]
         if not text.startswith(head):
-            fact = f"an id begins with {head!r}"
-            advice = "Give the whole id, its prefix included, or use the type that has this prefix."
+            fact = f"an id must begin with {head!r}"
+            advice = "Give the whole id, with its prefix, or use the type that has this prefix."
         elif len(body) != LENGTH:
-            after = f" after {head!r}" if head else ""
-            fact = f"an id has {LENGTH} characters{after}, not {len(body)}"
+            fact = f"an id must have {LENGTH} characters{after}, not {len(body)}"
             advice = "Give the whole id."
-        elif odd:
-            fact = f"{odd[0]!r} is no character of an id"
-            advice = "It has the digits, and the letters without I, L, O and U."
+        elif invalid:
+            fact = f"an id must not contain {invalid[0]!r}"
+            advice = "Use digits, and letters except I, L, O and U."
         else:
-            fact = f"an id has a number of 0 to 7 in front, not {body[0]!r}"
-            advice = "A greater one does not fit the 128 bits of a ULID."
+            fact = f"the first character of an id{after} must be 0 to 7, not {body[0]!r}"
+            advice = "A greater one does not fit in the 128 bits of a ULID."
     return IdInvalid(name, fact, show(text), advice)

@@ -1,4 +1,4 @@
-"""Tables, entities and access patterns, and the requests that they make."""
+"""The model: declarations of tables, entities and access patterns, and the requests they make."""
 
 from __future__ import annotations
 

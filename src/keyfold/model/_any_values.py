@@ -1,4 +1,4 @@
-"""Values of any type as DynamoDB's attribute values, and back."""
+"""Encoding of values by their own type as DynamoDB attribute values, and decoding."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Encode = Callable[[Any], AttributeValue]
 
 
 def encode_list_of(members: Any, encode: Encode) -> AttributeValue:
-    """Encode a list, with an encoder for its members."""
+    """Encode a list or tuple, with an encoder for its members; raises TypeError for others."""
     if isinstance(members, Placeholder):
         return {"S": str(members)}
     if not isinstance(members, Sequence) or isinstance(members, str | bytes):
@@ -29,7 +29,7 @@ def encode_list_of(members: Any, encode: Encode) -> AttributeValue:
 
 
 def encode_set_of(members: Any, encode: Encode) -> AttributeValue:
-    """Encode a set, with an encoder for its members; raises ValueInvalid for an empty one."""
+    """Encode a set, with an encoder for its members; raises ValueInvalid if it is empty or mixed."""
     if isinstance(members, Placeholder):
         return {"S": str(members)}
     if not isinstance(members, set | frozenset):
@@ -44,7 +44,7 @@ def encode_set_of(members: Any, encode: Encode) -> AttributeValue:
     elif len(kinds) > 1:
         fact = "its members are of several types"
     elif not kinds <= {"S", "N", "B"} or {"S": ""} in encoded or {"B": b""} in encoded:
-        fact = "a set holds numbers, and text or bytes that are not empty"
+        fact = "a set can only hold numbers, non-empty text or non-empty bytes"
     if fact is not None:
         raise ValueInvalid(scalars.show(members), fact, "Use None for no members, or a list.")  # pyright: ignore[reportUnknownArgumentType] - of anything
     (kind,) = kinds
@@ -87,20 +87,20 @@ def _make_encode_any(encode_float: Encode) -> Encode:
     return encode
 
 
-# By the value's own type, for fields of any type and free-form attributes.
+# For fields of type Any and free-form attributes.
 encode_any = _make_encode_any(scalars.refuse_float)
 encode_any_float = _make_encode_any(scalars.encode_float)
 
 
 def check_name(name: Any) -> str:
-    """Return a name in a map; raises ValueInvalid for what is no text, or an empty one."""
+    """Return the name of a map member; raises ValueInvalid unless it is a non-empty str."""
     if not isinstance(name, str) or not name:
-        raise ValueInvalid(scalars.show(name), "the names in a map are text, and not empty", "")
+        raise ValueInvalid(scalars.show(name), "the keys of a map must be non-empty text", "")
     return str.__str__(name)
 
 
 def decode_any(value: AttributeValue) -> Any:
-    """Decode a value by its stored type."""
+    """Return the Python value of an attribute value, by its stored type."""
     ((kind, data),) = value.items()
     match kind:
         case "S" | "B" | "BOOL":

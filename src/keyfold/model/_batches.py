@@ -1,4 +1,4 @@
-"""Any number of gets, puts and deletions, each by itself, in as few calls as they fit into."""
+"""Batches: any number of independent gets, puts and deletes, in as few API calls as possible."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from keyfold.errors import BatchInvalid
 from keyfold.model._keys import TableLike, identify
-from keyfold.model._requests import Get, Request, moment_of
+from keyfold.model._requests import Get, Request, resolve_now
 from keyfold.model._writes import Delete, Put
 
 V = TypeVar("V")
 
-MOST_KEYS = 100
-MOST_WRITES = 25
+MAX_KEYS = 100
+MAX_WRITES = 25
 
 _Member = Get[Any] | Put[Any] | Delete[Any]
-# A request with its place in the batch.
-_Placed = tuple[int, _Member]
+# A request with its position in the batch.
+_Positioned = tuple[int, _Member]
 
 
 @dataclass(frozen=True, slots=True)
 class BatchCall:
-    """One call of a batch; `places` are those in the batch of each item that it concerns."""
+    """One API call of a batch; `positions` are the requests for each item, by batch position."""
 
     operation: Literal["BatchGetItem", "BatchWriteItem"]
     request: dict[str, Any]
-    places: dict[Hashable, list[int]]
+    positions: dict[Hashable, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Batch(Request[list[V]], Generic[V]):
-    """Any number of gets, puts and deletions; each takes effect by itself.
+    """Any number of gets, puts and deletes, each of which takes effect independently.
 
-    Running it gives a list in the order asked for: what was read, what was written, None for
-    deletions and for what is not there.
+    Running it returns a list in the order of the requests: the entities that were read or
+    written, None for deletes and for entities that do not exist.
     """
 
     requests: tuple[_Member, ...]
@@ -47,15 +47,15 @@ class Batch(Request[list[V]], Generic[V]):
         return tuple(dict.fromkeys(each.table for each in self.requests))
 
     def split(self, now: datetime) -> Iterator[BatchCall]:
-        """Yield the calls that carry it out, in their order."""
-        placed: list[_Placed] = list(enumerate(self.requests))
-        for is_read, group in groupby(placed, lambda each: isinstance(each[1], Get)):
+        """Yield the API calls of the batch in the order in which to make them."""
+        positioned: list[_Positioned] = list(enumerate(self.requests))
+        for is_read, group in groupby(positioned, lambda each: isinstance(each[1], Get)):
             members = list(group)
             yield from _split_reads(members, now) if is_read else _split_writes(members, now)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> list[dict[str, Any]]:
-        """Return the BatchGetItem and BatchWriteItem requests, in the order of the calls."""
-        return [call.request for call in self.split(moment_of(now))]
+        """Return the bodies of the BatchGetItem and BatchWriteItem calls, in order."""
+        return [call.request for call in self.split(resolve_now(now))]
 
     def __repr__(self) -> str:
         return f"<batch of {len(self.requests)}: {', '.join(map(repr, self.requests)):.300}>"
@@ -70,7 +70,11 @@ def batch(requests: Iterable[Delete[Any]]) -> Batch[None]: ...
 @overload
 def batch(requests: Iterable[Get[Any] | Put[Any] | Delete[Any]]) -> Batch[Any]: ...
 def batch(requests: Iterable[Get[Any] | Put[Any] | Delete[Any]]) -> Batch[Any]:
-    """Join requests that need not take effect together."""
+    """Combine gets, puts and deletes that may take effect independently.
+
+    Raises BatchInvalid for requests that have conditions, and for writes of entities with unique
+    fields.
+    """
     members = tuple(requests)
     for each in members:
         match each:
@@ -79,7 +83,7 @@ def batch(requests: Iterable[Get[Any] | Put[Any] | Delete[Any]]) -> Batch[Any]:
             case Put(schema=schema) | Delete(schema=schema):
                 if schema.unique:
                     raise BatchInvalid(
-                        f"{schema.name} has unique fields, whose guards a batch would leave behind",
+                        f"{schema.name} has unique fields, whose guard items a batch cannot write",
                         "Use create() and delete(), or a transaction.",
                     )
                 if each.condition() is not None:
@@ -89,49 +93,49 @@ def batch(requests: Iterable[Get[Any] | Put[Any] | Delete[Any]]) -> Batch[Any]:
                     )
             case _:
                 raise BatchInvalid(
-                    f"{each!r:.80} cannot be part of one", "It takes gets, puts and deletions."
+                    f"{each!r:.80} cannot be part of one", "It takes gets, puts and deletes."
                 )
     return Batch(members)
 
 
-def _split_reads(members: list[_Placed], now: datetime) -> Iterator[BatchCall]:
-    # Requests of one table that want the same of their items share its part of the call.
-    groups: dict[str, tuple[dict[str, Any], list[_Placed]]] = {}
-    for place, request in members:
-        asked = request.to_dynamodb(now=now)
-        asked.pop("Key")
-        groups.setdefault(repr(asked), (asked, []))[1].append((place, request))
-    for asked, group in groups.values():
-        table = asked.pop("TableName")
-        places: dict[Hashable, list[int]] = {}
+def _split_reads(members: list[_Positioned], now: datetime) -> Iterator[BatchCall]:
+    # A call has one set of parameters per table, so requests with the same ones go together.
+    groups: dict[str, tuple[dict[str, Any], list[_Positioned]]] = {}
+    for position, request in members:
+        parameters = request.to_dynamodb(now=now)
+        parameters.pop("Key")
+        groups.setdefault(repr(parameters), (parameters, []))[1].append((position, request))
+    for parameters, group in groups.values():
+        table = parameters.pop("TableName")
+        positions: dict[Hashable, list[int]] = {}
         keys: dict[Hashable, Any] = {}
-        for place, request in group:
-            assert isinstance(request, Get)  # of which the group is
+        for position, request in group:
+            assert isinstance(request, Get)  # a group of reads
             identity = identify(table, request.key)
-            places.setdefault(identity, []).append(place)
+            positions.setdefault(identity, []).append(position)
             keys[identity] = request.key
         wanted = list(keys)
-        for first in range(0, len(wanted), MOST_KEYS):
-            chunk = wanted[first : first + MOST_KEYS]
-            body = {table: {**asked, "Keys": [keys[each] for each in chunk]}}
-            own = {each: places[each] for each in chunk}
-            yield BatchCall("BatchGetItem", {"RequestItems": body}, own)
+        for first in range(0, len(wanted), MAX_KEYS):
+            chunk = wanted[first : first + MAX_KEYS]
+            body = {table: {**parameters, "Keys": [keys[each] for each in chunk]}}
+            chunk_positions = {each: positions[each] for each in chunk}
+            yield BatchCall("BatchGetItem", {"RequestItems": body}, chunk_positions)
 
 
-def _split_writes(members: list[_Placed], now: datetime) -> Iterator[BatchCall]:
+def _split_writes(members: list[_Positioned], now: datetime) -> Iterator[BatchCall]:
     body: dict[str, list[dict[str, Any]]] = {}
-    places: dict[Hashable, list[int]] = {}
-    for place, request in members:
-        assert isinstance(request, Put | Delete)  # or it would be a read
+    positions: dict[Hashable, list[int]] = {}
+    for position, request in members:
+        assert isinstance(request, Put | Delete)  # a group of writes
         identity = identify(request.table.name, request.item_key)
-        # A second write of one item waits for the next call.
-        if identity in places or len(places) == MOST_WRITES:
-            yield BatchCall("BatchWriteItem", {"RequestItems": body}, places)
-            body, places = {}, {}
-        places[identity] = [place]
+        # BatchWriteItem rejects two writes of one item: the second goes into the next call.
+        if identity in positions or len(positions) == MAX_WRITES:
+            yield BatchCall("BatchWriteItem", {"RequestItems": body}, positions)
+            body, positions = {}, {}
+        positions[identity] = [position]
         if isinstance(request, Put):
             write = {"PutRequest": {"Item": request.resolve_item(now)}}
         else:
             write = {"DeleteRequest": {"Key": request.key}}
         body.setdefault(request.table.name, []).append(write)
-    yield BatchCall("BatchWriteItem", {"RequestItems": body}, places)
+    yield BatchCall("BatchWriteItem", {"RequestItems": body}, positions)

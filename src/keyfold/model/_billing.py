@@ -1,4 +1,4 @@
-"""How a table's capacity is paid for."""
+"""Billing modes of a table: on demand, or provisioned capacity."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Provisioned:
-    """Capacity that is reserved and paid for whether it is used or not, in units a second.
+    """Provisioned capacity, in read and write units per second; billed whether used or not.
 
-    An index has the table's figures unless `indexes` names it.
+    An index has the same capacity as the table unless `indexes` has an entry for it.
 
     >>> Provisioned(read=10, write=5, indexes={"ByDate": Provisioned(read=20, write=5)}).of("ByDate")
     Provisioned(read=20, write=5)
@@ -22,11 +22,11 @@ class Provisioned:
     indexes: Mapping[str, Provisioned] = field(default_factory=dict[str, "Provisioned"])
 
     def of(self, index: str) -> Provisioned:
-        """Return what an index has."""
+        """Return the provisioned capacity of an index."""
         return self.indexes.get(index, Provisioned(self.read, self.write))
 
     def to_dynamodb(self) -> dict[str, int]:
-        """Return it as the API takes it, indexes apart."""
+        """Return the ProvisionedThroughput, without that of the indexes."""
         return {"ReadCapacityUnits": self.read, "WriteCapacityUnits": self.write}
 
     def __repr__(self) -> str:

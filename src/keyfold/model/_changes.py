@@ -1,4 +1,4 @@
-"""Changes of a table's items, and the functions that are to be told of them."""
+"""Changes of a table's items (change data capture), and the handlers that process them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ E_co = TypeVar("E_co", covariant=True)
 Images = Literal["keys", "new", "old", "new and old"]
 ChangeKind = Literal["inserted", "changed", "removed"]
 
-# How the API calls what records show of an item.
+# The StreamViewType of each kind of images.
 VIEW_TYPES: dict[Images, str] = {
     "keys": "KEYS_ONLY",
     "new": "NEW_IMAGE",
@@ -29,21 +29,22 @@ VIEW_TYPES: dict[Images, str] = {
 
 _match_name = re.compile(r"[A-Za-z0-9_.-]{1,100}").fullmatch
 
-# What a handler returns: requests that the store is to run.
+# What a handler returns: requests for the store to run.
 Reaction = Request[Any] | Iterable[Request[Any]] | None
 
 
-# Without slots, which Python 3.11 cannot have where it is called as Change[Order](…).
+# Without slots: in Python 3.11 a slotted generic class cannot be called as Change[Order](…).
 @dataclass(frozen=True)
 class Change(Generic[E_co]):
-    """One change of an item: what it was, what it is, and when that was.
+    """A change of one item: the entity before and after, and the time of the change.
 
-    A test of a handler makes one with what the handler looks at: `Change("inserted", new=order)`.
+    In a test of a handler, pass only what the handler uses: `Change("inserted", new=order)`.
 
-    `old` and `new` are None where there was, or is, nothing of the entities that the handler is
-    for, and where the table's stream does not show them. `ref` is the entity by its key alone,
-    None for an item that fits no entity. `by_expiry` tells that its time had come, and nobody
-    removed it. `id` is the same each time the same change is delivered.
+    `old` and `new` are None if the item did not exist, is not one of the handler's entities, or if
+    the table's stream does not have that image. `ref` refers to the entity by its key; it is None
+    for an item that matches no entity. `by_expiry` is true if the item was deleted because it had
+    expired (TTL). `id` is the same for every delivery of the same change: use it to make handlers
+    idempotent.
     """
 
     kind: ChangeKind
@@ -57,16 +58,16 @@ class Change(Generic[E_co]):
 
     @property
     def entity(self) -> E_co | None:
-        """What it is now, or was before it was removed."""
+        """The entity after the change, or before it if it was removed."""
         return self.old if self.new is None else self.new
 
 
 @dataclass(frozen=True, slots=True)
 class Handler(Generic[E]):
-    """A function that is told of changes; calling it runs nothing but the function.
+    """A function that processes changes of a table; calling the handler calls the function.
 
-    `entities` are those that it is for, none for all of the table; `images` is what it needs to
-    see of an item.
+    `entities` are those whose changes it gets, empty for all of the table. `images` is what it
+    needs of a changed item.
     """
 
     name: str
@@ -75,30 +76,30 @@ class Handler(Generic[E]):
     images: Images
 
     def __call__(self, change: Change[E]) -> Reaction | Awaitable[Reaction]:
-        """Call the function."""
+        """Call the function and return the requests that it returns."""
         return self.react(change)
 
     @property
     def is_async(self) -> bool:
-        """Whether it is a coroutine function, which only an AsyncStore can call."""
+        """Whether the function is a coroutine function, which only an AsyncStore can call."""
         return inspect.iscoroutinefunction(self.react)
 
     @property
     def description(self) -> str:
-        """What its docstring says."""
+        """The docstring of the function."""
         return inspect.getdoc(self.react) or ""
 
     def find_problems(self, table: str, stream: Images | None) -> list[str]:
-        """Return what it cannot have from a table's stream."""
+        """Return the problems of using the handler with a table that has this stream."""
         if stream is None:
-            fact = f"handler {self.name!r} follows its changes, and it declares no stream"
+            fact = f"handler {self.name!r} needs a stream, but the table declares none"
             return [f'{table}: {fact}. Declare stream="{self.images}".']
-        lacking = [each for each in ("new", "old") if each in self.images and each not in stream]
-        if not lacking:
+        missing = [each for each in ("new", "old") if each in self.images and each not in stream]
+        if not missing:
             return []
         problem = (
-            f"{table}: handler {self.name!r} needs the {lacking[0]} image of an item, and the "
-            f"stream shows {stream}. Declare the table with a stream that does, or the handler "
+            f"{table}: handler {self.name!r} needs the {missing[0]} image of an item, but the "
+            f"stream has {stream}. Declare the table with a stream that has it, or the handler "
             f'with images="{stream}".'
         )
         return [problem]
@@ -106,7 +107,7 @@ class Handler(Generic[E]):
 
 @dataclass(slots=True)
 class HandlerRegistry(Mapping[str, Handler[Any]]):
-    """The handlers of a table, by name, in the order in which they are told."""
+    """The handlers of a table, by name, in the order in which they get changes."""
 
     table: str
     by_name: dict[str, Handler[Any]] = field(default_factory=dict[str, Handler[Any]])
@@ -131,10 +132,13 @@ class HandlerRegistry(Mapping[str, Handler[Any]]):
     def _find_problems(self, handler: Handler[Any]) -> Iterator[str]:
         subject = f"{self.table}: handler {handler.name!r}"
         if _match_name(handler.name) is None:
-            yield f"{subject}: its name has 1 to 100 letters, digits, '_', '-' and '.'. Give one."
+            yield (
+                f"{subject}: a handler's name has 1 to 100 letters, digits, '_', '-' and '.'. "
+                "Pass another with name=…."
+            )
         if handler.images not in VIEW_TYPES:
             known = ", ".join(map(repr, VIEW_TYPES))
-            yield f"{subject}: there are no images {handler.images!r}; there are {known}."
+            yield f"{subject}: images is {handler.images!r}; it must be one of {known}."
         other = self.by_name.get(handler.name)
         # The same function may be defined again, as in a notebook.
         if other is not None and _origin(other) != _origin(handler):

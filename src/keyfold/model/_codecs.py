@@ -1,11 +1,11 @@
-"""From Python values to DynamoDB's attribute values, and back.
+"""Codecs: conversion of field values to DynamoDB attribute values, and back.
 
-Encoding goes by the field's type, compiled once. Decoding goes by what is stored, since
-pydantic validates the result anyway; only names inside nested models, and what pydantic would
-take for something else, need to know the type.
+Encoding depends on the field's type and is compiled once. Decoding depends on the stored type,
+since pydantic validates the result anyway. Only the field names of nested models, and values that
+pydantic would read as another type, need a decoder for the field's type.
 
-What is None is left out of an item, and so is an empty set, which DynamoDB cannot hold; a field
-that is not there is therefore None if it may be, and an empty set if it is one.
+None is not stored, nor is an empty set, which DynamoDB does not support. A missing attribute is
+therefore read as None if the field accepts None, and as an empty set if the field is a set.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ _SETS = frozenset({"SS", "NS", "BS"})
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How values of one field are stored.
+    """How the values of one field are encoded and decoded.
 
-    `kinds` are the types that it may be stored as, none where that is open. `members` is the
-    codec of all members of a list, set or map; `model` that of a nested model.
+    `kinds` are the DynamoDB types that it may be stored as, empty if unknown. `members` is the
+    codec of the members of a list, set or map; `model` is the codec of a nested model. Without
+    `decode`, values are decoded by their stored type.
     """
 
     encode: Encode
@@ -60,7 +61,7 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class StoredField:
-    """A field of a model: its name in Python, its name in the item, and its codec."""
+    """A field of a model: its Python name, its attribute name (`stored`), and its codec."""
 
     name: str
     stored: str
@@ -74,53 +75,53 @@ class StoredField:
 
     @property
     def is_set(self) -> bool:
-        """Whether it holds a set, which is left out of the item while it is empty."""
+        """Whether the field is a set, which is not stored while it is empty."""
         return bool(self.codec.kinds) and self.codec.kinds <= _SETS and not self.accepts_none
 
     @property
     def is_always_stored(self) -> bool:
-        """Whether every item that is written has it."""
+        """Whether every item that is written has the attribute."""
         return not self.accepts_none and not self.is_set
 
     @property
     def is_needed(self) -> bool:
-        """Whether an item without it cannot be read."""
+        """Whether an item without the attribute fails validation."""
         return self.is_required and self.is_always_stored
 
     @property
     def is_text(self) -> bool:
-        """Whether it holds any text, and nothing else."""
+        """Whether the field is a plain str."""
         return find_type(self.annotation) is str
 
     @property
     def whole_annotation(self) -> Any:
-        """The annotation, with what is declared beside it."""
+        """The annotation with its metadata, as `Annotated`."""
         return annotate(self.annotation, self.metadata)
 
     @property
     def type_name(self) -> str:
-        """The name of its type, for messages."""
+        """The name of the field's type, for messages."""
         kind = find_type(self.annotation)
         return kind.__name__ if isinstance(kind, type) else str(kind)
 
     def has_mark(self, mark: type) -> bool:
-        """Tell whether its type is marked so, as Version and Expiry are."""
+        """Return whether the field's type has a marker, as Version and Expiry have."""
         return _has_mark(self.annotation, self.metadata, mark)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCodec:
-    """How a pydantic model is stored as a map."""
+    """How a pydantic model is encoded as a map and decoded from it."""
 
     model: type[BaseModel]
     fields: dict[str, StoredField]
     by_stored: dict[str, StoredField]
     has_extra: bool
-    # What fields that are not there hold: None, or True for an empty set.
+    # Fields whose attribute may be missing: True if that means an empty set, False for None.
     absent: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def add(self, each: StoredField) -> None:
-        """Take in a field."""
+        """Add a field."""
         self.fields[each.name] = each
         if not each.is_part:
             self.by_stored[each.stored] = each
@@ -128,7 +129,7 @@ class ModelCodec:
                 self.absent[each.name] = each.is_set
 
     def encode(self, value: BaseModel) -> Item:
-        """Return the attributes of a model's value."""
+        """Return the attributes of an instance of the model."""
         item: Item = {}
         for name, each in self.fields.items():
             held = getattr(value, name)
@@ -139,16 +140,21 @@ class ModelCodec:
             self.encode_extra(value, item, frozenset(), self.model.__name__)
         return item
 
-    def encode_extra(self, value: BaseModel, item: Item, taken: frozenset[str], owner: str) -> None:
-        """Add what a value has besides its fields; raises ValueInvalid for a name that is taken."""
+    def encode_extra(
+        self, value: BaseModel, item: Item, reserved: frozenset[str], owner: str
+    ) -> None:
+        """Add the free-form attributes of a value to its item.
+
+        Raises ValueInvalid if one has the name of a field's attribute, or a reserved name.
+        """
         for name, held in (value.model_extra or {}).items():
-            if name in self.by_stored or name in taken:
-                fact = "something else is stored under that name"
-                raise ValueInvalid(f"{owner}.{name}", fact, "Call it something else.")
+            if name in self.by_stored or name in reserved:
+                fact = "another value is stored under that name"
+                raise ValueInvalid(f"{owner}.{name}", fact, "Use another name.")
             item[name] = encode_any(held)
 
     def decode(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what pydantic makes the model from."""
+        """Return the field values of an item, for pydantic to validate."""
         raw: dict[str, Any] = {}
         known = self.by_stored
         for stored, value in item.items():
@@ -162,7 +168,7 @@ class ModelCodec:
         return raw
 
     def fill(self, raw: dict[str, Any]) -> None:
-        """Add what is held by the fields that an item lacks."""
+        """Add None or an empty set for each field whose attribute is missing."""
         for name, is_set in self.absent.items():
             if name not in raw:
                 raw[name] = set[Any]() if is_set else None
@@ -173,23 +179,23 @@ class ModelCodec:
 
 @dataclass(frozen=True, slots=True)
 class CodecRules:
-    """What decides about a codec besides the type: the names of nested fields, and floats."""
+    """Options of codecs: how to name the attributes of nested fields, and whether to allow floats."""
 
     name_of: Callable[[str], str]
     allows_float: bool = False
 
 
 def annotate(annotation: Any, metadata: Sequence[Any]) -> Any:
-    """Return an annotation together with what is declared beside it."""
+    """Return an annotation with its metadata, as `Annotated` if there is any."""
     return Annotated[annotation, *metadata] if metadata else annotation
 
 
 def as_written(name: str) -> str:
-    """Return the stored name of a field where there is no other rule."""
+    """Return the field name unchanged: the default rule for attribute names."""
     return name
 
 
-_PLAIN = CodecRules(as_written)
+_DEFAULT_RULES = CodecRules(as_written)
 
 _SCALARS: tuple[tuple[type[Any], Codec], ...] = (
     (bool, Codec(scalars.encode_bool, kinds=frozenset({"BOOL"}))),
@@ -220,8 +226,10 @@ _ANY = Codec(encode_any)
 _ANY_FLOAT = Codec(encode_any_float)
 
 
-def codec_for(annotation: Any, metadata: Sequence[Any] = (), rules: CodecRules = _PLAIN) -> Codec:
-    """Return the codec of a field with this annotation."""
+def codec_for(
+    annotation: Any, metadata: Sequence[Any] = (), rules: CodecRules = _DEFAULT_RULES
+) -> Codec:
+    """Return the codec of a field with this annotation and metadata."""
     marks: set[type[Any]] = {type(each) for each in metadata}
     if Expires in marks:
         return _EXPIRY
@@ -293,7 +301,7 @@ def _union_codec(options: tuple[Any, ...], rules: CodecRules) -> Codec:
         return {"NULL": True} if value is None else encode(value)
 
     def decode_optional(value: AttributeValue) -> Any:
-        assert decode is not None  # or this would not be used
+        assert decode is not None  # or this function would not be used
         return None if "NULL" in value else decode(value)
 
     optional_decode = None if decode is None else decode_optional
@@ -301,7 +309,7 @@ def _union_codec(options: tuple[Any, ...], rules: CodecRules) -> Codec:
 
 
 def _choice_codec(codecs: list[Codec], rules: CodecRules) -> Codec:
-    """Return the codec of a union: a map is the model that it has the most fields of."""
+    """Return the codec of a union; a map is decoded as the model with most of its fields."""
     models = [codec.model for codec in codecs if codec.model is not None]
     encode_other = encode_any_float if rules.allows_float else encode_any
 
@@ -335,7 +343,7 @@ def _list_codec(member: Codec) -> Codec:
     encode, decode = member.encode, member.decode
 
     def decode_list(value: AttributeValue) -> Any:
-        assert decode is not None  # or this would not be used
+        assert decode is not None  # or this function would not be used
         return [decode(each) for each in value["L"]] if "L" in value else decode_any(value)
 
     return Codec(
@@ -369,7 +377,7 @@ def _set_codec(member: Codec) -> Codec:
     encode, decode = member.encode, member.decode
 
     def decode_set(value: AttributeValue) -> Any:
-        assert decode is not None  # or this would not be used
+        assert decode is not None  # or this function would not be used
         ((kind, data),) = value.items()
         if kind not in _SETS:
             return decode_any(value)
@@ -440,11 +448,11 @@ _MODELS: dict[tuple[type[BaseModel], Callable[[str], str]], ModelCodec] = {}
 
 
 def model_codec(model: type[BaseModel], name_of: Callable[[str], str] = as_written) -> ModelCodec:
-    """Return how values of a pydantic model are stored, under names by this rule."""
+    """Return the codec of a pydantic model; `name_of` makes attribute names from field names."""
     codec = _MODELS.get((model, name_of))
     if codec is None:
         has_extra = model.model_config.get("extra") == "allow"
-        # Kept before its fields are read: a model may hold itself.
+        # Cached before its fields are read, since a model may contain itself.
         codec = _MODELS[model, name_of] = ModelCodec(model, {}, {}, has_extra)
         for each in read_fields(model, name_of):
             codec.add(each)
@@ -454,7 +462,7 @@ def model_codec(model: type[BaseModel], name_of: Callable[[str], str] = as_writt
 def read_fields(
     model: type[BaseModel], name_of: Callable[[str], str] = as_written
 ) -> list[StoredField]:
-    """Return the fields of a model, computed ones aside; `name_of` is the table's naming rule."""
+    """Return the fields of a model, without computed ones; `name_of` is the table's naming rule."""
     return [_read_field(name, info, name_of) for name, info in model.__pydantic_fields__.items()]
 
 

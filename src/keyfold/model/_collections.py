@@ -1,4 +1,4 @@
-"""Collections: one query, entities of several types, grouped."""
+"""Item collections: entities of several types from one partition, read by a single query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ C_co = TypeVar("C_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A field of a collection: which entity it holds, and whether one or many."""
+    """A field of a collection: its entity, and whether it is a list and required."""
 
     name: str
     schema: EntitySchema
@@ -31,7 +31,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class CollectionGet(Request[C_co | None], Generic[C_co]):
-    """Read a collection; None if a member that there must be is not there."""
+    """A request that reads a collection; returns None if a required member does not exist."""
 
     collection: type[C_co]
     members: tuple[Member, ...]
@@ -43,15 +43,18 @@ class CollectionGet(Request[C_co | None], Generic[C_co]):
         return self.query.tables
 
     def consistent(self) -> Self:
-        """See every write that was acknowledged before; costs twice as much."""
+        """Use strongly consistent reads, which see every write acknowledged before them.
+
+        They consume twice the read capacity.
+        """
         return replace(self, query=self.query.consistent())
 
     def include_expired(self) -> Self:
-        """Return entities whose time has come, too, as long as they are stored."""
+        """Include entities that have expired and are still stored."""
         return replace(self, query=self.query.include_expired())
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the Query request, of the first page."""
+        """Return the body of the Query call that reads the first page."""
         return self.query.to_dynamodb(now=now)
 
     def __repr__(self) -> str:
@@ -60,27 +63,31 @@ class CollectionGet(Request[C_co | None], Generic[C_co]):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
 class CollectionMeta(ModelMetaclass):
-    """Tells type checkers that collections are frozen."""
+    """Metaclass that tells type checkers that collections are frozen."""
 
 
 class Collection(BaseModel, metaclass=CollectionMeta):
-    """Entities that lie together, such as an order with its lines.
+    """Base class of item collections: entities of one partition, such as an order and its lines.
 
-    A field is an entity, an entity or None, or a list of entities.
+    The type of each field is an entity, an entity or None, or a list of entities.
     """
 
     model_config = ConfigDict(frozen=True)
 
     @classmethod
     def get(cls, **parts: Any) -> CollectionGet[Self]:
-        """Return the request that reads it, by the key parts that its members share."""
+        """Return a request that reads the collection, by the key parts that its members share.
+
+        Raises FieldUnknown, MissingKeyPart, and DeclarationInvalid if one query cannot read all
+        members.
+        """
         members = read_members(cls)
         known = dict.fromkeys(name for each in members for name in sorted(each.schema.key_fields))
         for name in parts:
             if name not in known:
                 raise FieldUnknown(f"{cls.__name__}'s keys", name, tuple(known))
         for member in members:
-            parts = {**parts, **member.schema.fit(_parts_of(member.schema, parts))}
+            parts = {**parts, **member.schema.coerce(_parts_of(member.schema, parts))}
         queries = [_query_of(member.schema, parts) for member in members]
         table = members[0].schema.table
         first, *others = queries
@@ -88,12 +95,12 @@ class Collection(BaseModel, metaclass=CollectionMeta):
         for member, query in zip(members[1:], others, strict=True):
             if query.keys.equals[:1] != partition:
                 problem = (
-                    f"{cls.__name__}: {members[0].schema.name} and {member.schema.name} lie in "
+                    f"{cls.__name__}: {members[0].schema.name} and {member.schema.name} are in "
                     "different partitions, so one query cannot read both."
                 )
                 raise DeclarationInvalid((problem,))
         texts = [_sort_text(query) for query in queries]
-        shared = _shared_start(texts)
+        shared = _common_prefix(texts)
         limits = None
         if shared and len(table.key.names) > 1:
             limits = SortRange(table.key.sort[0], prefix={"S": shared})
@@ -109,7 +116,7 @@ def _parts_of(schema: EntitySchema, parts: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if name in schema.key_fields}
 
 
-def _shared_start(texts: list[str]) -> str:
+def _common_prefix(texts: list[str]) -> str:
     least, greatest = min(texts), max(texts)
     length = next(
         (
@@ -143,21 +150,21 @@ def read_members(collection: type[BaseModel]) -> tuple[Member, ...]:
         )
         entity: Any = next((each for each in options if hasattr(each, "keyfold_schema")), None)
         if entity is None:
-            problems.append(f"{collection.__name__}.{name}: {annotation} is no entity of a table.")
+            problems.append(f"{collection.__name__}.{name}: {annotation} is not a table's entity.")
             continue
         is_required = not is_list and type(None) not in get_args(annotation)
         members.append(Member(name, entity.keyfold_schema(), is_list, is_required))
     if not members and not problems:
         problems.append(f"{collection.__name__}: it has no members.")
-    for place, member in enumerate(members):
+    for position, member in enumerate(members):
         problems += [
             f"{collection.__name__}: {other.name} and {member.name} are the same entity."
-            for other in members[:place]
+            for other in members[:position]
             if other.schema is member.schema
         ]
         if member.schema.table is not members[0].schema.table:
             problems.append(
-                f"{collection.__name__}: {members[0].name} and {member.name} are of different "
+                f"{collection.__name__}: {members[0].name} and {member.name} are in different "
                 "tables, so one query cannot read both."
             )
     if problems:

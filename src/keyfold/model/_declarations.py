@@ -1,4 +1,4 @@
-"""What a class statement says of an entity, and what is wrong with it."""
+"""Entity declarations: the options of a class statement, validated and compiled to a schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCALARS = frozenset({"S", "N", "B"})
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What the class statement of an entity says."""
+    """The options of an entity's class statement."""
 
     key: tuple[str, ...]
     index_templates: Mapping[Index, tuple[str, ...]]
@@ -39,7 +39,7 @@ def build_schema(
     name_of: Callable[[str], str],
     problems: list[str],
 ) -> EntitySchema | None:
-    """Compile a declaration; what is wrong with it is added to `problems`."""
+    """Return the schema of an entity, or None after adding its problems to `problems`."""
     found = len(problems)
     name, key = entity.__name__, table.key
     codec = ModelCodec(entity, {}, {}, entity.model_config.get("extra") == "allow")
@@ -47,7 +47,7 @@ def build_schema(
         other = codec.by_stored.get(each.stored)
         if other is not None and not each.is_part:
             problems.append(
-                f"{name}.{each.name}: it is stored as {each.stored!r}, and so is {other.name}."
+                f"{name}.{each.name}: it is stored as {each.stored!r}, as is {other.name}."
             )
         codec.add(each)
         rules = CodecRules(name_of, each.allows_float)
@@ -57,8 +57,8 @@ def build_schema(
         )
     if len(declaration.key) != len(key.names):
         problems.append(
-            f"{name}: its key has {len(declaration.key)} templates, "
-            f"the table's has {len(key.names)} attributes ({', '.join(key.names)})."
+            f"{name}: its key has {len(declaration.key)} templates, but the table's key has "
+            f"{len(key.names)} attributes ({', '.join(key.names)})."
         )
         return None
     reader = _KeyReader(name, table, declaration, codec, problems)
@@ -78,14 +78,14 @@ def build_schema(
     problems += _find_name_problems(name, codec, keys, own, computed_names, type_attribute)
     problems += _find_unique_problems(name, declaration.unique, codec, keys, table)
     if entity.model_config.get("frozen") is not True:
-        problems.append(f"{name}: entities are frozen. Leave frozen out of its model_config.")
+        problems.append(f"{name}: entities must be frozen. Remove frozen from its model_config.")
     if ttl_field is not None and ttl_field.codec.kinds != frozenset({"N"}):
         problems.append(
-            f"{name}.{ttl_field.name}: it is stored as {table.ttl!r}, the table's ttl, which is a "
-            "number of seconds. Declare it as Expiry."
+            f"{name}.{ttl_field.name}: it is stored as {table.ttl!r}, the table's ttl, which must "
+            "be a number of seconds. Declare it as Expiry."
         )
     if len(versions) > 1:
-        problems.append(f"{name}: it has several Version fields.")
+        problems.append(f"{name}: it has several Version fields; keep one.")
     if len(problems) > found:
         return None
     partition, *rest = keys
@@ -124,18 +124,21 @@ def _find_name_problems(
     for stored in codec.fields.values():
         if stored.is_part:
             if not any(stored.name in part.fields for part in keys):
-                yield f"{name}.{stored.name}: it is a part(), but no key template of the item has it."
+                yield (
+                    f"{name}.{stored.name}: it is a part(), but no template of the item's key uses "
+                    "it."
+                )
             continue
-        subject = f"{name}.{stored.name}: it is stored as {stored.stored!r}, where"
+        subject = f"{name}.{stored.name}: it is stored as {stored.stored!r}, the attribute of"
         if stored.stored in own:
             yield (
-                f"{subject} a key of the item is kept. Give it another name with attr(), or make "
-                "it a part()."
+                f"{subject} a key of the item. Give it another name with attr(), or make it a "
+                "part()."
             )
         elif stored.stored == type_attribute:
-            yield f"{subject} the item's type is kept. Give it another name with attr()."
+            yield f"{subject} the item's type. Give it another name with attr()."
         elif stored.stored in computed:
-            yield f"{subject} a computed field is kept. Give it another name with attr()."
+            yield f"{subject} a computed field. Give it another name with attr()."
 
 
 def _find_unique_problems(
@@ -152,16 +155,19 @@ def _find_unique_problems(
         if field is None:
             yield f"{name}: unique field {each!r} is not one of its fields."
         elif field.is_part or not field.codec.kinds or not field.codec.kinds <= _SCALARS:
-            yield f"{name}.{each}: a unique field is stored, as text, a number or bytes."
+            yield f"{name}.{each}: a unique field must be stored as text, a number or bytes."
     if any(part.kind != "S" for part in keys):
-        yield f"{name}: it has unique fields, whose guards need a table with text for its keys."
+        yield f"{name}: it has unique fields, whose guard items need a table with text keys."
     if table.ttl is not None and (table.ttl in codec.by_stored or codec.has_extra):
-        yield f"{name}: it expires, and has unique fields: their guards would stay behind."
+        yield (
+            f"{name}: it has unique fields and can expire, which would leave their guard items "
+            "behind."
+        )
 
 
 @dataclass(slots=True)
 class _KeyReader:
-    """Reads the keys of one entity, and collects what is wrong with them."""
+    """Compiles the keys of one entity, and collects their problems."""
 
     owner: str
     table: TableLike
@@ -175,12 +181,12 @@ class _KeyReader:
         return tuple(self._read_part(attribute, text) for attribute, text in pairs)
 
     def read_indexes(self, keys: tuple[KeyPart, ...]) -> dict[str, tuple[KeyPart, ...]]:
-        """Return how the entity fills the keys of the indexes that it can be in."""
+        """Return the key parts of each index that the entity can be in, by index name."""
         templates = self.declaration.index_templates
         for index in templates:
             if not any(each is index for each in self.table.indexes):
                 self.problems.append(
-                    f"{self.owner}: {index.name} is no index of {self.table.name}."
+                    f"{self.owner}: {index.name} is not an index of {self.table.name}."
                 )
         primary = dict(zip(self.table.key.names, keys, strict=True))
         found: dict[str, tuple[KeyPart, ...]] = {}
@@ -201,7 +207,7 @@ class _KeyReader:
         if len(texts) != len(names):
             self.problems.append(
                 f"{self.owner}: {index.name} has {len(names)} key attributes "
-                f"({', '.join(names)}), and {len(texts)} templates are given."
+                f"({', '.join(names)}), but {len(texts)} templates are declared."
             )
             return None
         parts: list[KeyPart] = []
@@ -210,8 +216,8 @@ class _KeyReader:
             if attribute in primary:
                 if part != primary[attribute] and _text(part) != _text(primary[attribute]):
                     self.problems.append(
-                        f"{self.owner}: {index.name} takes {attribute!r} from the item's own key, "
-                        f"so its template is {_text(primary[attribute])!r}, not {text!r}."
+                        f"{self.owner}: {attribute!r} in {index.name} is part of the item's key, "
+                        f"so its template must be {_text(primary[attribute])!r}, not {text!r}."
                     )
                 part = primary[attribute]
             parts.append(part)
@@ -220,7 +226,7 @@ class _KeyReader:
     def _read_attributes(
         self, index: Index, primary: Mapping[str, KeyPart]
     ) -> tuple[KeyPart, ...] | None:
-        """Return the key by what is stored under its names; None if it is never whole."""
+        """Return the index key from fields stored under its attributes; None if one has no field."""
         parts: list[KeyPart] = []
         for attribute in index.key.names:
             if attribute in primary:
@@ -244,8 +250,8 @@ class _KeyReader:
                 if name not in fields:
                     known = ", ".join(fields) or "none"
                     self.problems.append(
-                        f"{self.owner}.{where}: template {text!r} names {name!r}; "
-                        f"its fields are {known}."
+                        f"{self.owner}.{where}: template {text!r} names {name!r}, which is not a "
+                        f"field; its fields are {known}."
                     )
                     return None
             types = {name: each.annotation for name, each in fields.items()}
@@ -261,8 +267,8 @@ class _KeyReader:
                 other, text = seen.setdefault(part.attribute, (index, _text(part)))
                 if text != _text(part):
                     self.problems.append(
-                        f"{self.owner}: {part.attribute!r} is {text!r} for {other}, and "
-                        f"{_text(part)!r} for {index}; an item has one of it."
+                        f"{self.owner}: {part.attribute!r} is {text!r} for {other} but "
+                        f"{_text(part)!r} for {index}; an item has one value of it."
                     )
 
 

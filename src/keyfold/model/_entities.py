@@ -1,4 +1,4 @@
-"""Entities: pydantic models that live in a table."""
+"""Entities: pydantic models that are stored as items of a table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KeyDeclaration = str | Shard | Sequence[str | Shard]
     kw_only_default=True, frozen_default=True, field_specifiers=(Field, attr, part)
 )
 class EntityMeta(ModelMetaclass):
-    """Makes entities: reads what the class statement says, besides pydantic's own part."""
+    """Metaclass of entities: reads the table options of a class statement (`table=`, `key=`, …)."""
 
     def __new__(
         mcs,
@@ -45,24 +45,24 @@ class EntityMeta(ModelMetaclass):
         fallback: bool = False,
         **options: Unpack[ConfigDict],
     ) -> Any:
-        """Make the class, and declare it to its table."""
+        """Create the class and declare it to its table; raises DeclarationInvalid."""
         if bases != (BaseModel,):
             computed = [each for each in namespace if hasattr(namespace[each], "decorator_info")]
             _check_names(name, [*namespace.get("__annotations__", ()), *computed])
-        # Types that are local to a function are looked for where the class statement stands;
-        # pydantic would look in this frame.
+        # Resolve types that are local to a function in the frame of the class statement; pydantic
+        # would look in this frame.
         namespace["__pydantic_parent_namespace__"] = build_lenient_weakvaluedict(
             parent_frame_namespace()
         )
         entity: Any = super().__new__(
             mcs, name, bases, namespace, __pydantic_reset_parent_namespace__=False, **options
         )
-        # Fields may also come from a base that is no entity.
+        # Fields may also come from a base class that is not an entity.
         _check_names(name, entity.__pydantic_fields__)
         if table is None:
             return entity
         if key is None:
-            raise DeclarationInvalid((f"{name}: it has a table, and no key.",))
+            raise DeclarationInvalid((f"{name}: it has a table but no key. Declare key=….",))
         declaration = Declaration(
             key=_read_key(key),
             index_templates={
@@ -79,30 +79,30 @@ class EntityMeta(ModelMetaclass):
         return entity
 
     def __init__(
-        cls,  # noqa: N805 - of a class
+        cls,  # noqa: N805 - a metaclass
         name: str,
         bases: tuple[type, ...],
         namespace: dict[str, Any],
         **options: Any,
     ) -> None:
-        """Leave everything to `__new__`."""
+        """Drop the table options, which `__new__` has read."""
         for ours in ("table", "key", "indexes", "kind", "unique", "fallback"):
             options.pop(ours, None)
         super().__init__(name, bases, namespace, **options)
 
     @property
     def f(cls) -> Fields:  # noqa: N805
-        """The entity's fields, for conditions and updates."""
+        """The entity's fields, for conditions and updates: `Song.f.title.eq("Sinnerman")`."""
         return Fields(cls.keyfold_schema())
 
     def keyfold_schema(cls) -> EntitySchema:  # noqa: N805
-        """Return what is known of the entity; raises DeclarationInvalid without a table."""
+        """Return the entity's compiled schema; raises DeclarationInvalid if it has no table."""
         schema: EntitySchema | None = cls.__dict__.get("_keyfold_schema")
         if schema is None:
             table: Table | None = cls.__dict__.get("_keyfold_table")
             if table is None:
                 advice = "Declare it with class …(Entity, table=…, key=…)."
-                raise DeclarationInvalid((f"{cls.__name__}: it belongs to no table. {advice}",))
+                raise DeclarationInvalid((f"{cls.__name__}: it has no table. {advice}",))
             table.check()
             schema = table.entities[cls.__name__]
             type.__setattr__(cls, "_keyfold_schema", schema)
@@ -118,32 +118,38 @@ def _read_shard(name: str, key: KeyDeclaration) -> Shard | None:
     partition, *rest = (key,) if isinstance(key, str | Shard) else tuple(key)
     if any(isinstance(each, Shard) for each in rest):
         raise DeclarationInvalid(
-            (f"{name}: a shard is of partitions, so it comes first in a key.",)
+            (f"{name}: a shard names partitions, so it must be the first part of the key.",)
         )
     return partition if isinstance(partition, Shard) else None
 
 
 def _check_names(name: str, fields: Iterable[str]) -> None:
-    taken = [each for each in fields if each in _TAKEN]
-    if taken:
+    reserved = [each for each in fields if each in _RESERVED_NAMES]
+    if reserved:
         problems = tuple(
-            f"{name}.{each}: Entity has a method of that name. Call the field something else, and "
-            f'store it as {each!r} with attr("{each}").'
-            for each in taken
+            f"{name}.{each}: Entity has a method of that name. Rename the field, and store it as "
+            f'{each!r} with attr("{each}").'
+            for each in reserved
         )
         raise DeclarationInvalid(problems)
 
 
-_TAKEN = frozenset(
+_RESERVED_NAMES = frozenset(
     {"check", "create", "delete", "f", "get", "put", "query", "replace"}
     | {"scan", "update", "keyfold_schema"}
 )
 
 
 class Entity(BaseModel, metaclass=EntityMeta):
-    """A kind of item in a table: a frozen pydantic model with a key.
+    """Base class of entities: frozen pydantic models that are stored as items of a table.
 
-    Its class methods return requests; none of them touches a database.
+    `table` is the table, and `key` has a template for each of its key attributes. `indexes` has
+    the templates of index keys; an entity is in an index only while all fields of its index key
+    have values (a sparse index). `unique` names fields whose values no other entity may have.
+    `kind` is the value of the table's type attribute, by default the class name. `fallback` makes
+    this the entity of items that match no other.
+
+    The methods return requests for `store.run`; none of them accesses a database.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -152,70 +158,81 @@ class Entity(BaseModel, metaclass=EntityMeta):
     _keyfold_shape: ClassVar[ResultShape[Any] | None]
     _keyfold_table: ClassVar[Table | None]
 
-    # Reading.
+    # Reads.
 
     @classmethod
     def get(cls, **parts: Any) -> Get[Self]:
-        """Return the request for one entity, by the fields of its key.
+        """Return a request that reads one entity, by the fields of its key.
 
-        Here, and wherever else parts of a key are given, the text of a typed id, a number, a
-        date, a UUID or an enum will do for one.
+        For a typed id, number, date, UUID or enum, its text is accepted too, here and wherever
+        key parts are passed. Raises FieldUnknown, MissingKeyPart and KeyPartInvalid.
         """
         shape = _shape(cls)
         schema = shape.schema
-        assert schema is not None  # that of the entity
-        key, fitted = schema.make_key(parts)
-        return Get(schema.table, key, shape, schema.known_from(fitted))
+        assert schema is not None  # the shape of an entity has its schema
+        key, coerced = schema.make_key(parts)
+        return Get(schema.table, key, shape, schema.known_from(coerced))
 
     @classmethod
     def query(cls, index: Index | None = None, /, **parts: Any) -> Query[Self]:
-        """Return the request for entities of one partition, of the table or of an index.
+        """Return a query for the entities in one partition of the table or of an index.
 
-        All fields of the partition key are needed, and as many leading ones of the sort key as
-        are known.
+        `parts` has all fields of the partition key and, optionally, leading fields of the sort
+        key. Raises FieldUnknown, MissingKeyPart, KeyPartInvalid and QueryInvalid.
         """
         table = _table(cls)
         if index is not None:
-            table.index_named(index)
+            table.check_index(index)
         return make_query(table, cls.keyfold_schema(), index, parts)
 
     @classmethod
     def scan(cls, index: Index | None = None, /) -> Scan[Self]:
-        """Return the request that reads the whole table, or an index, for entities of this kind."""
+        """Return a request that reads the whole table or index and returns this entity's items."""
         table = _table(cls)
         if index is not None:
-            table.index_named(index)
+            table.check_index(index)
         return Scan(table, index, ResultShape(cls.keyfold_schema()))
 
-    # Writing.
+    # Writes.
 
     def put(self) -> Put[Self]:
-        """Return the request that writes it, in place of whatever has its key."""
+        """Return a request that writes the entity, replacing any item with its key (an upsert).
+
+        If the entity has a Version field, the put uses optimistic locking: it fails with
+        VersionConflict if the stored entity was written since this one was read. Raises
+        WriteRefused for an entity with unique fields: use `create`.
+        """
         return _make_put(self, Presence.ANY)
 
     def create(self) -> Put[Self]:
-        """Return the request that writes it where nothing has its key."""
+        """Return a request that writes a new entity; fails with AlreadyExists if its key is taken."""
         return _make_put(self, Presence.MUST_NOT_EXIST)
 
     def replace(self) -> Put[Self]:
-        """Return the request that writes it in place of what has its key."""
+        """Return a request that overwrites an existing entity; fails with NotFound if none exists."""
         return _make_put(self, Presence.MUST_EXIST)
 
     @classmethod
     def update(cls, **parts: Any) -> Update[Self]:
-        """Return the request that changes fields of one entity, to be told which."""
+        """Return a request that updates fields of one existing entity, by the fields of its key.
+
+        Name the changes with its methods: `Song.update(title=…).set(Song.f.artist, "…")`.
+        """
         schema = cls.keyfold_schema()
         return Update(_table(cls), schema, *schema.make_key(parts))
 
     @classmethod
     def delete(cls, **parts: Any) -> Delete[Self]:
-        """Return the request that removes one entity, by the fields of its key."""
+        """Return a request that deletes one entity, by the fields of its key."""
         schema = cls.keyfold_schema()
         return Delete(_table(cls), schema, *schema.make_key(parts))
 
     @classmethod
     def check(cls, condition: Condition, /, **parts: Any) -> Check:
-        """Return a condition on one entity, for a transaction that does not change it."""
+        """Return a condition check: a transaction with it fails unless the condition holds.
+
+        The entity, which is named by the fields of its key, is not changed.
+        """
         schema = cls.keyfold_schema()
         key, _ = schema.make_key(parts)
         return Check(_table(cls), schema, key, check_condition(condition, schema.name))
@@ -233,7 +250,7 @@ def _table(entity: EntityMeta) -> Table:
 
 
 def _shape(entity: EntityMeta) -> ResultShape[Any]:
-    """Return what an entity's reads make of items; made once, as every get needs it."""
+    """Return the result shape of an entity's reads; cached, as every get needs it."""
     shape: ResultShape[Any] | None = entity.__dict__.get("_keyfold_shape")
     if shape is None:
         shape = ResultShape(entity.keyfold_schema())

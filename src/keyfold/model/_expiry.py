@@ -1,4 +1,4 @@
-"""What an expired item that is still stored means to conditions: that it is not there."""
+"""Conditions that treat an expired item as deleted, although it is still stored."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from keyfold.values import AttributeValue
 
 
 def expired(table: TableLike) -> Condition | None:
-    """Return the condition that an item's time has come; None where items do not expire."""
+    """Return the condition that an item has expired; None for a table without a TTL."""
     if table.ttl is None:
         return None
     return Compared(Place((table.ttl,)), "<=", Given(now, _encode_whole_seconds))
 
 
 def not_expired(table: TableLike) -> Condition | None:
-    """Return the condition that an item's time has not come, or that it has none."""
+    """Return the condition that an item has not expired, or never does; None without a TTL."""
     has_expired = expired(table)
     return None if has_expired is None else Negated(has_expired)
 
 
-def _encode_whole_seconds(moment: datetime) -> AttributeValue:
-    return {"N": str(whole_seconds(moment))}
+def _encode_whole_seconds(time: datetime) -> AttributeValue:
+    return {"N": str(whole_seconds(time))}
 
 
-def whole_seconds(moment: datetime) -> int:
-    """Return the second in which a moment lies: the last that items of that moment expire at."""
-    return floor(moment.timestamp())
+def whole_seconds(time: datetime) -> int:
+    """Return a Unix time in whole seconds, rounded down: items up to this expiry have expired."""
+    return floor(time.timestamp())
 
 
 def as_if_deleted(table: TableLike, condition: Condition | None) -> Condition | None:
-    """Return the condition under which an expired item counts as one that is not there."""
+    """Return a condition that treats an expired item as deleted."""
     if condition is None or table.ttl is None:
         return condition
     if holds_when_absent(condition):

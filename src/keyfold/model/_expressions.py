@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any, Literal, NoReturn, assert_never
 
 from keyfold.errors import ConditionAsTruth, QueryInvalid
+from keyfold.model._formatting import show_value
 from keyfold.model._moments import has_moment, resolve_moments
-from keyfold.model._showing import show_value
 from keyfold.values import AttributeValue
 
 Encode = Callable[[Any], AttributeValue]

@@ -1,4 +1,4 @@
-"""How fields of entities are declared: their stored names, and types with a meaning of their own."""
+"""Declarations of entity fields: stored names, key parts, and the types UnixTime, Expiry, Version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """How a field is stored: under which name, or not at all since keys carry it."""
+    """How a field is stored: its attribute name, or that it is part of the key alone."""
 
     name: str | None = None
     is_part: bool = False
@@ -22,17 +22,20 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class UnixSeconds:
-    """A datetime that is stored as a number: seconds since 1970."""
+    """A datetime that is stored as a number: Unix time, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expires:
-    """The time after which an item is gone; whole seconds since 1970."""
+    """A datetime at which the item expires (TTL); stored as Unix time, in whole seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountsWrites:
-    """A number that every write adds one to, so that lost updates are noticed."""
+    """A version for optimistic locking: writes increment it, and fail if it changed since the read.
+
+    The failure is a VersionConflict.
+    """
 
 
 UnixTime = Annotated[datetime, UnixSeconds()]
@@ -48,10 +51,10 @@ def attr(
     allow_float: bool = False,
     **constraints: Any,
 ) -> Any:
-    """Declare a field that is stored, under another name or with a default.
+    """Declare a stored field with another attribute name, a default or constraints.
 
-    `constraints` are pydantic's own, such as `gt=0` or `max_length=40`. A float loses digits
-    that DynamoDB's numbers would keep; a field that is to hold one says `allow_float=True`.
+    `constraints` are pydantic's, such as `gt=0` or `max_length=40`. A float field needs
+    `allow_float=True`, because a float may lose digits that a DynamoDB number keeps.
     """
     return _field(Stored(name, allows_float=allow_float), default, default_factory, constraints)
 
@@ -62,7 +65,7 @@ def part(
     default_factory: Callable[[], Any] | None = None,
     **constraints: Any,
 ) -> Any:
-    """Declare a field that lives in the item's keys alone, and comes back from them."""
+    """Declare a field that is stored only as part of the item's key, and read back from it."""
     return _field(Stored(is_part=True), default, default_factory, constraints)
 
 
@@ -77,6 +80,7 @@ def _field(
     elif default is not PydanticUndefined:
         constraints["default"] = default
     field = Field(**constraints)
-    # Pydantic keeps what it does not know beside what it does, so its aliases stay the user's.
+    # Pydantic keeps unknown metadata. The attribute name is not a pydantic alias, so aliases remain
+    # free for the user.
     field.metadata.append(stored)
     return field

@@ -1,4 +1,4 @@
-"""Keys and indexes as a table declares them."""
+"""Declarations of keys, indexes and shards."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ Projection = Literal["all", "keys"] | Sequence[str]
 
 @dataclass(frozen=True)
 class Key:
-    """The attributes of a primary key, or of an index's: partition, and maybe sort.
+    """The attributes of a table's or index's key: the partition key, and optionally a sort key.
 
     >>> Key("pk", "sk").names
     ('pk', 'sk')
     >>> Key(("country", "city"), "zip").partition
     ('country', 'city')
 
-    A global index may have up to four attributes on each side. Attributes hold text unless the
-    fields stored under their names are numbers or bytes; `types` says so where no field does.
+    In a global index, each of the two may have up to four attributes. An attribute holds text
+    unless the field stored under its name is a number or bytes. `types` gives the types of
+    attributes that no field is stored under.
     """
 
     partition: tuple[str, ...]
@@ -43,7 +44,7 @@ class Key:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, partition first."""
+        """The names of all attributes, partition key first."""
         return self.partition + self.sort
 
 
@@ -53,11 +54,11 @@ def _names(names: str | Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """A second way to find a table's items.
+    """A secondary index of a table: global, or `local`, with the table's partition key.
 
-    `project` says what of an item is in the index: `"all"`, `"keys"`, or the stored names of
-    the attributes that are there besides the keys. A `local` index shares the table's
-    partition key.
+    `project` is the projection, the attributes that are copied into the index: `"all"`, `"keys"`,
+    or the names of attributes in addition to the keys. An index is sparse: it contains only items
+    that have all attributes of its key.
     """
 
     name: str
@@ -77,17 +78,17 @@ class Index:
     def __repr__(self) -> str:
         return f"Index({self.name!r})"
 
-    def find_lacking(self, table: TableLike, names: Iterable[str]) -> list[str]:
-        """Return those of the stored names that the index does not hold of its items."""
+    def find_unprojected(self, table: TableLike, names: Iterable[str]) -> list[str]:
+        """Return those of the attribute `names` that are not projected into the index."""
         if self.project == "all":
             return []
-        held = {*table.key.names, *self.key.names}
+        projected = {*table.key.names, *self.key.names}
         if self.project != "keys":
-            held.update(self.project)
-        return [name for name in names if name not in held]
+            projected.update(self.project)
+        return [name for name in names if name not in projected]
 
     def to_dynamodb(self) -> dict[str, Any]:
-        """Return the index as CreateTable takes it."""
+        """Return the index's definition for CreateTable."""
         match self.project:
             case "all":
                 projection: dict[str, Any] = {"ProjectionType": "ALL"}
@@ -103,7 +104,7 @@ class Index:
 
 
 class TableLike(Protocol):
-    """What requests and entities know of their table."""
+    """The part of a table that requests and entities need."""
 
     @property
     def name(self) -> str:
@@ -122,20 +123,20 @@ class TableLike(Protocol):
 
     @property
     def ttl(self) -> str | None:
-        """The attribute by which its items expire."""
+        """The attribute with the time at which an item expires; None if items do not expire."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Partitions that belong together, such as all of one user's orders."""
+    """A group of partitions with a common key template, such as the orders of each user."""
 
     template: str
     name: str
 
 
 def identify(table: str, key: Mapping[str, AttributeValue]) -> Hashable:
-    """Return what one item has and no other: equal for all ways to write its key."""
+    """Return a hashable identity of an item, equal for all ways to write the numbers in its key."""
     return table, *(
         (name, kind, Decimal(data) if kind == "N" and "{" not in data else data)
         for name, value in sorted(key.items())
@@ -144,7 +145,7 @@ def identify(table: str, key: Mapping[str, AttributeValue]) -> Hashable:
 
 
 def key_schema(key: Key) -> list[dict[str, str]]:
-    """Return a key as the API takes it."""
+    """Return the KeySchema of a key."""
     return [
         *({"AttributeName": name, "KeyType": "HASH"} for name in key.partition),
         *({"AttributeName": name, "KeyType": "RANGE"} for name in key.sort),

@@ -1,4 +1,4 @@
-"""From a table's declaration to what a policy knows of it."""
+"""Table layouts for policies, derived from a table's declaration."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from keyfold.policy._layouts import pattern_of_parts
 
 
 class DeclaredTable(TableLike, Protocol):
-    """A table with all that was declared for it."""
+    """A table with its entities and shards."""
 
     @property
     def entities(self) -> Mapping[str, EntitySchema]:
-        """Its entities."""
+        """Its entities, by name."""
         ...
 
     @property
     def fallback(self) -> EntitySchema | None:
-        """The entity of items that are no other's."""
+        """The entity of items that match no other entity."""
         ...
 
     @property
     def shards(self) -> Mapping[str, Shard]:
-        """Its shards."""
+        """Its shards, by name."""
         ...
 
 
 def layout_of(table: DeclaredTable) -> Layout:
-    """Return how a table is laid out, in areas that roles have rights in."""
+    """Return the layout of a table: the areas that roles can have rights to, and its indexes."""
     areas: dict[str, Area] = {}
     for shard in table.shards.values():
         members = [each for each in table.entities.values() if each.shard == shard.name]
@@ -49,25 +49,25 @@ def layout_of(table: DeclaredTable) -> Layout:
         areas[shard.name] = _make_area(table, shard.name, members, templates, is_shard=True)
     for schema in table.entities.values():
         if schema.shard is None:
-            # A fallback is what no other is, whatever its own key looks like.
+            # The fallback has the items that match no other entity, whatever its own templates.
             templates = () if schema is table.fallback else _templates_of([schema])
             areas[schema.name] = _make_area(table, schema.name, [schema], templates)
     return Layout(
         table.name,
         table.key.names,
         areas,
-        {index.name: _lay_out_index(table, index) for index in table.indexes},
+        {index.name: _index_layout(table, index) for index in table.indexes},
         frozenset(schema.name for schema in table.entities.values() if schema.unique),
     )
 
 
 def find_policy_problems(table: DeclaredTable, roles: Iterable[Role]) -> list[str]:
-    """Return what is wrong with the roles of a table, and with its shards where it has any."""
+    """Return the problems of a table's roles, and of its shards; none for a table without roles."""
     listed = list(roles)
     if not listed:
         return []
     problems = [
-        f"{table.name}: {name!r} is a shard, and an entity outside every shard. Rename one."
+        f"{table.name}: {name!r} is both a shard and an entity outside any shard. Rename one."
         for name in table.shards
         if name in table.entities and table.entities[name].shard is None
     ]
@@ -106,7 +106,7 @@ def _make_area(
 
 
 def _find_copies(members: list[EntitySchema]) -> dict[str, frozenset[str]]:
-    """Return the key attributes that show what another attribute holds, by that one's name."""
+    """Return, for each attribute, the key attributes that contain a copy of its value."""
     copies: dict[str, frozenset[str]] = {}
     for schema in members:
         parts = [*schema.keys, *(each for index in schema.index_keys.values() for each in index)]
@@ -120,14 +120,14 @@ def _find_copies(members: list[EntitySchema]) -> dict[str, frozenset[str]]:
 
 
 def _plain_template(table: TableLike, shard: Shard) -> KeyTemplate:
-    """Return the template of a shard without entities, which would say of what types its parts are."""
+    """Return the template of a shard without entities, whose parts are all treated as text."""
     owner = f"{table.name}.{shard.name}"
     types = {name: str for name, _ in read_fields(shard.template, owner=owner)}
     return KeyTemplate.from_types(shard.template, types, owner)
 
 
 def _templates_of(members: list[EntitySchema]) -> tuple[KeyTemplate, ...]:
-    """Return the partition templates of entities: one for each that reads its parts differently."""
+    """Return the partition templates of entities, without those that parse parts identically."""
     found: dict[object, KeyTemplate] = {}
     for schema in members:
         template = _template_of(schema.partition)
@@ -137,25 +137,25 @@ def _templates_of(members: list[EntitySchema]) -> tuple[KeyTemplate, ...]:
 
 
 def _template_of(part: KeyPart) -> KeyTemplate | None:
-    """Return what the values of a key attribute look like; None if they may be anything."""
+    """Return the template of a key attribute's values; None if they may be anything."""
     if part.template is not None or part.held_by is None:
         return part.template
     field = part.held_by
     kind = find_type(field.annotation)
-    # Other types may be stored as another text than a template would render.
+    # The stored text of other types may differ from the text that a template renders.
     if not isinstance(kind, type) or not issubclass(kind, str):
         return None
     return KeyTemplate.from_types(f"{{{field.name}}}", {field.name: field.annotation}, field.name)
 
 
-def _lay_out_index(table: DeclaredTable, index: Index) -> IndexLayout:
+def _index_layout(table: DeclaredTable, index: Index) -> IndexLayout:
     entries: list[IndexEntry] = []
     for schema in table.entities.values():
         parts = schema.index_keys.get(index.name)
         if parts is not None:
             templates = tuple(map(_template_of, parts[: len(index.key.partition)]))
         elif schema.codec.has_extra:
-            # It may hold anything under the names that it does not declare.
+            # Free-form attributes may have the names of the index key, with any value.
             known = {part.attribute: part for part in schema.keys}
             templates = tuple(
                 _template_of(known[name]) if name in known else None for name in index.key.partition

@@ -1,4 +1,4 @@
-"""Moments that are known only when a request runs."""
+"""Times relative to the time at which a request runs, such as `now + timedelta(hours=1)`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, cast
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The time at which a request runs, or some time before or after it.
+    """The time at which a request runs (`now`), or a time at an offset from it.
 
     >>> from datetime import UTC
     >>> (now + timedelta(hours=1)).resolve(datetime(2026, 1, 1, tzinfo=UTC)).hour
@@ -26,7 +26,7 @@ class Moment:
         return Moment(self.offset - offset)
 
     def resolve(self, now: datetime) -> datetime:
-        """Return the moment, for a request that runs at `now`."""
+        """Return the time, for a request that runs at `now`."""
         return now + self.offset
 
     def __repr__(self) -> str:
@@ -40,7 +40,7 @@ now = Moment()
 
 
 def has_moment(value: Any) -> bool:
-    """Tell whether a value is a moment, or has one inside."""
+    """Return whether a value is a Moment or contains one."""
     if isinstance(value, Moment):
         return True
     if isinstance(value, Mapping):
@@ -51,7 +51,7 @@ def has_moment(value: Any) -> bool:
 
 
 def resolve_moments(value: Any, at: datetime) -> Any:
-    """Return a value with the moments inside it resolved, for a request that runs at `at`."""
+    """Return a value with every Moment resolved, for a request that runs at `at`."""
     if isinstance(value, Moment):
         return value.resolve(at)
     if isinstance(value, Mapping):

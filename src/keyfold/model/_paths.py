@@ -30,37 +30,39 @@ from keyfold.model._schemas import EntitySchema
 
 C = TypeVar("C")
 
-# As many as DynamoDB compares one value with.
-_MOST_OPTIONS = 100
-_SOME_TIME = datetime(2020, 1, 1, tzinfo=UTC)
-_OPEN = Codec(encode_any)
+# DynamoDB's limit on the operands of IN.
+_MAX_OPTIONS = 100
+# Stands for the time at which a request runs, to check values that depend on it.
+_SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
+_ANY = Codec(encode_any)
 
 
 class Comparable(ABC, Generic[C]):
-    """What a condition compares with values of type `C`.
+    """Something that a condition compares with values of type `C`.
 
-    `eq` and `ne` compare for equality, since Python's own `==` has to answer at once.
+    Use `eq` and `ne` for equality: Python's `==` would have to return a bool before the request
+    runs.
     """
 
     __slots__ = ()
 
     @abstractmethod
     def _left(self) -> Operand:
-        """Return what is compared."""
+        """Return the left operand."""
 
     @abstractmethod
     def _right(self, value: C) -> Operand:
-        """Return what it is compared with; raises PathInvalid, ValueInvalid."""
+        """Return a value as the right operand; raises PathInvalid and ValueInvalid."""
 
     def _compare(self, comparator: Comparator, value: C) -> Condition:
         return Compared(self._left(), comparator, self._right(value))
 
     def eq(self, value: C) -> Condition:
-        """It is this."""
+        """Equal to `value`."""
         return self._compare("=", value)
 
     def ne(self, value: C) -> Condition:
-        """It is something else, or absent."""
+        """Not equal to `value`, or absent."""
         return self._compare("<>", value)
 
     def __lt__(self, value: C) -> Condition:
@@ -76,23 +78,23 @@ class Comparable(ABC, Generic[C]):
         return self._compare(">=", value)
 
     def between(self, low: C, high: C) -> Condition:
-        """It is between these, both included."""
+        """Between `low` and `high`, both included."""
         return Between(self._left(), self._right(low), self._right(high))
 
     def __bool__(self) -> NoReturn:
-        raise PathInvalid(repr(self), "it is neither true nor false here. Compare it")
+        raise PathInvalid(repr(self), "a field has no truth value. Compare it with a value")
 
     def __eq__(self, other: object) -> NoReturn:
-        raise PathInvalid(repr(self), f"== answers at once. Write {self!r}.eq(...)")
+        raise PathInvalid(repr(self), f"== does not make a condition. Write {self!r}.eq(...)")
 
     def __ne__(self, other: object) -> NoReturn:
-        raise PathInvalid(repr(self), f"!= answers at once. Write {self!r}.ne(...)")
+        raise PathInvalid(repr(self), f"!= does not make a condition. Write {self!r}.ne(...)")
 
     __hash__ = object.__hash__
 
 
 class SizePath(Comparable[int]):
-    """The size of a field, to be compared."""
+    """The size of a field, for comparisons: `Cart.f.lines.size > 3`."""
 
     __slots__ = ("_owner", "_place")
 
@@ -107,15 +109,15 @@ class SizePath(Comparable[int]):
 
     def _right(self, value: int) -> Operand:
         if not isinstance(value, int | Placeholder) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-            raise PathInvalid(repr(self), f"a size is a whole number, and {value!r:.80} is none")
+            raise PathInvalid(repr(self), f"a size is an int; got {value!r:.80}")
         return give(value, encode_any)
 
 
 @dataclass(frozen=True, slots=True)
-class PathFacts:
-    """What is known of a path: whose it is, where it leads, and how that is stored.
+class PathInfo:
+    """What a path refers to: the entity, the place in its item, and how the value is stored.
 
-    `stored` is the field of a model that it ends at, None for a member of a list or a map.
+    `stored` is the model field at the end of the path, None for a member of a list or a map.
     """
 
     owner: str
@@ -126,20 +128,20 @@ class PathFacts:
 
 
 class FieldPath(Comparable[Any]):
-    """A field of an entity, or something inside it.
+    """A field of an entity, or a value nested in it, for conditions and updates.
 
-    Values are encoded as the field stores them. What is inside a map is its attribute, or its
-    member: `Order.f.box["size"]` where the name means something else here.
+    Values are encoded as the field stores them. Values in a map are attributes of the path, or
+    members of it if the name is that of a method: `Order.f.box["size"]`.
     """
 
-    # One name, and a hidden one: any other would hide the field of that name.
-    __slots__ = ("_facts",)
+    # A single private name: any other would hide the field of that name.
+    __slots__ = ("_info",)
 
-    def __init__(self, facts: PathFacts) -> None:
-        self._facts = facts
+    def __init__(self, info: PathInfo) -> None:
+        self._info = info
 
     def __repr__(self) -> str:
-        return f"{self._facts.owner}.f.{self._facts.text}"
+        return f"{self._info.owner}.f.{self._info.text}"
 
     def __getattr__(self, name: str) -> FieldPath:
         if name.startswith("_"):
@@ -149,18 +151,18 @@ class FieldPath(Comparable[Any]):
     def __getitem__(self, key: str | int) -> FieldPath:
         if isinstance(key, str):
             return self._member(key, f"[{key!r}]")
-        codec = self._facts.codec
+        codec = self._info.codec
         if isinstance(key, Placeholder):
             check_kinds(self, {"L", "M"}, "it has no members")
-            return self._inside(f"[{key}]", str(key), codec.members or _OPEN)
+            return self._inside(f"[{key}]", str(key), codec.members or _ANY)
         if not isinstance(key, int) or isinstance(key, bool) or key < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-            raise PathInvalid(repr(self), f"{key!r} is no place in a list: those count from 0")
+            raise PathInvalid(repr(self), f"{key!r} is not a list position: those start at 0")
         if codec.kinds and "L" not in codec.kinds:
-            raise PathInvalid(f"{self!r}[{key}]", f"{self!r} is no list")
-        return self._inside(f"[{key}]", key, codec.members or _OPEN)
+            raise PathInvalid(f"{self!r}[{key}]", f"{self!r} is not a list")
+        return self._inside(f"[{key}]", key, codec.members or _ANY)
 
     def _member(self, name: str, text: str) -> FieldPath:
-        codec = self._facts.codec
+        codec = self._info.codec
         if codec.model is not None:
             field = codec.model.fields.get(name)
             if field is not None:
@@ -168,102 +170,102 @@ class FieldPath(Comparable[Any]):
             if not codec.model.has_extra or name in codec.model.by_stored:
                 raise FieldUnknown(repr(self), name, tuple(codec.model.fields))
         elif codec.kinds and "M" not in codec.kinds:
-            raise PathInvalid(f"{self!r}{text}", f"{self!r} is no map, and has no {name!r}")
-        return self._inside(text, name, codec.members or _OPEN)
+            raise PathInvalid(f"{self!r}{text}", f"{self!r} is not a map, so it has no {name!r}")
+        return self._inside(text, name, codec.members or _ANY)
 
     def _inside(
         self, text: str, step: str | int, codec: Codec, stored: StoredField | None = None
     ) -> FieldPath:
-        facts = self._facts
-        place = Place((*facts.place.steps, step), facts.owner)
-        return FieldPath(PathFacts(facts.owner, facts.text + text, place, codec, stored))
+        info = self._info
+        place = Place((*info.place.steps, step), info.owner)
+        return FieldPath(PathInfo(info.owner, info.text + text, place, codec, stored))
 
     def _left(self) -> Operand:
-        return self._facts.place
+        return self._info.place
 
     def _right(self, value: Any) -> Operand:
         return operand_for(self, value)
 
     def in_(self, *options: Any) -> Condition:
-        """The field is one of these."""
-        if not 1 <= len(options) <= _MOST_OPTIONS:
-            fact = f"in_() takes 1 to {_MOST_OPTIONS} options, not {len(options)}"
+        """Equal to one of `options`, of which there are at most 100."""
+        if not 1 <= len(options) <= _MAX_OPTIONS:
+            fact = f"in_() takes 1 to {_MAX_OPTIONS} options, not {len(options)}"
             raise PathInvalid(repr(self), fact)
-        return Among(self._facts.place, tuple(operand_for(self, option) for option in options))
+        return Among(self._info.place, tuple(operand_for(self, option) for option in options))
 
     def exists(self) -> Condition:
-        """The field is there."""
-        return Called("attribute_exists", self._facts.place)
+        """The field has a value."""
+        return Called("attribute_exists", self._info.place)
 
     def not_exists(self) -> Condition:
-        """The field is not there."""
-        return Called("attribute_not_exists", self._facts.place)
+        """The field has no value."""
+        return Called("attribute_not_exists", self._info.place)
 
     def begins_with(self, text: str | bytes) -> Condition:
-        """The field's text, or its bytes, begin with this."""
+        """The field's text, or its bytes, begin with `text`."""
         check_kinds(self, {"S", "B"}, "begins_with() is for text and bytes")
         if not isinstance(text, str | bytes | Placeholder):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise PathInvalid(repr(self), f"{show(text)} is neither text nor bytes")
-        return Called("begins_with", self._facts.place, given_for(self, text, encode_any))
+        return Called("begins_with", self._info.place, value_operand(self, text, encode_any))
 
     def contains(self, member: Any) -> Condition:
-        """The field has this member, or its text contains this."""
+        """The list or set contains `member`, or the text contains it as a substring."""
         check_kinds(
             self, {"S", "B", "L", "SS", "NS", "BS"}, "contains() is for text, bytes, lists and sets"
         )
-        codec = self._facts.codec.members
+        codec = self._info.codec.members
         return Called(
             "contains",
-            self._facts.place,
-            given_for(self, member, codec.encode if codec else encode_any),
+            self._info.place,
+            value_operand(self, member, codec.encode if codec else encode_any),
         )
 
     @property
     def size(self) -> SizePath:
-        """How large the field is: characters of a text, members of a list, set or map."""
+        """The size of the field: characters of text, or members of a list, set or map."""
         check_kinds(
-            self, {"S", "B", "L", "M", "SS", "NS", "BS"}, "a number, or a bool, has no size"
+            self, {"S", "B", "L", "M", "SS", "NS", "BS"}, "numbers and booleans have no size"
         )
-        return SizePath(repr(self), self._facts.place)
+        return SizePath(repr(self), self._info.place)
 
 
-def facts_of(path: FieldPath) -> PathFacts:
-    """Return what is known of a path."""
-    return path._facts  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - hidden from users only
+def path_info(path: FieldPath) -> PathInfo:
+    """Return what a path refers to."""
+    return path._info  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - hidden from users only
 
 
 def operand_for(path: FieldPath, value: Any) -> Operand:
-    """Return a value, or another field, as an operand that meets this field."""
-    return facts_of(value).place if isinstance(value, FieldPath) else given_for(path, value)
+    """Return a value, or another field, as an operand to compare with or assign to a field."""
+    return path_info(value).place if isinstance(value, FieldPath) else value_operand(path, value)
 
 
-def given_for(path: FieldPath, value: Any, encode: Encode | None = None) -> Given:
-    """Return a value as the field stores it, or as `encode` does.
+def value_operand(path: FieldPath, value: Any, encode: Encode | None = None) -> Given:
+    """Return a value as an operand, encoded by the field's codec or by `encode`.
 
-    Raises PathInvalid or ValueInvalid where it does not fit.
+    Raises PathInvalid or ValueInvalid if the value is not of the field's type.
     """
-    encode = encode or facts_of(path).codec.encode
+    encode = encode or path_info(path).codec.encode
     try:
         if has_moment(value):
-            encode(resolve_moments(value, _SOME_TIME))
+            encode(resolve_moments(value, _SAMPLE_TIME))
         return give(value, encode)
     except ValueInvalid as error:
         raise error.inside(repr(path)) from None
     except (AttributeError, TypeError, ValueError) as error:
         if isinstance(error, KeyfoldError):
             raise
-        raise PathInvalid(repr(path), f"{show(value)} does not fit its type") from None
+        raise PathInvalid(repr(path), f"{show(value)} is not of its type") from None
 
 
 def check_kinds(path: FieldPath, kinds: set[str], fact: str) -> None:
-    """Raise PathInvalid unless a field may be stored as one of these types."""
-    known = facts_of(path).codec.kinds
+    """Raise PathInvalid unless the field can be stored as one of the DynamoDB types `kinds`."""
+    known = path_info(path).codec.kinds
     if known and not known & kinds:
         raise PathInvalid(repr(path), fact)
 
 
 class Fields:
-    """The fields of an entity, for conditions and updates."""
+    """The fields of an entity, for conditions and updates; `Entity.f` returns it."""
 
     __slots__ = ("_schema",)
 
@@ -280,17 +282,17 @@ class Fields:
 
 
 def field_path(schema: EntitySchema, name: str) -> FieldPath:
-    """Return the path of a field, by its name in Python."""
+    """Return the path of a field, by its Python name; raises FieldUnknown and PathInvalid."""
     field = schema.fields.get(name)
     if field is None:
         if schema.codec.has_extra and name not in schema.known_names:
-            return FieldPath(PathFacts(schema.name, name, Place((name,), schema.name), _OPEN))
+            return FieldPath(PathInfo(schema.name, name, Place((name,), schema.name), _ANY))
         raise FieldUnknown(schema.name, name, tuple(schema.fields))
     if field.is_part:
         raise PathInvalid(
             f"{schema.name}.f.{name}",
-            "the field lives in the item's key, and is not stored. No condition looks at it, and "
-            "to change it, delete the entity and put another, in a transaction",
+            "the field is stored only as part of the item's key, so it cannot be used in a "
+            "condition. To change it, delete the entity and put another, in a transaction",
         )
     place = Place((field.stored,), schema.name)
-    return FieldPath(PathFacts(schema.name, name, place, field.codec, field))
+    return FieldPath(PathInfo(schema.name, name, place, field.codec, field))

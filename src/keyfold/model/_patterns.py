@@ -1,4 +1,4 @@
-"""Access patterns: functions that return requests, and can explain themselves."""
+"""Access patterns: functions that return requests, and explanations of the calls they make."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from keyfold.errors import DeclarationInvalid, PatternUnexplained, PatternUnknown
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
+from keyfold.model._formatting import show_item
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._requests import (
     Chain,
@@ -26,13 +27,12 @@ from keyfold.model._requests import (
     ResultShape,
     Scan,
 )
-from keyfold.model._showing import show_item
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update, touches_unique
 from keyfold.model._writes import CreateOrGet, Presence, Put, Write
 
-# Calls are laid out for some moment; which one changes nothing that is explained.
-_SOME_TIME = datetime(2020, 1, 1, tzinfo=UTC)
+# Batches are split for some time; which one makes no difference to the explanation.
+_SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", bound=Request[Any], covariant=True)
@@ -40,7 +40,7 @@ R_co = TypeVar("R_co", bound=Request[Any], covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PatternStep:
-    """One call that a pattern makes."""
+    """One API call that a pattern makes."""
 
     operation: str
     table: str
@@ -52,30 +52,30 @@ class PatternStep:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a pattern does, found out without a database."""
+    """The API calls that an access pattern makes, determined without a database."""
 
     pattern: str
     steps: tuple[PatternStep, ...]
 
     @property
     def scans(self) -> bool:
-        """Whether it reads a whole table or index."""
+        """Whether the pattern scans a whole table or index."""
         return any(step.scans for step in self.steps)
 
     @property
     def filters(self) -> bool:
-        """Whether it leaves out items after they were read, and paid for."""
+        """Whether the pattern filters items after reading them, which consumes capacity."""
         return any(step.filters for step in self.steps)
 
     @property
     def round_trips(self) -> int:
-        """How many calls it makes at least."""
+        """The minimum number of API calls that the pattern makes."""
         return len(self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument of a pattern."""
+    """A parameter of a pattern."""
 
     name: str
     annotation: Any
@@ -83,7 +83,7 @@ class Parameter:
 
 
 class Pattern(Generic[P, R_co]):
-    """An access pattern; calling it returns its request."""
+    """An access pattern: a named function that returns a request; calling the pattern calls it."""
 
     def __init__(
         self, name: str, make: Callable[P, R_co], example: Mapping[str, Any] | None
@@ -104,11 +104,11 @@ class Pattern(Generic[P, R_co]):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The arguments that it takes."""
+        """The parameters of the pattern's function."""
         try:
             hints = get_type_hints(self.make, include_extras=True)
         except NameError:
-            # A type that is local to a function stays the text that it was written as.
+            # An annotation that names a type local to a function cannot be resolved: keep its text.
             hints = inspect.get_annotations(self.make)
         return tuple(
             Parameter(each.name, hints.get(each.name, Any), each.default is each.empty)
@@ -116,10 +116,10 @@ class Pattern(Generic[P, R_co]):
         )
 
     def explain(self) -> Explanation:
-        """Return what the pattern does, without a database.
+        """Return the API calls that the pattern makes, without running them.
 
-        It is called with placeholders for arguments, or with the example's; raises
-        PatternUnexplained where it cannot take a placeholder.
+        The pattern's function is called with the values of its example, and with placeholders for
+        its other arguments. Raises PatternUnexplained if it cannot take a placeholder.
         """
         arguments = {
             each.name: self.example.get(each.name, _placeholder_for(each.name, each.annotation))
@@ -130,8 +130,8 @@ class Pattern(Generic[P, R_co]):
             request = self.make(**arguments)  # type: ignore[call-arg]
             steps = tuple(_explain(request))
         except ValidationError as error:
-            places = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
-            reason = f"{error.title} is validated when it is made, and takes none for {places}"
+            fields = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+            reason = f"{error.title} validates {fields} when it is created"
             raise PatternUnexplained(self.name, reason) from error
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise PatternUnexplained(self.name, str(error)) from error
@@ -172,25 +172,27 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
             yield from _explain(inner)
         case Chain(first=first, make=make):
             yield from _explain(first)
-            yield from _explain(make(_answer_of(first)))
+            yield from _explain(make(_placeholder_result(first)))
         case Transaction(requests=members):
             operation = "TransactGetItems" if request.is_read else "TransactWriteItems"
             for each in members:
                 if isinstance(each, Write) and touches_unique(each) and not _is_create(each):
-                    yield _look_up(each)
+                    yield _lookup_step(each)
             keys = "; ".join(map(_key_of, members))
             yield PatternStep(
                 operation, ", ".join(each.name for each in request.tables), None, keys
             )
         case Batch():
-            for call in request.split(_SOME_TIME):
+            for call in request.split(_SAMPLE_TIME):
                 members = [
-                    request.requests[each] for places in call.places.values() for each in places
+                    request.requests[each]
+                    for positions in call.positions.values()
+                    for each in positions
                 ]
                 tables = ", ".join(dict.fromkeys(each.table.name for each in members))
                 yield PatternStep(call.operation, tables, None, "; ".join(map(_key_of, members)))
         case _:
-            raise TypeError(f"{request!r} is no request")
+            raise TypeError(f"{request!r} is not a request")
 
 
 def _explain_write(request: Write[Any]) -> Iterator[PatternStep]:
@@ -198,19 +200,20 @@ def _explain_write(request: Write[Any]) -> Iterator[PatternStep]:
     if not touches_unique(request):
         yield PatternStep(request.operation, request.table.name, None, key)
         return
-    # What unique fields held is looked up, and what becomes of an update too.
+    # The store reads the old values of unique fields before the transaction, and the updated
+    # entity after it.
     if not _is_create(request):
-        yield _look_up(request)
+        yield _lookup_step(request)
     yield PatternStep("TransactWriteItems", request.table.name, None, key)
     if isinstance(request, Update):
-        yield _look_up(request)
+        yield _lookup_step(request)
 
 
 def _is_create(request: Write[Any]) -> bool:
     return isinstance(request, Put) and request.presence is Presence.MUST_NOT_EXIST
 
 
-def _look_up(request: Write[Any]) -> PatternStep:
+def _lookup_step(request: Write[Any]) -> PatternStep:
     return PatternStep("GetItem", request.table.name, None, _key_of(request))
 
 
@@ -218,21 +221,21 @@ def _key_of(request: Write[Any] | Get[Any]) -> str:
     return show_item(request.key if isinstance(request, Get) else request.item_key)
 
 
-def _answer_of(request: Request[Any]) -> Any:
-    """Return something that stands for what a request finds."""
+def _placeholder_result(request: Request[Any]) -> Any:
+    """Return a placeholder for the result of a request."""
     match request:
         case First(query=query):
-            return _found("found", query.shape)
+            return _placeholder_of_shape("found", query.shape)
         case Get(shape=shape):
-            return _found("found", shape)
+            return _placeholder_of_shape("found", shape)
         case Query(shape=shape) | Scan(shape=shape):
-            return _PageOf(shape)
+            return _PlaceholderPage(shape)
         case _:
             return Placeholder("found")
 
 
-def _found(name: str, shape: ResultShape[Any]) -> Any:
-    """Return something that stands for what is read."""
+def _placeholder_of_shape(name: str, shape: ResultShape[Any]) -> Any:
+    """Return a placeholder for one item that is read: an entity, a projection or a reference."""
     if shape.schema is None:
         return Placeholder(name)
     if shape.as_refs:
@@ -241,8 +244,8 @@ def _found(name: str, shape: ResultShape[Any]) -> Any:
     return _placeholder_for(name, shape.only or shape.schema.entity)
 
 
-class _PageOf(Placeholder):
-    """Stands for a page of what is read."""
+class _PlaceholderPage(Placeholder):
+    """A placeholder for a page."""
 
     __slots__ = ("_shape",)
 
@@ -250,13 +253,13 @@ class _PageOf(Placeholder):
         super().__init__("found")
         object.__setattr__(self, "_shape", shape)
 
-    def _member(self, place: object) -> Any:
-        return _found(f"found[{place}]", self._shape)
+    def _member(self, index: object) -> Any:
+        return _placeholder_of_shape(f"found[{index}]", self._shape)
 
 
 @dataclass(slots=True)
 class PatternRegistry(Mapping[str, Pattern[..., Any]]):
-    """The access patterns of a table, by name."""
+    """The access patterns of a table, by name; an unknown name raises PatternUnknown."""
 
     table: str
     by_name: dict[str, Pattern[..., Any]] = field(default_factory=dict[str, Pattern[..., Any]])
@@ -272,7 +275,7 @@ class PatternRegistry(Mapping[str, Pattern[..., Any]]):
             pattern = Pattern(name, make, example)
             unknown = pattern.example.keys() - inspect.signature(make).parameters.keys()
             if unknown:
-                problem = f"its example has {min(unknown)!r}, which it does not take."
+                problem = f"its example has {min(unknown)!r}, which is not one of its parameters."
                 raise DeclarationInvalid((f"{self.table}: pattern {name!r}: {problem}",))
             self.by_name[name] = pattern
             return pattern

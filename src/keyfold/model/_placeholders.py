@@ -1,4 +1,4 @@
-"""Arguments that stand for no value in particular, by which a pattern explains itself."""
+"""Placeholders for the arguments of access patterns, with which patterns are explained."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Placeholder:
-    """Stands for an argument that is not known; whatever is done with it extends its text.
+    """Stands for an argument whose value is unknown; operations on it are recorded as text.
 
     >>> base = Placeholder("base")
     >>> str(base), str(base.upper()), str(base + "#"), str(base[0:3])
@@ -67,25 +67,25 @@ class Placeholder:
         if self is other:
             return True
         raise TypeError(
-            f"{self} stands for an argument of a pattern, and is equal to nothing. "
-            "Give the pattern an example."
+            f"{self} is a placeholder for an argument of a pattern, and cannot be compared. "
+            "Declare an example for the pattern."
         )
 
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"{self} stands for an argument of a pattern, and is neither true nor false. "
-            "Give the pattern an example."
+            f"{self} is a placeholder for an argument of a pattern, and has no truth value. "
+            "Declare an example for the pattern."
         )
 
     def __iter__(self) -> Iterator[Any]:
-        # What is done with one member is done with each.
+        # One member stands for all: a pattern treats each of them alike.
         yield self._member("i")
 
-    def _member(self, place: object) -> Any:
-        """Return what stands for one of its members."""
-        return Placeholder(f"{self._text}[{place}]")
+    def _member(self, index: object) -> Any:
+        """Return a placeholder for one member."""
+        return Placeholder(f"{self._text}[{index}]")
 
 
 def _show(value: object) -> str:

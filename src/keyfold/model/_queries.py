@@ -1,4 +1,4 @@
-"""From fields that are given to the key condition of a query."""
+"""Construction of queries: from values of fields to a key condition."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from typing import Any
 from keyfold.errors import FieldUnknown, QueryInvalid
 from keyfold.keys import MissingKeyPart
 from keyfold.model._keys import Index, Key, TableLike
+from keyfold.model._placeholder_keys import render_placeholder_prefix
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._ranges import KeyState, SortRange
 from keyfold.model._requests import Query, ResultShape
 from keyfold.model._schemas import EntitySchema, KeyPart
-from keyfold.model._sketches import sketch_prefix
 from keyfold.values import AttributeValue
 
 
 def make_query(
     table: TableLike, schema: EntitySchema | None, index: Index | None, fields: Mapping[str, Any]
 ) -> Query[Any]:
-    """Return the query for the entities that have these values in their key."""
+    """Return a query for the entities whose key has these values of fields.
+
+    Without a schema, `fields` are key attributes. Raises FieldUnknown, MissingKeyPart and
+    QueryInvalid.
+    """
     key = table.key if index is None else index.key
     if schema is None:
         keys = _read_attributes(table, index, key, fields)
@@ -39,9 +43,9 @@ def _read_attributes(
         if name not in fields:
             raise MissingKeyPart(where, _show(key), name, tuple(fields))
     equals: list[tuple[str, AttributeValue]] = []
-    for place, name in enumerate(key.names):
+    for position, name in enumerate(key.names):
         if name not in fields:
-            later = [other for other in key.names[place:] if other in fields]
+            later = [other for other in key.names[position:] if other in fields]
             if later:
                 raise MissingKeyPart(where, _show(key), name, tuple(fields))
             return KeyState(tuple(equals), KeyPart(name), {})
@@ -59,14 +63,14 @@ def _read_fields(
         found = schema.index_keys.get(index.name)
         if found is None:
             names = ", ".join(index.key.names)
-            fact = f"it is never in {index.name}: no field or template fills {names}"
+            fact = f"it is never in index {index.name}: no field or template fills {names}"
             raise QueryInvalid(schema.name, fact, "Declare one in the entity's indexes.")
         parts = found
     usable = [name for part in parts for name in part.fields]
     for name in fields:
         if name not in usable:
             raise FieldUnknown(where, name, tuple(dict.fromkeys(usable)))
-    fields = schema.fit(fields)
+    fields = schema.coerce(fields)
     partition, sort = parts[: len(key.partition)], parts[len(key.partition) :]
     equals: list[tuple[str, AttributeValue]] = []
     for part in partition:
@@ -77,7 +81,7 @@ def _read_fields(
         assert rendered is not None  # nothing is missing
         equals.append((part.attribute, rendered))
     used = {name for part in partition for name in part.fields}
-    for place, part in enumerate(sort):
+    for position, part in enumerate(sort):
         if all(name in fields for name in part.fields):
             rendered = part.render(fields)
             if rendered is None:
@@ -85,17 +89,17 @@ def _read_fields(
             equals.append((part.attribute, rendered))
             used.update(part.fields)
             continue
-        state = _open(equals, part, fields)
+        state = _make_open_state(equals, part, fields)
         used.update(state.known)
-        _check_used(where, key, sort[place:], fields, used)
+        _check_used(where, key, sort[position:], fields, used)
         return state
     return KeyState(tuple(equals))
 
 
-def _open(
+def _make_open_state(
     equals: list[tuple[str, AttributeValue]], part: KeyPart, fields: Mapping[str, Any]
 ) -> KeyState:
-    """Return the state of a query whose next sort attribute is known in part, or not at all."""
+    """Return the key condition if the next sort key part is known only up to a prefix or not at all."""
     if part.template is None:
         return KeyState(tuple(equals), part, {})
     known: dict[str, Any] = {}
@@ -104,7 +108,7 @@ def _open(
             break
         known[name] = fields[name]
     if any(isinstance(value, Placeholder) for value in known.values()):
-        prefix = sketch_prefix(part.template, known)
+        prefix = render_placeholder_prefix(part.template, known)
     else:
         prefix = part.template.prefix(known).text
     limits = SortRange(part.attribute, prefix={"S": prefix}) if prefix else None

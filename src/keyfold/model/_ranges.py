@@ -1,4 +1,4 @@
-"""What a query asks of a key: the attributes that are given, and a range of the next one."""
+"""Key conditions of queries: the key attributes with a value, and a range of the next one."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import Any
 
 from keyfold.errors import KeyfoldError, QueryInvalid
 from keyfold.keys import KeyTemplate, Ulid
+from keyfold.model._formatting import show_value
 from keyfold.model._moments import has_moment, resolve_moments
+from keyfold.model._placeholder_keys import render_placeholder_start
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._schemas import KeyPart
-from keyfold.model._showing import show_value
-from keyfold.model._sketches import sketch_start
 from keyfold.values import AttributeValue
 
-# Some moment, to try out whether a range with moments in it can be made.
-_SOME_TIME = datetime(2020, 1, 1, tzinfo=UTC)
+# Stands for the time at which a request runs, to validate ranges that depend on it.
+_SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class SortRange:
-    """What the sort attribute after the ones that are fixed is limited to."""
+    """A range, or a prefix, of the first sort key attribute that has no fixed value."""
 
     attribute: str
     low: AttributeValue | None = None
     high: AttributeValue | None = None
     prefix: AttributeValue | None = None
 
-    def resolve(self, now: datetime) -> SortRange:  # noqa: ARG002 - as a Span does
-        """Return the range for a request that runs at `now`: itself."""
+    def resolve(self, now: datetime) -> SortRange:  # noqa: ARG002 - a PartRange needs it
+        """Return the range for a request that runs at `now`: itself, as it has no Moments."""
         return self
 
     def __str__(self) -> str:
@@ -42,13 +42,13 @@ class SortRange:
             return f"{name} between {show_value(self.low)} and {show_value(self.high)}"
         if self.low is not None:
             return f"{name} >= {show_value(self.low)}"
-        assert self.high is not None  # there is one of them
+        assert self.high is not None  # a range has at least one of the three
         return f"{name} <= {show_value(self.high)}"
 
 
 @dataclass(frozen=True, slots=True)
 class PartRange:
-    """A range of the next key part, by its values; moments among them wait until it runs."""
+    """A range of the next key part, whose ends may be Moments, resolved when the request runs."""
 
     part: KeyPart
     known: Mapping[str, Any]
@@ -62,10 +62,10 @@ class PartRange:
             return self._of_attribute(low, high)
         template, attribute = self.part.template, self.part.attribute
         if isinstance(low, Placeholder) or isinstance(high, Placeholder):
-            start = sketch_start(template, self.known)
+            start = render_placeholder_start(template, self.known)
             texts = tuple(None if each is None else f"{start}{each}" for each in (low, high))
         else:
-            low, high = _ids_at(template, self.known, low, high)
+            low, high = _times_to_ids(template, self.known, low, high)
             texts = template.span(self.known, low, high)
         ends: list[AttributeValue | None] = [
             None if text is None else {"S": text} for text in texts
@@ -76,12 +76,16 @@ class PartRange:
         part = self.part
         ends = [None if each is None else part.encode(each) for each in (low, high)]
         if ends[0] is not None and ends[1] is not None and _order(ends[0]) > _order(ends[1]):
-            fact = f"there is nothing between {show_value(ends[0])} and {show_value(ends[1])}"
-            raise QueryInvalid(part.attribute, fact, "Swap the two.")
+            fact = f"the range from {show_value(ends[0])} to {show_value(ends[1])} is empty"
+            raise QueryInvalid(part.attribute, fact, "Swap the two values.")
         return SortRange(part.attribute, *ends)
 
     def __str__(self) -> str:
-        start = "" if self.part.template is None else sketch_start(self.part.template, self.known)
+        start = (
+            ""
+            if self.part.template is None
+            else render_placeholder_start(self.part.template, self.known)
+        )
         ends = [None if each is None else f"{start}{{{each!r}}}" for each in (self.low, self.high)]
         name = self.part.attribute
         if None not in ends:
@@ -92,38 +96,39 @@ class PartRange:
 def make_range(
     part: KeyPart, known: Mapping[str, Any], low: Any, high: Any
 ) -> SortRange | PartRange:
-    """Return the range of the next key part from one value to another; raises where there is none."""
-    span = PartRange(part, known, low, high)
+    """Return the range of the next key part from `low` to `high`; raises QueryInvalid."""
+    limits = PartRange(part, known, low, high)
     try:
-        tried = span.resolve(_SOME_TIME)
+        resolved = limits.resolve(_SAMPLE_TIME)
     except (AttributeError, TypeError) as error:
         if isinstance(error, KeyfoldError):
             raise
-        fact = f"{low!r:.80} and {high!r:.80} are no range of it"
-        raise QueryInvalid(part.attribute, fact, "Give values of its type.") from None
-    return span if has_moment(low) or has_moment(high) else tried
+        fact = f"{low!r:.80} and {high!r:.80} do not form a range of its values"
+        raise QueryInvalid(part.attribute, fact, "Pass values of its type.") from None
+    return limits if has_moment(low) or has_moment(high) else resolved
 
 
 def make_prefix(part: KeyPart, known: Mapping[str, Any], text: Any) -> SortRange:
-    """Return the range of what begins with `text` in the next key part."""
+    """Return the range of values that begin with `text` in the next key part."""
     if part.template is not None:
         if isinstance(text, Placeholder):
             return SortRange(
-                part.attribute, prefix={"S": f"{sketch_start(part.template, known)}{text}"}
+                part.attribute,
+                prefix={"S": f"{render_placeholder_start(part.template, known)}{text}"},
             )
         return SortRange(part.attribute, prefix={"S": part.template.starting_with(known, text)})
     kind = part.kind if part.held_by is not None else "B" if isinstance(text, bytes) else "S"
     wanted = {"S": str | Placeholder, "B": bytes | Placeholder}.get(kind)
     if wanted is None or not isinstance(text, wanted) or not text:
-        fact = f"{text!r:.80} cannot be the beginning of one"
-        raise QueryInvalid(part.attribute, fact, "Give the beginning of its text, or of its bytes.")
+        fact = f"{text!r:.80} cannot be a prefix of its values"
+        raise QueryInvalid(part.attribute, fact, "Pass a prefix of its text or bytes.")
     return SortRange(part.attribute, prefix={kind: str(text) if kind == "S" else text})
 
 
-def _ids_at(
+def _times_to_ids(
     template: KeyTemplate, known: Mapping[str, Any], low: Any, high: Any
 ) -> tuple[Any, Any]:
-    """Return ends with typed ids for times: the first of one, and the last of the other."""
+    """Convert the times in a range of typed ids to the first id of `low` and the last of `high`."""
     part = next((each for each in template.parts if each.name not in known), None)
     kind = getattr(part.format, "kind", None) if part is not None else None
     if not isinstance(kind, type) or not issubclass(kind, Ulid):
@@ -142,14 +147,14 @@ def _order(value: AttributeValue) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """How far the fields that were given determine the key of what is queried."""
+    """The key condition of a query so far: attributes with a value, then at most one range."""
 
     equals: tuple[tuple[str, AttributeValue], ...]
-    # The sort part that comes next, and what is known of its fields.
+    # The sort key part after those in `equals`, and the known values of its fields.
     open_part: KeyPart | None = None
     known: Mapping[str, Any] = field(default_factory=dict[str, Any])
     range: SortRange | PartRange | None = None
-    # Whether the caller has limited the sort key, beyond what the fields do.
+    # Whether `range` comes from the caller, not only from the fields passed to query().
     is_limited: bool = False
 
     def __str__(self) -> str:

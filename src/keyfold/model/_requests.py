@@ -1,4 +1,8 @@
-"""Requests as values: what is asked of one table, not yet by whom or when."""
+"""Requests as immutable values: reads, and the base classes that every request shares.
+
+A request describes what to do with a table. It is independent of the store, the principal and
+the time at which it runs.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +22,12 @@ from keyfold.model._expressions import (
     join,
     names_in,
 )
+from keyfold.model._formatting import show_item
 from keyfold.model._keys import Index, TableLike
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._ranges import KeyState, PartRange, SortRange, make_prefix, make_range
 from keyfold.model._results import Page
 from keyfold.model._schemas import EntitySchema, KeyPart
-from keyfold.model._showing import show_item
 from keyfold.values import Item
 
 V_co = TypeVar("V_co", covariant=True)
@@ -32,29 +36,33 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Request(ABC, Generic[V_co]):
-    """Something that a store can be asked; running it gives a `V_co`."""
+    """A request to a table, for `store.run`; its type parameter is the type of the result."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def tables(self) -> tuple[TableLike, ...]:
-        """The tables that it concerns."""
+        """The tables that the request reads or writes."""
 
     @abstractmethod
     def to_dynamodb(self, *, now: datetime | None = None) -> Any:
-        """Return the request as DynamoDB takes it, for a moment at which it runs.
+        """Return the body of the DynamoDB API call that the request makes at the time `now`.
 
-        Of a request that is several calls, those that are known before any answer.
+        For a request that makes several calls, return those known before the first response.
+        `now` defaults to the current time.
         """
 
     def map(self, make: Callable[[V_co, datetime], W]) -> Mapped[W]:
-        """Make something of the answer, and of the moment at which the request runs."""
+        """Return a request whose result is `make(result, now)`.
+
+        `now` is the time at which the request ran.
+        """
         return Mapped(self, make)
 
 
 class SingleRequest(Request[V_co]):
-    """A request that is one call of DynamoDB's API."""
+    """A request that makes a single DynamoDB API call."""
 
     __slots__ = ()
 
@@ -67,30 +75,30 @@ class SingleRequest(Request[V_co]):
 
     @abstractmethod
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the request as DynamoDB takes it, for a moment at which it runs."""
+        """Return the body of the DynamoDB API call that the request makes at the time `now`."""
 
 
 def check_paged(request: object) -> None:
-    """Raise QueryInvalid for what has no pages to walk."""
+    """Raise QueryInvalid unless the request is a query or a scan, which have pages."""
     if not isinstance(request, PagedRead):
         fact = f"{request!r:.80} has no pages"
-        raise QueryInvalid("iterate()", fact, "Give a query or a scan, or run() it.")
+        raise QueryInvalid("iterate()", fact, "Pass a query or a scan, or run() the request.")
 
 
-def moment_of(given: datetime | None) -> datetime:
-    """Return the moment for which a request is shown."""
-    return datetime.now(UTC) if given is None else given
+def resolve_now(now: datetime | None) -> datetime:
+    """Return `now`, or the current time if it is None."""
+    return datetime.now(UTC) if now is None else now
 
 
-# Reading.
+# Reads.
 
 
 @dataclass(frozen=True, slots=True)
 class ResultShape(Generic[V_co]):
-    """What becomes of the items that are read.
+    """The form in which a read returns items.
 
-    `schema` is the entity that is wanted, None for any of the table. `only` is a model of some
-    of its fields; `as_refs` wants keys alone.
+    `schema` is the entity to return, None for every entity of the table. `only` is a model with
+    a subset of its fields (a projection). With `as_refs`, each item is returned as a Ref.
     """
 
     schema: EntitySchema | None
@@ -98,7 +106,7 @@ class ResultShape(Generic[V_co]):
     as_refs: bool = False
 
     def projection(self, table: TableLike, index: Index | None) -> tuple[str, ...] | None:
-        """Return the stored names that are needed; None for all."""
+        """Return the names of the attributes to read (the projection); None for all."""
         if self.only is None or self.schema is None:
             return None
         wanted = [
@@ -107,19 +115,19 @@ class ResultShape(Generic[V_co]):
             if name in self.schema.fields and not self.schema.fields[name].is_part
         ]
         keys = [*table.key.names, *(index.key.names if index else ())]
-        # Whether an item has expired, and which entity it is of, where the index says so.
-        told = [table.ttl, self.schema.type_attribute and self.schema.type_attribute[0]]
-        extra = [name for name in told if name is not None]
-        lacking = [] if index is None else index.find_lacking(table, extra)
+        # Needed to tell whether an item has expired and which entity it is, if the index has them.
+        internal = [table.ttl, self.schema.type_attribute and self.schema.type_attribute[0]]
+        extra = [name for name in internal if name is not None]
+        missing = [] if index is None else index.find_unprojected(table, extra)
         return tuple(
-            dict.fromkeys([*keys, *wanted, *(each for each in extra if each not in lacking)])
+            dict.fromkeys([*keys, *wanted, *(each for each in extra if each not in missing)])
         )
 
 
 def check_only(schema: EntitySchema | None, model: type[BaseModel]) -> None:
-    """Raise unless a model asks for fields that the entity has."""
+    """Raise QueryInvalid if a model has a field that the entity does not have."""
     if schema is None:
-        raise QueryInvalid(model.__name__, "only() needs an entity", "Query one entity.")
+        raise QueryInvalid(model.__name__, "only() needs an entity", "Query a single entity.")
     unknown = [name for name in model.__pydantic_fields__ if name not in schema.fields]
     if unknown:
         fact = f"{schema.name} has no field {unknown[0]!r}"
@@ -128,12 +136,12 @@ def check_only(schema: EntitySchema | None, model: type[BaseModel]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Get(SingleRequest[V_co | None], Generic[V_co]):
-    """Read one entity by its key."""
+    """A request that reads one entity by its primary key; returns None if there is none."""
 
     table: TableLike
     key: Item
     shape: ResultShape[Any]
-    # The fields that its key would give, so that it need not be read back.
+    # The field values that the key was made from, so that the store need not parse the key.
     known: Mapping[str, Any] | None = field(default=None, compare=False)
     is_consistent: bool = False
     includes_expired: bool = False
@@ -141,24 +149,30 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
     operation = "GetItem"
 
     def consistent(self) -> Self:
-        """See every write that was acknowledged before; costs twice as much."""
+        """Use a strongly consistent read, which sees every write acknowledged before it.
+
+        It consumes twice the read capacity.
+        """
         return replace(self, is_consistent=True)
 
     def include_expired(self) -> Self:
-        """Return the entity even if its time has come, as long as it is stored."""
+        """Return the entity even if it has expired, as long as it is still stored."""
         return replace(self, includes_expired=True)
 
     def only(self, model: type[M]) -> Get[M]:
-        """Read some fields: those of a model."""
+        """Read a projection: only the fields of `model`, and return it instead of the entity."""
         check_only(self.shape.schema, model)
         return replace(self, shape=replace(self.shape, only=model))  # type: ignore[return-value]
 
     def then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
-        """Make the next request from the result; the chain returns None if there is none."""
+        """Return a chain that runs this request, then the one that `make` returns for its result.
+
+        The chain returns None if this request finds nothing.
+        """
         return Chain(self, make)
 
     def lookup_then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
-        """Make the next request from the result of a lookup.
+        """Return a chain like that of `then`, in which this request is a lookup.
 
         Principals may run it even if their role does not allow the lookup itself. If it does not
         allow the next request either, the chain returns None.
@@ -172,7 +186,7 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
             request["ConsistentRead"] = True
         names = self.shape.projection(self.table, None)
         if names is not None:
-            writer = ExpressionWriter(moment_of(now))
+            writer = ExpressionWriter(resolve_now(now))
             request["ProjectionExpression"] = ", ".join(map(writer.write_name, names))
             writer.add_to(request)
         return request
@@ -183,10 +197,10 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
 
 @dataclass(frozen=True, slots=True)
 class Ref(Generic[V_co]):
-    """An entity of which only the key is known, as in an index that holds keys alone.
+    """A reference to an entity: its key without its other fields, as from a keys-only index.
 
-    The fields that the key gives are its attributes, and its members: `ref["key"]` where a field
-    has the name of something else here, which are `entity`, `key`, `parts` and `get`.
+    The fields that make up the key are available as attributes and as members. Use a member,
+    such as `ref["key"]`, for a field named `entity`, `key`, `parts` or `get`.
     """
 
     entity: type[V_co]
@@ -194,7 +208,7 @@ class Ref(Generic[V_co]):
     parts: Mapping[str, Any]
 
     def get(self) -> Get[V_co]:
-        """Return the request for the whole entity."""
+        """Return a request that reads the whole entity."""
         schema: EntitySchema = cast(Any, self.entity).keyfold_schema()
         return Get(schema.table, self.key, ResultShape(schema))
 
@@ -202,21 +216,21 @@ class Ref(Generic[V_co]):
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in self.parts:
-            raise AttributeError(self._missing_right_message(name))
+            raise AttributeError(self._unknown_field_message(name))
         return self.parts[name]
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.parts:
-            raise KeyError(self._missing_right_message(name))
+            raise KeyError(self._unknown_field_message(name))
         return self.parts[name]
 
-    def _missing_right_message(self, name: str) -> str:
+    def _unknown_field_message(self, name: str) -> str:
         known = ", ".join(self.parts)
         return f"Ref[{self.entity.__name__}] has {known}; fetch the entity for {name!r}."
 
 
 class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
-    """A request that reads page by page: what queries and scans share."""
+    """Base class of queries and scans: a read with pagination, filters and projections."""
 
     __slots__ = ()
 
@@ -227,52 +241,62 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
     is_consistent: bool
     includes_expired: bool
     cursor: str | None
-    most_reads: int | None
+    read_limit: int | None
 
     def limit(self, count: int) -> Self:
-        """At most so many a page: exactly so many, as long as there are more."""
+        """Return pages of exactly `count` items (fewer only at the end)."""
         return self._with(page_limit=_at_least_one("limit", count))
 
     def where(self, condition: Condition) -> Self:
-        """Only those for which a condition holds; what is read and left out is paid for."""
+        """Return only the items for which a condition holds.
+
+        DynamoDB filters items after reading them, so those left out consume capacity too.
+        """
         entity = None if self.shape.schema is None else self.shape.schema.name
         checked = self._check(check_condition(condition, entity))
         return self._with(filter=join("AND", self.filter, checked))
 
     def consistent(self) -> Self:
-        """See every write that was acknowledged before; not on global indexes."""
+        """Use strongly consistent reads, which see every write acknowledged before them.
+
+        They consume twice the read capacity. Raises QueryInvalid on a global index, which cannot
+        be read consistently.
+        """
         if self.index is not None and not self.index.local:
             fact = f"{self.index.name} is a global index, which cannot be read consistently"
             raise QueryInvalid(repr(self), fact, f"{self.operation} the table, or a local index.")
         return self._with(is_consistent=True)
 
     def include_expired(self) -> Self:
-        """Return entities whose time has come, too, as long as they are stored."""
+        """Include entities that have expired and are still stored."""
         return self._with(includes_expired=True)
 
     def after(self, cursor: str | None) -> Self:
-        """Go on where the page with this cursor ended."""
+        """Continue the pagination after the page that has this cursor; None starts at the beginning."""
         return self._with(cursor=cursor)
 
     def max_reads(self, calls: int) -> Self:
-        """Read at most so often for a page, which may come short then."""
-        return self._with(most_reads=_at_least_one("max_reads", calls))
+        """Make at most `calls` API calls per page, which may then have fewer items than its limit."""
+        return self._with(read_limit=_at_least_one("max_reads", calls))
 
     def first(self) -> First[V_co]:
-        """Only the first; None if there is none."""
+        """Return a request for the first item alone; its result is None if there is none."""
         return First(cast(Any, self._with(page_limit=1)))
 
     def count(self) -> Count:
-        """Only how many there are."""
+        """Return a request for the number of items."""
         return Count(cast(Any, self))
 
     def then(self, make: Callable[[Page[V_co]], Request[W]]) -> Chain[W]:
-        """Make the next request from the page that is found, be it empty."""
+        """Return a chain that runs this request, then the one that `make` returns for its page.
+
+        `make` is called for an empty page too.
+        """
         return Chain(self, make)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the request, of the first page."""
-        writer = ExpressionWriter(moment_of(now))
+        """Return the body of the API call that reads the first page."""
+        writer = ExpressionWriter(resolve_now(now))
         request: dict[str, Any] = {"TableName": self.table.name}
         if self.index is not None:
             request["IndexName"] = self.index.name
@@ -300,11 +324,11 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
         return self._with(shape=replace(self.shape, as_refs=True))
 
     def _check(self, condition: Condition) -> Condition:
-        """Return a condition that may be looked at after reading; raises QueryInvalid."""
+        """Return a condition that can be used as a filter; raises QueryInvalid."""
         return condition
 
-    def _write_keys(self, writer: ExpressionWriter) -> dict[str, Any]:  # noqa: ARG002 - some have none
-        """Return what the request says of keys."""
+    def _write_keys(self, writer: ExpressionWriter) -> dict[str, Any]:  # noqa: ARG002 - scans have none
+        """Return the request's parameters about keys."""
         return {}
 
     def _where(self) -> str:
@@ -314,14 +338,14 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
         return ""
 
     def _options(self) -> str:
-        shown = "" if self.filter is None else f", only if {self.filter!r}"
+        shown = "" if self.filter is None else f", filtered by {self.filter!r}"
         shown += self._order()
-        return shown if self.page_limit is None else f"{shown}, {self.page_limit} a page"
+        return shown if self.page_limit is None else f"{shown}, {self.page_limit} per page"
 
 
 @dataclass(frozen=True, slots=True)
 class Query(PagedRead[V_co], Generic[V_co]):
-    """Read entities of one partition, of the table or of an index, in the order of their sort keys."""
+    """A request that reads entities of one partition of a table or index, ordered by sort key."""
 
     table: TableLike
     index: Index | None
@@ -333,48 +357,54 @@ class Query(PagedRead[V_co], Generic[V_co]):
     is_consistent: bool = False
     includes_expired: bool = False
     cursor: str | None = None
-    most_reads: int | None = None
+    read_limit: int | None = None
 
     operation = "Query"
 
     def starting_with(self, text: str | bytes) -> Self:
-        """Only those whose next key part begins with `text`."""
+        """Return only entities whose next sort key part begins with `text`."""
         part = self._open_part("starting_with")
         return self._with_range(make_prefix(part, self.keys.known, text))
 
     def since(self, value: Any) -> Self:
-        """Only those whose next key part is this or greater.
+        """Return only entities whose next sort key part is `value` or greater.
 
-        Where that part is a typed id, the value may be a time.
+        If that part is a typed id, `value` may be a datetime.
         """
-        return self._limited("since", _needed("since", value), None)
+        return self._limited("since", _check_bound("since", value), None)
 
     def until(self, value: Any) -> Self:
-        """Only those whose next key part is this or less; as for `since`."""
-        return self._limited("until", None, _needed("until", value))
+        """Return only entities whose next sort key part is `value` or less.
+
+        If that part is a typed id, `value` may be a datetime.
+        """
+        return self._limited("until", None, _check_bound("until", value))
 
     def between(self, low: Any, high: Any) -> Self:
-        """Only those whose next key part lies between these, both included; as for `since`."""
-        return self._limited("between", _needed("between", low), _needed("between", high))
+        """Return only entities whose next sort key part is from `low` to `high`, both included.
+
+        If that part is a typed id, the values may be datetimes.
+        """
+        return self._limited("between", _check_bound("between", low), _check_bound("between", high))
 
     def descending(self) -> Self:
-        """From the greatest sort key to the least."""
+        """Return entities in descending order of their sort keys."""
         return replace(self, is_reversed=True)
 
     def only(self, model: type[M]) -> Query[M]:
-        """Read some fields: those of a model."""
+        """Read a projection: only the fields of `model`, and return it instead of the entity."""
         return cast(Any, self._only(model))
 
     def refs(self) -> Query[Ref[V_co]]:
-        """Read keys alone: all that an index of keys holds."""
+        """Return references (keys) instead of entities, as a keys-only index requires."""
         return cast(Any, self._refs())
 
     def _check(self, condition: Condition) -> Condition:
         key = self.table.key if self.index is None else self.index.key
         for name in names_in(condition):
             if name in key.names:
-                fact = f"{name!r} is part of the key, which where() cannot look at"
-                advice = "Give it to query(), or use since(), until(), between(), starting_with()."
+                fact = f"where() cannot filter by {name!r}, which is part of the key"
+                advice = "Pass it to query(), or use since(), until(), between(), starting_with()."
                 raise QueryInvalid(repr(self), fact, advice)
         return condition
 
@@ -394,18 +424,18 @@ class Query(PagedRead[V_co], Generic[V_co]):
         part = self.keys.open_part
         if part is None:
             where = self.table.name if self.index is None else self.index.name
-            fact = f"{method}() limits the next sort key part, and there is none left"
-            raise QueryInvalid(repr(self), fact, f"Give fewer fields of {where}'s sort key.")
+            fact = f"{method}() limits the next sort key part, but no part is left"
+            raise QueryInvalid(repr(self), fact, f"Pass fewer fields of {where}'s sort key.")
         if self.keys.is_limited:
-            fact = "its sort key is limited already, and a query takes one range"
-            raise QueryInvalid(repr(self), fact, "Merge them with between().")
+            fact = "its sort key already has a range, and a query takes one"
+            raise QueryInvalid(repr(self), fact, "Merge the two with between().")
         return part
 
     def _limited(self, method: str, low: Any, high: Any) -> Self:
         part = self._open_part(method)
         name = next((each for each in part.fields if each not in self.keys.known), None)
         if name is not None and self.shape.schema is not None:
-            low, high = (self.shape.schema.fit({name: end})[name] for end in (low, high))
+            low, high = (self.shape.schema.coerce({name: end})[name] for end in (low, high))
         return self._with_range(make_range(part, self.keys.known, low, high))
 
     def _with_range(self, limits: SortRange | PartRange) -> Self:
@@ -416,7 +446,7 @@ class Query(PagedRead[V_co], Generic[V_co]):
         return f"<Query {_name(self.shape)} in {self._where()} where {shown}>"
 
     def _order(self) -> str:
-        return ", newest first" if self.is_reversed else ""
+        return ", descending" if self.is_reversed else ""
 
 
 def _write_range(limits: SortRange, writer: ExpressionWriter) -> str:
@@ -436,7 +466,7 @@ def _write_range(limits: SortRange, writer: ExpressionWriter) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scan(PagedRead[V_co], Generic[V_co]):
-    """Read the whole of a table, or of an index."""
+    """A request that reads a whole table or index."""
 
     table: TableLike
     index: Index | None
@@ -446,16 +476,16 @@ class Scan(PagedRead[V_co], Generic[V_co]):
     is_consistent: bool = False
     includes_expired: bool = False
     cursor: str | None = None
-    most_reads: int | None = None
+    read_limit: int | None = None
 
     operation = "Scan"
 
     def only(self, model: type[M]) -> Scan[M]:
-        """Read some fields: those of a model."""
+        """Read a projection: only the fields of `model`, and return it instead of the entity."""
         return cast(Any, self._only(model))
 
     def refs(self) -> Scan[Ref[V_co]]:
-        """Read keys alone: all that an index of keys holds."""
+        """Return references (keys) instead of entities, as a keys-only index requires."""
         return cast(Any, self._refs())
 
     def __repr__(self) -> str:
@@ -464,7 +494,7 @@ class Scan(PagedRead[V_co], Generic[V_co]):
 
 @dataclass(frozen=True, slots=True)
 class First(Request[V_co | None], Generic[V_co]):
-    """The first that a query finds, or None."""
+    """A request for the first item of a query or scan; its result is None if there is none."""
 
     query: Query[Any] | Scan[Any]
 
@@ -473,11 +503,14 @@ class First(Request[V_co | None], Generic[V_co]):
         return self.query.tables
 
     def then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
-        """Make the next request from the result; the chain returns None if there is none."""
+        """Return a chain that runs this request, then the one that `make` returns for its result.
+
+        The chain returns None if this request finds nothing.
+        """
         return Chain(self, make)
 
     def lookup_then(self, make: Callable[[V_co], Request[W]]) -> Chain[W | None]:
-        """Make the next request from the result of a lookup.
+        """Return a chain like that of `then`, in which this request is a lookup.
 
         Principals may run it even if their role does not allow the lookup itself. If it does not
         allow the next request either, the chain returns None.
@@ -485,7 +518,7 @@ class First(Request[V_co | None], Generic[V_co]):
         return Chain(self, make, is_lookup=True)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the request for the first item that is read."""
+        """Return the body of the API call, which reads one item."""
         return self.query.to_dynamodb(now=now)
 
     def __repr__(self) -> str:
@@ -494,11 +527,11 @@ class First(Request[V_co | None], Generic[V_co]):
 
 @dataclass(frozen=True, slots=True)
 class Chain(Request[V_co]):
-    """A request, and how its answer makes the next; None where the first finds nothing."""
+    """A request followed by one made from its result; returns None if the first finds nothing."""
 
     first: Request[Any]
     make: Callable[[Any], Request[Any]]
-    # Whether the first runs under the table's own role, whoever asks.
+    # Whether the first request runs with full rights, whatever the principal's role.
     is_lookup: bool = False
 
     @property
@@ -506,7 +539,7 @@ class Chain(Request[V_co]):
         return self.first.tables
 
     def to_dynamodb(self, *, now: datetime | None = None) -> Any:
-        """Return the first request; its answer makes the next."""
+        """Return the body of the first call; the next depends on its response."""
         return self.first.to_dynamodb(now=now)
 
     def __repr__(self) -> str:
@@ -515,7 +548,7 @@ class Chain(Request[V_co]):
 
 @dataclass(frozen=True, slots=True)
 class Mapped(Request[V_co]):
-    """A request, and what is made of its answer and the moment at which it ran."""
+    """A request whose result is passed through a function, with the time at which it ran."""
 
     request: Request[Any]
     make: Callable[[Any, datetime], Any]
@@ -525,16 +558,19 @@ class Mapped(Request[V_co]):
         return self.request.tables
 
     def to_dynamodb(self, *, now: datetime | None = None) -> Any:
-        """Return the request whose answer is made into something else."""
+        """Return the body of the API call of the inner request."""
         return self.request.to_dynamodb(now=now)
 
     def __repr__(self) -> str:
-        return f"<something made of {self.request!r}>"
+        return f"<mapped {self.request!r}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Count(Request[int]):
-    """How many a query finds; they are read, and paid for, but not returned."""
+    """A request that counts the items of a query or scan.
+
+    The items are read, which consumes capacity, but not returned.
+    """
 
     query: Query[Any] | Scan[Any]
 
@@ -543,14 +579,14 @@ class Count(Request[int]):
         return self.query.tables
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the request for what is counted."""
+        """Return the body of the API call that reads the items to count."""
         return self.query.to_dynamodb(now=now)
 
     def __repr__(self) -> str:
         return f"<count of {self.query!r}>"
 
 
-# Showing and checking.
+# Formatting and validation.
 
 
 def _name(shape: ResultShape[Any]) -> str:
@@ -564,11 +600,11 @@ def _at_least_one(method: str, count: Any) -> int:
     if isinstance(count, Placeholder):
         return count  # type: ignore[return-value]
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise QueryInvalid(f"{method}()", f"got {count!r:.80}", "Give a whole number, 1 or more.")
+        raise QueryInvalid(f"{method}()", f"got {count!r:.80}", "Pass an integer of at least 1.")
     return count
 
 
-def _needed(method: str, value: Any) -> Any:
+def _check_bound(method: str, value: Any) -> Any:
     if value is None:
-        raise QueryInvalid(f"{method}()", "got None, which is no end of a range", "Leave it out.")
+        raise QueryInvalid(f"{method}()", "got None, which cannot limit a range", "Leave it out.")
     return value

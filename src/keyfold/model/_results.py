@@ -1,4 +1,4 @@
-"""What requests return besides entities: pages, and items that fit no entity."""
+"""Results of requests besides entities: pages, and raw items that match no entity."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Page(Sequence[T_co]):
-    """Some of what a query finds, in order.
+    """One page of the results of a query or scan, in order.
 
-    `cursor` goes on after it, and is None at the end. `consumed` is the capacity that reading
-    it took; `scanned` how many items were read for it.
+    For pagination, pass `cursor` to `after` of the same query to get the next page; it is None on
+    the last page. `consumed` is the read capacity that the page consumed, `scanned` the number of
+    items that were read for it, and `reads` the number of API calls.
 
-    In a store with `on_invalid="raw"` there may be a RawItem among them, of which the type says
-    nothing: `invalid` has those, and `fit` has the others.
+    In a store with `on_invalid="raw"`, a page may contain RawItem values, which its type does not
+    show: `invalid` returns those, and `valid` the others.
     """
 
     __slots__ = ("_items", "consumed", "cursor", "reads", "scanned")
@@ -40,12 +41,12 @@ class Page(Sequence[T_co]):
 
     @property
     def invalid(self) -> tuple[RawItem, ...]:
-        """Those that fit no entity, or fail its validation."""
+        """The items that match no entity or fail its validation."""
         return tuple(each for each in self._items if isinstance(each, RawItem))
 
     @property
-    def fit(self) -> tuple[T_co, ...]:
-        """Those that are what was asked for."""
+    def valid(self) -> tuple[T_co, ...]:
+        """The valid results: all but those in `invalid`."""
         return tuple(each for each in self._items if not isinstance(each, RawItem))
 
     @overload
@@ -77,11 +78,11 @@ class Page(Sequence[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class RawItem:
-    """An item that fits no entity, or fits one and fails its validation.
+    """A stored item that matches no entity, or fails the validation of the entity it matches.
 
-    `reason` says which; `item` is in DynamoDB's form, `key` its primary key. A store that is
-    opened with `on_invalid="raw"` returns one in place of the entity, whatever the type of the
-    result: look with `isinstance`, or at `Page.invalid`.
+    `reason` says why. `item` has its attributes in DynamoDB's JSON form, `key` its primary key. A
+    store opened with `on_invalid="raw"` returns one in place of the entity, whatever the declared
+    type of the result: check with `isinstance`, or use `Page.invalid`.
     """
 
     key: Item

@@ -1,7 +1,8 @@
-"""Scalar values as DynamoDB's attribute values.
+"""Encoding of scalar values as DynamoDB attribute values, and decoding.
 
-An encoder takes values of its type, and placeholders. What is of another type raises TypeError
-or ValueError, for the caller to say whose value it is; what no item can hold raises ValueInvalid.
+An encoder takes values of its type, and placeholders. It raises TypeError or ValueError for other
+types, which the caller turns into an error that names the field, and ValueInvalid for values that
+DynamoDB cannot store.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ _SHOWN_CHARACTERS = 80
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _MICROSECONDS = 1_000_000
-# Every int below it has digits that fit.
+# Every int of smaller magnitude has at most 38 digits, which DynamoDB can store.
 _SAFE = 10**38
 
 
 def show(value: object) -> str:
-    """Write a value for a message, and only the beginning of a long one."""
+    """Return a value as text for a message, truncated if it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
 
@@ -38,12 +39,12 @@ def encode_text(value: Any) -> AttributeValue:
         return {"S": value}
     if isinstance(value, Placeholder):
         return {"S": str(value)}
-    # A str that is an id or a member of an enum is stored as the text that it is.
+    # A subclass of str, such as a typed id or a str enum, is stored as its plain text.
     return {"S": str.__str__(value)}
 
 
 def encode_int(value: Any) -> AttributeValue:
-    """Encode an int, or a Decimal that is whole."""
+    """Encode an int, or a Decimal without a fraction."""
     if value.__class__ is int and -_SAFE < value < _SAFE:
         return {"N": str(value)}
     if isinstance(value, Placeholder):
@@ -77,14 +78,14 @@ def _number_of(value: Decimal | int) -> str:
     except (ValidationException, ValueError):
         advice = "Numbers have up to 38 digits, and a magnitude from 1E-130 to 9.99E+125."
         shown = _show_number(value)
-        raise ValueInvalid(shown, "it is no number that can be stored", advice) from None
+        raise ValueInvalid(shown, "this number cannot be stored", advice) from None
 
 
 def _show_number(value: Decimal | int) -> str:
     try:
         return show(value)
     except ValueError:
-        # An int of thousands of digits has no text.
+        # Python refuses to convert an int of thousands of digits to text.
         return f"a number of {int(value).bit_length()} bits"
 
 
@@ -94,7 +95,7 @@ def encode_float(value: Any) -> AttributeValue:
 
 
 def refuse_float(value: Any) -> AttributeValue:
-    """Refuse a float, for a field that did not ask for one; placeholders are let through."""
+    """Raise ValueInvalid for a float, in a field without allow_float; encode a placeholder."""
     if isinstance(value, Placeholder):
         return {"N": str(value)}
     raise ValueInvalid(show(value), "a float cannot be stored", _FLOAT)
@@ -110,7 +111,7 @@ def encode_bool(value: Any) -> AttributeValue:
 
 
 def encode_bytes(value: Any) -> AttributeValue:
-    """Encode bytes."""
+    """Encode bytes or a bytearray."""
     if isinstance(value, Placeholder):
         return {"S": str(value)}
     if not isinstance(value, bytes | bytearray):
@@ -118,17 +119,17 @@ def encode_bytes(value: Any) -> AttributeValue:
     return {"B": bytes(value)}
 
 
-def encode_none(value: Any) -> AttributeValue:  # noqa: ARG001 - there is one
+def encode_none(value: Any) -> AttributeValue:  # noqa: ARG001 - an encoder takes a value
     """Encode None."""
     return {"NULL": True}
 
 
 def encode_datetime(value: Any) -> AttributeValue:
-    """Encode a time as text that sorts as times do: UTC, always of one width."""
+    """Encode a datetime as text in UTC with a fixed width, so that text order is time order."""
     if isinstance(value, Placeholder):
         return {"S": str(value)}
-    moment = _to_utc(value)
-    return {"S": moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"}
+    in_utc = _to_utc(value)
+    return {"S": in_utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"}
 
 
 def _to_utc(value: Any) -> datetime:
@@ -140,11 +141,11 @@ def _to_utc(value: Any) -> datetime:
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise ValueInvalid(show(value), "in UTC it is out of range", "") from None
+        raise ValueInvalid(show(value), "it is out of range in UTC", "") from None
 
 
 def encode_date(value: Any) -> AttributeValue:
-    """Encode a date; of a datetime, the day in UTC."""
+    """Encode a date, or the date of a datetime in UTC."""
     if isinstance(value, Placeholder):
         return {"S": str(value)}
     if isinstance(value, datetime):
@@ -164,21 +165,21 @@ def encode_time(value: Any) -> AttributeValue:
 
 
 def encode_uuid(value: Any) -> AttributeValue:
-    """Encode a UUID, in small letters."""
+    """Encode a UUID, or the text of one, in lower case."""
     if isinstance(value, Placeholder):
         return {"S": str(value)}
     return {"S": str(value if isinstance(value, UUID) else UUID(value))}
 
 
 def encode_seconds(value: Any) -> AttributeValue:
-    """Encode a time as seconds since 1970."""
+    """Encode a datetime as Unix time in seconds, with its fraction."""
     if isinstance(value, Placeholder):
         return {"N": str(value)}
     return encode_decimal(Decimal(_microseconds(value)).scaleb(-6))
 
 
 def encode_expiry(value: Any) -> AttributeValue:
-    """Encode a time as whole seconds since 1970, never sooner than it says."""
+    """Encode a datetime as Unix time in whole seconds, rounded up so as not to expire early."""
     if isinstance(value, Placeholder):
         return {"N": str(value)}
     return encode_int(-(-_microseconds(value) // _MICROSECONDS))
@@ -189,15 +190,15 @@ def _microseconds(value: Any) -> int:
 
 
 def decode_seconds(text: str) -> Any:
-    """Return the time of so many seconds since 1970; a text that is no time if there is none."""
+    """Return the datetime of a Unix time in seconds; if it is out of range, an invalid text."""
     try:
         return _EPOCH + timedelta(microseconds=int(Decimal(text).scaleb(6).to_integral_value()))
     except (ArithmeticError, OverflowError):
-        # Of a bare number, pydantic would make some other time.
+        # A bare number would not fail: pydantic may read it as milliseconds.
         return f"{text} seconds since 1970"
 
 
 def decode_number(text: str) -> int | Decimal:
-    """Return a number: an int if it is whole."""
+    """Return a number as an int if its text has digits only, otherwise as a Decimal."""
     is_whole = text.isdigit() or (text[:1] == "-" and text[1:].isdigit())
     return int(text) if is_whole else Decimal(text)

@@ -1,4 +1,4 @@
-"""What an entity's declaration means: how its values become items, and items its values."""
+"""Entity schemas: compiled declarations, which encode entities as items and decode items."""
 
 from __future__ import annotations
 
@@ -18,32 +18,33 @@ from keyfold.keys._errors import show as show_part
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._codecs import Codec, Decode, Encode, ModelCodec, StoredField
 from keyfold.model._keys import TableLike
+from keyfold.model._placeholder_keys import render_placeholder_key
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._scalars import decode_number, show
-from keyfold.model._sketches import sketch_key
 from keyfold.values import AttributeValue, Item
 
 Parse = Callable[[str], dict[str, Any] | None]
 Render = Callable[[Mapping[str, Any]], AttributeValue]
-# An attribute, its field, the kind that it has in nearly every item, and what to make of that;
-# and how any other kind is decoded, and what the field holds where the attribute is absent.
-_QuickReader = tuple[str, str, str, Decode | None]
+# The attribute, the field, the type that nearly every item stores, and the conversion from it.
+# A full reader also has the decoder for other types, and a function that makes the value of the
+# field if the attribute is missing.
+_FastReader = tuple[str, str, str, Decode | None]
 _Reader = tuple[str, str, str, Decode | None, Decode, Callable[[], Any] | None]
 
 
 class ItemMismatch(Exception):
-    """An item is not of an entity; the text says why."""
+    """An item does not match an entity; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPart:
-    """One key attribute of an entity: made by a template, or held by a field."""
+    """One key attribute of an entity: rendered by a template, or the stored value of a field."""
 
     attribute: str
     template: KeyTemplate | None = None
     held_by: StoredField | None = None
 
-    # Those that decide its value.
+    # The fields that its value is made from.
     fields: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -53,13 +54,13 @@ class KeyPart:
 
     @property
     def kind(self) -> str:
-        """The type of the key attribute."""
+        """The type of the key attribute: S, N or B."""
         if self.held_by is None:
             return "S"
         return next(iter(sorted(self.held_by.codec.kinds & {"S", "N", "B"})), "S")
 
     def encode(self, value: Any) -> AttributeValue:
-        """Return a value as the attribute holds it; raises ValueInvalid."""
+        """Return a value as the attribute stores it; raises ValueInvalid."""
         encode = encode_any if self.held_by is None else self.held_by.codec.encode
         try:
             encoded = encode(value)
@@ -72,16 +73,19 @@ class KeyPart:
         return encoded
 
     def fast_render(self) -> Render:
-        """Return what renders the attribute where nothing is wrong, and raises anything else."""
+        """Return a function that renders the attribute: a fast path for valid values.
+
+        It raises some exception for values that need `render`, which coerces or explains them.
+        """
         if self.template is not None:
             render = self.template.render
             return lambda values: {"S": render(values)}
-        assert self.held_by is not None  # it is one or the other
+        assert self.held_by is not None  # a key part has a template or a field
         name, encode, is_text = self.held_by.name, self.held_by.codec.encode, self.held_by.is_text
 
         def render_held(values: Mapping[str, Any]) -> AttributeValue:
             value = values[name]
-            # Nothing, or a text that is to be taken for something else.
+            # An empty value, or text that has to be coerced to the field's type.
             if (not value and value != 0) or (value.__class__ is str and not is_text):
                 raise ValueError(value)
             return encode(value)
@@ -89,33 +93,34 @@ class KeyPart:
         return render_held
 
     def render(self, values: Mapping[str, Any]) -> AttributeValue | None:
-        """Return the attribute for these fields; None if one is None, and the key is not whole."""
+        """Return the attribute for these field values; None if a value that it needs is None."""
         if self.template is None:
-            assert self.held_by is not None  # it is one or the other
+            assert self.held_by is not None  # a key part has a template or a field
             value = values[self.held_by.name]
             return None if value is None else self.encode(value)
-        is_sketch = False
+        has_placeholder = False
         for name in self.fields:
             value = values[name]
             if value is None:
                 return None
             if value.__class__ is Placeholder:
-                is_sketch = True
-        if is_sketch:
-            return {"S": sketch_key(self.template, values)}
+                has_placeholder = True
+        if has_placeholder:
+            return {"S": render_placeholder_key(self.template, values)}
         return {"S": self.template.render(values)}
 
 
 def check_not_empty(owner: str, value: AttributeValue) -> None:
-    """Raise ValueInvalid for an empty text or empty bytes, which no key can hold."""
+    """Raise ValueInvalid for empty text or bytes, which DynamoDB does not allow in keys."""
     ((_, data),) = value.items()
     if data in ("", b""):
-        raise ValueInvalid(owner, "a key holds it, and may not be empty", "Use None for nothing.")
+        fact = "it is a key attribute, which must not be empty"
+        raise ValueInvalid(owner, fact, "Use None for no value.")
 
 
 @dataclass(slots=True)
 class EntitySchema:
-    """Everything that is known of an entity, compiled once."""
+    """The compiled declaration of an entity."""
 
     entity: type[BaseModel]
     table: TableLike
@@ -124,37 +129,40 @@ class EntitySchema:
     codec: ModelCodec
     partition: KeyPart
     sort: KeyPart | None
-    # By the names of the indexes that the entity can be in; sparse: one part None, and it is out.
+    # The parts of index keys, by index name. Indexes are sparse: if a part is None, the item is
+    # not in the index.
     index_keys: dict[str, tuple[KeyPart, ...]]
     computed: dict[str, tuple[str, Codec]]
     type_attribute: tuple[str, str] | None
     ttl_field: StoredField | None
     version_field: StoredField | None
     unique: tuple[str, ...]
-    # Fields that only keys carry, and the attributes that the schema itself writes.
+    # Fields that are stored only in keys, and the attributes that the schema writes besides those
+    # of fields.
     parts: tuple[str, ...]
     own_attributes: frozenset[str]
-    # The shard that its partitions belong to; None if they are in none.
+    # The shard that the entity's partitions belong to, or None.
     shard: str | None
-    # The parts of the primary key, and the fields that decide them.
+    # The parts of the primary key, and the fields that they are made from.
     keys: tuple[KeyPart, ...] = field(init=False)
     key_fields: frozenset[str] = field(init=False)
-    # What no free-form attribute may be called.
+    # Names that a free-form attribute may not have.
     known_names: frozenset[str] = field(init=False)
-    # What is done for every item, laid out once.
+    # Precomputed steps of encoding and decoding an item.
     _writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _set_writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _key_writers: tuple[tuple[str, Render], ...] = field(init=False)
     _typed: frozenset[str] = field(init=False)
-    # The types of the fields that only keys carry; None if some look different when read back.
+    # The types of the fields that are stored only in keys; None if the value of one may differ
+    # after a round trip through the key.
     _part_types: tuple[tuple[str, type[Any]], ...] | None = field(init=False)
     _adapters: dict[str, TypeAdapter[Any]] = field(init=False)
-    _fast: tuple[_QuickReader, ...] = field(init=False)
+    _fast: tuple[_FastReader, ...] = field(init=False)
     _others: tuple[_Reader, ...] = field(init=False)
     _all_readers: tuple[_Reader, ...] = field(init=False)
     _key_readers: tuple[tuple[str, str, Parse | None], ...] = field(init=False)
     _index_writers: tuple[KeyPart, ...] = field(init=False)
-    # Attributes that index keys and fields share, which may therefore not be empty.
+    # Field attributes that are also index keys, and may therefore not be empty.
     _held: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -174,9 +182,9 @@ class EntitySchema:
         self._part_types = self._find_part_types()
         self._adapters = {}
         self._all_readers = tuple(map(_reader_of, self.codec.by_stored.values()))
-        quick = [each.stored for each in self.codec.by_stored.values() if _is_fast(each)]
-        self._fast = tuple(each[:4] for each in self._all_readers if each[0] in quick)
-        self._others = tuple(each for each in self._all_readers if each[0] not in quick)
+        fast = [each.stored for each in self.codec.by_stored.values() if _is_fast(each)]
+        self._fast = tuple(each[:4] for each in self._all_readers if each[0] in fast)
+        self._others = tuple(each for each in self._all_readers if each[0] not in fast)
         self._key_readers = tuple(
             (each.attribute, each.kind, None if each.template is None else each.template.parse)
             for each in self.keys
@@ -184,7 +192,7 @@ class EntitySchema:
         attribute, kind, parse = self._key_readers[0]
         if parse is not None:
             self._key_readers = (
-                (attribute, kind, _remember_last(parse)),
+                (attribute, kind, _cache_last(parse)),
                 *self._key_readers[1:],
             )
         index_parts = {part.attribute: part for parts in self.index_keys.values() for part in parts}
@@ -195,20 +203,20 @@ class EntitySchema:
         )
         self._held = tuple(part.attribute for part in index_parts.values() if part.template is None)
 
-    # Writing.
+    # Encoding.
 
     def make_key(self, parts: Mapping[str, Any]) -> tuple[Item, Mapping[str, Any]]:
-        """Return the primary key that these fields determine, and them as they are held.
+        """Return the primary key for these field values, and the values coerced to their types.
 
-        Raises FieldUnknown, MissingKeyPart, KeyPartInvalid.
+        Raises FieldUnknown, MissingKeyPart and KeyPartInvalid.
         """
         key: Item = {}
         try:
             for attribute, render in self._key_writers:
                 key[attribute] = render(parts)
         except (AttributeError, KeyError, TypeError, ValueError):
-            # Whatever it is, the careful way can take it, or says what it is.
-            parts = self.fit(parts)
+            # The slow path coerces the values, or raises an error that says what is wrong.
+            parts = self.coerce(parts)
             key = self.render_key(parts)
         if len(parts) != len(self.key_fields):
             for name in parts:
@@ -217,18 +225,18 @@ class EntitySchema:
                     raise FieldUnknown(f"{self.name}'s key", name, known)
         return key, parts
 
-    def fit(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return values of fields as the fields hold them: what is text may be another type's.
+    def coerce(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return field values with text converted to the field's type.
 
-        Raises KeyPartInvalid for a text that is none of its field's.
+        Raises KeyPartInvalid for text that is not valid for its field.
         """
         typed = self._typed
         for name, value in values.items():
             if value.__class__ is str and name in typed:
-                return {name: self._fit(name, value) for name, value in values.items()}
+                return {name: self._coerce(name, value) for name, value in values.items()}
         return values
 
-    def _fit(self, name: str, value: Any) -> Any:
+    def _coerce(self, name: str, value: Any) -> Any:
         if value.__class__ is not str or name not in self._typed:
             return value
         field = self.fields[name]
@@ -238,13 +246,13 @@ class EntitySchema:
         try:
             return adapter.validate_python(value, strict=False)
         except ValidationError as error:
-            fact, advice = f"is of type {field.type_name}", "Give one, or the text of one."
+            fact, advice = f"is of type {field.type_name}", "Pass one, or the text of one."
             raise KeyPartInvalid(
                 self.name, f"{{{name}}}", name, fact, show_part(value), advice
             ) from error
 
     def render_key(self, values: Mapping[str, Any]) -> Item:
-        """Return the primary key for these fields; raises MissingKeyPart."""
+        """Return the primary key for these field values; raises MissingKeyPart."""
         key: Item = {}
         for each in self.keys:
             for name in each.fields:
@@ -253,12 +261,12 @@ class EntitySchema:
                     given = tuple(name for name in values if values[name] is not None)
                     raise MissingKeyPart(self.name, template, name, given)
             rendered = each.render(values)
-            assert rendered is not None  # nothing is missing
+            assert rendered is not None  # no field is None
             key[each.attribute] = rendered
         return key
 
     def encode(self, value: BaseModel) -> Item:
-        """Return the item of an entity's value."""
+        """Return the item of an entity; raises ValueInvalid and MissingKeyPart."""
         values = value.__dict__
         item = self.render_key(values)
         for each in self._index_writers:
@@ -283,8 +291,8 @@ class EntitySchema:
         except ValueInvalid as error:
             raise error.inside(f"{self.name}.{name}") from None
         except (AttributeError, TypeError, ValueError) as error:
-            # A value that was never validated, as in a copy with an update.
-            fact = f"{show(held)} is not of its type"
+            # The value was never validated, as after model_copy(update=…).
+            fact = f"{show(held)} is not of the field's type"
             raise ValueInvalid(f"{self.name}.{name}", fact, "") from error
         if self.codec.has_extra:
             self.codec.encode_extra(value, item, self.own_attributes, self.name)
@@ -296,7 +304,7 @@ class EntitySchema:
             item[attribute] = {"S": kind}
         return item
 
-    # Reading.
+    # Decoding.
 
     def _find_part_types(self) -> tuple[tuple[str, type[Any]], ...] | None:
         found = [(name, find_type(self.fields[name].annotation)) for name in self.parts]
@@ -307,7 +315,10 @@ class EntitySchema:
         return tuple(found) if is_exact and self.type_attribute is None else None
 
     def known_from(self, parts: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return what reading the key of these parts back would give; None to read it."""
+        """Return the fields that reading the key of these parts would return.
+
+        Returns None if they may differ from `parts`: then the key has to be read.
+        """
         if self._part_types is None:
             return None
         for name, kind in self._part_types:
@@ -316,7 +327,7 @@ class EntitySchema:
         return parts
 
     def fits(self, item: Mapping[str, AttributeValue]) -> bool:
-        """Tell whether an item's keys, or its type attribute, are this entity's."""
+        """Return whether an item's type attribute, or its key, matches this entity."""
         if self.type_attribute is not None:
             attribute, kind = self.type_attribute
             if attribute in item:
@@ -324,9 +335,9 @@ class EntitySchema:
         return self._parse_keys(item) is not None
 
     def read_keys(self, item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:
-        """Return the fields that an item's keys give; None if it is not this entity's.
+        """Return the fields that are part of an item's key; None if it is not of this entity.
 
-        Raises Unfit where the type attribute says that it is, and its keys say otherwise.
+        Raises ItemMismatch if the type attribute matches this entity but the key does not.
         """
         if self.type_attribute is None or self.type_attribute[0] not in item:
             return self._parse_keys(item)
@@ -349,9 +360,9 @@ class EntitySchema:
     def decode(
         self, item: Mapping[str, AttributeValue], keys: Mapping[str, Any] | None = None
     ) -> BaseModel:
-        """Return the value that an item holds; raises Unfit.
+        """Return the entity that an item stores; raises ItemMismatch.
 
-        `keys` are the fields that its keys give, where they were read already.
+        `keys` are the fields from the item's key, if they are already known.
         """
         raw: dict[str, Any] = {}
         try:
@@ -359,7 +370,7 @@ class EntitySchema:
                 data = item[attribute][kind]
                 raw[name] = data if convert is None else convert(data)
         except KeyError:
-            # One is missing, or of another kind than it is written as.
+            # An attribute is missing, or its type is not the usual one.
             self._read_each(self._all_readers, item, raw)
         else:
             if self._others:
@@ -373,7 +384,7 @@ class EntitySchema:
             for name in self.parts:
                 raw[name] = found[name]
         try:
-            # What is stored has fewer types than Python, so a strict model is not meant here.
+            # DynamoDB has fewer types than Python, so a model's strict mode is not applied here.
             return self.entity.__pydantic_validator__.validate_python(
                 raw, strict=False, by_alias=False, by_name=True
             )
@@ -400,18 +411,18 @@ class EntitySchema:
                 text = item.get(each.attribute, {}).get("S", "")
                 parsed = each.template.parse(text)
                 if parsed is None:
-                    raise ItemMismatch(f"{each.attribute} does not fit {each.template.text!r}")
+                    raise ItemMismatch(f"{each.attribute} does not match {each.template.text!r}")
                 fields |= parsed
         return fields
 
 
-def _remember_last(parse: Parse) -> Parse:
-    """Return a parser that need not work twice for neighbours: a page is of one partition."""
+def _cache_last(parse: Parse) -> Parse:
+    """Return a parser that caches its last result: the items of a page share a partition key."""
     last: tuple[str, dict[str, Any] | None] = ("", parse(""))
 
     def parse_once(text: str) -> dict[str, Any] | None:
         nonlocal last
-        known = last  # one look: another thread may be here, too
+        known = last  # read once: another thread may replace it
         if known[0] == text:
             return known[1]
         parsed = parse(text)
@@ -421,28 +432,29 @@ def _remember_last(parse: Parse) -> Parse:
     return parse_once
 
 
-# Types of parts whose values come back from a key as they went into it; a datetime, say, may have
-# been of another time zone.
+# Types whose values survive a round trip through a key unchanged. A datetime does not: it may have
+# been in another time zone.
 _EXACT = frozenset({str, int, date, UUID})
 
-# What is stored as one kind by a codec that decodes by kind alone needs no call, or a short one.
-_QUICK: dict[frozenset[str], tuple[str, Decode | None]] = {
+# Fast path: fields that are stored as a single type and decoded by type alone need no conversion,
+# or a cheap one.
+_FAST_KINDS: dict[frozenset[str], tuple[str, Decode | None]] = {
     frozenset({"S"}): ("S", None),
     frozenset({"N"}): ("N", decode_number),
     frozenset({"B"}): ("B", None),
     frozenset({"BOOL"}): ("BOOL", None),
-    # Pydantic makes the set.
+    # Pydantic converts the list to a set.
     frozenset({"SS"}): ("SS", None),
 }
 
 
 def _is_fast(each: StoredField) -> bool:
-    return each.is_needed and each.codec.decode is None and each.codec.kinds in _QUICK
+    return each.is_needed and each.codec.decode is None and each.codec.kinds in _FAST_KINDS
 
 
 def _reader_of(each: StoredField) -> _Reader:
     codec = each.codec
-    kind, convert = ("", None) if codec.decode else _QUICK.get(codec.kinds, ("", None))
+    kind, convert = ("", None) if codec.decode else _FAST_KINDS.get(codec.kinds, ("", None))
     make_absent = set[Any] if each.is_set else _make_none if each.accepts_none else None
     return each.stored, each.name, kind, convert, codec.decode or decode_any, make_absent
 
@@ -456,7 +468,7 @@ def _is_placeholder(value: object) -> bool:
 
 
 def summarise(error: ValidationError) -> str:
-    """Return what is wrong with the fields of an item, in one line."""
+    """Return the validation errors of an item's fields as one line."""
     return "; ".join(
         f"{'.'.join(map(str, each['loc'])) or 'item'}: {each['msg']}" for each in error.errors()
     )

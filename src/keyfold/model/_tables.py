@@ -1,4 +1,4 @@
-"""Tables: where entities, indexes and patterns are declared together."""
+"""Table declarations: a table's key, indexes, entities, access patterns, roles and handlers."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def _join(name: str, *, first_upper: bool) -> str:
 
 @dataclass(eq=False)
 class Table:
-    """One DynamoDB table: its key, its indexes, and the entities that live in it.
+    """A DynamoDB table: its key, its indexes, and the entities stored in it.
 
-    `ttl` names the attribute by which items expire; `type_attribute` one that holds each
-    item's entity, where keys alone do not tell. `naming` is the rule for stored names. `stream`
-    is what the records of its changes show of an item: its keys, its new image, its old one, or
-    both.
-    `billing`, `deletion_protection` and `tags` are how it is to be deployed; what is None is
-    left as it is wherever the table exists already.
+    `ttl` names the attribute with the time at which an item expires. `type_attribute` names one
+    that stores the entity of each item, for tables whose keys do not tell entities apart.
+    `naming` is the rule that makes attribute names from field names. `stream` is what stream
+    records contain of a changed item: its keys, its new image, its old image, or both images.
+    `billing`, `deletion_protection` and `tags` are settings to deploy; None leaves the setting of
+    an existing table unchanged.
     """
 
     name: str
@@ -102,10 +102,11 @@ class Table:
         self._layout: Layout | None = None
         self.patterns = PatternRegistry(self.name)
         self.handlers = HandlerRegistry(self.name)
-        self._waiting: list[tuple[type[BaseModel], Declaration, bool]] = []
+        # Entities with annotations that name types which are not defined yet.
+        self._pending: list[tuple[type[BaseModel], Declaration, bool]] = []
         self._fallback: EntitySchema | None = None
         self._is_checked = False
-        # Whether some of its items are guards of unique fields.
+        # Whether the table has guard items, which keep the values of unique fields unique.
         self.has_guards = False
         problems = find_problems(
             name,
@@ -127,28 +128,34 @@ class Table:
 
     @property
     def fallback(self) -> EntitySchema | None:
-        """The entity of items that are no other's, where there is one."""
+        """The entity of items that match no other entity, if one is declared as the fallback."""
         return self._fallback
 
-    # Declaring.
+    # Declarations.
 
     def shard(self, template: str, *, name: str | None = None) -> Shard:
-        """Declare partitions that belong together, by the template of their key."""
+        """Declare a group of partitions whose keys match a template, such as `"USER#{user}"`.
+
+        Raises DeclarationInvalid if the name is taken by a shard with another template.
+        """
         shard = Shard(template, name or template)
         other = self.shards.setdefault(shard.name, shard)
         if other != shard:
-            problem = f"{self.name}: shard {shard.name!r} is {other.template!r} already."
+            problem = (
+                f"{self.name}: shard {shard.name!r} is already declared as {other.template!r}."
+            )
             raise DeclarationInvalid((problem,))
         self._is_checked = False
         return shard
 
     def add_role(self, role: Role) -> Role:
-        """Declare what a kind of principal may do in the table; raises DeclarationInvalid.
+        """Declare a role: what principals that have it may do in the table.
 
-        Whether it fits the table's shards and entities is known when all are declared.
+        Raises DeclarationInvalid if another role has its name. Whether the role matches the
+        table's shards and entities is checked when all of them are declared.
         """
         if not isinstance(role, Role):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-            raise DeclarationInvalid((f"{self.name}: {role!r:.80} is no Role.",))
+            raise DeclarationInvalid((f"{self.name}: {role!r:.80} is not a Role.",))
         if self.roles.get(role.name, role) != role:
             problem = f"{self.name}: role {role.name!r} is declared twice, with different rights."
             raise DeclarationInvalid((problem,))
@@ -157,7 +164,7 @@ class Table:
 
     @property
     def layout(self) -> Layout:
-        """How its partitions are shared out, for policies; raises DeclarationInvalid."""
+        """The areas of the table that policies grant rights to; raises DeclarationInvalid."""
         self.check()
         if self._layout is None:
             self._layout = layout_of(self)
@@ -166,9 +173,10 @@ class Table:
     def pattern(
         self, name: str, *, example: Mapping[str, Any] | None = None
     ) -> Callable[[Callable[P, R]], Pattern[P, R]]:
-        """Register a function that returns a request as an access pattern of the table.
+        """Return a decorator that registers a function as an access pattern of the table.
 
-        `example` has arguments for those that cannot be placeholders.
+        The function takes the pattern's arguments and returns a request. `example` has values for
+        arguments that `explain` cannot replace by placeholders.
         """
         return self.patterns.register(name, example)
 
@@ -185,11 +193,11 @@ class Table:
     def on_change(
         self, *entities: type[Any], name: str | None = None, images: Images = "new and old"
     ) -> Callable[[Callable[[Change[Any]], Any]], Handler[Any]]:
-        """Register a function that is told of the changes of one entity, or of several.
+        """Return a decorator that registers a handler for changes of one or several entities.
 
-        Without an entity, it is told of every change in the table. What it returns are requests
-        for the store to run, or None. `name` is what its progress is kept under, by default the
-        function's own; `images` is what it needs to see. Nothing runs before `store.follow`.
+        Without an entity, the handler gets every change in the table. It returns requests for the
+        store to run, or None. Its progress is stored under `name`, by default the function's name.
+        `images` is what the handler needs of a changed item. Handlers run in `store.follow`.
         """
         foreign = [
             each
@@ -198,17 +206,22 @@ class Table:
         ]
         if foreign:
             named = getattr(foreign[0], "__name__", repr(foreign[0]))
-            raise DeclarationInvalid((f"{self.name}: on_change: {named} is no entity of it.",))
+            problem = f"{self.name}: on_change: {named} is not an entity of this table."
+            raise DeclarationInvalid((problem,))
         self._is_checked = False
         return self.handlers.register(entities, name, images)
 
     def declare(
         self, entity: type[BaseModel], declaration: Declaration, *, is_fallback: bool
     ) -> EntitySchema | None:
-        """Take in an entity; raises DeclarationInvalid. None if its types are not known yet."""
+        """Add an entity to the table and return its schema; raises DeclarationInvalid.
+
+        Returns None if an annotation names a type that is not defined yet: the entity is added
+        when the table is checked.
+        """
         self._is_checked = False
         if not entity.__pydantic_complete__:
-            self._waiting.append((entity, declaration, is_fallback))
+            self._pending.append((entity, declaration, is_fallback))
             return None
         problems: list[str] = []
         schema = self._build(entity, declaration, problems, is_fallback=is_fallback)
@@ -227,7 +240,7 @@ class Table:
         shard = declaration.shard
         if shard is not None and self.shards.get(shard.name) != shard:
             name = entity.__name__
-            problems.append(f"{name}: {self.name} has no shard {shard.name!r} like that.")
+            problems.append(f"{name}: {self.name} has no shard {shard.name!r} with this template.")
             return None
         schema = build_schema(
             entity,
@@ -242,12 +255,12 @@ class Table:
         other = self.entities.get(schema.name)
         # The same class statement may run again, as in a notebook, or in another module.
         if other is not None and not _is_same(other, schema):
-            problems.append(f"{schema.name}: {self.name} has another entity of that name.")
+            problems.append(f"{schema.name}: {self.name} already has an entity of that name.")
             return None
         if is_fallback:
             if self._fallback is not None and self._fallback.name != schema.name:
                 problems.append(
-                    f"{schema.name}: {self._fallback.name} is the table's fallback already."
+                    f"{schema.name}: {self._fallback.name} is already the table's fallback."
                 )
                 return None
             self._fallback = schema
@@ -256,11 +269,11 @@ class Table:
         return schema
 
     def check(self) -> None:
-        """Raise DeclarationInvalid with everything that is wrong with the table as a whole."""
+        """Raise DeclarationInvalid with every problem of the table as a whole."""
         if self._is_checked:
             return
         problems: list[str] = []
-        self._waiting = [each for each in self._waiting if not self._complete(*each, problems)]
+        self._pending = [each for each in self._pending if not self._complete(*each, problems)]
         problems += self._find_collisions()
         problems += self._find_kind_conflicts()
         for index in self.indexes:
@@ -286,14 +299,14 @@ class Table:
         self,
         entity: type[BaseModel],
         declaration: Declaration,
-        is_fallback: bool,  # noqa: FBT001 - as it was kept
+        is_fallback: bool,  # noqa: FBT001 - a member of the tuple in `_pending`
         problems: list[str],
     ) -> bool:
-        """Take in an entity that waited for the types of its fields; tell whether it could be."""
+        """Add an entity whose annotations were unresolved; return whether that was possible."""
         try:
             entity.model_rebuild()
         except PydanticUndefinedAnnotation as error:
-            problems.append(f"{entity.__name__}: its type {error.name!r} is nowhere defined.")
+            problems.append(f"{entity.__name__}: its type {error.name!r} is not defined.")
             return False
         schema = self._build(entity, declaration, problems, is_fallback=is_fallback)
         return schema is not None
@@ -316,15 +329,15 @@ class Table:
             ]
             if any(len(each) != len(self.key.names) for each in templates):
                 problems.append(
-                    f"{one.name} and {other.name}: an entity whose key is free-form must be alone "
-                    "in its table, or its fallback."
+                    f"{one.name} and {other.name}: an entity with a free-form key must be the only "
+                    "one in its table, or the table's fallback."
                 )
                 continue
             example = find_collision(templates[0], templates[1])
             if example is not None:
                 problems.append(
                     f"{one.name} and {other.name} can both have the key {example}. "
-                    "Change a template, so that an item's entity can be told from its key."
+                    "Change a template, so that a key identifies the entity of its item."
                 )
         return problems
 
@@ -352,12 +365,12 @@ class Table:
                 for part in parts:
                     if part.held_by is None or part.held_by.codec.kinds:
                         kinds.setdefault(part.attribute, {})[part.kind] = schema.name
-            # A field may be stored under one name of a key without filling all of it.
+            # A field may be stored under one attribute of a key without filling the whole key.
             for name in names & schema.codec.by_stored.keys():
                 for kind in schema.codec.by_stored[name].codec.kinds:
                     kinds.setdefault(name, {})[kind] = schema.name
         unkeyable = [
-            f"{found[kind]}: {name!r} is a key attribute, which holds text, a number or bytes, and "
+            f"{found[kind]}: {name!r} is a key attribute, which holds text, a number or bytes, but "
             f"is stored as {kind} here."
             for name, found in kinds.items()
             for kind in found
@@ -371,12 +384,13 @@ class Table:
             if len(found) > 1
         ]
 
-    # Reading.
+    # Reads.
 
     def get(self, **key: Any) -> Get[Any]:
-        """Read the item that has a key, as an entity of whichever type it is.
+        """Return a request that reads the item with a primary key, as the entity that it is.
 
-        `key` has every attribute of the table's key, by its stored name.
+        `key` has a value for each attribute of the table's key, by attribute name. Raises
+        MissingKeyPart, FieldUnknown and QueryInvalid.
         """
         whole = dict(self.query(**key).keys.equals)
         for name in self.key.names:
@@ -385,53 +399,57 @@ class Table:
         return Get(self, whole, ResultShape(None))
 
     def query(self, index: Index | None = None, /, **fields: Any) -> Query[Any]:
-        """Query by attributes, for entities of every type that lie there.
+        """Return a query for the items of one partition, whatever their entities.
 
-        `fields` are key attributes of the table or of the index, by their stored names.
+        `fields` has values of key attributes of the table or the index, by attribute name. Raises
+        MissingKeyPart, FieldUnknown and QueryInvalid.
         """
         if index is not None:
-            self.index_named(index)
+            self.check_index(index)
         query = make_query(self, None, index, fields)
         kinds = self.key_types()
         for name, value in query.keys.equals:
             if kinds[name] not in value and not isinstance(fields[name], Placeholder):
-                fact = f"{name!r} is a key of type {kinds[name]}, and got {fields[name]!r:.80}"
-                raise QueryInvalid(self.name, fact, "Give a value of that type.")
+                fact = f"{name!r} is a key of type {kinds[name]}; got {fields[name]!r:.80}"
+                raise QueryInvalid(self.name, fact, "Pass a value of that type.")
         return query
 
     def scan(self, index: Index | None = None, /) -> Scan[Any]:
-        """Read every item of the table, or of an index."""
+        """Return a request that reads every item of the table or of an index."""
         if index is not None:
-            self.index_named(index)
+            self.check_index(index)
         return Scan(self, index, ResultShape(None))
 
     def find_schema(self, item: Mapping[str, AttributeValue]) -> EntitySchema:
-        """Return the entity that an item is of; raises Unfit."""
+        """Return the schema of an item's entity; raises ItemMismatch if it matches none."""
         for schema in self.entities.values():
             if schema is not self._fallback and schema.fits(item):
                 return schema
         if self._fallback is not None:
             return self._fallback
-        raise ItemMismatch("no entity of the table has such a key")
+        raise ItemMismatch("its key matches no entity of the table")
 
     def is_of(self, schema: EntitySchema, item: Mapping[str, AttributeValue]) -> bool:
-        """Tell whether an item that an entity could be is that: a fallback is what no other is."""
+        """Return whether an item whose key fits an entity belongs to that entity.
+
+        An item belongs to the fallback only if it fits no other entity.
+        """
         if schema is not self._fallback:
             return True
         return not any(other.fits(item) for other in self.entities.values() if other is not schema)
 
-    def index_named(self, index: Index) -> Index:
-        """Return one of the table's indexes; raises QueryInvalid for another's."""
+    def check_index(self, index: Index) -> Index:
+        """Return an index if it belongs to the table; raises QueryInvalid if it does not."""
         if not any(each is index for each in self.indexes):
             known = ", ".join(each.name for each in self.indexes) or "none"
             fact = f"it has no index {getattr(index, 'name', index)!r}"
             raise QueryInvalid(self.name, fact, f"It has {known}.")
         return index
 
-    # Creating.
+    # Creation.
 
     def key_types(self) -> dict[str, str]:
-        """Return the type of each key attribute, of the table and of its indexes."""
+        """Return the type (S, N or B) of each key attribute of the table and its indexes."""
         kinds: dict[str, str] = {}
         for key in (self.key, *(index.key for index in self.indexes)):
             for name in key.names:
@@ -444,7 +462,7 @@ class Table:
         return kinds
 
     def to_dynamodb(self) -> dict[str, Any]:
-        """Return the CreateTable request."""
+        """Return the body of the CreateTable call."""
         request: dict[str, Any] = {
             "TableName": self.name,
             "KeySchema": key_schema(self.key),
@@ -472,7 +490,7 @@ class Table:
         return request
 
     def stream_to_dynamodb(self) -> dict[str, Any]:
-        """Return the stream as CreateTable and UpdateTable take it."""
+        """Return the StreamSpecification for CreateTable and UpdateTable."""
         if self.stream is None:
             return {"StreamEnabled": False}
         return {"StreamEnabled": True, "StreamViewType": VIEW_TYPES[self.stream]}

@@ -1,4 +1,4 @@
-"""Several requests at once, all or nothing."""
+"""Transactions: several requests that succeed or fail as a whole."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from keyfold.model._keys import TableLike, identify
 from keyfold.model._requests import Get, Request
 from keyfold.model._writes import Write
 
-MOST_ACTIONS = 100
-LONGEST_TOKEN = 36
+MAX_ACTIONS = 100
+MAX_TOKEN_LENGTH = 36
 
 _KINDS = {"GetItem": "Get", "PutItem": "Put", "UpdateItem": "Update", "DeleteItem": "Delete"}
 
 
 @dataclass(frozen=True, slots=True)
 class Transaction(Request[list[Any]]):
-    """Writes and checks that take effect together, or reads of one moment.
+    """An atomic group of writes and condition checks, or of reads from a single point in time.
 
-    Running it gives a list with an answer for each: the entity that was read, or put; None for
-    updates, deletions and checks, of which a transaction tells nothing.
+    Running it returns a list with a result for each request: the entity that was read or put, and
+    None for updates, deletes and checks, for which DynamoDB returns nothing in a transaction.
     """
 
     requests: tuple[Write[Any] | Get[Any], ...]
@@ -39,13 +39,16 @@ class Transaction(Request[list[Any]]):
         return isinstance(self.requests[0], Get)
 
     def idempotent(self, token: str) -> Self:
-        """Take effect once, however often it is run with this token within ten minutes."""
+        """Make the transaction idempotent: run again with the same token, it has no further effect.
+
+        DynamoDB remembers a token for ten minutes.
+        """
         return replace(self, token=_check_token(token))
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the TransactGetItems or TransactWriteItems request.
+        """Return the body of the TransactGetItems or TransactWriteItems call.
 
-        The guards of unique fields, some of which have to be looked up, are left out.
+        Guard items of unique fields, some of which the store has to look up, are not included.
         """
         request: dict[str, Any] = {
             "TransactItems": [to_member(each, now) for each in self.requests]
@@ -59,7 +62,7 @@ class Transaction(Request[list[Any]]):
 
 
 def to_member(request: Write[Any] | Get[Any], now: datetime | None) -> dict[str, Any]:
-    """Return a request as a transaction takes it."""
+    """Return a request as a member of TransactItems."""
     body = request.to_dynamodb(now=now)
     for single in ("ReturnValues", "ConsistentRead"):
         body.pop(single, None)
@@ -67,7 +70,11 @@ def to_member(request: Write[Any] | Get[Any], now: datetime | None) -> dict[str,
 
 
 def transaction(*requests: Write[Any] | Get[Any], token: str | None = None) -> Transaction:
-    """Join requests into one that takes effect as a whole, or not at all."""
+    """Combine gets, or writes and checks, into a transaction that succeeds or fails as a whole.
+
+    With a `token`, it is idempotent: see `Transaction.idempotent`. Raises TransactionInvalid for
+    more than 100 requests, for a mix of reads and writes, and for two requests on one item.
+    """
     for each in requests:
         if not isinstance(each, Write | Get):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise TransactionInvalid(
@@ -75,10 +82,10 @@ def transaction(*requests: Write[Any] | Get[Any], token: str | None = None) -> T
             )
     if not requests:
         raise TransactionInvalid("it has no requests", "Give at least one.")
-    if len(requests) > MOST_ACTIONS:
+    if len(requests) > MAX_ACTIONS:
         raise TransactionInvalid(
-            f"it has {len(requests)} requests, and DynamoDB takes {MOST_ACTIONS}",
-            "Split it, or use batch() where they need not take effect together.",
+            f"it has {len(requests)} requests, and DynamoDB takes {MAX_ACTIONS}",
+            "Split it, or use batch() if the requests may take effect independently.",
         )
     reads = [isinstance(each, Get) for each in requests]
     if any(reads) and not all(reads):
@@ -91,16 +98,16 @@ def transaction(*requests: Write[Any] | Get[Any], token: str | None = None) -> T
         identity = identify(each.table.name, key)
         if identity in seen:
             raise TransactionInvalid(
-                f"{each!r:.80} is about the same item as another of its requests",
-                "Make one request of the two.",
+                f"{each!r:.80} is for the same item as another of its requests",
+                "Merge the two into one request.",
             )
         seen.add(identity)
     return Transaction(tuple(requests), None if token is None else _check_token(token))
 
 
 def _check_token(token: str) -> str:
-    if not isinstance(token, str) or not 1 <= len(token) <= LONGEST_TOKEN:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+    if not isinstance(token, str) or not 1 <= len(token) <= MAX_TOKEN_LENGTH:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
         raise TransactionInvalid(
-            f"its token is {token!r:.80}", f"Give a text of up to {LONGEST_TOKEN} characters."
+            f"its token is {token!r:.80}", f"Pass a str of 1 to {MAX_TOKEN_LENGTH} characters."
         )
     return token

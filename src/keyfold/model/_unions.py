@@ -1,8 +1,8 @@
-"""Unions whose members could not be told apart in an item: found by trying.
+"""Detection of ambiguous unions, whose members cannot be told apart once stored.
 
-A `UUID | str` stores both as text, and text comes back as a str. DynamoDB has one type of
-number, so a whole Decimal may come back as an equal int; everything else has to come back as
-what it was.
+For example, `UUID | str` stores both as text, which is read back as a str. Each member is checked
+by encoding and decoding samples. DynamoDB has a single number type, so a Decimal without a
+fraction may be read back as an equal int; any other value must be read back with its own type.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SAMPLES: tuple[tuple[type[Any], tuple[Any, ...]], ...] = (
 def find_ambiguities(
     annotation: Any, metadata: Sequence[Any], rules: CodecRules, seen: set[type[Any]] | None = None
 ) -> Iterator[str]:
-    """Yield what is wrong with the unions in an annotation, however deep inside they are."""
+    """Yield the problems of every union in an annotation, including nested ones."""
     seen = set() if seen is None else seen
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -73,36 +73,37 @@ def _find_in_union(annotation: Any, metadata: Sequence[Any], rules: CodecRules) 
         adapter: TypeAdapter[Any] = TypeAdapter(annotate(annotation, metadata))
         encoded = [(option, each, codec.encode(each)) for option, each in samples]
     except (KeyfoldError, PydanticSchemaGenerationError):
-        # A type of which pydantic, or an item, takes some values and not these.
+        # Pydantic or DynamoDB does not take the samples, though it may take other values.
         return
     if str in options:
-        # A text that looks like one of the others is a text all the same.
+        # A str that looks like a value of another member must still be read back as a str.
         texts = [value["S"] for _, _, value in encoded if "S" in value]
         encoded += [(str, text, {"S": text}) for text in texts]
     for option, each, value in encoded:
-        found = _bring_back(adapter, (codec.decode or decode_any)(value))
+        found = _validate(adapter, (codec.decode or decode_any)(value))
         if found is not None and not _is_same(each, found):
             yield (
-                f"{_name(annotation)} cannot be told apart in an item: {_name(option)} could come "
-                f"back as {type(found).__name__}. Use one of them."
+                f"the members of {_name(annotation)} cannot be told apart once stored: "
+                f"{_name(option)} could be read back as {type(found).__name__}. Use only one of "
+                "them."
             )
             return
     codecs = [codec_for(option, rules=rules) for option in options]
     models = [each.model for each in codecs if each.model is not None]
     for one, other in combinations(models, 2):
-        if not _can_tell(one, other):
+        if not _are_distinguishable(one, other):
             yield (
-                f"{one.model.__name__} and {other.model.__name__} cannot be told apart in an item. "
-                "Give each a Literal field that says which it is."
+                f"{one.model.__name__} and {other.model.__name__} cannot be told apart once "
+                "stored. Give each a Literal field that says which one it is."
             )
             return
 
 
-def _bring_back(adapter: TypeAdapter[Any], raw: Any) -> Any:
+def _validate(adapter: TypeAdapter[Any], raw: Any) -> Any:
     try:
         return adapter.validate_python(raw, strict=False)
     except ValidationError:
-        # A value that the field's constraints exclude says nothing.
+        # The field's constraints exclude the sample, so it proves nothing.
         return None
 
 
@@ -150,8 +151,12 @@ def _collections_of(origin: Any, arguments: tuple[Any, ...]) -> list[Any]:
     return []
 
 
-def _can_tell(one: ModelCodec, other: ModelCodec) -> bool:
-    """Tell whether no map fits two models: each needs what the other lacks, or a field differs."""
+def _are_distinguishable(one: ModelCodec, other: ModelCodec) -> bool:
+    """Return whether no map fits both models.
+
+    That is so if one requires a field that the other does not have, or if they store a field of
+    the same name with different types or literals.
+    """
     for mine, theirs in ((one, other), (other, one)):
         if any(
             each.is_needed and stored not in theirs.by_stored
@@ -159,13 +164,13 @@ def _can_tell(one: ModelCodec, other: ModelCodec) -> bool:
         ):
             return True
     for stored, each in one.by_stored.items():
-        pair = other.by_stored.get(stored)
-        if pair is None or not (each.is_always_stored and pair.is_always_stored):
+        counterpart = other.by_stored.get(stored)
+        if counterpart is None or not (each.is_always_stored and counterpart.is_always_stored):
             continue
-        kinds = each.codec.kinds, pair.codec.kinds
+        kinds = each.codec.kinds, counterpart.codec.kinds
         if all(kinds) and not kinds[0] & kinds[1]:
             return True
-        literals = _literals_of(each.annotation), _literals_of(pair.annotation)
+        literals = _literals_of(each.annotation), _literals_of(counterpart.annotation)
         if all(literals) and not literals[0] & literals[1]:
             return True
     return False

@@ -1,4 +1,4 @@
-"""Requests that change fields of one entity, and the index keys that follow them."""
+"""Requests that update fields of one entity, and the index keys that are made from them."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from keyfold.model._expressions import (
     give,
     join,
 )
+from keyfold.model._formatting import show_item
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, has_moment
 from keyfold.model._paths import (
     FieldPath,
     check_kinds,
-    facts_of,
     field_path,
-    given_for,
     operand_for,
+    path_info,
+    value_operand,
 )
-from keyfold.model._requests import moment_of
+from keyfold.model._requests import resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema, KeyPart
-from keyfold.model._showing import show_item
 from keyfold.model._writes import Delete, Put, Write, expiry_in
 from keyfold.values import Item
 
@@ -54,11 +54,12 @@ _SETS = {"SS", "NS", "BS"}
 
 @dataclass(frozen=True, slots=True)
 class Update(Write[E_co], Generic[E_co]):
-    """Change some fields of an entity that is there; returns it as it is then.
+    """A request that updates fields of an existing entity; returns the updated entity.
 
-    Index keys that are made from a field follow it. Where such a key has other parts that the
-    request does not know, `knowing` passes them; they become conditions, so that one that is
-    out of date cannot corrupt the key.
+    Unlike a put, an update is not an upsert: it fails with NotFound if the entity does not exist.
+    Index keys that are made from a changed field are updated too. If such a key needs other
+    fields, whose values the request does not have, pass their current values to `knowing`. They
+    become conditions, so that an outdated value fails the update instead of corrupting the key.
     """
 
     table: TableLike
@@ -67,7 +68,7 @@ class Update(Write[E_co], Generic[E_co]):
     values: Mapping[str, Any]
     actions: tuple[Action, ...] = ()
     where_condition: Condition | None = None
-    # Fields that are set whole: what index keys are made from.
+    # Fields that are set as a whole, from which index keys are made.
     assigned: Mapping[str, Any] | None = None
     known: Mapping[str, Any] | None = None
     expiry: Moment | None = None
@@ -81,90 +82,103 @@ class Update(Write[E_co], Generic[E_co]):
         return self.key
 
     def set(self, field: FieldPath, value: Any) -> Self:
-        """Set a field; None removes it."""
-        stored = facts_of(_path(field)).stored
+        """Set a field to a value, another field or a time such as `now`; None removes it."""
+        stored = path_info(_path(field)).stored
         is_set = stored is not None and stored.is_set
         if value is None or (is_set and isinstance(value, set | frozenset) and not value):
             return self.remove(field)
         if isinstance(value, FieldPath) or has_moment(value):
-            return self._open(field, "what is known only when it runs", operand_for(field, value))
-        action = SetTo(self._target(field), given_for(field, value))
+            return self._set_computed(
+                field, "a value computed at run time", operand_for(field, value)
+            )
+        action = SetTo(self._target(field), value_operand(field, value))
         return self._with(action, self._assign(field, value))
 
     def set_if_absent(self, field: FieldPath, value: Any) -> Self:
-        """Set a field that is not there yet."""
-        place = facts_of(_path(field)).place
+        """Set a field if it has no value yet; otherwise leave it unchanged."""
+        place = path_info(_path(field)).place
         source = Computed("if_not_exists", place, operand_for(field, value))
-        return self._open(field, "set_if_absent", source)
+        return self._set_computed(field, "set_if_absent()", source)
 
     def remove(self, field: FieldPath) -> Self:
-        """Take a field away; the entity leaves the sparse indexes that it is part of."""
-        stored = facts_of(_path(field)).stored
+        """Remove a field; the entity leaves every sparse index whose key is made from the field."""
+        stored = path_info(_path(field)).stored
         place = self._target(field)
         if stored is not None and stored.is_needed:
-            fact = f"{field!r} is required, so the entity could not be read without it"
+            fact = f"{field!r} is required: the entity could not be read without it"
             raise UpdateInvalid(self.schema.name, fact, "Set it to another value.")
         return self._with(Removed(place), self._assign(field, None))
 
     def increment(self, field: FieldPath, by: Any = 1) -> Self:
-        """Add to a number that is there."""
+        """Add `by` to a number; fails if the field has no value."""
         check_kinds(_path(field), {"N"}, "increment() is for numbers")
-        source = Computed("+", facts_of(field).place, operand_for(field, by))
-        return self._open(field, "increment", source)
+        source = Computed("+", path_info(field).place, operand_for(field, by))
+        return self._set_computed(field, "increment()", source)
 
     def add(self, field: FieldPath, value: Any) -> Self:
-        """Add to a number, or members to a set; what is not there counts as 0, or as empty."""
+        """Add to a number, or add members to a set; a missing value counts as 0 or empty."""
         check_kinds(_path(field), {"N", *_SETS}, "add() is for numbers and sets")
-        self._check_not_followed(field, "add")
-        return self._with(Added(self._target(field), given_for(field, value)))
+        self._check_no_dependents(field, "add()")
+        return self._with(Added(self._target(field), value_operand(field, value)))
 
     def delete(self, field: FieldPath, members: Any) -> Self:
-        """Take members out of a set."""
+        """Delete members from a set."""
         check_kinds(_path(field), _SETS, "delete() is for members of sets")
-        self._check_not_followed(field, "delete")
-        return self._with(Taken(self._target(field), given_for(field, members)))
+        self._check_no_dependents(field, "delete()")
+        return self._with(Taken(self._target(field), value_operand(field, members)))
 
     def append(self, field: FieldPath, *members: Any) -> Self:
-        """Append to a list; one that is not there is made."""
+        """Append members to a list; a missing list counts as empty."""
         check_kinds(_path(field), {"L"}, "append() is for lists")
-        place = facts_of(field).place
+        place = path_info(field).place
         present = Computed("if_not_exists", place, give([], encode_any))
-        appended = Computed("list_append", present, given_for(field, [*members]))
-        return self._open(field, "append", appended)
+        appended = Computed("list_append", present, value_operand(field, [*members]))
+        return self._set_computed(field, "append()", appended)
 
     def where(self, condition: Condition) -> Self:
-        """Only if a condition holds for what is stored now."""
+        """Make this a conditional write: it fails unless a condition holds for the stored item.
+
+        Conditions of several calls are joined with AND. A failed one raises ConditionFailed.
+        """
         whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def knowing(self, **fields: Any) -> Self:
-        """Pass what fields hold now, for index keys that are made from them too."""
+        """Pass the current values of fields, as conditions of the update.
+
+        Index keys that are made from them can then be updated. With the Version field, this is
+        optimistic locking: `knowing(version=song.version)` fails with VersionConflict if the
+        entity was written since.
+        """
         for name, value in fields.items():
             path = field_path(self.schema, name)
             if value is not None:
-                given_for(path, value)
+                value_operand(path, value)
         return replace(self, known={**(self.known or {}), **deepcopy(fields)})
 
     def expiring_in(self, delay: timedelta) -> Self:
-        """Let it expire so long after the request has run."""
+        """Make the entity expire `delay` after the request runs.
+
+        Raises UpdateInvalid if the entity has no Expiry field.
+        """
         expiry = expiry_in(self.schema, delay)
-        assert self.schema.ttl_field is not None  # or it would have been refused
-        self._check_apart(Place((self.schema.ttl_field.stored,)))
+        assert self.schema.ttl_field is not None  # or `expiry_in` would have raised
+        self._check_no_overlap(Place((self.schema.ttl_field.stored,)))
         return replace(self, expiry=expiry)
 
     def returning_nothing(self) -> Update[None]:
-        """Ask for nothing of what is stored: neither what it is then, nor why it is refused.
+        """Return no stored values: neither the updated entity, nor one that fails a condition.
 
-        So it is for roles that may write an entity, and not see all of it.
+        Use it for roles that may write an entity but not read all of its fields.
         """
         return replace(self, returns_nothing=True)  # type: ignore[return-value]
 
     def condition(self) -> Condition | None:
-        """Return the whole condition: an update never makes an entity."""
+        """Return the whole condition: the caller's, and that the entity exists."""
         key = Place((self.schema.partition.attribute,))
         exists: Condition = Called("attribute_exists", key)
         if self.schema.type_attribute is not None:
-            # Another entity may have the same key where only this tells them apart.
+            # An item of another entity may have the same key, with another type attribute.
             attribute, kind = self.schema.type_attribute
             place = Place((attribute,))
             own = Compared(place, "=", Given({"S": kind}))
@@ -182,26 +196,28 @@ class Update(Write[E_co], Generic[E_co]):
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether doing it twice leaves what doing it once does."""
+        """Whether the update is idempotent: running it twice has the effect of running it once."""
         version = self.schema.version_field
         if version is not None:
-            # A version that was seen is another after the first time; one that was not counts on.
+            # The first run increments the version. A second run then fails its condition on the
+            # version, or increments it again if there is no such condition.
             return version.name in (self.known or {})
         changed = {action.place.steps[0] for action in self.actions}
         return all(_is_repeatable(action, changed) for action in self.actions)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the UpdateItem request."""
+        """Return the body of the UpdateItem call; raises UpdateInvalid if it changes nothing."""
         if not self.actions and self.expiry is None:
-            raise UpdateInvalid(self.schema.name, "the update changes nothing", "Call set(), …")
-        moment = moment_of(now)
-        writer = ExpressionWriter(moment)
+            advice = "Call set() or another method that changes a field."
+            raise UpdateInvalid(self.schema.name, "the update changes nothing", advice)
+        now = resolve_now(now)
+        writer = ExpressionWriter(now)
         condition = self.condition()
-        assert condition is not None  # that it exists
+        assert condition is not None  # an update always requires the entity to exist
         request: dict[str, Any] = {
             "TableName": self.table.name,
             "Key": self.key,
-            "UpdateExpression": writer.write_update(self.all_actions(moment)),
+            "UpdateExpression": writer.write_update(self.all_actions(now)),
             "ConditionExpression": writer.write_condition(condition),
         }
         if not self.returns_nothing:
@@ -210,16 +226,16 @@ class Update(Write[E_co], Generic[E_co]):
         writer.add_to(request)
         return request
 
-    def all_actions(self, moment: datetime) -> tuple[Action, ...]:
-        """Return the caller's changes, and those that follow from them."""
+    def all_actions(self, now: datetime) -> tuple[Action, ...]:
+        """Return the caller's changes, and those of index keys, version and expiry."""
         actions = [*self.actions, *self._index_actions()]
         version = self.schema.version_field
         if version is not None:
             actions.append(Added(Place((version.stored,)), give(1, encode_any)))
         if self.expiry is not None:
-            assert self.schema.ttl_field is not None  # or `expiring_in` would have refused
+            assert self.schema.ttl_field is not None  # or `expiring_in` would have raised
             place = Place((self.schema.ttl_field.stored,))
-            actions.append(SetTo(place, give(self.expiry.resolve(moment), encode_expiry)))
+            actions.append(SetTo(place, give(self.expiry.resolve(now), encode_expiry)))
         return tuple(actions)
 
     def __repr__(self) -> str:
@@ -228,84 +244,95 @@ class Update(Write[E_co], Generic[E_co]):
             changed += (", " if changed else "") + "expiry"
         return f"<update {self.schema.name} {show_item(self.key)}: {changed or 'nothing'}>"
 
-    # Changing.
+    # Changes.
 
     def _with(self, action: Action, assigned: Mapping[str, Any] | None = None) -> Self:
-        self._check_apart(action.place)
+        self._check_no_overlap(action.place)
         actions = (*self.actions, action)
         return replace(
             self, actions=actions, assigned={**(self.assigned or {}), **(assigned or {})}
         )
 
-    def _open(self, field: FieldPath, method: str, value: Any) -> Self:
-        """Set a field to something that the request does not know."""
-        self._check_not_followed(field, method)
+    def _set_computed(self, field: FieldPath, change: str, value: Any) -> Self:
+        """Set a field to a value that is computed when the request runs."""
+        self._check_no_dependents(field, change)
         return self._with(SetTo(self._target(field), value))
 
     def _target(self, field: FieldPath) -> Place:
-        """Return the place of a field that may be changed."""
-        facts = facts_of(field)
-        if facts.owner != self.schema.name:
+        """Return the place of a field; raises UpdateInvalid if it cannot be changed."""
+        info = path_info(field)
+        if info.owner != self.schema.name:
             fact = f"{field!r} is a field of another entity"
             raise UpdateInvalid(self.schema.name, fact, f"Use {self.schema.name}.f.")
         if self.schema.computed:
             computed = ", ".join(self.schema.computed)
-            fact = f"{computed} is computed from what it holds, and an update cannot compute it"
+            fact = f"{computed} is a computed field, which an update cannot compute"
             raise UpdateInvalid(
-                self.schema.name, fact, "Read it and replace() it, or make it a plain property."
+                self.schema.name,
+                fact,
+                "Read the entity and replace() it, or use a plain property.",
             )
         stored = self._field(field)
         if stored is not None and stored.name in self.schema.key_fields:
             raise KeyFieldChanged(self.schema.name, stored.name)
         if stored is not None and stored is self.schema.version_field:
-            fact = f"{stored.name} counts the writes by itself"
+            fact = f"{stored.name} is the Version field, which every write increments"
             raise UpdateInvalid(self.schema.name, fact, "Leave it out.")
-        return facts.place
+        return info.place
 
     def _field(self, field: FieldPath) -> StoredField | None:
-        """Return the entity's own field that a path leads to, or into."""
-        return self.schema.codec.by_stored.get(str(facts_of(field).place.steps[0]))
+        """Return the top-level field that a path starts with; None for a free-form attribute."""
+        return self.schema.codec.by_stored.get(str(path_info(field).place.steps[0]))
 
-    def _check_apart(self, place: Place) -> None:
-        """Raise if a place, or one inside it or around it, is changed already."""
-        taken = [action.place for action in self.actions]
+    def _check_no_overlap(self, place: Place) -> None:
+        """Raise UpdateInvalid if the update already changes a place, or one inside or around it."""
+        changed = [action.place for action in self.actions]
         if self.expiry is not None and self.schema.ttl_field is not None:
-            taken.append(Place((self.schema.ttl_field.stored,)))
-        for other in taken:
+            changed.append(Place((self.schema.ttl_field.stored,)))
+        for other in changed:
             if all(mine == theirs for mine, theirs in zip(place.steps, other.steps, strict=False)):
-                fact = f"{place} and {other} overlap, and an update changes each place once"
+                fact = f"{place} and {other} overlap, and an update can change a value only once"
                 raise UpdateInvalid(self.schema.name, fact, "Leave one out.")
 
     def _assign(self, field: FieldPath, value: Any) -> Mapping[str, Any]:
-        """Return the field that is set whole, for what follows it; none for a place inside one."""
+        """Return the name and value of a field that is set as a whole; empty for nested values."""
         stored = self._field(field)
-        if stored is None or len(facts_of(field).place.steps) > 1:
-            self._check_not_followed(field, "a change inside it")
+        if stored is None or len(path_info(field).place.steps) > 1:
+            self._check_no_dependents(field, "a nested change")
             return {}
         if value is not None:
-            for part in self._followers(stored):
+            for part in self._dependent_parts(stored):
                 if part.template is None:
+                    # Validates the value, which is a key of the index as it is.
                     part.encode(value)
         return {stored.name: value}
 
-    # What follows from a change.
+    # Dependents of changed fields: index keys and unique values.
 
-    def _check_not_followed(self, field: FieldPath, method: str) -> None:
-        """Raise if something follows a field, whose value this kind of change leaves open."""
+    def _check_no_dependents(self, field: FieldPath, change: str) -> None:
+        """Raise UpdateInvalid if an index key or unique value depends on a field.
+
+        Called for changes whose result is not known before they run.
+        """
         stored = self._field(field)
         if stored is None:
             return
         advice = "Use set() with the new value."
-        for part in self._followers(stored):
+        for part in self._dependent_parts(stored):
             if part.template is not None:
-                fact = f"{part.attribute} is made from {stored.name}, and {method} leaves its value open"
+                fact = (
+                    f"the index key {part.attribute} is made from {stored.name}, so its new value "
+                    f"must be known in advance; got {change}"
+                )
                 raise UpdateInvalid(self.schema.name, fact, advice)
         if stored.name in self.schema.unique:
-            fact = f"{stored.name} is unique, and {method} leaves its value open"
+            fact = (
+                f"{stored.name} is unique, so its new value must be known in advance; got {change}"
+            )
             raise UpdateInvalid(self.schema.name, fact, advice)
 
-    def _followers(self, stored: StoredField) -> list[KeyPart]:
-        """Return the parts of index keys that a field decides about."""
+    def _dependent_parts(self, stored: StoredField) -> list[KeyPart]:
+        """Return the parts of index keys that are made from a field."""
         return [part for part in self._index_parts() if stored.name in part.fields]
 
     def _index_parts(self) -> list[KeyPart]:
@@ -340,14 +367,15 @@ class Update(Write[E_co], Generic[E_co]):
 
 def _path(field: object) -> FieldPath:
     if not isinstance(field, FieldPath):
-        fact = f"{field!r:.80} is no field"
+        fact = f"{field!r:.80} is not a field"
         raise UpdateInvalid("update", fact, "Write one as Entity.f.field.")
     return field
 
 
 def _is_repeatable(action: Action, changed: AbstractSet[str | int]) -> bool:
-    """Tell whether a change among those of `changed` attributes may be made twice."""
-    # Beyond the end of a list, a position means one more each time; a removal moves the rest.
+    """Return whether a change is idempotent in an update that changes the attributes `changed`."""
+    # Setting a position beyond the end of a list appends each time, and removing a position moves
+    # the members after it.
     is_fixed = not any(isinstance(step, int) for step in action.place.steps)
     match action:
         case SetTo(value=Given() | Computed(function="if_not_exists", right=Given())) | Removed():
@@ -363,7 +391,7 @@ def _is_repeatable(action: Action, changed: AbstractSet[str | int]) -> bool:
 
 
 def touches_unique(request: Write[Any]) -> bool:
-    """Tell whether a write concerns unique fields, and so the guards that keep them."""
+    """Return whether a write changes unique fields, and so their guard items."""
     unique = request.schema.unique
     if not unique:
         return False

@@ -1,4 +1,4 @@
-"""Requests that change one item, or check it."""
+"""Requests that write one item (put, create, replace, delete), and condition checks."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from keyfold.model._expressions import (
     give,
     join,
 )
+from keyfold.model._formatting import show_item
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, now
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._requests import Request, SingleRequest, moment_of
+from keyfold.model._requests import Request, SingleRequest, resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
-from keyfold.model._showing import show_item
 from keyfold.values import Item
 
 E_co = TypeVar("E_co", covariant=True)
 
 
 class Presence(Enum):
-    """What must be there for a put."""
+    """Whether an item with the same key must or must not exist for a put to succeed."""
 
     ANY = "put"
     MUST_NOT_EXIST = "create"
@@ -43,32 +43,36 @@ class Presence(Enum):
 
 
 class Write(SingleRequest[E_co], Generic[E_co]):
-    """A request that changes one item, alone or in a transaction."""
+    """A request that writes one item, by itself or in a transaction."""
 
     __slots__ = ()
 
     schema: EntitySchema
-    # Whether it asks for nothing of what is stored.
+    # Whether DynamoDB is asked to return no stored values, even if a condition fails.
     returns_nothing: bool
 
     @property
     @abstractmethod
     def item_key(self) -> Item:
-        """The primary key of the item that it concerns."""
+        """The primary key of the item."""
 
     @abstractmethod
     def condition(self) -> Condition | None:
-        """Return the whole condition: the caller's, and what the kind of write demands."""
+        """Return the whole condition: the caller's, and those that the kind of write needs."""
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether doing it twice leaves what doing it once does."""
+        """Whether the write is idempotent: running it twice has the effect of running it once."""
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class Put(Write[E_co], Generic[E_co]):
-    """Write a whole entity."""
+    """A request that writes a whole entity; returns the entity as written.
+
+    `Entity.put` is an upsert; `Entity.create` and `Entity.replace` are conditional writes. If the
+    entity has a Version field, every put increments it and uses optimistic locking.
+    """
 
     table: TableLike
     schema: EntitySchema
@@ -87,35 +91,44 @@ class Put(Write[E_co], Generic[E_co]):
         return {part.attribute: self.item[part.attribute] for part in self.schema.keys}
 
     def where(self, condition: Condition) -> Self:
-        """Only if a condition holds for what is stored now."""
+        """Make this a conditional write: it fails unless a condition holds for the stored item.
+
+        Conditions of several calls are joined with AND. A failed one raises ConditionFailed.
+        """
         whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def expiring_in(self, delay: timedelta) -> Self:
-        """Let it expire so long after the request has run."""
+        """Make the entity expire `delay` after the request runs.
+
+        Raises UpdateInvalid if the entity has no Expiry field.
+        """
         return replace(self, expiry=expiry_in(self.schema, delay))
 
     def returning_nothing(self) -> Self:
-        """Ask for nothing of what is stored: not what is there where it is refused.
+        """Return no stored values: if a condition fails, the error does not have the stored entity.
 
-        So it is for roles that may write an entity, and not see all of it.
+        Use it for roles that may write an entity but not read all of its fields.
         """
         return replace(self, returns_nothing=True)
 
     def or_get(self) -> CreateOrGet[E_co]:
-        """Return the request that gets what is there already, in place of failing.
+        """Return a request that creates the entity, or gets the one that already has its key.
 
-        It makes a creation that may be run twice: what is there the second time counts as made.
+        This makes a creation idempotent: running it again returns the entity created the first
+        time. Raises UpdateInvalid after `put`, `replace` and `returning_nothing`.
         """
         if self.presence is not Presence.MUST_NOT_EXIST or self.returns_nothing:
-            what = "what is blind" if self.returns_nothing else f"a {self.presence.value}"
+            what = "returning_nothing" if self.returns_nothing else self.presence.value
             raise UpdateInvalid(
-                self.schema.name, f"{what} finds nothing in its way", "Use create().or_get()."
+                self.schema.name,
+                f"or_get() cannot follow {what}()",
+                "Use create().or_get().",
             )
         return CreateOrGet(self)
 
     def condition(self) -> Condition | None:
-        """Return the whole condition."""
+        """Return the whole condition: the caller's, and those on presence, version and expiry."""
         key = Place((self.schema.partition.attribute,))
         presence: Condition | None = None
         if self.presence is Presence.MUST_NOT_EXIST:
@@ -129,30 +142,30 @@ class Put(Write[E_co], Generic[E_co]):
         field = self.schema.version_field
         if field is None or self.presence is Presence.MUST_NOT_EXIST:
             return None
-        # What the entity will have is one more than what it was read with.
+        # The entity already has the version to write, which is one more than the version read.
         read = getattr(self.entity, field.name) - 1
         if not read:
             return Called("attribute_not_exists", key)
         return Compared(Place((field.stored,)), "=", give(read, encode_any))
 
-    def resolve_item(self, moment: datetime) -> Item:
-        """Return the item as it is stored when the request runs at `moment`."""
+    def resolve_item(self, now: datetime) -> Item:
+        """Return the item as a request that runs at `now` stores it."""
         if self.expiry is None:
             return self.item
-        assert self.schema.ttl_field is not None  # or `expiring_in` would have refused
-        expires = encode_expiry(self.expiry.resolve(moment))
+        assert self.schema.ttl_field is not None  # or `expiring_in` would have raised
+        expires = encode_expiry(self.expiry.resolve(now))
         return {**self.item, self.schema.ttl_field.stored: expires}
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the PutItem request."""
-        moment = moment_of(now)
+        """Return the body of the PutItem call."""
+        now = resolve_now(now)
         request: dict[str, Any] = {
             "TableName": self.table.name,
-            "Item": self.resolve_item(moment),
+            "Item": self.resolve_item(now),
         }
         condition = self.condition()
         if condition is not None:
-            writer = ExpressionWriter(moment)
+            writer = ExpressionWriter(now)
             request["ConditionExpression"] = writer.write_condition(condition)
             if not self.returns_nothing:
                 request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
@@ -165,7 +178,7 @@ class Put(Write[E_co], Generic[E_co]):
 
 @dataclass(frozen=True, slots=True)
 class CreateOrGet(Request[E_co], Generic[E_co]):
-    """Create an entity, or get the one that has its key."""
+    """A request that creates an entity, or gets the one that already has its key."""
 
     put: Put[E_co]
 
@@ -175,7 +188,7 @@ class CreateOrGet(Request[E_co], Generic[E_co]):
         return (self.put.table,)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the PutItem request; what is there comes with its failure."""
+        """Return the body of the PutItem call; if it fails, its error has the existing item."""
         return self.put.to_dynamodb(now=now)
 
     def __repr__(self) -> str:
@@ -184,7 +197,7 @@ class CreateOrGet(Request[E_co], Generic[E_co]):
 
 @dataclass(frozen=True, slots=True)
 class Delete(Write[E_co | None], Generic[E_co]):
-    """Remove an entity; returns what it was, or None."""
+    """A request that deletes an entity; returns the deleted entity, or None if there was none."""
 
     table: TableLike
     schema: EntitySchema
@@ -201,29 +214,32 @@ class Delete(Write[E_co | None], Generic[E_co]):
         return self.key
 
     def where(self, condition: Condition) -> Self:
-        """Only if a condition holds for what is stored now."""
+        """Make this a conditional write: it fails unless a condition holds for the stored item.
+
+        Conditions of several calls are joined with AND. A failed one raises ConditionFailed.
+        """
         whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def returning_nothing(self) -> Delete[None]:
-        """Ask for nothing of what is stored: neither what it was, nor why it is refused.
+        """Return no stored values: neither the deleted entity, nor one that fails a condition.
 
-        So it is for roles that may write an entity, and not see all of it.
+        Use it for roles that may write an entity but not read all of its fields.
         """
         return replace(self, returns_nothing=True)  # type: ignore[return-value]
 
     def condition(self) -> Condition | None:
-        """Return the whole condition."""
+        """Return the caller's condition, extended to treat an expired item as deleted."""
         return as_if_deleted(self.table, self.where_condition)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the DeleteItem request."""
+        """Return the body of the DeleteItem call."""
         request: dict[str, Any] = {"TableName": self.table.name, "Key": self.key}
         if not self.returns_nothing:
             request["ReturnValues"] = "ALL_OLD"
         condition = self.condition()
         if condition is not None:
-            writer = ExpressionWriter(moment_of(now))
+            writer = ExpressionWriter(resolve_now(now))
             request["ConditionExpression"] = writer.write_condition(condition)
             if not self.returns_nothing:
                 request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
@@ -236,7 +252,7 @@ class Delete(Write[E_co | None], Generic[E_co]):
 
 @dataclass(frozen=True, slots=True)
 class Check(Write[None]):
-    """A condition on an entity that a transaction does not change."""
+    """A condition check: a condition on an entity that its transaction does not change."""
 
     table: TableLike
     schema: EntitySchema
@@ -252,21 +268,21 @@ class Check(Write[None]):
         return self.key
 
     def returning_nothing(self) -> Self:
-        """Ask for nothing of what is stored: not what is there where it fails.
+        """Return no stored values: if the check fails, the error does not have the stored entity.
 
-        So it is for roles that may write an entity, and not see all of it.
+        Use it for roles that may write an entity but not read all of its fields.
         """
         return replace(self, returns_nothing=True)
 
     def condition(self) -> Condition | None:
-        """Return the whole condition."""
+        """Return the caller's condition, extended to treat an expired item as deleted."""
         return as_if_deleted(self.table, self.where_condition)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the ConditionCheck, as a transaction takes it."""
-        writer = ExpressionWriter(moment_of(now))
+        """Return the body of the ConditionCheck in a TransactWriteItems call."""
+        writer = ExpressionWriter(resolve_now(now))
         condition = self.condition()
-        assert condition is not None  # it was given one
+        assert condition is not None  # a check always has one
         request: dict[str, Any] = {
             "TableName": self.table.name,
             "Key": self.key,
@@ -282,21 +298,25 @@ class Check(Write[None]):
 
 
 def expiry_in(schema: EntitySchema, delay: timedelta) -> Moment:
-    """Return when something expires, so long after a request has run; raises UpdateInvalid."""
+    """Return the time `delay` after a request runs; raises UpdateInvalid."""
     if schema.ttl_field is None:
         fact = "it has no field that is stored under the table's ttl attribute"
         raise UpdateInvalid(schema.name, fact, "Declare one of type Expiry.")
     if not isinstance(delay, timedelta | Placeholder):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-        raise UpdateInvalid(schema.name, f"{delay!r:.80} is no timedelta", "Give one.")
+        raise UpdateInvalid(schema.name, f"{delay!r:.80} is not a timedelta", "Pass one.")
     return now + delay
 
 
 def make_put(table: TableLike, schema: EntitySchema, entity: Any, presence: Presence) -> Put[Any]:
-    """Return the request that writes an entity; its item is rendered now."""
+    """Return a request that writes an entity, with its item encoded now.
+
+    Raises WriteRefused for an upsert of an entity with unique fields: the store would not know
+    which guard items of the replaced entity to delete.
+    """
     if schema.unique and presence is Presence.ANY:
         raise WriteRefused(
             schema.name,
-            "it has unique fields, whose guards a plain put would leave behind",
+            "it has unique fields, and put() would leave stale guard items behind",
             "Use create(), update() and delete().",
         )
     item = schema.encode(entity)

@@ -1,6 +1,6 @@
-"""Policy: who may do what in which partitions of a table, as data, and its evaluation.
+"""Policy: roles and rights on the partitions of a table, as data, and their evaluation.
 
-It speaks of keys, not of entities, so the server can enforce it as well as a store.
+Rules are about keys, not entities, so that the server can enforce them as well as a store.
 """
 
 from __future__ import annotations

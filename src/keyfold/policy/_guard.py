@@ -1,4 +1,4 @@
-"""The guard: whether a principal may do what a call would do, by its role alone."""
+"""The guard: decides from a principal's role whether a call is allowed."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from keyfold.policy._rights import Right, Role
 from keyfold.policy._rules import Grant, IndexRules, may_do_anything, rules_of
 from keyfold.values import AttributeValue
 
-# What would mean something else in a pattern or a variable of an IAM policy.
-_REFUSED_IN_IDS = "*?$"
+# Characters with a special meaning in patterns and variables of IAM policies.
+_FORBIDDEN_IN_IDS = "*?$"
 _WHOLE = ("ALL_OLD", "ALL_NEW")
 _PARTIAL = ("SPECIFIC_ATTRIBUTES", "COUNT")
 _PUTS = Right.CREATE | Right.UPDATE
-# As many partitions as are remembered at a time.
-_MOST_KNOWN = 1_000
+# The number of partitions whose rights are cached.
+_MAX_CACHED = 1_000
 _NOTHING_WRITTEN: Mapping[str, AttributeValue | None] = {}
 
 
 class Principal(NamedTuple):
-    """Somebody who has a role, and the ids by which tenants are told apart."""
+    """A role, and the ids of the principal that has it, by tenant."""
 
     role: str
     ids: Mapping[str, str]
 
 
 class Denial(NamedTuple):
-    """That something may not be done: what was attempted, and which rule is missing.
+    """An access that is denied: the action, the table, and why.
 
-    It is found from the request alone, so it tells nothing of what is stored.
+    It is derived from the request alone, so it reveals nothing about what is stored.
     """
 
     action: str
@@ -41,13 +41,22 @@ class Denial(NamedTuple):
 
 
 class Guard:
-    """Decides for one principal, in one table.
+    """Decides on the accesses of one principal to one table.
 
-    `ids` has the principal's own id, by the role's tenant, as it stands in keys; it is empty for
-    a role without one. Raises PrincipalInvalid.
+    `ids` holds the principal's id under the name of the role's tenant, as it appears in keys; it
+    is empty for a role without a tenant. Raises PrincipalInvalid.
     """
 
-    __slots__ = ("_exact", "_indexes", "_plain", "_rules", "_tenant", "_watched", "layout", "role")
+    __slots__ = (
+        "_exact",
+        "_indexes",
+        "_rights_by_partition",
+        "_rules",
+        "_tenant",
+        "_watched",
+        "layout",
+        "role",
+    )
 
     def __init__(self, layout: Layout, role: Role, ids: Mapping[str, str]) -> None:
         self.layout, self.role = layout, role
@@ -61,42 +70,42 @@ class Guard:
             for index in rules.indexes.values():
                 for each in index.own:
                     self._indexes[index.name, each.render(tenant)] = each.grant
-        # Where rights are all that there is to look at: those, by partition, as they come up.
-        self._plain: dict[str | None, int] = {}
+        # A cache of rights by partition, for partitions where nothing is hidden or fixed.
+        self._rights_by_partition: dict[str | None, int] = {}
 
     def _read_ids(self, ids: Mapping[str, str]) -> str | None:
-        """Return the principal's own id; None for a role without a tenant."""
+        """Validate the ids, and return the principal's own; None for a role without a tenant."""
         tenant, name = self.role.tenant, self.role.name
         unknown = [each for each in ids if each != tenant]
         if unknown:
-            takes = "it takes no id" if tenant is None else f"it takes {tenant}"
-            raise PrincipalInvalid(name, f"got an id for {unknown[0]!r}, and {takes}", "")
+            takes = "the role takes no id" if tenant is None else f"the role takes {tenant!r}"
+            raise PrincipalInvalid(name, f"got an id for {unknown[0]!r}; {takes}", "")
         if tenant is None:
             return None
         own = ids.get(tenant)
         if not isinstance(own, str) or not own:
-            advice = f"Give the text that stands for it in keys, as in {tenant}=…."
-            raise PrincipalInvalid(
-                name, f"it needs an id for {tenant!r}, and got {own!r:.80}", advice
-            )
-        refused = [each for each in _REFUSED_IN_IDS if each in own]
+            advice = f"Give the text that keys have for it, as in {tenant}=…."
+            raise PrincipalInvalid(name, f"it needs an id for {tenant!r}; got {own!r:.80}", advice)
+        refused = [each for each in _FORBIDDEN_IN_IDS if each in own]
         if refused:
-            fact = f"the id {own!r:.80} has {refused[0]!r} in it"
-            raise PrincipalInvalid(name, fact, "It would stand for others in an IAM policy.")
+            fact = f"the id {own!r:.80} contains {refused[0]!r}"
+            advice = "Use another id: this one would match other ids in an IAM policy."
+            raise PrincipalInvalid(name, fact, advice)
         for template in self._rules.tenant_templates:
             part = next(each for each in template.parts if each.name == tenant)
             if part.format.parse(own) is None:
-                fact = f"the id {own!r:.80} cannot stand in {template.text!r}"
-                raise PrincipalInvalid(name, fact, "It may have no delimiter of the key in it.")
+                fact = f"the id {own!r:.80} does not fit the key template {template.text!r}"
+                advice = "Give it in the form that keys have, without delimiters."
+                raise PrincipalInvalid(name, fact, advice)
         if any(each.render(own).startswith(UNIQUE_START) for each in self._rules.own):
-            fact = f"the id {own!r:.80} makes a partition that is kept for unique values"
+            fact = f"the id {own!r:.80} leads to a partition that is reserved for unique values"
             raise PrincipalInvalid(name, fact, "")
         return own
 
     @property
-    def watches_keys_alone(self) -> bool:
-        """Whether nothing that an update sets could lead into an index partition of another's."""
-        return self._rules.watches_keys_alone
+    def watches_only_keys(self) -> bool:
+        """Whether no update can move an item into another tenant's partition of an index."""
+        return self._rules.watches_only_keys
 
     def admits(
         self,
@@ -104,29 +113,30 @@ class Guard:
         partition: AttributeValue,
         written: Mapping[str, AttributeValue | None] = _NOTHING_WRITTEN,
     ) -> bool:
-        """Tell quickly of something that is sure to be allowed; `check` knows about the rest.
+        """Return whether an access is certainly allowed: the fast path; `check` decides the rest.
 
-        It is for items of the table, by the value of a right, whatever it names and returns.
+        It is for accesses to items of the table, not of an index. `right` is the integer value of
+        the rights needed.
         """
         text = partition.get("S")
-        granted = self._plain.get(text)
+        granted = self._rights_by_partition.get(text)
         if granted is None:
             found = self._find(partition)
-            if isinstance(found, str) or not found.is_plain:
+            if isinstance(found, str) or not found.has_only_rights:
                 return False
             granted = found.rights
-            if len(self._plain) >= _MOST_KNOWN:
-                self._plain.clear()
-            self._plain[text] = granted
+            if len(self._rights_by_partition) >= _MAX_CACHED:
+                self._rights_by_partition.clear()
+            self._rights_by_partition[text] = granted
         if granted & right != right:
             return False
         return not written or not self._watched or self._foreign_index_key(written) is None
 
     def check(self, access: Access, *, keeps_unique: bool = False) -> Denial | None:
-        """Return why something may not be done; None if it may.
+        """Return why an access is denied; None if it is allowed.
 
-        `keeps_unique` is for who asks on behalf of a store, which looks after unique values itself,
-        and asks `check_unique` about that.
+        `keeps_unique` is for stores, which write the guard items of unique values themselves and
+        call `check_unique` for them.
         """
         denial = self._check(access)
         if denial is None and access.written and not keeps_unique:
@@ -137,7 +147,7 @@ class Guard:
         if not access.rights:
             return self._check_operation(access)
         if access.table != self.layout.table:
-            return _deny(access, f"{self.role.name} is a role of {self.layout.table}")
+            return _deny(access, f"{self.role.name} is a role of table {self.layout.table}")
         index = access.index_name
         if access.partition is None:
             return self._check_scan(access)
@@ -149,26 +159,28 @@ class Guard:
         return self._check_grant(access, found)
 
     def check_unique(self, access: Access, entity: str) -> Denial | None:
-        """Return why a write may not take or give up unique values of an entity; None if it may."""
+        """Return why a write may not take or release unique values of an entity; None if it may."""
         if entity in self.role.unique or may_do_anything(self.role):
             return None
-        return _deny(access, f"{self.role.name} may not take or give up unique values of {entity}")
+        return _deny(access, f"{self.role.name} may not take or release unique values of {entity}")
 
     def _check_raw_write(self, access: Access) -> Denial | None:
-        """Return why a write that keeps nothing unique may not be done.
+        """Return why a write that does not maintain guard items is denied; None if it is allowed.
 
-        Whoever had a value that is kept for another could give it up in their place.
+        A principal that could store a value guarded for another could later release that guard.
         """
         found = self._find(access.partition[0]) if access.partition else self._rules.everything
         if isinstance(found, Grant):
             taken = sorted(found.unique & access.written.keys())
             if taken:
                 where = join_names([name for name, _ in found.parts])
-                return _deny(access, f"{where}: {join_names(taken)} is unique, and set by a store")
+                return _deny(
+                    access, f"{where}: {join_names(taken)} is unique, so only a store may set it"
+                )
         return None
 
     def _check_operation(self, access: Access) -> Denial | None:
-        # Statements are named by the operation that carries them.
+        # PartiQL statements are allowed by the operation that contains them.
         named = access.enclosing or access.action
         if named in self.role.operations and access.table in (None, self.layout.table):
             return None
@@ -177,7 +189,7 @@ class Guard:
     def _check_scan(self, access: Access) -> Denial | None:
         everything = self._rules.everything
         if everything is None:
-            return _deny(access, f"{self.role.name} lacks query of EVERYTHING, which a scan takes")
+            return _deny(access, f"{self.role.name} lacks query of EVERYTHING, which a scan needs")
         return self._check_grant(access, everything)
 
     def _check_index(
@@ -188,28 +200,30 @@ class Guard:
             return _deny(access, f"{self.layout.table} declares no index {name}")
         if self._tenant is None:
             return self._check_grant(access, index.grant)
-        found = self._open_index(index, partition)
+        found = self._find_in_index(index, partition)
         if found is None:
             fact = (
-                f"index {name}: {self.role.name} may query partitions of its own "
-                f"{self.role.tenant} alone"
+                f"index {name}: {self.role.name} may only query partitions of its own "
+                f"{self.role.tenant}"
             )
             return _deny(access, fact)
         return self._check_grant(access, found)
 
-    def _open_index(self, index: IndexRules, partition: tuple[AttributeValue, ...]) -> Grant | None:
+    def _find_in_index(
+        self, index: IndexRules, partition: tuple[AttributeValue, ...]
+    ) -> Grant | None:
         texts = [value.get("S") for value in partition]
         if len(texts) == 1 and texts[0] is not None:
             found = self._indexes.get((index.name, texts[0]))
             if found is not None:
                 return found
-        for opening in index.openings:
-            if len(texts) == len(opening.matches) and opening.find_tenant(texts) == self._tenant:
-                return opening.grant
+        for own in index.own_by_match:
+            if len(texts) == len(own.matches) and own.find_tenant(texts) == self._tenant:
+                return own.grant
         return None
 
     def _find(self, partition: AttributeValue) -> Grant | str:
-        """Return what may be done in a partition, or why nothing may."""
+        """Return the grant for a partition, or why there is none."""
         rules, text, name = self._rules, partition.get("S"), self.role.name
         if text is not None:
             grant = self._exact.get(text)
@@ -217,16 +231,16 @@ class Guard:
                 return grant
             if text.startswith(UNIQUE_START):
                 if rules.everything is None:
-                    return f"{name} lacks EVERYTHING, which unique values' own items take"
+                    return f"{name} lacks EVERYTHING, which guard items of unique values need"
                 return rules.everything
             found = rules.find(text)
             if found is not None:
                 if found.tenant is not None and found.tenant != self._tenant:
                     area = found.grant.parts[0][0]
-                    return f"{area}: {name} has the partitions of its own {self.role.tenant} alone"
+                    return f"{area}: {name} may only use partitions of its own {self.role.tenant}"
                 return found.grant
         if rules.otherwise is None:
-            return f"{name} may do nothing in partitions of that form"
+            return f"{name} has no rights in partitions of that form"
         return rules.otherwise
 
     def _check_grant(self, access: Access, grant: Grant) -> Denial | None:
@@ -244,7 +258,7 @@ class Guard:
         return None
 
     def _find_field_problem(self, access: Access, grant: Grant) -> str | None:
-        """Return what a call would see or change of fields that are hidden or fixed."""
+        """Return how an access would reveal hidden attributes or change fixed ones; None if not."""
         where = join_names([name for name, _ in grant.parts])
         name, attributes = self.role.name, access.attributes
         if grant.hidden:
@@ -252,17 +266,17 @@ class Guard:
             may_not_see = f"{where}: {name} may not see {hidden}"
             index = access.index_name
             if index is not None and (index in grant.closed or index not in self.layout.indexes):
-                return f"{may_not_see}, which the keys of index {index} would tell"
+                return f"{may_not_see}, which the keys of index {index} would show"
             if attributes is None or (access.select is not None and access.select not in _PARTIAL):
-                return f"{may_not_see}, so it is to name the attributes that it reads"
+                return f"{may_not_see}, so reads must name the attributes they return"
             if access.return_values in _WHOLE or access.returns_on_failure:
-                return f"{may_not_see}, so no write of it is answered with the item"
+                return f"{may_not_see}, so writes must not return the item"
             named = sorted(attributes & grant.hidden)
             if named:
                 return f"{where}: {name} may not see {join_names(named)}"
             unknown = sorted(attributes - grant.declared)
             if unknown:
-                return f"{may_not_see}, so it names declared attributes alone, and {unknown[0]} is none"
+                return f"{may_not_see}, so it may only name declared attributes, and {unknown[0]} is not"
         if grant.fixed and access.rights & _PUTS:
             if access.action in ("PutItem", "BatchWriteItem"):
                 fixed = join_names(sorted(grant.fixed))
@@ -273,26 +287,26 @@ class Guard:
         return None
 
     def _foreign_index_key(self, written: Mapping[str, AttributeValue | None]) -> str | None:
-        """Return what would put an item into another tenant's partition of an index."""
+        """Return which attribute could put an item into another tenant's index partition."""
         for attribute, index, match in self._watched:
             if attribute not in written:
                 continue
             value = written[attribute]
             if value is None:
-                fact = "says whose an item is there, so its value is to be given"
+                fact = "decides which tenant an item belongs to, so the write must give its value"
             else:
                 text = value.get("S")
                 found = None if text is None else match(text)
-                # Every template there has the tenant, and it is the only group.
+                # Every template in the pattern has the tenant as its only group.
                 if found is None or found[found.lastindex or 0] == self._tenant:
                     continue
-                fact = f"is of another {self.role.tenant}, and {self.role.name} writes for its own"
+                fact = f"is of another {self.role.tenant}; {self.role.name} may only write its own"
             return f"index {index}: {attribute} {fact}"
         return None
 
 
 def _missing_right_message(role: str, rights: Right, grant: Grant) -> str:
-    """Return which right is missing, in the first area that lacks one."""
+    """Return which rights are missing in the first area that lacks any."""
     for area, granted in grant.parts:
         lacking = [
             each.name.lower()

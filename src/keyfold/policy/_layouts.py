@@ -1,4 +1,4 @@
-"""Layouts: how a table's partitions are shared out, in the words of keys."""
+"""Layouts: the partitions of a table and its indexes, as key templates."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 
 from keyfold.keys import KeyTemplate, find_collision
 
-# What the partitions of guard items begin with, one for each value of a unique field.
+# The prefix of the partitions of guard items; each value of a unique field has one.
 UNIQUE_START = "keyfold#unique#"
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Partitions that rights are given for: a shard, or those of an entity that is in none.
+    """Partitions that rights are granted for: a shard, or those of an entity outside all shards.
 
-    `templates` are those of its partition key, one for each way in which entities read the parts
-    of the same text. Without any, it has whatever partitions no other area has. `attributes` are
-    all that its entities declare, by their stored names, keys included. `copies` has key attributes
-    that are made from another, by its name; `unique` are those whose values are kept unique.
+    `templates` are those of its partition key, one for each way in which entities parse the same
+    text. An area without templates has all partitions that no other area has. `attributes` are
+    the stored names of all that its entities declare, including keys. `copies` maps an attribute
+    to the key attributes derived from it; `unique` are the attributes with unique values.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """An entity in an index: a template for each partition attribute, None if it may be anything."""
+    """An entity in an index: a template per partition attribute, None where any value is possible."""
 
     entity: str
     area: str
@@ -40,13 +40,13 @@ class IndexEntry:
 
     @property
     def texts(self) -> tuple[str | None, ...]:
-        """The templates as they are written."""
+        """The source texts of the templates."""
         return tuple(None if each is None else each.text for each in self.templates)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexLayout:
-    """The attributes of an index's key, and the entities that can be in it."""
+    """The key attributes of an index, and the entities that can appear in it."""
 
     name: str
     partition: tuple[str, ...]
@@ -56,13 +56,13 @@ class IndexLayout:
 
     @property
     def areas(self) -> tuple[str, ...]:
-        """Where the items that are in it can lie."""
+        """The areas whose items can appear in the index."""
         return tuple(dict.fromkeys(entry.area for entry in self.entries))
 
     def find_own(self, tenant: str) -> list[tuple[IndexEntry, ...]]:
-        """Return the entries whose partitions are a tenant's own, those of the same text together.
+        """Return the entries whose partitions belong to a tenant, grouped by template text.
 
-        Left out is what another entity's item could lie beside.
+        Entries that could share a partition with another entity's items are left out.
         """
         groups: dict[tuple[str | None, ...], list[IndexEntry]] = {}
         for entry in self.entries:
@@ -81,7 +81,7 @@ class IndexLayout:
 
 
 def _can_meet(one: Sequence[KeyTemplate | None], other: Sequence[KeyTemplate | None]) -> bool:
-    """Tell whether two entities can be in one partition of an index."""
+    """Return whether two entities can be in the same partition of an index."""
     return all(
         mine is None or theirs is None or find_collision([mine], [theirs]) is not None
         for mine, theirs in zip(one, other, strict=True)
@@ -90,10 +90,10 @@ def _can_meet(one: Sequence[KeyTemplate | None], other: Sequence[KeyTemplate | N
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Layout:
-    """What a policy knows of a table: its key, its areas, its indexes.
+    """A table as policies see it: its key, its areas and its indexes.
 
-    `unique` names the entities that have unique fields. A partition lies in one area at most;
-    `find_problems` tells where that is not so.
+    `unique` names the entities with unique fields. A partition must be in one area at most;
+    `find_problems` reports violations.
     """
 
     table: str
@@ -103,7 +103,7 @@ class Layout:
     unique: frozenset[str] = frozenset()
 
     def find_parts(self) -> set[str]:
-        """Return the names of all parts of partition templates."""
+        """Return the names of all parts in partition templates."""
         return {
             name
             for area in self.areas.values()
@@ -112,7 +112,7 @@ class Layout:
         }
 
     def find_problems(self) -> list[str]:
-        """Return what keeps rights from being given area by area."""
+        """Return descriptions of areas that overlap, so that rights cannot be granted separately."""
         problems: list[str] = []
         areas = list(self.areas.values())
         for place, area in enumerate(areas):
@@ -121,7 +121,7 @@ class Layout:
                 if example is not None:
                     problems.append(
                         f"{self.table}: {_show(other)} and {_show(area)} can both have the "
-                        f"partition {example}, so a role's rights would not tell them apart. "
+                        f"partition {example}, so rights on one would apply to the other. "
                         "Change a template, or put both into one shard."
                     )
         return problems
@@ -143,12 +143,12 @@ def _show(area: Area) -> str:
 
 
 def pattern_of_parts(template: KeyTemplate) -> tuple[str, ...]:
-    """Return what the parts of a template match: those of the same text may read it differently."""
+    """Return the patterns of a template's parts, which can differ between templates of one text."""
     return tuple(part.format.pattern for part in template.parts)
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Return names as a sentence lists them.
+    """Join names with commas and "and".
 
     >>> join_names(["get", "query", "create"])
     'get, query and create'

@@ -1,4 +1,4 @@
-"""Rights and roles: what somebody may do, in which parts of a table."""
+"""Rights and roles: what a kind of principal may do in which parts of a table."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import Any
 
-# The name of all partitions of a table, those outside every shard included.
+# Stands for all partitions of a table, including those outside every shard.
 EVERYTHING = "*"
 
 
 class Right(Flag):
-    """What may be done with the items of a partition.
+    """An action on the items of a partition; combine rights with `|`.
 
     >>> Right.GET in READ
     True
     """
 
-    # Reading items one by one, by their whole keys.
+    # Reads of single items by their full keys.
     GET = auto()
     QUERY = auto()
     CREATE = auto()
@@ -33,14 +33,14 @@ ALL = READ | WRITE
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a kind of principal may do in a table; what it does not say is denied.
+    """What a kind of principal may do in a table; everything else is denied.
 
-    `can` has rights by shard, or by entity for one that is outside every shard; `EVERYTHING`
-    stands for all of the table. `tenant` names the part of key templates that holds the
-    principal's own id: where a template has it, the right is for the principal's own partitions.
-    `hidden` and `fixed` have stored attributes, by shard, that the role may not see, or not
-    change. `unique` names entities whose unique values the role may take and give up;
-    `operations` are others of the API that it may call on the table.
+    `can` maps shards to rights, and also entities that are outside every shard; `EVERYTHING`
+    stands for the whole table. `tenant` names the part of key templates that holds the principal's
+    id: in templates with that part, rights are for the principal's own partitions only. `hidden`
+    and `fixed` map shards to stored attributes that the role may not see, or may not change.
+    `unique` names entities whose unique values the role may take and release; `operations` are
+    further operations of the API that it may call on the table.
 
     >>> Role("customer", tenant="user", can={"orders": READ}).can["orders"]
     <Right.GET|QUERY: 3>
@@ -79,14 +79,14 @@ class Role:
 
 
 def _names(given: Any) -> frozenset[str]:
-    """Return the names of several things, or of one that is given alone."""
+    """Return the names of one or several shards, entities or attributes."""
     return frozenset(map(_name, (given,) if isinstance(given, str | type) else given))
 
 
 def _name(given: Any) -> str:
-    """Return the name of a shard or an entity, which may be given itself."""
+    """Return the name of a shard or entity, given by name or as the object."""
     if isinstance(given, str):
         return given
     name = given.__name__ if isinstance(given, type) else getattr(given, "name", None)
-    # What has none is shown, for whoever looks for it.
+    # An object without a name is shown by its repr in the error about an unknown area.
     return name if isinstance(name, str) else repr(given)

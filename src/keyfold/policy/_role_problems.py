@@ -1,4 +1,4 @@
-"""What can be wrong with a role, given the table that it is for."""
+"""Validates a role against the layout of its table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _match_name = re.compile(r"[A-Za-z0-9_.-]{1,64}").fullmatch
 
 
 def find_role_problems(layout: Layout, role: Role) -> list[str]:
-    """Return everything that is wrong with a role of a table."""
+    """Return all problems of a role of a table, as sentences."""
     subject = f"{layout.table}: role {role.name!r}"
     return [
         *_check_name(subject, role),
@@ -30,7 +30,7 @@ def find_role_problems(layout: Layout, role: Role) -> list[str]:
 
 def _check_name(subject: str, role: Role) -> Iterator[str]:
     if not isinstance(role.name, str) or _match_name(role.name) is None:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-        yield f"{subject} is named by 1 to 64 letters, digits, '_', '-' and '.'."
+        yield f"{subject} needs a name of 1 to 64 letters, digits, '_', '-' and '.'."
 
 
 def _check_can(subject: str, layout: Layout, role: Role) -> Iterator[str]:
@@ -38,8 +38,8 @@ def _check_can(subject: str, layout: Layout, role: Role) -> Iterator[str]:
         yield from _check_area(subject, layout, name)
         if not isinstance(right, Right):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             yield (
-                f"{subject} has {right!r:.80} for {name!r}: that is a Right, or several joined "
-                "with |, such as READ and WRITE."
+                f"{subject} has {right!r:.80} for {name!r}. Give a Right, or several joined with "
+                "|, such as READ | WRITE."
             )
 
 
@@ -49,14 +49,14 @@ def _check_area(subject: str, layout: Layout, name: str) -> Iterator[str]:
     for area in layout.areas.values():
         if name in area.entities:
             yield (
-                f"{subject} names {name}, which is in the shard {area.name!r}. Rights are for whole "
+                f"{subject} names {name}, which is in shard {area.name!r}. Rights are for whole "
                 f"partitions: name the shard."
             )
             return
     known = ", ".join(layout.areas) or "none"
     yield (
-        f"{subject} names {name!r}, which is no shard, and no entity outside every shard; those "
-        f"are {known}."
+        f"{subject} names {name!r}, which is neither a shard nor an entity outside every shard; "
+        f"known are {known}."
     )
 
 
@@ -65,15 +65,15 @@ def _check_tenant(subject: str, layout: Layout, role: Role) -> Iterator[str]:
         return
     if EVERYTHING in role.can:
         yield (
-            f"{subject} has the tenant {role.tenant!r} and is given EVERYTHING, which no tenant "
-            "can have. Name the shards, or leave out the tenant."
+            f"{subject} has the tenant {role.tenant!r} and EVERYTHING, which would include other "
+            "tenants. Name the shards, or leave out the tenant."
         )
     parts = layout.find_parts()
     if role.tenant not in parts:
         known = ", ".join(sorted(parts)) or "none"
         yield (
-            f"{subject} has the tenant {role.tenant!r}, which is no part of a partition's template; "
-            f"those are {known}."
+            f"{subject} has the tenant {role.tenant!r}, which is not a part of any partition "
+            f"template; the parts are {known}."
         )
 
 
@@ -94,34 +94,34 @@ def _check_attributes(
             elif attribute not in known:
                 listed = ", ".join(sorted(known - set(layout.key))) or "none"
                 yield (
-                    f"{subject} {verb} {attribute!r}, and no entity of {name!r} stores anything "
-                    f"under that name; they store {listed}."
+                    f"{subject} {verb} {attribute!r}, but no entity of {name!r} stores an attribute "
+                    f"of that name; they store {listed}."
                 )
 
 
 def _check_copies(subject: str, layout: Layout, role: Role) -> Iterator[str]:
-    """Yield where something is hidden, and a key shows it."""
+    """Yield a problem for each hidden attribute that a key attribute reveals."""
     everywhere = role.hidden.get(EVERYTHING, frozenset[str]())
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for area in layout.areas.values():
         hidden = role.hidden.get(area.name, frozenset[str]()) | everywhere
         for attribute in sorted(hidden & area.copies.keys(), key=str):
             for copy in sorted(area.copies[attribute] - hidden):
-                if (attribute, copy) in told:
+                if (attribute, copy) in reported:
                     continue
-                told.add((attribute, copy))
-                made = f"{subject} hides {attribute!r}, from which {copy!r} is made"
+                reported.add((attribute, copy))
+                made = f"{subject} hides {attribute!r}, but {copy!r} is derived from it"
                 if copy in layout.key:
-                    yield f"{made}, part of the key of every item."
+                    yield f"{made} and is part of the key of every item."
                 else:
-                    yield f"{made}, an attribute for an index. Hide that, too."
+                    yield f"{made} for an index. Hide it, too."
 
 
 def _check_unique(subject: str, layout: Layout, role: Role) -> Iterator[str]:
     entities = {name for area in layout.areas.values() for name in area.entities}
     for name in sorted(role.unique):
         if name not in entities:
-            yield f"{subject} may take unique values of {name!r}, which is no entity of the table."
+            yield f"{subject} may take unique values of {name!r}, which is not an entity of the table."
         elif name not in layout.unique:
             yield f"{subject} may take unique values of {name}, which has no unique fields."
 
@@ -129,13 +129,13 @@ def _check_unique(subject: str, layout: Layout, role: Role) -> Iterator[str]:
 def _check_operations(subject: str, role: Role) -> Iterator[str]:
     for name in sorted(role.operations, key=str):
         if name in BY_RIGHTS:
-            yield f"{subject} names the operation {name}: what it may do with items, `can` says."
+            yield f"{subject} names the operation {name}. Give rights on items in `can`."
         elif name not in BY_NAME:
-            yield f"{subject} names {name!r}, which is no operation of the API."
+            yield f"{subject} names {name!r}, which is not an operation of the API."
         elif role.tenant is not None and name not in HARMLESS:
             yield (
-                f"{subject} has a tenant, and names the operation {name}, which concerns all of "
-                f"them. It may name {', '.join(sorted(HARMLESS))}."
+                f"{subject} has a tenant, and names the operation {name}, which concerns all "
+                f"tenants. It may name {', '.join(sorted(HARMLESS))}."
             )
         elif name in SHOWING and not _has_all(role, READ):
             yield (

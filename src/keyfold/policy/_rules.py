@@ -1,4 +1,4 @@
-"""What a role means in a table: worked out once, for all principals that have it."""
+"""A role compiled for a table: done once, for all principals that have the role."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ NOTHING = Right(0)
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a role may do in an area, or in several that an index brings together.
+    """What a role may do in an area, or in several areas that share an index.
 
-    Rights are a number here: flags take their time.
+    Rights are an integer here: operations on `Flag` are slow.
     """
 
     rights: int
     hidden: frozenset[str]
     fixed: frozenset[str]
-    # All that may be named where something is hidden.
+    # The attributes that may be named if some are hidden.
     declared: frozenset[str]
-    # The areas, each with the rights that are granted there.
+    # The areas, each with the rights granted there.
     parts: tuple[tuple[str, int], ...]
-    # Indexes by whose keys something hidden would be seen: each page tells the last one's.
+    # Indexes whose keys would reveal hidden attributes: LastEvaluatedKey has them.
     closed: frozenset[str] = frozenset()
-    # What only a store sets, which keeps it unique.
+    # Unique attributes, which only a store may set.
     unique: frozenset[str] = frozenset()
 
     @property
-    def is_plain(self) -> bool:
-        """Whether rights are all that there is to look at."""
+    def has_only_rights(self) -> bool:
+        """Whether nothing is hidden or fixed, so that rights alone decide."""
         return not self.hidden and not self.fixed
 
 
@@ -45,7 +45,7 @@ _NO_GRANT = Grant(0, frozenset(), frozenset(), frozenset(), ())
 
 
 def join_grants(grants: Iterable[Grant]) -> Grant:
-    """Return what may be done with items of any of several areas."""
+    """Return what may be done with an item that may be in any of several areas."""
     listed = list(grants)
     return Grant(
         reduce(lambda one, other: one & other, (each.rights for each in listed)),
@@ -58,34 +58,34 @@ def join_grants(grants: Iterable[Grant]) -> Grant:
     )
 
 
-class Own(NamedTuple):
-    """A template with no part but the tenant: what stands before it and behind."""
+class TenantPartition(NamedTuple):
+    """A template whose only part is the tenant: the text before it and after it."""
 
     before: str
     after: str
     grant: Grant
 
     def render(self, tenant: str) -> str:
-        """Return the partition of one tenant."""
+        """Return the partition key value of one tenant."""
         return self.before + tenant + self.after
 
 
-class Found(NamedTuple):
-    """Where a partition lies, and whose it is; None where it is nobody's in particular."""
+class PartitionMatch(NamedTuple):
+    """The grant for a partition, and its tenant; None if it belongs to no tenant."""
 
     grant: Grant
     tenant: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """Partitions of an index that are a tenant's own, by what their attributes are to match."""
+class TenantIndexPartitions:
+    """Partitions of an index that belong to a tenant, by a pattern for each attribute."""
 
     matches: tuple[Callable[[str], re.Match[str] | None] | None, ...]
     grant: Grant
 
     def find_tenant(self, texts: Sequence[str | None]) -> str | None:
-        """Return whose partition these values are; None where they are no such partition."""
+        """Return the tenant whose partition these values are; None if they do not match."""
         found: set[str] = set()
         for match, text in zip(self.matches, texts, strict=True):
             if match is None:
@@ -104,16 +104,16 @@ class IndexRules:
     """What a role may do in an index."""
 
     name: str
-    # Of all items that can be in it; for roles without a tenant.
+    # For all items that can be in the index; used for roles without a tenant.
     grant: Grant
-    own: tuple[Own, ...]
-    openings: tuple[Opening, ...]
+    own: tuple[TenantPartition, ...]
+    own_by_match: tuple[TenantIndexPartitions, ...]
 
 
-class Watched(NamedTuple):
-    """An attribute by which an item can come into some tenant's partition of an index.
+class WatchedAttribute(NamedTuple):
+    """An attribute whose value can put an item into a tenant's partition of an index.
 
-    A value matches one of the templates at most, and the one group that matches is the tenant.
+    A value matches at most one of the templates, and the only group that matches is the tenant.
     """
 
     attribute: str
@@ -123,44 +123,44 @@ class Watched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RoleRules:
-    """A role's rights, laid out for looking them up."""
+    """The rights of a role in a table, prepared for lookups."""
 
     role: Role
-    # Partitions that are known to the letter, and those that are once the tenant is.
+    # Partitions with a constant key, and those whose key is known once the tenant is.
     exact: dict[str, Grant]
-    own: tuple[Own, ...]
-    # Which area a partition lies in, by the group that has matched; where areas have no templates,
-    # there is nothing to match.
+    own: tuple[TenantPartition, ...]
+    # Finds the area of a partition: the group that matches is a key of `areas`. None if no area
+    # has templates.
     match: Callable[[str], re.Match[str] | None] | None
     areas: dict[str, tuple[Grant, str | None]]
-    # Of partitions that lie in no template's area; None where those are denied.
+    # For partitions that match no template; None if those are denied.
     otherwise: Grant | None
-    # Of the partitions that keep unique values apart; and of everything at once.
+    # For scans, and for the partitions of guard items.
     everything: Grant | None
     indexes: dict[str, IndexRules]
     local: frozenset[str]
-    watched: tuple[Watched, ...]
-    # Whether all of those are attributes of the table's key, which no update changes.
-    watches_keys_alone: bool
-    # Those that the tenant's id is to fit.
+    watched: tuple[WatchedAttribute, ...]
+    # Whether all of them are attributes of the table's key, which no update changes.
+    watches_only_keys: bool
+    # The templates that the tenant's id must fit.
     tenant_templates: tuple[KeyTemplate, ...]
 
-    def find(self, text: str) -> Found | None:
-        """Return where a partition lies; None where it is in no area that has templates."""
+    def find(self, text: str) -> PartitionMatch | None:
+        """Return the area of a partition; None if it is in no area with templates."""
         found = None if self.match is None else self.match(text)
         if found is None:
             return None
-        assert found.lastgroup is not None  # the group around all others is closed last
+        assert found.lastgroup is not None  # the outermost group is closed last
         grant, tenant = self.areas[found.lastgroup]
-        return Found(grant, None if tenant is None else found[tenant])
+        return PartitionMatch(grant, None if tenant is None else found[tenant])
 
 
-# By their tables, as long as those are there; principals come and go.
+# Compiled roles by layout, kept as long as the layout: principals are created all the time.
 _known: WeakKeyDictionary[Layout, dict[str, RoleRules]] = WeakKeyDictionary()
 
 
 def rules_of(layout: Layout, role: Role) -> RoleRules:
-    """Return what a role means in a table."""
+    """Return the compiled rules of a role in a table."""
     by_name = _known.setdefault(layout, {})
     rules = by_name.get(role.name)
     if rules is None or rules.role is not role:
@@ -172,7 +172,7 @@ def _compile(layout: Layout, role: Role) -> RoleRules:
     granted = {name: _grant(layout, role, area) for name, area in layout.areas.items()}
     everything = _grant_everything(layout, role, granted)
     exact: dict[str, Grant] = {}
-    own: list[Own] = []
+    own: list[TenantPartition] = []
     patterns: list[str] = []
     areas: dict[str, tuple[Grant, str | None]] = {}
     otherwise = everything
@@ -184,7 +184,7 @@ def _compile(layout: Layout, role: Role) -> RoleRules:
             if not template.parts:
                 exact[template.tail] = grant
             elif template.fields == (role.tenant,):
-                own.append(Own(template.parts[0].before, template.tail, grant))
+                own.append(TenantPartition(template.parts[0].before, template.tail, grant))
             whole, tenant = f"area{len(patterns)}", f"tenant{len(patterns)}"
             patterns.append(f"(?P<{whole}>{_pattern_of(template, role.tenant, tenant)})")
             areas[whole] = (grant, tenant if role.tenant in template.fields else None)
@@ -211,7 +211,7 @@ def _compile(layout: Layout, role: Role) -> RoleRules:
 
 
 def _pattern_of(template: KeyTemplate, tenant: str | None, group: str) -> str:
-    """Return the source of what a template matches, with the tenant's part as a group."""
+    """Return the regular expression for a template, with the tenant's part as a named group."""
     return "".join(
         re.escape(part.before)
         + (f"(?P<{group}>" if part.name == tenant else "(?:")
@@ -241,7 +241,7 @@ def _grant(layout: Layout, role: Role, area: Area) -> Grant:
 
 
 def may_do_anything(role: Role) -> bool:
-    """Tell whether a role may do all that a store does to keep values unique."""
+    """Return whether a role may get and write every item, including guard items."""
     return Right.GET | Right.CREATE | Right.UPDATE | Right.DELETE in role.can.get(
         EVERYTHING, NOTHING
     )
@@ -256,7 +256,7 @@ def _find_closed(layout: Layout, hidden: frozenset[str]) -> frozenset[str]:
 
 
 def _grant_everything(layout: Layout, role: Role, granted: dict[str, Grant]) -> Grant | None:
-    """Return what a role may do with the table as a whole; None if it was not given that."""
+    """Return the grant for EVERYTHING; None if the role does not have it."""
     rights = role.can.get(EVERYTHING)
     if rights is None:
         return None
@@ -284,24 +284,24 @@ def _index_rules(
 ) -> IndexRules:
     grants = [granted[name] for name in index.areas]
     whole = join_grants(grants) if grants else everything or _NO_GRANT
-    own: list[Own] = []
-    openings: list[Opening] = []
+    own: list[TenantPartition] = []
+    own_by_match: list[TenantIndexPartitions] = []
     for group in index.find_own(role.tenant) if role.tenant is not None else ():
         grant = join_grants(granted[name] for name in dict.fromkeys(each.area for each in group))
         for entry in group:
             template = entry.templates[0]
             if len(entry.templates) == 1 and template and template.fields == (role.tenant,):
-                own.append(Own(template.parts[0].before, template.tail, grant))
+                own.append(TenantPartition(template.parts[0].before, template.tail, grant))
             else:
                 matches = [
                     None if each is None else _match_of(each, role.tenant)
                     for each in entry.templates
                 ]
-                openings.append(Opening(tuple(matches), grant))
-    return IndexRules(index.name, whole, tuple(dict.fromkeys(own)), tuple(openings))
+                own_by_match.append(TenantIndexPartitions(tuple(matches), grant))
+    return IndexRules(index.name, whole, tuple(dict.fromkeys(own)), tuple(own_by_match))
 
 
-def _find_watched(layout: Layout, role: Role) -> Iterable[Watched]:
+def _find_watched(layout: Layout, role: Role) -> Iterable[WatchedAttribute]:
     if role.tenant is None:
         return
     for index in layout.indexes.values():
@@ -313,17 +313,17 @@ def _find_watched(layout: Layout, role: Role) -> Iterable[Watched]:
                 for entry in index.entries
                 if (each := entry.templates[place]) is not None and role.tenant in each.fields
             ]
-            for group in _group_apart(templates):
+            for group in _group_disjoint(templates):
                 patterns = [
                     _pattern_of(each, role.tenant, f"tenant{number}")
                     for number, each in enumerate(group)
                 ]
                 match = re.compile("|".join(patterns)).fullmatch
-                yield Watched(attribute, index.name, match)
+                yield WatchedAttribute(attribute, index.name, match)
 
 
-def _group_apart(templates: Iterable[KeyTemplate]) -> list[list[KeyTemplate]]:
-    """Return templates in as few groups as will do, in none of which a text could match two."""
+def _group_disjoint(templates: Iterable[KeyTemplate]) -> list[list[KeyTemplate]]:
+    """Group templates so that no text matches two templates of a group."""
     groups: list[list[KeyTemplate]] = []
     for template in {(each.text, pattern_of_parts(each)): each for each in templates}.values():
         for group in groups:
@@ -336,7 +336,7 @@ def _group_apart(templates: Iterable[KeyTemplate]) -> list[list[KeyTemplate]]:
 
 
 def _find_tenant_templates(layout: Layout, role: Role) -> Iterable[KeyTemplate]:
-    """Yield templates that have the tenant, one for each form that its id is to have there."""
+    """Yield templates with the tenant, one for each format that the tenant's id must have."""
     templates = [each for area in layout.areas.values() for each in area.templates]
     for index in layout.indexes.values():
         for entry in index.entries:

@@ -1,4 +1,4 @@
-"""Stores run requests on a database, one call at a time or awaited."""
+"""Stores: typed reads and writes of entities in a database, sync and async."""
 
 from __future__ import annotations
 

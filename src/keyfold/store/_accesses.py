@@ -1,8 +1,8 @@
-"""What requests would do, in the words that rules are written in.
+"""The accesses of requests, which a policy is evaluated on.
 
-It is told from the request alone, before any call is made. The accesses are those of the calls
-that the request becomes; the guards of unique fields, some of which have to be looked up, are no
-business of the caller's, and are left out.
+They are derived from the request alone, before any call is made, and are those of the calls that
+the request becomes. Calls on the guard items of unique fields are left out: the store makes them
+on its own account, and some depend on what is stored.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from keyfold.values import AttributeValue, Item
 _CREATE = Right.CREATE.value
 _UPDATE = Right.UPDATE.value
 _EITHER = _CREATE | _UPDATE
-# Looking a member up in its enum takes its time.
-_ANYTHING = Presence.ANY
+# Attribute access on an enum class is slow.
+_ANY_PRESENCE = Presence.ANY
 
 
 def read_accesses(request: Request[Any], now: datetime) -> list[Access]:
-    """Return what a request would do at a moment; of a chain, its first step.
+    """Return the accesses of a request at a given time; of a chain, those of its first step.
 
-    What a chain looks up under the table's own role is none of the caller's accesses.
+    A lookup chain has none: its first step is not checked against the caller's role.
     """
     match request:
         case Get() | Write():
@@ -55,16 +55,16 @@ def read_accesses(request: Request[Any], now: datetime) -> list[Access]:
         case Chain(first=first, is_lookup=is_lookup):
             return [] if is_lookup else read_accesses(first, now)
         case Transaction(requests=members):
-            # A transaction takes no return values.
+            # Members of a transaction have no ReturnValues.
             return [read_access(each, now)._replace(return_values=None) for each in members]
         case Batch(requests=members):
             return [read_member(each, now) for each in members]
         case _:
-            raise TypeError(f"{request!r:.80} is no request")
+            raise TypeError(f"{request!r:.80} is not a request")
 
 
 def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
-    """Return what a request for one item would do."""
+    """Return the access of a request for one item."""
     if isinstance(request, Get):
         return _read_get(request)
     condition = request.condition()
@@ -116,11 +116,11 @@ def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
                 returns_on_failure=not request.returns_nothing,
             )
         case _:
-            raise TypeError(f"{request!r:.80} is no request for one item")
+            raise TypeError(f"{request!r:.80} is not a request for one item")
 
 
 def read_member(request: Get[Any] | Put[Any] | Delete[Any], now: datetime) -> Access:
-    """Return what a member of a batch would do."""
+    """Return the access of a member of a batch."""
     access = read_access(request, now)
     if isinstance(request, Get):
         return access._replace(action="BatchGetItem")
@@ -128,22 +128,25 @@ def read_member(request: Get[Any] | Put[Any] | Delete[Any], now: datetime) -> Ac
 
 
 def put_rights(request: Put[Any]) -> int:
-    """Return what a put takes: to create, to replace, or both, where it may do either.
+    """Return the rights that a put needs: to create, to replace, or both if it may do either.
 
-    What has expired counts as absent, though it may be stored still. It is the value of a right:
-    every put comes past here.
+    An expired item counts as absent, even if it is still stored. Returns the integer value of the
+    rights, since this runs for every put.
     """
-    if request.presence is not _ANYTHING:
+    if request.presence is not _ANY_PRESENCE:
         return _CREATE if request.presence is Presence.MUST_NOT_EXIST else _UPDATE
     version = request.schema.version_field
-    # The first version replaces nothing.
+    # A put of version 1 does not replace anything.
     if version is not None and getattr(request.entity, version.name) == 1:
         return _CREATE
     return _EITHER
 
 
 def written_by(request: Update[Any], now: datetime) -> dict[str, AttributeValue | None]:
-    """Return what an update writes, by attribute: {} for what it removes, None for what is open."""
+    """Return what an update writes, by attribute.
+
+    {} stands for an attribute that is removed, None for a value that depends on the stored item.
+    """
     written: dict[str, AttributeValue | None] = {**request.key}
     for action in request.all_actions(now):
         name = str(action.place.steps[0])
@@ -170,7 +173,7 @@ def _read_get(request: Get[Any]) -> Access:
 
 
 def _read_page(request: Query[Any] | Scan[Any], *, is_whole: bool = False) -> Access:
-    """Return what a query or a scan would do; `is_whole` where all of its items are read."""
+    """Return the access of a query or scan; with `is_whole`, it reads all attributes of items."""
     index = request.index
     names = None if is_whole else request.shape.projection(request.table, index)
     attributes, partition = None, None
@@ -182,7 +185,7 @@ def _read_page(request: Query[Any] | Scan[Any], *, is_whole: bool = False) -> Ac
         if attributes is not None:
             attributes = attributes.union(name for name, _ in keys.equals)
             if keys.range is not None:
-                # What it is limited to is the attribute after those that are given.
+                # The range is on the key attribute after those with equality.
                 attributes |= {key.names[len(keys.equals)]}
     whole = "ALL_ATTRIBUTES" if index is None else "ALL_PROJECTED_ATTRIBUTES"
     return Access(

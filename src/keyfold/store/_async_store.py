@@ -1,4 +1,4 @@
-"""The store for event loops: the same plans, awaited."""
+"""The async store: runs the same plans as the sync store, awaiting each call."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import DeadLetter, Followed, Start, Stop, read_options
-from keyfold.store._making import make_table
-from keyfold.store._plans import ApiCall, Handling, Pause, Steps, requests_of
+from keyfold.store._plans import ApiCall, HandlerCall, Pause, Steps, requests_of
 from keyfold.store._settings import CallObserver, StoreSettings
+from keyfold.store._table_creation import plan_create_table
 
 V = TypeVar("V")
 
 
 class AsyncExecutor(Protocol):
-    """Answers DynamoDB's API without holding up the event loop."""
+    """Executes DynamoDB operations without blocking the event loop."""
 
     async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out one operation; raises ServiceError."""
@@ -33,7 +33,7 @@ async def _nothing() -> None:
 
 
 class AsyncStore:
-    """Entities of one or several tables, in a database; `keyfold.open_async` makes one."""
+    """Reads and writes the entities of one or more tables; `keyfold.open_async` returns one."""
 
     def __init__(
         self,
@@ -45,20 +45,20 @@ class AsyncStore:
         sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         self._executor = executor
-        # Our own clients retry by themselves, and can say when they do.
+        # Our own clients retry internally, and report each retry to an `on_retry` callback.
         self._reports_retries: bool = getattr(executor, "reports_retries", False)
         self._settings = settings
         self._prepare = prepare
         self._close = close
-        # Not at the top: to load it takes long, and a store for threads needs none of it.
+        # Not imported at the top: asyncio is slow to import, and the sync store does not need it.
         self._sleep: Callable[[float], Awaitable[None]] = sleep or import_module("asyncio").sleep
 
     async def run(self, request: Request[V]) -> V:
-        """Run a request and return its answer."""
+        """Run a request and return its result."""
         return await self._drive(plan(self._settings, request))
 
     async def iterate(self, query: Query[V] | Scan[V]) -> AsyncIterator[V]:
-        """Walk everything that a query finds, page by page."""
+        """Yield all results of a query or scan, reading page after page."""
         check_paged(query)
         while True:
             page = await self.run(query)
@@ -69,13 +69,15 @@ class AsyncStore:
             query = query.after(page.cursor)
 
     def as_principal(self, role: str, /, **ids: str) -> AsyncStore:
-        """Return the store as somebody with a role may use it: it refuses what the role denies.
+        """Return a store restricted to what a principal with this role may do.
 
-        `ids` has the principal's own id, by the role's tenant, as in `user="ada"`. A request that
-        could reach what is not theirs raises AccessDenied before any call is made. It runs requests
-        and nothing else; closing it leaves the database open.
+        `ids` holds the principal's id under the name of the role's tenant, as in `user="ada"`. A
+        request that the role does not allow raises AccessDenied before any call is made. The store
+        only runs requests: it cannot create, drop or follow tables. Closing it leaves the database
+        open.
 
-        Raises PrincipalInvalid for a role that no table has, and for an id that cannot be one.
+        Raises PrincipalInvalid if no table has the role, or if the id is missing or not usable in
+        keys.
         """
         from keyfold.store._principals import PrincipalSettings  # noqa: PLC0415 - loaded with the first one
 
@@ -83,15 +85,15 @@ class AsyncStore:
         return AsyncStore(self._executor, settings, sleep=self._sleep)
 
     async def create_table(self, table: Table) -> None:
-        """Make a table, with its indexes and its expiry; one that is there is left as it is.
+        """Create a table with its indexes and TTL setting, and wait until it is active.
 
-        It can be used then: where that takes a while, it is waited for.
+        An existing table is left unchanged.
         """
         self._settings.check_administration("CreateTable", table)
-        await self._drive(make_table(self._settings, table))
+        await self._drive(plan_create_table(self._settings, table))
 
     async def drop_table(self, table: Table) -> None:
-        """Remove a table and everything in it."""
+        """Delete a table and all its items."""
         self._settings.check_administration("DeleteTable", table)
         await self._call(ApiCall("DeleteTable", {"TableName": table.name}))
 
@@ -111,10 +113,10 @@ class AsyncStore:
         leases: str | None = None,
         setup: bool | None = None,
     ) -> Followed:
-        """Hand the changes of a table to its handlers, which may be coroutine functions.
+        """Pass the changes of a table to its handlers, which may be coroutine functions.
 
-        Takes what `Store.follow` takes, and does the same; `stop` may be an event of asyncio's. A
-        task that is cancelled gives its leases back.
+        Async version of `Store.follow`, with the same options; `stop` may be an `asyncio.Event`.
+        A task that is cancelled releases its leases.
 
         Raises StreamUnsuitable, LeasesMissing, and OptionInvalid.
         """
@@ -140,10 +142,11 @@ class AsyncStore:
         try:
             return await self._drive(follower.run())
         except GeneratorExit:
-            # Of a coroutine that is closed nothing more can be awaited: its leases lapse.
+            # A closed coroutine cannot await anything more: its leases expire.
             raise
         except BaseException:
-            # Others need not wait for what this one has; the error that ends it comes first.
+            # Release the leases, so that other workers need not wait for them to expire. The error
+            # that ended this worker is raised even if that fails.
             with suppress(KeyfoldError):
                 await self._drive(follower.release())
             raise
@@ -151,7 +154,7 @@ class AsyncStore:
     async def dead_letters(
         self, table: Table, *, name: str = "default", leases: str | None = None
     ) -> list[DeadLetter]:
-        """Return the changes that handlers could not take, oldest first."""
+        """Return the changes that a handler failed on, and those waiting behind them, oldest first."""
         from keyfold.store._dead_letters import list_dead_letters, open_dead_letters  # noqa: PLC0415 - as above
 
         self._settings.check_administration("GetRecords", table)
@@ -166,9 +169,9 @@ class AsyncStore:
         name: str = "default",
         leases: str | None = None,
     ) -> int:
-        """Let the changes that have failed be handed out again, all or one handler's.
+        """Mark failed dead letters for retry, all of them or one handler's; return how many.
 
-        A worker that follows the table does so when it next looks at the leases. Returns how many.
+        A worker that follows the table retries them when it next reads the leases.
         """
         from keyfold.store._dead_letters import open_dead_letters, retry_dead_letters  # noqa: PLC0415 - as above
 
@@ -177,7 +180,7 @@ class AsyncStore:
         return await self._drive(retry_dead_letters(dead_letters, handler))
 
     async def close(self) -> None:
-        """Give the database back."""
+        """Close the database or the connections to it."""
         await self._close()
 
     async def __aenter__(self) -> Self:
@@ -210,9 +213,9 @@ class AsyncStore:
             return stop.value
 
     async def _handle_step(
-        self, steps: Steps[Any], step: Pause | Handling
-    ) -> ApiCall | Pause | Handling:
-        """Do what is no call, and return the step after it."""
+        self, steps: Steps[Any], step: Pause | HandlerCall
+    ) -> ApiCall | Pause | HandlerCall:
+        """Handle a step that is not an API call; return the next step."""
         if isinstance(step, Pause):
             await self._sleep(step.seconds)
             return next(steps)
@@ -221,22 +224,24 @@ class AsyncStore:
             if isinstance(reaction, Awaitable):
                 reaction = await reaction
             requests = requests_of(reaction)
-        except Exception as error:  # noqa: BLE001 - the plan decides what becomes of it
+        except Exception as error:  # noqa: BLE001 - the plan decides whether to retry
             return steps.throw(error)
         return steps.send(requests)
 
     async def _call(self, call: ApiCall) -> dict[str, Any]:
         if not self._settings.on_call:
             return await self._executor.execute(call.operation, call.request)
-        watch = CallObserver(self._settings, call)
+        observer = CallObserver(self._settings, call)
         try:
             if self._reports_retries:
                 execute: Callable[..., Any] = self._executor.execute
-                response = await execute(call.operation, call.request, on_retry=watch.note)
+                response = await execute(
+                    call.operation, call.request, on_retry=observer.record_retry
+                )
             else:
                 response = await self._executor.execute(call.operation, call.request)
         except KeyfoldError as error:
-            watch.end(None, error)
+            observer.finish(None, error)
             raise
-        watch.end(response)
+        observer.finish(response)
         return response

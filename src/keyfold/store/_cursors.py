@@ -1,4 +1,4 @@
-"""Cursors: where a page ended, sealed so that nobody can read or change it."""
+"""Cursors: the position at which a page ended, encrypted and authenticated."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ class CursorBox:
         self._principal = principal
 
     def of(self, principal: str) -> CursorBox:
-        """Return what seals cursors with the same key for another principal."""
+        """Return a box with the same key for another principal."""
         return CursorBox(self._key, principal)
 
     def seal(self, position: Item, binding: str) -> str:
-        """Return the cursor of a position, good for the query of that binding alone."""
+        """Return the sealed cursor of a position; it opens only with the same binding."""
         nonce = os.urandom(_NONCE_BYTES)
-        sealed = self._cipher().encrypt(nonce, orjson.dumps(_to_text(position)), self._tie(binding))
+        sealed = self._cipher().encrypt(
+            nonce, orjson.dumps(_to_text(position)), self._associated_data(binding)
+        )
         return urlsafe_b64encode(_FORMAT + nonce + sealed).rstrip(b"=").decode()
 
     def open(self, cursor: str, binding: str) -> Item:
@@ -42,14 +44,14 @@ class CursorBox:
             padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
             raw = b64decode(padded, b"-_", validate=True)
         except (AttributeError, UnicodeEncodeError, ValueError):
-            raise CursorInvalid("it is no cursor") from None
-        # Bits that belong to no byte could be changed unnoticed otherwise.
+            raise CursorInvalid("it is not a cursor") from None
+        # The last base64 character may have unused bits, which could be changed unnoticed.
         is_canonical = urlsafe_b64encode(raw).rstrip(b"=").decode() == cursor
         if not is_canonical or raw[:1] != _FORMAT or len(raw) <= 1 + _NONCE_BYTES:
-            raise CursorInvalid("it is no cursor")
+            raise CursorInvalid("it is not a cursor")
         nonce, sealed = raw[1 : 1 + _NONCE_BYTES], raw[1 + _NONCE_BYTES :]
         try:
-            opened = self._cipher().decrypt(nonce, sealed, self._tie(binding))
+            opened = self._cipher().decrypt(nonce, sealed, self._associated_data(binding))
         except InvalidTag:
             fact = "it was changed, cut short, or made by another query, principal or key"
             raise CursorInvalid(fact) from None
@@ -60,12 +62,12 @@ class CursorBox:
 
         return AESGCM(self._key)
 
-    def _tie(self, binding: str) -> bytes:
+    def _associated_data(self, binding: str) -> bytes:
         return hashlib.sha256(f"{self._principal}\0{binding}".encode()).digest()
 
 
 def derive_key(secret: bytes) -> bytes:
-    """Return the key that cursors are sealed with, from a secret of any length."""
+    """Return the encryption key for cursors, derived from a secret of any length."""
     return hashlib.sha256(b"keyfold cursor\0" + secret).digest()
 
 

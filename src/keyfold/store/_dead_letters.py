@@ -1,7 +1,7 @@
-"""Changes that a handler could not take: kept in the lease table, in order, until they are tried again.
+"""Dead letters: changes that a handler failed on, kept in order in the lease table.
 
-What comes later of the same item waits behind them: a handler never sees an item's changes in
-another order than that in which they were made.
+Later changes of the same item wait behind them, so a handler always sees the changes of an item
+in the order in which they were made.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from keyfold.errors import ConditionFailed, OutcomeUnknown, ResourceNotFoundException
-from keyfold.model._showing import show_item
+from keyfold.model._formatting import show_item
 from keyfold.model._tables import Table
 from keyfold.store._follow_options import DeadLetter, lease_table_name
 from keyfold.store._lease_keeper import LeaseCalls
@@ -20,19 +20,19 @@ from keyfold.store._plans import Plan
 from keyfold.store._records import StreamRecord
 from keyfold.store._settings import StoreSettings
 
-# A record may show two images of 400 KB each, and an item has no more than that in all.
+# A record may have two images of 400 KB each, and an item is limited to 400 KB.
 _PIECE_BYTES = 300_000
-_LONGEST_ERROR = 2_000
+_MAX_ERROR_LENGTH = 2_000
 
 
 class DeadLetters:
-    """The parked changes of one follower."""
+    """The dead letters of one follower, as plans over the lease table."""
 
     def __init__(self, calls: LeaseCalls, follower: str) -> None:
         self._calls, self._follower = calls, follower
         self._tables = calls.tables
 
-    def park(
+    def add(
         self,
         record: StreamRecord,
         handler: str,
@@ -40,7 +40,7 @@ class DeadLetters:
         attempts: int,
         now: datetime,
     ) -> Plan[None]:
-        """Keep a record for later; without an error, since another is in its way."""
+        """Store a record as a dead letter; without an error, it waits behind an earlier one."""
         data = record.to_bytes()
         pieces = [data[at : at + _PIECE_BYTES] for at in range(0, len(data), _PIECE_BYTES)]
         parts: dict[str, Any] = {
@@ -49,34 +49,34 @@ class DeadLetters:
             "item": record.item_id,
             "handler": handler,
         }
-        # The rest of it first: what is listed is whole.
+        # The further pieces first, so that every listed letter is complete.
         for number, piece in enumerate(pieces[1:], start=1):
             yield from self._calls.run(
                 self._tables.piece(**parts, number=number, record=piece).put()
             )
-        letter = self._tables.dead_letters(
+        letter = self._tables.dead_letter(
             **parts,
             state="waiting" if error is None else "failed",
             error="" if error is None else describe_error(error),
             key=show_item(record.key),
             kind=record.kind,
             changed_at=record.at,
-            parked_at=now,
+            added_at=now,
             attempts=attempts,
             record=pieces[0],
             pieces=len(pieces) - 1,
         )
-        # A record that is read twice may have been parked the first time.
+        # If the record is read twice, the first pass may have stored the letter already.
         yield from self._calls.run(letter.create().or_get())
 
     def list_heads(self) -> Plan[list[DeadLetterHead]]:
-        """Return what is parked, oldest first, without the records themselves."""
-        query = self._tables.dead_letters.query(follower=self._follower).consistent()
+        """Return the dead letters without their records, oldest first."""
+        query = self._tables.dead_letter.query(follower=self._follower).consistent()
         return (yield from self._calls.collect(query.only(DeadLetterHead)))
 
     def list_changes(self) -> Plan[list[DeadLetter]]:
-        """Return what is parked, oldest first, for people to read."""
-        query = self._tables.dead_letters.query(follower=self._follower).consistent()
+        """Return the dead letters for display, oldest first."""
+        query = self._tables.dead_letter.query(follower=self._follower).consistent()
         found = yield from self._calls.collect(query)
         return [
             DeadLetter(
@@ -84,7 +84,7 @@ class DeadLetters:
                 key=each.key,
                 kind=each.kind,
                 changed_at=each.changed_at,
-                parked_at=each.parked_at,
+                added_at=each.added_at,
                 state=each.state,
                 attempts=each.attempts,
                 error=each.error,
@@ -93,46 +93,48 @@ class DeadLetters:
         ]
 
     def fetch(self, head: DeadLetterHead) -> Plan[tuple[StoredDeadLetter, StreamRecord] | None]:
-        """Return a parked change with its record; None if it is gone."""
+        """Return a dead letter with its record; None if it was removed."""
         parts = _parts_of(head)
-        letter = yield from self._calls.run(self._tables.dead_letters.get(**parts).consistent())
+        letter = yield from self._calls.run(self._tables.dead_letter.get(**parts).consistent())
         if letter is None:
             return None
         data = letter.record
         for number in range(1, letter.pieces + 1):
             get = self._tables.piece.get(**parts, number=number).consistent()
             piece = yield from self._calls.run(get)
-            assert piece is not None  # pieces are written first, and removed last
+            assert piece is not None  # pieces are written before the letter, and deleted after it
             data += piece.record
         return letter, StreamRecord.from_bytes(data)
 
     def remove(self, letter: StoredDeadLetter) -> Plan[None]:
-        """Forget a change that was taken at last."""
+        """Delete the letter of a change that was handled."""
         parts = _parts_of(letter)
-        yield from self._calls.run(self._tables.dead_letters.delete(**parts))
+        yield from self._calls.run(self._tables.dead_letter.delete(**parts))
         for number in range(1, letter.pieces + 1):
             yield from self._calls.run(self._tables.piece.delete(**parts, number=number))
 
     def fail_again(self, letter: StoredDeadLetter, error: Exception, attempts: int) -> Plan[None]:
-        """Note that a change could still not be taken."""
-        fields = self._tables.dead_letters.f
-        update = self._tables.dead_letters.update(**_parts_of(letter))
+        """Record that a retry failed."""
+        fields = self._tables.dead_letter.f
+        update = self._tables.dead_letter.update(**_parts_of(letter))
         yield from self._calls.run(
             update.set(fields.state, "failed")
             .set(fields.error, describe_error(error))
             .set(fields.attempts, letter.attempts + attempts)
         )
 
-    def ask_again(self, heads: Sequence[DeadLetterHead]) -> Plan[int]:
-        """Mark changes that failed, to be tried again; return how many."""
-        fields = self._tables.dead_letters.f
+    def mark_for_retry(self, heads: Sequence[DeadLetterHead]) -> Plan[int]:
+        """Mark failed letters for retry; return how many were marked."""
+        fields = self._tables.dead_letter.f
         marked = 0
         for head in heads:
-            update = self._tables.dead_letters.update(**_parts_of(head)).set(fields.state, "again")
+            update = self._tables.dead_letter.update(**_parts_of(head)).set(
+                fields.state, "retrying"
+            )
             try:
                 yield from self._calls.run(update.where(fields.state.eq("failed")))
             except (ConditionFailed, OutcomeUnknown):
-                # It was taken meanwhile, or is marked already.
+                # It was handled meanwhile, or is marked already.
                 continue
             marked += 1
         return marked
@@ -148,21 +150,21 @@ def _parts_of(letter: StoredDeadLetter | DeadLetterHead) -> dict[str, str | int]
 
 
 def describe_error(error: Exception) -> str:
-    """Say in one line what went wrong."""
+    """Return the type and message of an error in one line."""
     text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:_LONGEST_ERROR] if text else type(error).__name__
+    return f"{type(error).__name__}: {text}"[:_MAX_ERROR_LENGTH] if text else type(error).__name__
 
 
 def open_dead_letters(
     settings: StoreSettings, table: Table, follower: str, leases: str | None
 ) -> DeadLetters:
-    """Return the parked changes of a follower of a table; raises WrongTable."""
+    """Return the dead letters of a follower of a table; raises WrongTable."""
     settings.check_table(table)
     return DeadLetters(LeaseCalls(settings, leases or lease_table_name(table)), follower)
 
 
 def list_dead_letters(dead_letters: DeadLetters) -> Plan[list[DeadLetter]]:
-    """Return what is parked; nothing where nobody has followed the table yet."""
+    """Return the dead letters; none if there is no lease table yet."""
     try:
         return (yield from dead_letters.list_changes())
     except ResourceNotFoundException:
@@ -170,14 +172,14 @@ def list_dead_letters(dead_letters: DeadLetters) -> Plan[list[DeadLetter]]:
 
 
 def retry_dead_letters(dead_letters: DeadLetters, handler: str | None) -> Plan[int]:
-    """Let what has failed be handed out again; return how many changes that are."""
+    """Mark failed letters for retry, all or one handler's; return how many were marked."""
     try:
         heads = yield from dead_letters.list_heads()
     except ResourceNotFoundException:
         return 0
     wanted = [each for each in heads if each.state == "failed"]
     return (
-        yield from dead_letters.ask_again(
+        yield from dead_letters.mark_for_retry(
             [each for each in wanted if handler in (None, each.handler)]
         )
     )

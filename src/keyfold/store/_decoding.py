@@ -1,4 +1,4 @@
-"""From items to what a request wants of them."""
+"""Decodes items into the results of a request: entities, partial models, refs or raw items."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pydantic import ValidationError
 from keyfold.errors import ItemInvalid
 from keyfold.model._any_values import decode_any
 from keyfold.model._expiry import whole_seconds
+from keyfold.model._formatting import show_item
 from keyfold.model._requests import Get, Query, Ref, Scan
 from keyfold.model._results import RawItem
 from keyfold.model._schemas import EntitySchema, ItemMismatch, summarise
-from keyfold.model._showing import show_item
 from keyfold.model._tables import Table
 from keyfold.store._guards import is_guard
-from keyfold.store._plans import OnUnfit, RunContext
+from keyfold.store._plans import OnInvalid, RunContext
 from keyfold.values import AttributeValue, Item
 
 
 class Skipped(Enum):
-    """An item that is not what was asked for."""
+    """Returned for an item that is not part of the result."""
 
     SKIPPED = auto()
 
@@ -31,30 +31,31 @@ SKIPPED = Skipped.SKIPPED
 
 
 class Decoder:
-    """Makes values from the items of one request."""
+    """Decodes the items of one request."""
 
-    __slots__ = ("_now_seconds", "_on_unfit", "_shape", "_table", "_ttl")
+    __slots__ = ("_now_seconds", "_on_invalid", "_shape", "_table", "_ttl")
 
     def __init__(
         self,
-        run: RunContext,
+        context: RunContext,
         request: Get[Any] | Query[Any] | Scan[Any],
         *,
-        on_invalid: OnUnfit | None = None,
+        on_invalid: OnInvalid | None = None,
     ) -> None:
         table = request.table
-        assert isinstance(table, Table)  # the one that made the request
+        assert isinstance(table, Table)  # requests are made by declared tables
         self._table, self._shape = table, request.shape
         self._ttl = None if request.includes_expired else table.ttl
-        self._now_seconds = 0 if self._ttl is None else whole_seconds(run.now)
-        self._on_unfit = on_invalid or run.store.on_invalid
+        self._now_seconds = 0 if self._ttl is None else whole_seconds(context.now)
+        self._on_invalid = on_invalid or context.store.on_invalid
 
     def decode(
         self, item: Mapping[str, AttributeValue], known: Mapping[str, Any] | None = None
     ) -> Any:
-        """Return what an item holds; SKIPPED for one that is expired, or of another kind.
+        """Return the result for an item; SKIPPED if it has expired or is of another entity.
 
-        `known` is what its key gives, where that is known.
+        `known` holds the key fields, if the request gave them. Raises ItemInvalid, unless invalid
+        items are to be returned as RawItem.
         """
         if self._ttl is not None and is_expired(item, self._ttl, self._now_seconds):
             return SKIPPED
@@ -92,7 +93,7 @@ class Decoder:
 
     def _invalid(self, item: Mapping[str, AttributeValue], reason: str) -> RawItem:
         key = self.key_of(item)
-        if self._on_unfit == "raise":
+        if self._on_invalid == "raise":
             raise ItemInvalid(self._table.name, show_item(key), reason)
         return RawItem(key, dict(item), reason)
 
@@ -117,11 +118,11 @@ def _decode_only(schema: EntitySchema, model: type[Any], item: Mapping[str, Attr
     try:
         return model.model_validate(raw, strict=False, by_alias=False, by_name=True)
     except ValidationError as error:
-        raise ItemMismatch(f"it makes no {model.__name__}: {summarise(error)}") from error
+        raise ItemMismatch(f"it is not a valid {model.__name__}: {summarise(error)}") from error
 
 
 def is_expired(item: Mapping[str, AttributeValue], ttl: str, now_seconds: int) -> bool:
-    """Tell whether an item's time has come, by the same rule as conditions do."""
+    """Return whether an item has expired, by the same rule as in conditions."""
     value = item.get(ttl)
     if value is None:
         return False

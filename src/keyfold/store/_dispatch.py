@@ -1,4 +1,4 @@
-"""Which plan runs which request."""
+"""Selects the plan that runs a request, by the request's type."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from keyfold.errors import (
 )
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
+from keyfold.model._formatting import show_item
 from keyfold.model._requests import Chain, Count, First, Get, Mapped, Query, Request, Scan
 from keyfold.model._results import RawItem
-from keyfold.model._showing import show_item
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update, touches_unique
 from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write
@@ -38,15 +38,15 @@ from keyfold.store._writing import plan_write
 
 
 class Starter(Protocol):
-    """A store that is about to run something."""
+    """The settings of a store, which check a request before it runs."""
 
     def start(self, request: Request[Any]) -> RunContext:
-        """Return what a plan needs to know, now; raises WrongTable."""
+        """Return the context for running a request now; raises WrongTable, AccessDenied."""
         ...
 
 
 def plan(store: Starter, request: Request[Any]) -> Plan[Any]:
-    """Return the plan of a request that a store runs now; raises WrongTable, QueryInvalid."""
+    """Return the plan that runs a request now; raises WrongTable, AccessDenied, QueryInvalid."""
     make = _find(request)
     return make(store.start(request), request)
 
@@ -54,20 +54,20 @@ def plan(store: Starter, request: Request[Any]) -> Plan[Any]:
 def _find(request: Request[Any]) -> Callable[[RunContext, Any], Plan[Any]]:
     make = _PLANS.get(type(request))
     if make is None:
-        fact = f"{request!r:.80} is no request"
-        raise QueryInvalid("run()", fact, "Entities and patterns make them.")
+        fact = f"{request!r:.80} is not a request"
+        raise QueryInvalid("run()", fact, "Make one with an entity or an access pattern.")
     return make
 
 
-def _plan_mapped(run: RunContext, request: Mapped[Any]) -> Plan[Any]:
-    found = yield from _find(request.request)(run, request.request)
-    return request.make(found, run.now)
+def _plan_mapped(context: RunContext, request: Mapped[Any]) -> Plan[Any]:
+    found = yield from _find(request.request)(context, request.request)
+    return request.make(found, context.now)
 
 
-def _plan_chain(run: RunContext, request: Chain[Any]) -> Plan[Any]:
-    if request.is_lookup and run.store.is_guarded:
-        return (yield from _plan_lookup(run, request))
-    found = yield from _find(request.first)(run, request.first)
+def _plan_chain(context: RunContext, request: Chain[Any]) -> Plan[Any]:
+    if request.is_lookup and context.store.is_guarded:
+        return (yield from _plan_lookup(context, request))
+    found = yield from _find(request.first)(context, request.first)
     if found is None:
         return None
     if isinstance(found, RawItem):
@@ -75,63 +75,65 @@ def _plan_chain(run: RunContext, request: Chain[Any]) -> Plan[Any]:
         raise ItemInvalid(request.tables[0].name, show_item(found.key), found.reason)
     following = request.make(found)
     make = _find(following)
-    run.store.check(following)
-    return (yield from make(run, following))
+    context.store.check(following)
+    return (yield from make(context, following))
 
 
-def _plan_lookup(run: RunContext, request: Chain[Any]) -> Plan[Any]:
-    """Run a chain for somebody who may not make its first step, and perhaps not the second.
+def _plan_lookup(context: RunContext, request: Chain[Any]) -> Plan[Any]:
+    """Run a chain for a principal that may not run its first step, and perhaps not the second.
 
-    Whoever may not see what is found cannot tell it from what is not there, nor from what is
-    there and cannot be read: such items are passed over, whatever else they lie beside.
+    To a principal that may not see an item, the item must look the same as one that does not exist
+    and as one that cannot be decoded: all three are skipped.
     """
 
     def follow(found: Any) -> Request[Any] | None:
         following = request.make(found)
         _find(following)
         with suppress(AccessDenied):
-            run.store.check(following)
+            context.store.check(following)
             return following
         return None
 
     match request.first:
         case First(query=query):
-            following = yield from plan_search(run, query, follow)
+            following = yield from plan_search(context, query, follow)
         case Get() as get:
-            following = yield from plan_lookup(run, get, follow)
+            following = yield from plan_lookup(context, get, follow)
         case _:
-            fact = "only get() and first() look something up for others"
+            fact = "a lookup starts with get() or first()"
             raise QueryInvalid(repr(request), fact, "Use then() instead of lookup_then().")
     if following is not None:
-        # Of several steps, a later one may be denied.
+        # The next request may be a chain, of which a later step is denied.
         with suppress(AccessDenied):
-            return (yield from _find(following)(run, following))
+            return (yield from _find(following)(context, following))
     return None
 
 
-def _plan_write(run: RunContext, request: Write[Any]) -> Plan[Any]:
-    return plan_guarded(run, request) if touches_unique(request) else plan_write(run, request)
+def _plan_write(context: RunContext, request: Write[Any]) -> Plan[Any]:
+    return (
+        plan_guarded(context, request) if touches_unique(request) else plan_write(context, request)
+    )
 
 
-def _plan_create_or_get(run: RunContext, request: CreateOrGet[Any]) -> Plan[Any]:
-    # Where it is not known whether the first time made it, the second gets it.
+def _plan_create_or_get(context: RunContext, request: CreateOrGet[Any]) -> Plan[Any]:
+    # If the outcome of the first attempt is unknown, the second finds the item that it created.
     with suppress(OutcomeUnknown):
-        return (yield from _create_or_get(run, request))
-    return (yield from _create_or_get(run, request))
+        return (yield from _create_or_get(context, request))
+    return (yield from _create_or_get(context, request))
 
 
-def _create_or_get(run: RunContext, request: CreateOrGet[Any]) -> Plan[Any]:
+def _create_or_get(context: RunContext, request: CreateOrGet[Any]) -> Plan[Any]:
     try:
-        return (yield from _plan_write(run, request.put))
+        return (yield from _plan_write(context, request.put))
     except AlreadyExists as error:
-        # Something that is of another entity, or none, was not to be got.
+        # The existing item is not of this entity, so there is nothing to return.
         if error.found is None:
             raise
         return error.found
 
 
-def _refuse_check(run: RunContext, request: Check) -> Plan[Any]:  # noqa: ARG001 - one signature for all
-    fact = "a check alone changes nothing"
+def _refuse_check(context: RunContext, request: Check) -> Plan[Any]:  # noqa: ARG001 - one signature for all
+    fact = "a check on its own changes nothing"
     raise WriteRefused(repr(request), fact, "Put it into a transaction.")
 
 

@@ -1,6 +1,6 @@
-"""What a follower is told, and what it tells.
+"""The options and results of following a table.
 
-It stands apart from the rest, which a store loads when it first follows something.
+Separate from the modules that do it, which a store imports only when it first follows a table.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from keyfold.model._tables import Table
 from keyfold.store._settings import StoreSettings
 
 Start = Literal["oldest", "latest"]
-DeadLetterState = Literal["failed", "waiting", "again"]
+DeadLetterState = Literal["failed", "waiting", "retrying"]
 
-# What the name of a lease table ends in, after that of the table which is followed.
+# The name of a lease table is that of the followed table with this suffix.
 LEASE_TABLE_ENDING = "-leases"
-# As many as GetRecords returns at once.
-_MOST_RECORDS = 1_000
+# The limit of GetRecords.
+_MAX_RECORDS = 1_000
 _match_name = re.compile(r"[A-Za-z0-9_.-]{1,100}").fullmatch
 
 
 class Stop(Protocol):
-    """Something that tells when to stop: an event of threading's or of asyncio's."""
+    """Signals when to stop: a `threading.Event` or an `asyncio.Event`."""
 
     def is_set(self) -> bool:
-        """Tell whether it is time."""
+        """Return whether it is time to stop."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What a worker has done: records read, calls of handlers that went well, changes parked.
+    """The result of following: records read, successful handler calls, dead letters added.
 
-    `gaps` counts where the stream had dropped records before they were read.
+    `gaps` counts the places where the stream had dropped records before they were read.
     """
 
     records: int = 0
@@ -49,17 +49,17 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A change that a handler could not take, as people are shown it.
+    """A change that a handler failed on, or that waits behind such a change.
 
-    `state` is "failed", "waiting" for an earlier change of the same item, or "again" when it is
-    to be tried again. `error` is what the handler raised last.
+    `state` is "failed", "waiting" for an earlier change of the same item, or "retrying" if it is
+    marked for retry. `error` is the last error of the handler, with its type.
     """
 
     handler: str
     key: str
     kind: str
     changed_at: datetime
-    parked_at: datetime
+    added_at: datetime
     state: DeadLetterState
     attempts: int
     error: str
@@ -67,7 +67,7 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class FollowOptions:
-    """What a worker was told; `Store.follow` explains them."""
+    """The options of a worker; see `Store.follow`."""
 
     table: Table
     name: str
@@ -99,20 +99,20 @@ def read_options(
     leases: str | None,
     setup: bool | None,
 ) -> FollowOptions:
-    """Return what a worker is told; raises OptionInvalid, WrongTable, DeclarationInvalid."""
+    """Validate the options of a worker; raises OptionInvalid, WrongTable, DeclarationInvalid."""
     settings.check_table(table)
     table.check()
     if not table.handlers:
         advice = f"Declare one with @{table.name}.on_change."
-        raise OptionInvalid("table", table.name, f"Nothing is told of its changes. {advice}")
+        raise OptionInvalid("table", table.name, f"It has no change handlers. {advice}")
     for option, text in (("name", name), ("worker", worker)):
         if text is not None and _match_name(text) is None:
             advice = "Give 1 to 100 letters, digits, '_', '-' and '.'."
             raise OptionInvalid(option, text, advice)
     if start not in ("oldest", "latest"):
         raise OptionInvalid("start", start, "Give 'oldest' or 'latest'.")
-    if not 1 <= batch <= _MOST_RECORDS:
-        raise OptionInvalid("batch", batch, f"Give a number from 1 to {_MOST_RECORDS}.")
+    if not 1 <= batch <= _MAX_RECORDS:
+        raise OptionInvalid("batch", batch, f"Give a number from 1 to {_MAX_RECORDS}.")
     for option, number in (
         ("attempts", attempts),
         ("lease_seconds", lease_seconds),
@@ -137,5 +137,5 @@ def read_options(
 
 
 def lease_table_name(table: Table) -> str:
-    """Return the name of the table in which followers of another keep how far they are."""
+    """Return the default name of the lease table for a followed table."""
     return table.name + LEASE_TABLE_ENDING

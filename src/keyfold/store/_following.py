@@ -1,8 +1,8 @@
-"""Following a table's stream: one worker, which shares the shards with others of its name.
+"""Following a table's stream: the plan of one worker, which shares shards with others of its name.
 
-The plan of a worker goes round: look whose shards there are, take some, read a batch of each, hand
-its records to the handlers, write down how far that got. `docs/internals/following.md` says what
-that promises, and why.
+The plan is a loop: read all leases, take this worker's share, read a batch of each of its shards,
+pass the records to the handlers, write a checkpoint. `docs/internals/following.md` says what that
+guarantees, and why.
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, FollowOptions
 from keyfold.store._lease_keeper import RENEWAL, LeaseCalls, LeaseKeeper, OwnedLease
 from keyfold.store._leases import DeadLetterHead
-from keyfold.store._plans import Handling, Pause, Plan, RunContext, Steps
+from keyfold.store._plans import HandlerCall, Pause, Plan, RunContext, Steps
 from keyfold.store._records import ChangeReader, StreamRecord
 from keyfold.store._settings import StoreSettings
 from keyfold.store._streams import check_leases, check_stream, describe_stream, open_shard
 
 _LOG = logging.getLogger("keyfold.store")
 
-# A service may answer with nothing while there is more; so often, and there is no more.
+# The service may return no records although there are more. After this many empty responses in a
+# row, a shard counts as read.
 _EMPTY_READS = 3
 _FIRST_RETRY_SECONDS = 0.1
 _LONGEST_RETRY_SECONDS = 5.0
 
 
 class _Interrupted(Exception):
-    """The lease was lost, or it is time to stop: what was begun is left to whoever goes on."""
+    """The lease was lost, or `stop` was set: the rest of the batch is left to the next owner."""
 
 
 class Worker:
-    """One follower's share of the work, call by call, without making any."""
+    """The plan of one worker of a follower, without any I/O."""
 
     def __init__(self, settings: StoreSettings, options: FollowOptions) -> None:
         self._settings, self._options = settings, options
@@ -60,262 +61,266 @@ class Worker:
             lease_seconds=options.lease_seconds,
             latest=options.start == "latest",
         )
-        # What is parked, in order; no later change of the same item goes past it.
+        # Dead letters, in order. No later change of the same item may overtake them.
         self._heads: list[DeadLetterHead] = []
         self._blocked: set[tuple[str, str]] = set()
         self._balanced_at: datetime | None = None
         self._synced_at: datetime | None = None
-        self.done = Followed()
+        self.result = Followed()
 
-    # The round.
+    # The main loop.
 
     def run(self) -> Steps[Followed]:
-        """Follow until it is time to stop."""
+        """Follow until `stop` is set or, with `until_caught_up`, nothing is left to read."""
         yield from self._set_up()
         keeper = self._keeper
-        is_sure = False
+        has_rechecked = False
         while not self._is_stopped():
             yield from keeper.renew()
             if keeper.is_due(self._synced_at, 1.0):
                 yield from self._sync()
             if keeper.is_due(self._balanced_at, RENEWAL):
                 yield from self._balance()
-            work = False
-            for held in list(keeper.held.values()):
-                if not self._is_stopped() and keeper.is_ours(held):
-                    work |= yield from self._work(held)
-            if work:
-                is_sure = False
+            did_work = False
+            for owned in list(keeper.owned.values()):
+                if not self._is_stopped() and keeper.is_ours(owned):
+                    did_work |= yield from self._work(owned)
+            if did_work:
+                has_rechecked = False
                 continue
             if self._options.until_caught_up:
-                if is_sure and self._is_caught_up():
+                if has_rechecked and self._is_caught_up():
                     break
-                # Once more, with shards and leases as they are after the last record.
+                # One more pass, with the shards and leases as they are after the last record.
                 self._balanced_at = None
-                if not is_sure:
-                    self._synced_at, is_sure = None, True
+                if not has_rechecked:
+                    self._synced_at, has_rechecked = None, True
                     continue
             yield Pause(self._options.poll_seconds)
         yield from self.release()
-        return self.done
+        return self.result
 
     def release(self) -> Plan[None]:
-        """Give back every lease, so that others need not wait for them to lapse."""
-        for held in list(self._keeper.held.values()):
-            yield from self._keeper.give(held, None)
+        """Release all leases, so that other workers need not wait for them to expire."""
+        for owned in list(self._keeper.owned.values()):
+            yield from self._keeper.release(owned, None)
 
     def _set_up(self) -> Plan[None]:
         table, may_set_up = self._options.table, self._options.may_set_up
         may_change = may_set_up and table.stream is not None
-        stream = yield from check_stream(self._calls.ask, table, may_change=may_change)
+        stream = yield from check_stream(self._calls.call, table, may_change=may_change)
         leases = self._calls.tables.table
-        yield from check_leases(self._calls.ask, leases, may_make=may_set_up)
+        yield from check_leases(self._calls.call, leases, may_make=may_set_up)
         if stream is None or not stream.is_on:
-            # What was recorded before it was switched off can be read for a day.
+            # Records from before it was disabled can be read for a day.
             found = yield from self._keeper.list_leases()
             if stream is None or all(each.is_done or each.is_for_dead_letters for each in found):
                 advice = (
-                    "Switch it on: setup=True, or `keyfold stream follow --setup`, does for a "
-                    "table that declares one."
+                    "Enable it: setup=True, or `keyfold stream follow --setup`, does so for a "
+                    "table that declares a stream."
                 )
-                raise StreamUnsuitable(table.name, "it is off", advice)
+                raise StreamUnsuitable(table.name, "it is disabled", advice)
 
     def _sync(self) -> Plan[None]:
         self._synced_at, self._balanced_at = self._calls.now(), None
-        stream = yield from describe_stream(self._calls.ask, self._options.table)
+        stream = yield from describe_stream(self._calls.call, self._options.table)
         yield from self._keeper.sync(stream)
 
     def _balance(self) -> Plan[None]:
         self._balanced_at = self._calls.now()
         yield from self._keeper.balance()
-        # After taking: what the last owner has parked must be known before anything is handed out.
+        # After taking leases: dead letters of the previous owners must be known before any record
+        # is passed to a handler.
         self._heads = yield from self._dead_letters.list_heads()
-        self._blocked = {head.line for head in self._heads}
+        self._blocked = {head.ordering_key for head in self._heads}
 
     def _is_stopped(self) -> bool:
         return self._options.stop is not None and self._options.stop.is_set()
 
     def _is_caught_up(self) -> bool:
-        """Tell whether all is read, save what others are alive to read."""
+        """Return whether everything is read, except what live workers are still reading."""
         view = self._keeper.view
-        ready = {lease.place for lease in view.find_ready()}
+        ready = {lease.lease_id for lease in view.find_ready()}
         for lease in view.leases:
-            held = self._keeper.held.get(lease.place)
-            if held is not None:
-                if not lease.is_for_dead_letters and held.empty_reads < _EMPTY_READS:
+            owned = self._keeper.owned.get(lease.lease_id)
+            if owned is not None:
+                if not lease.is_for_dead_letters and owned.empty_reads < _EMPTY_READS:
                     return False
-            elif (lease.is_for_dead_letters or lease.place in ready) and not view.is_left_to_others(
-                lease
-            ):
+            elif (
+                lease.is_for_dead_letters or lease.lease_id in ready
+            ) and not view.is_left_to_others(lease):
                 return False
         return True
 
-    def _work(self, held: OwnedLease) -> Steps[bool]:
-        """Do some of what a lease is for; tell whether there was anything to do."""
-        if held.lease.requested_by is not None:
-            yield from self._keeper.give(held, held.lease.requested_by)
+    def _work(self, owned: OwnedLease) -> Steps[bool]:
+        """Read one batch or retry dead letters; return whether there was anything to do."""
+        if owned.lease.requested_by is not None:
+            yield from self._keeper.release(owned, owned.lease.requested_by)
             return True
-        if not held.lease.is_for_dead_letters:
-            return (yield from self._read(held))
+        if not owned.lease.is_for_dead_letters:
+            return (yield from self._read(owned))
         try:
-            return (yield from self._hand_out_again(held))
+            return (yield from self._retry_dead_letters(owned))
         except _Interrupted:
-            # What was taken is gone from the list, which is read anew.
+            # Some letters were removed, so the list is read again.
             self._balanced_at = None
             return True
 
-    # Reading.
+    # Reading shards.
 
-    def _read(self, held: OwnedLease) -> Steps[bool]:
-        """Read a batch of a shard, and hand it out."""
-        if held.iterator is None and not (yield from self._open(held)):
+    def _read(self, owned: OwnedLease) -> Steps[bool]:
+        """Read a batch of a shard, and pass it to the handlers."""
+        if owned.iterator is None and not (yield from self._open(owned)):
             return True
-        asked = {"ShardIterator": held.iterator, "Limit": self._options.batch}
+        payload = {"ShardIterator": owned.iterator, "Limit": self._options.batch}
         try:
-            response = yield from self._calls.ask("GetRecords", asked)
+            response = yield from self._calls.call("GetRecords", payload)
         except ExpiredIteratorException:
-            held.iterator = None
+            owned.iterator = None
             return True
         except TrimmedDataAccessException:
-            self._note_gap(held)
-            held.iterator = held.position = None
+            self._record_gap(owned)
+            owned.iterator = owned.position = None
             return True
         except ResourceNotFoundException:
-            yield from self._lose(held)
+            yield from self._drop_missing_shard(owned)
             return True
         except (LimitExceededException, Unavailable):
-            # More are reading the shard than it is for: later.
+            # The shard has too many readers: try later.
             return False
         table = self._options.table
         records = [StreamRecord.from_dynamodb(each, table) for each in response["Records"]]
-        before, held.iterator = held.position, response.get("NextShardIterator")
+        before, owned.iterator = owned.position, response.get("NextShardIterator")
         try:
             for record in records:
-                yield from self._deliver(held, record)
-                held.position = record.sequence
+                yield from self._deliver(owned, record)
+                owned.position = record.sequence
         except _Interrupted:
-            held.iterator = None
-            if held.position != before and self._keeper.is_ours(held):
-                yield from self._keeper.checkpoint(held)
+            owned.iterator = None
+            if owned.position != before and self._keeper.is_ours(owned):
+                yield from self._keeper.checkpoint(owned)
             return True
-        held.empty_reads = 0 if records else held.empty_reads + 1
-        if held.iterator is None:
-            yield from self._finish(held)
+        owned.empty_reads = 0 if records else owned.empty_reads + 1
+        if owned.iterator is None:
+            yield from self._finish(owned)
             return True
-        if held.position != before:
-            yield from self._keeper.checkpoint(held)
-        return held.empty_reads < _EMPTY_READS
+        if owned.position != before:
+            yield from self._keeper.checkpoint(owned)
+        return owned.empty_reads < _EMPTY_READS
 
-    def _open(self, held: OwnedLease) -> Plan[bool]:
-        """Find where to go on in a shard; tell whether there is anything to go on with."""
+    def _open(self, owned: OwnedLease) -> Plan[bool]:
+        """Get an iterator for a shard; return whether the shard still exists."""
         opened = yield from open_shard(
-            self._calls.ask,
-            held.lease.arn,
-            held.lease.shard,
-            after=held.position,
-            at_end=held.at_end,
+            self._calls.call,
+            owned.lease.arn,
+            owned.lease.shard,
+            after=owned.position,
+            at_end=owned.at_end,
         )
         if opened is None:
-            yield from self._lose(held)
+            yield from self._drop_missing_shard(owned)
             return False
         if opened.is_gap:
-            self._note_gap(held)
-        held.iterator, held.at_end = opened.iterator, False
+            self._record_gap(owned)
+        owned.iterator, owned.at_end = opened.iterator, False
         return True
 
-    def _finish(self, held: OwnedLease) -> Plan[None]:
-        yield from self._keeper.finish(held)
-        # Its children's turn has come.
+    def _finish(self, owned: OwnedLease) -> Plan[None]:
+        yield from self._keeper.finish(owned)
+        # Its children can be read now.
         self._synced_at = None
 
-    def _lose(self, held: OwnedLease) -> Plan[None]:
-        """Give up a shard that is not there any longer."""
-        self._note_gap(held)
-        yield from self._finish(held)
+    def _drop_missing_shard(self, owned: OwnedLease) -> Plan[None]:
+        """Finish a shard that no longer exists."""
+        self._record_gap(owned)
+        yield from self._finish(owned)
 
-    def _note_gap(self, held: OwnedLease) -> None:
+    def _record_gap(self, owned: OwnedLease) -> None:
         _LOG.warning(
-            "follower %r of %s: changes in %s were dropped before they were read",
+            "follower %r of %s: the stream dropped changes in shard %s before they were read",
             self._options.name,
             self._options.table.name,
-            held.lease.shard,
+            owned.lease.shard,
         )
-        self.done = replace(self.done, gaps=self.done.gaps + 1)
+        self.result = replace(self.result, gaps=self.result.gaps + 1)
 
-    # Handing out.
+    # Calling handlers.
 
-    def _deliver(self, held: OwnedLease, record: StreamRecord) -> Steps[None]:
-        """Hand a record to every handler that it is for."""
-        since = held.lease.since
+    def _deliver(self, owned: OwnedLease, record: StreamRecord) -> Steps[None]:
+        """Call the handlers for a record; those that fail get a dead letter."""
+        since = owned.lease.since
         if since is not None and record.at < since.replace(microsecond=0):
             return
-        yield from self._check_lease(held)
+        yield from self._check_lease(owned)
         for handler in self._reader().find_handlers(record):
-            line = handler.name, record.item_id
+            ordering_key = handler.name, record.item_id
             error, attempts = None, 0
-            if line not in self._blocked:
-                error, attempts = yield from self._try(held, handler, record)
+            if ordering_key not in self._blocked:
+                error, attempts = yield from self._call_handler(owned, handler, record)
                 if error is None:
                     continue
-            yield from self._dead_letters.park(
+            yield from self._dead_letters.add(
                 record, handler.name, error, attempts, self._calls.now()
             )
-            self._blocked.add(line)
-            self.done = replace(self.done, dead_letters=self.done.dead_letters + 1)
-        self.done = replace(self.done, records=self.done.records + 1)
+            self._blocked.add(ordering_key)
+            self.result = replace(self.result, dead_letters=self.result.dead_letters + 1)
+        self.result = replace(self.result, records=self.result.records + 1)
 
-    def _check_lease(self, held: OwnedLease) -> Plan[None]:
-        """Raise _Interrupted if it is time to stop, or another may have the lease."""
+    def _check_lease(self, owned: OwnedLease) -> Plan[None]:
+        """Raise _Interrupted if `stop` is set, or if another worker may own the lease."""
         yield from self._keeper.renew()
-        if self._is_stopped() or not self._keeper.is_ours(held):
+        if self._is_stopped() or not self._keeper.is_ours(owned):
             raise _Interrupted
 
-    def _hand_out_again(self, held: OwnedLease) -> Steps[bool]:
-        """Hand out what was parked, each line in order, up to what has failed and stays."""
+    def _retry_dead_letters(self, owned: OwnedLease) -> Steps[bool]:
+        """Retry dead letters in order per handler and item, each up to the first that fails.
+
+        Return whether there were any to retry.
+        """
         seen = {head for head in self._heads if head.state != "failed"}
         self._heads = []
         if not seen:
             return False
-        # A list is not of one moment: it may have what was parked later, and lack what was parked
-        # earlier. Whatever was in the way of something on it is on one that is made afterwards.
+        # A list is not a snapshot: it may include a letter that was added later, and lack one that
+        # was added earlier. Every letter that blocks one in `seen` is in a list read afterwards.
         heads = yield from self._dead_letters.list_heads()
-        stuck: set[tuple[str, str]] = set()
-        work = False
+        blocked: set[tuple[str, str]] = set()
+        did_work = False
         for head in heads:
-            if head.line in stuck:
+            if head.ordering_key in blocked:
                 continue
             if head not in seen:
-                stuck.add(head.line)
+                blocked.add(head.ordering_key)
                 continue
             found = yield from self._dead_letters.fetch(head)
             if found is None:
                 continue
             letter, record = found
-            error, attempts = yield from self._retry_dead_letter(held, letter.handler, record)
+            error, attempts = yield from self._retry_dead_letter(owned, letter.handler, record)
             if error is None:
                 yield from self._dead_letters.remove(letter)
             else:
-                stuck.add(head.line)
+                blocked.add(head.ordering_key)
                 yield from self._dead_letters.fail_again(letter, error, attempts)
-            work = True
-        # What waited behind them may be parked no longer, and more may have come.
+            did_work = True
+        # Changes that waited behind these may be unblocked, and there may be new letters.
         self._balanced_at = None
-        return work
+        return did_work
 
     def _retry_dead_letter(
-        self, held: OwnedLease, name: str, record: StreamRecord
+        self, owned: OwnedLease, name: str, record: StreamRecord
     ) -> Steps[tuple[Exception | None, int]]:
         handler = self._options.table.handlers.get(name)
         if handler is None:
-            return LookupError(f"{self._options.table.name} has no handler {name!r} any longer"), 0
-        return (yield from self._try(held, handler, record))
+            return LookupError(f"{self._options.table.name} no longer has a handler {name!r}"), 0
+        return (yield from self._call_handler(owned, handler, record))
 
-    def _try(
-        self, held: OwnedLease, handler: Handler[Any], record: StreamRecord
+    def _call_handler(
+        self, owned: OwnedLease, handler: Handler[Any], record: StreamRecord
     ) -> Steps[tuple[Exception | None, int]]:
-        """Call a handler, again after a while if it fails; return how that ended.
+        """Call a handler, with retries; return the last error, or None, and the number of attempts.
 
-        Raises _Interrupted where somebody else has to go on.
+        Raises _Interrupted if another worker has to continue.
         """
         try:
             change = self._reader().read(record, handler)
@@ -323,17 +328,17 @@ class Worker:
             return error, 0
         number = 0
         while True:
-            yield from self._check_lease(held)
+            yield from self._check_lease(owned)
             number += 1
             try:
-                requests: Sequence[Request[Any]] = yield Handling(handler, change)
+                requests: Sequence[Request[Any]] = yield HandlerCall(handler, change)
                 for request in requests:
                     yield from plan(self._settings, request)
-            except Exception as error:  # noqa: BLE001 - whatever a handler may raise
+            except Exception as error:  # noqa: BLE001 - handlers may raise anything
                 if number >= self._options.attempts:
                     return error, number
             else:
-                self.done = replace(self.done, handled=self.done.handled + 1)
+                self.result = replace(self.result, handled=self.result.handled + 1)
                 return None, number
             yield Pause(min(_LONGEST_RETRY_SECONDS, _FIRST_RETRY_SECONDS * 2 ** (number - 1)))
 

@@ -1,6 +1,6 @@
-"""The lease table: who reads which shard, how far that got, and what could not be handled.
+"""The lease table: which worker reads which shard, its checkpoints, and dead letters.
 
-It is a table of its own, since a follower that wrote to the table it follows would follow itself.
+It is a separate table: a follower that wrote to the followed table would follow its own writes.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from keyfold.model._tables import Table
 from keyfold.model._updates import Update
 from keyfold.store._follow_options import DeadLetterState
 
-# The label of the lease that lets one worker hand out again what was parked.
+# The label of the lease whose owner retries dead letters.
 DEAD_LETTERS = "dead-letters"
 
-# What tells a lease from the follower's others: the stream's label, and the shard.
-Place = tuple[str, str]
+# Identifies a lease of a follower: the stream's label, and the shard.
+LeaseId = tuple[str, str]
 
 
 class Lease(Entity):
-    """A shard of a stream, and the right of one worker to read it.
+    """The right of one worker to read a shard of a stream.
 
-    The right is good as long as `counter` goes up. `checkpoint` is the sequence number of the
-    last record that was handled, None before the first; `heir` a worker who asked for the lease.
+    It is valid as long as `counter` goes up. `checkpoint` is the sequence number of the last record
+    that was handled, None before the first. `requested_by` is a worker that wants the lease.
     """
 
     follower: str = part()
-    # The stream's label, which sorts by the time at which the stream was switched on.
+    # The stream's label, which sorts by the time at which the stream was enabled.
     label: str = part()
     shard: str = part()
     arn: str
@@ -46,12 +46,12 @@ class Lease(Entity):
     owner: str | None = None
     counter: int = 0
     requested_by: str | None = None
-    # Changes before this moment were not asked for.
+    # Changes before this time are ignored.
     since: datetime | None = None
 
     @property
-    def place(self) -> Place:
-        """What tells it from the follower's other leases."""
+    def lease_id(self) -> LeaseId:
+        """Identifies it among the leases of the follower."""
         return self.label, self.shard
 
     @property
@@ -61,11 +61,11 @@ class Lease(Entity):
 
     @property
     def is_for_dead_letters(self) -> bool:
-        """Whether it is for what was parked, and not for a shard."""
+        """Whether it is the lease for dead letters, and not for a shard."""
         return self.label == DEAD_LETTERS
 
     def change(self) -> Update[Lease]:
-        """Return the request that changes it, if nobody else did since it was read."""
+        """Return an update that increments the counter if no other worker has changed the lease."""
         entity = type(self)
         unchanged = entity.f.counter.eq(self.counter)
         update = entity.update(**self.parts).set(entity.f.counter, self.counter + 1)
@@ -73,11 +73,11 @@ class Lease(Entity):
 
 
 class StoredDeadLetter(Entity):
-    """A change that a handler could not take, or that came after such a one of the same item."""
+    """A change that a handler failed on, or that waits behind one of the same item."""
 
     follower: str = part()
     sequence: int = part()
-    # A hash of the item's key, of a fixed width.
+    # A hash of the item's key, of fixed width.
     item: str = part()
     handler: str = part()
     state: DeadLetterState
@@ -85,15 +85,15 @@ class StoredDeadLetter(Entity):
     key: str
     kind: str
     changed_at: datetime
-    parked_at: datetime
+    added_at: datetime
     attempts: int
     record: bytes
-    # How many further pieces of the record there are.
+    # The number of further pieces of the record.
     pieces: int = 0
 
 
-class Piece(Entity):
-    """More of a parked record than fits into one item."""
+class RecordPiece(Entity):
+    """A further piece of a record that is too large for one item."""
 
     follower: str = part()
     sequence: int = part()
@@ -104,7 +104,7 @@ class Piece(Entity):
 
 
 class DeadLetterHead(BaseModel, frozen=True):
-    """What of a parked change tells whether it is in another's way."""
+    """A dead letter without its record: enough to tell which changes it blocks."""
 
     follower: str
     sequence: int
@@ -113,102 +113,102 @@ class DeadLetterHead(BaseModel, frozen=True):
     state: DeadLetterState
 
     @property
-    def line(self) -> tuple[str, str]:
-        """Those that are handed out one after the other: of one handler, of one item."""
+    def ordering_key(self) -> tuple[str, str]:
+        """The handler and the item; letters with the same ones are handled in order."""
         return self.handler, self.item
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseTable:
-    """The table, and the entities in it."""
+    """A lease table and its entities."""
 
     table: Table
     lease: type[Lease]
-    dead_letters: type[StoredDeadLetter]
-    piece: type[Piece]
+    dead_letter: type[StoredDeadLetter]
+    piece: type[RecordPiece]
 
 
 @cache
 def lease_table(name: str) -> LeaseTable:
-    """Return the lease table of a name."""
+    """Return the lease table with this name."""
     table = Table(name, key=Key("pk", "sk"))
 
     class OwnLease(Lease, table=table, key=("F#{follower}", "SHARD#{label}#{shard}")):
         pass
 
-    class OwnParked(
+    class OwnDeadLetter(
         StoredDeadLetter,
         table=table,
         key=("F#{follower}#DEAD", "{sequence:040}#{item}#{handler}"),
     ):
         pass
 
-    class OwnPiece(
-        Piece,
+    class OwnRecordPiece(
+        RecordPiece,
         table=table,
         key=("F#{follower}#PIECES", "{sequence:040}#{item}#{handler}#{number:03}"),
     ):
         pass
 
-    return LeaseTable(table, OwnLease, OwnParked, OwnPiece)
+    return LeaseTable(table, OwnLease, OwnDeadLetter, OwnRecordPiece)
 
 
 class Sighting(NamedTuple):
-    """A lease's counter, and when it was first seen to be that."""
+    """A lease's counter, and when it was first seen with that value."""
 
     counter: int
     at: datetime
 
 
 class LeaseView:
-    """What one worker knows of everybody's leases, and what it should do about them.
+    """All leases of a follower as seen by one worker, and which of them it should take.
 
-    Whether another worker is alive shows in its counters, by this worker's own clock: the clocks
-    of two machines need not agree.
+    Another worker is alive if its counters change, by this worker's own clock: the clocks of two
+    machines need not agree.
     """
 
     def __init__(self, worker: str, lease_seconds: float) -> None:
         self._worker, self._lease_seconds = worker, lease_seconds
-        self._seen: dict[Place, Sighting] = {}
-        self._alive: set[Place] = set()
+        self._seen: dict[LeaseId, Sighting] = {}
+        self._alive: set[LeaseId] = set()
         self.leases: Sequence[Lease] = ()
         self._now: datetime | None = None
 
-    def look(self, leases: Sequence[Lease], now: datetime) -> None:
-        """Take in the leases as they are now."""
+    def update(self, leases: Sequence[Lease], now: datetime) -> None:
+        """Record the leases as they are now."""
         self.leases, self._now = leases, now
         for lease in leases:
-            seen = self._seen.get(lease.place)
+            seen = self._seen.get(lease.lease_id)
             if seen is None or seen.counter != lease.counter:
-                self._seen[lease.place] = Sighting(lease.counter, now)
+                self._seen[lease.lease_id] = Sighting(lease.counter, now)
                 if seen is not None:
-                    self._alive.add(lease.place)
+                    self._alive.add(lease.lease_id)
             elif self.is_expired(lease):
-                self._alive.discard(lease.place)
+                self._alive.discard(lease.lease_id)
 
     def is_expired(self, lease: Lease) -> bool:
-        """Tell whether the owner of a lease has let it lapse."""
-        assert self._now is not None  # there was a look
-        age = self._now - self._seen[lease.place].at
+        """Return whether the owner of a lease has failed to renew it in time."""
+        assert self._now is not None  # `update` was called before
+        age = self._now - self._seen[lease.lease_id].at
         return age.total_seconds() >= self._lease_seconds
 
-    def is_free(self, lease: Lease, held: Iterable[Place]) -> bool:
-        """Tell whether a lease can be taken."""
+    def is_free(self, lease: Lease, owned: Iterable[LeaseId]) -> bool:
+        """Return whether a lease can be taken."""
         if lease.owner == self._worker:
-            # A worker of the same name had it, before this one was started.
-            return lease.place not in held
+            # A former process of this worker owned it.
+            return lease.lease_id not in owned
         return lease.owner is None or self.is_expired(lease)
 
     def is_left_to_others(self, lease: Lease) -> bool:
-        """Tell whether another worker has a lease, and has shown that it is alive."""
-        return lease.owner not in (None, self._worker) and lease.place in self._alive
+        """Return whether a lease is owned by another worker that is alive."""
+        return lease.owner not in (None, self._worker) and lease.lease_id in self._alive
 
     def find_ready(self) -> list[Lease]:
-        """Return the leases of shards whose turn has come: whose parents are done.
+        """Return the leases of shards that can be read: those whose parents are done.
 
-        All shards of a stream come after those of the streams that the table had before.
+        The shards of a stream come after all shards of the table's earlier streams.
         """
-        undone = {lease.place for lease in self.leases if not lease.is_done}
+        undone = {lease.lease_id for lease in self.leases if not lease.is_done}
         first = min((label for label, _ in undone if label != DEAD_LETTERS), default="")
         return [
             lease
@@ -219,36 +219,40 @@ class LeaseView:
             and (lease.label, lease.parent or "") not in undone
         ]
 
-    def choose(self, held: Iterable[Place]) -> tuple[list[Lease], Lease | None]:
-        """Return the leases to take, and one to ask its owner for.
+    def choose(self, owned: Iterable[LeaseId]) -> tuple[list[Lease], Lease | None]:
+        """Return the leases to take, and one to request from its owner.
 
-        Each worker is to have as many as the others, or one more.
+        The target is an even share, in which no worker has more than one lease above another.
         """
-        mine = set(held)
+        mine = set(owned)
         ready = self.find_ready()
         loads: dict[str, int] = {self._worker: 0}
         for lease in ready:
-            if lease.place in mine:
+            if lease.lease_id in mine:
                 loads[self._worker] += 1
             elif lease.owner is not None and not self.is_free(lease, mine):
                 loads[lease.owner] = loads.get(lease.owner, 0) + 1
         share = ceil(len(ready) / len(loads))
-        free = [lease for lease in ready if lease.place not in mine and self.is_free(lease, mine)]
+        free = [
+            lease for lease in ready if lease.lease_id not in mine and self.is_free(lease, mine)
+        ]
         wanted = max(0, share - loads[self._worker])
         taken = free[:wanted]
-        asked = None
+        requested = None
         if wanted and not taken:
             busiest = max(loads, key=lambda owner: (loads[owner], owner))
             if loads[busiest] > loads[self._worker] + 1:
-                asked = self._find_askable(ready, busiest)
+                requested = self._find_requestable(ready, busiest)
         spare = [
             lease
             for lease in self.leases
-            if lease.is_for_dead_letters and lease.place not in mine and self.is_free(lease, mine)
+            if lease.is_for_dead_letters
+            and lease.lease_id not in mine
+            and self.is_free(lease, mine)
         ]
-        return [*taken, *spare], asked
+        return [*taken, *spare], requested
 
-    def _find_askable(self, ready: Sequence[Lease], owner: str) -> Lease | None:
+    def _find_requestable(self, ready: Sequence[Lease], owner: str) -> Lease | None:
         theirs = [lease for lease in ready if lease.owner == owner]
         if any(lease.requested_by == self._worker for lease in theirs):
             return None

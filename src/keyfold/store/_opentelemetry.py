@@ -1,4 +1,4 @@
-"""Calls as OpenTelemetry spans."""
+"""Traces low-level calls as OpenTelemetry spans."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _NANOSECONDS = 1_000_000_000
 
 
 def trace_calls(tracer: Any = None, *, clock_nanoseconds: Callable[[], int] = time.time_ns) -> Hook:
-    """Return a hook for `on_call` that makes a span of every low-level call.
+    """Return a hook for `on_call` that creates a span for every low-level call.
 
-    Without a tracer, that of the global provider is taken; the extra `keyfold[opentelemetry]`
-    brings what this needs. Spans have the names and attributes of OpenTelemetry's conventions
-    for DynamoDB.
+    Without a tracer, the one of the global provider is used. Requires the extra
+    `keyfold[opentelemetry]`. Span names and attributes follow OpenTelemetry's conventions for
+    DynamoDB.
     """
     trace: Any = import_module("opentelemetry.trace")
     used = trace.get_tracer("keyfold") if tracer is None else tracer

@@ -1,7 +1,7 @@
-"""What running a request takes, call by call, without making any.
+"""Plans: the calls that a request needs, without any I/O.
 
 A plan is a generator: it yields a call and is sent the response, or is thrown the error. Both
-stores drive the same plans, one waiting for each call, the other awaiting it.
+stores drive the same plans: the sync one blocks on each call, the async one awaits it.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from keyfold.values import Item
 
 V = TypeVar("V")
 Response = dict[str, Any]
-OnUnfit = Literal["raise", "raw"]
+OnInvalid = Literal["raise", "raw"]
 
-MOST_ATTEMPTS = 8
+MAX_ATTEMPTS = 8
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 2.0
 
-_WORTH_ANOTHER_TRY = (
+_RETRYABLE = (
     InternalServerError,
     ProvisionedThroughputExceededException,
     TransactionConflictException,
     TransactionInProgressException,
 )
 _READS = {"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"}
-_PASSING_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+_TRANSIENT_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
 class ApiCall(NamedTuple):
@@ -57,39 +57,39 @@ class ApiCall(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """A while to wait before the next call."""
+    """How long to wait before the next call."""
 
     seconds: float
 
 
-class Handling(NamedTuple):
-    """A handler to call with a change; answered with the requests that it returned."""
+class HandlerCall(NamedTuple):
+    """A handler to call with a change; the plan is sent the requests that the handler returns."""
 
     handler: Handler[Any]
     change: Change[Any]
 
 
 Plan = Generator[ApiCall | Pause, Response, V]
-# A plan that may also want handlers to be called.
-Steps = Generator[ApiCall | Pause | Handling, Any, V]
+# A plan that may also call handlers.
+Steps = Generator[ApiCall | Pause | HandlerCall, Any, V]
 
 
 class Environment(Protocol):
-    """What plans need to know of the store that runs them."""
+    """What plans need from the store that runs them."""
 
-    on_invalid: OnUnfit
+    on_invalid: OnInvalid
     reports_capacity: bool
     jitter: Callable[[], float]
-    # Whether it is a principal's, who may not do everything, and what no other principal has.
+    # Whether the store is restricted to a principal; `principal` is unique to it, else empty.
     is_guarded: bool
     principal: str
 
     def check(self, request: Request[Any]) -> None:
-        """Raise WrongTable for a request of another table, AccessDenied for one that is denied."""
+        """Raise WrongTable for a table of another store, AccessDenied if the role denies it."""
         ...
 
     def seal(self, position: Item, binding: str) -> str:
-        """Return the cursor of a position, good for the query of that binding alone."""
+        """Return the sealed cursor of a position; it opens only with the same binding."""
         ...
 
     def open(self, cursor: str, binding: str) -> Item:
@@ -98,77 +98,82 @@ class Environment(Protocol):
 
 
 class RunContext(NamedTuple):
-    """The moment at which a request runs, and the store that runs it."""
+    """The time at which a request runs, and the store that runs it."""
 
     now: datetime
     store: Environment
 
 
 def attempt(
-    run: RunContext,
+    context: RunContext,
     request: Request[Any],
     operation: str,
-    asked: dict[str, Any],
+    payload: dict[str, Any],
     *,
     earlier: int = 0,
 ) -> Plan[Response]:
-    """Make a call for a request, again after a pause if the service refuses for the moment alone.
+    """Make a call for a request, and retry it after transient errors.
 
-    `earlier` attempts that were answered, but not all done, count for those who watch.
+    `earlier` is the number of previous calls for the same members, such as a batch of which some
+    were left unprocessed: hooks see it added to the attempt number.
     """
-    call = ApiCall(operation, asked, earlier + 1)
+    call = ApiCall(operation, payload, earlier + 1)
     try:
         return (yield call)
     except KeyfoldError as error:
-        return (yield from try_again(run, request, call, error))
+        return (yield from retry(context, request, call, error))
 
 
-def try_again(
-    run: RunContext, request: Request[Any], call: ApiCall, error: KeyfoldError
+def retry(
+    context: RunContext, request: Request[Any], call: ApiCall, error: KeyfoldError
 ) -> Plan[Response]:
-    """Make a call that has failed again, after a pause, if that is worth it.
+    """Retry a call that failed with `error`, with backoff; raise if that error is permanent.
 
-    Plans of one call come here themselves: `attempt` would cost them a generator for nothing.
+    Plans with a single call use this directly: `attempt` would cost them another generator.
     Raises OutcomeUnknown for a write that the service may have carried out before it failed, if
-    it cannot be repeated, or is refused then: it may have met itself.
+    the write cannot be repeated, or if its condition fails on a retry: it may have failed because
+    of its own first attempt. Raises Unavailable when retries are exhausted.
     """
     # Whether an attempt may have been carried out.
-    is_open = False
-    for number in range(1, MOST_ATTEMPTS + 1):
-        if is_open and isinstance(error, ConditionalCheckFailedException):
+    may_be_done = False
+    for number in range(1, MAX_ATTEMPTS + 1):
+        if may_be_done and isinstance(error, ConditionalCheckFailedException):
             raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
         if isinstance(error, ValidationException):
-            raise refusal_error(request, error, run.now) from error
-        if not is_passing(error):
+            raise refusal_error(request, error, context.now) from error
+        if not is_transient(error):
             raise error
         if isinstance(error, InternalServerError) and call.operation not in _READS:
-            is_open = True
+            may_be_done = True
             if isinstance(request, Write) and not request.is_repeatable:
                 break
-        if number == MOST_ATTEMPTS:
+        if number == MAX_ATTEMPTS:
             break
-        yield pause(run, number)
+        yield pause(context, number)
         try:
             return (yield call._replace(attempt=call.attempt + number))
         except KeyfoldError as another:
             error = another
-    if is_open:
+    if may_be_done:
         raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
-    attempts = call.attempt + MOST_ATTEMPTS - 1
+    attempts = call.attempt + MAX_ATTEMPTS - 1
     raise Unavailable(call.operation, attempts, _reason(error)) from error
 
 
-def ask(run: RunContext, operation: str, asked: dict[str, Any]) -> Plan[Response]:
-    """Make a call that is for no request, again after a pause if it is refused for the moment."""
-    for number in range(1, MOST_ATTEMPTS + 1):
+def call_service(context: RunContext, operation: str, payload: dict[str, Any]) -> Plan[Response]:
+    """Make a call that belongs to no request, such as DescribeTable, and retry transient errors.
+
+    Raises Unavailable when retries are exhausted.
+    """
+    for number in range(1, MAX_ATTEMPTS + 1):
         try:
-            return (yield ApiCall(operation, asked, number))
+            return (yield ApiCall(operation, payload, number))
         except KeyfoldError as error:
-            if not is_passing(error):
+            if not is_transient(error):
                 raise
-            if number == MOST_ATTEMPTS:
+            if number == MAX_ATTEMPTS:
                 raise Unavailable(operation, number, _reason(error)) from error
-        yield pause(run, number)
+        yield pause(context, number)
     raise AssertionError(operation)
 
 
@@ -176,32 +181,32 @@ def _reason(error: KeyfoldError) -> str:
     return str(error).rstrip(".")
 
 
-def pause(run: RunContext, attempts: int) -> Pause:
-    """Return how long to wait after so many attempts: up to twice as long each time."""
-    return Pause(pause_seconds(attempts, run.store.jitter))
+def pause(context: RunContext, attempts: int) -> Pause:
+    """Return the pause after the given number of attempts: exponential backoff with full jitter."""
+    return Pause(pause_seconds(attempts, context.store.jitter))
 
 
 def pause_seconds(attempts: int, jitter: Callable[[], float]) -> float:
-    """Return so many seconds to wait after so many attempts."""
+    """Return the seconds to wait after the given number of attempts."""
     longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempts - 1))
     return jitter() * longest
 
 
-def is_passing(error: KeyfoldError) -> bool:
-    """Tell whether the service refused for the moment alone."""
+def is_transient(error: KeyfoldError) -> bool:
+    """Return whether an error is transient, so that the same call may succeed later."""
     if isinstance(error, TransactionCanceledException):
         codes = {each.get("Code", "None") for each in error.fields.get("CancellationReasons", ())}
-        return bool(codes & _PASSING_REASONS) and codes <= _PASSING_REASONS | {"None"}
+        return bool(codes & _TRANSIENT_REASONS) and codes <= _TRANSIENT_REASONS | {"None"}
     if isinstance(error, ServiceError) and error.type in (
         "ThrottlingException",
         "RequestLimitExceeded",
     ):
         return True
-    return isinstance(error, _WORTH_ANOTHER_TRY)
+    return isinstance(error, _RETRYABLE)
 
 
 def requests_of(reaction: Reaction) -> tuple[Request[Any], ...]:
-    """Return the requests that a handler wants to be run; raises QueryInvalid for anything else."""
+    """Return the requests that a handler returned; raises QueryInvalid if it returned others."""
     if reaction is None:
         return ()
     requests = (reaction,) if isinstance(reaction, Request) else tuple(reaction)

@@ -1,4 +1,4 @@
-"""How a store runs the requests of a principal: after a look at what they would do."""
+"""Settings of a principal's store, which check every request against the role before it runs."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _EITHER = (Right.CREATE | Right.UPDATE).value
 
 
 class PrincipalSettings(StoreSettings):
-    """The settings of a store, for one principal.
+    """The settings of a store, restricted to one principal.
 
-    Nearly every request is allowed, so that is found out first, without spelling out all that the
-    request would do.
+    Nearly every request is allowed, so a fast check comes first, which does not build the accesses
+    of the request.
     """
 
     is_guarded = True
 
     def __init__(self, base: StoreSettings, role: str, ids: Mapping[str, str]) -> None:
         if base.is_guarded:
-            fact = "a principal's store makes no other principals"
+            fact = "a principal's store cannot create stores of other principals"
             raise AccessDenied(cast(PrincipalSettings, base).role, "as_principal", None, fact)
         self.__dict__.update(base.__dict__)
         self._base = base
         self.role = role
         self._guards = _make_guards(base, role, ids)
-        # The guard of each table and the name of its partition key, by which table it is.
+        # The guard of each table and the name of its partition key, by the identity of the table.
         self._fast_guards = {
             id(table): (self._guards[table.name], table.key.partition[0])
             for table in base.tables.values()
@@ -51,60 +51,64 @@ class PrincipalSettings(StoreSettings):
 
     @property
     def cursors(self) -> CursorBox:
-        """What seals this principal's cursors, with the key of the whole store."""
+        """Seals and opens this principal's cursors, with the key of the whole store."""
         return self._base.cursors.of(self.principal)
 
     def check(self, request: Request[Any]) -> None:
-        """Raise WrongTable for a request of another table, AccessDenied for one that is denied."""
-        look = self._LOOKS.get(type(request))
-        if look is None:
+        """Raise WrongTable for a table of another store, AccessDenied if the role denies it."""
+        check_request = self._CHECKS.get(type(request))
+        if check_request is None:
             self._check_in_full(request)
         else:
-            look(self, request)
+            check_request(self, request)
 
     def check_administration(self, operation: str, table: TableLike) -> None:
-        """Raise AccessDenied: principals run requests alone."""
-        fact = "a principal's store runs requests, and nothing else"
+        """Raise AccessDenied: a principal may only run requests."""
+        fact = "a principal's store may only run requests"
         raise AccessDenied(self.role, operation, table.name, fact)
 
-    # Looks that tell quickly of what is allowed. What they are not sure of is looked at closely.
+    # Fast checks, which recognise most allowed requests. The others get a full check.
 
     def _check_get(self, request: Get[Any]) -> None:
-        way = self._fast_guards.get(id(request.table))
-        if way is None or not way[0].admits(_GET, request.key[way[1]]):
+        fast = self._fast_guards.get(id(request.table))
+        if fast is None or not fast[0].admits(_GET, request.key[fast[1]]):
             self._check_in_full(request)
 
     def _check_query(self, request: Query[Any]) -> None:
-        way = self._fast_guards.get(id(request.table))
+        fast = self._fast_guards.get(id(request.table))
         if (
-            way is None
+            fast is None
             or request.index is not None
-            or not way[0].admits(_QUERY, request.keys.equals[0][1])
+            or not fast[0].admits(_QUERY, request.keys.equals[0][1])
         ):
             self._check_in_full(request)
 
     def _check_put(self, request: Put[Any], *, is_member: bool = False) -> None:
-        way, item = self._fast_guards.get(id(request.table)), request.item
+        fast, item = self._fast_guards.get(id(request.table)), request.item
         if (
-            way is None
+            fast is None
             or request.schema.unique
-            or not way[0].admits(put_rights(request), item[way[1]], item)
+            or not fast[0].admits(put_rights(request), item[fast[1]], item)
         ):
             self._check_write(request, is_member=is_member)
 
     def _check_update(self, request: Update[Any], *, is_member: bool = False) -> None:
-        way, key = self._fast_guards.get(id(request.table)), request.key
+        fast, key = self._fast_guards.get(id(request.table)), request.key
         if (
-            way is None
-            or not way[0].watches_keys_alone
+            fast is None
+            or not fast[0].watches_only_keys
             or request.schema.unique
-            or not way[0].admits(_UPDATE, key[way[1]], key)
+            or not fast[0].admits(_UPDATE, key[fast[1]], key)
         ):
             self._check_write(request, is_member=is_member)
 
     def _check_delete(self, request: Delete[Any], *, is_member: bool = False) -> None:
-        way = self._fast_guards.get(id(request.table))
-        if way is None or request.schema.unique or not way[0].admits(_DELETE, request.key[way[1]]):
+        fast = self._fast_guards.get(id(request.table))
+        if (
+            fast is None
+            or request.schema.unique
+            or not fast[0].admits(_DELETE, request.key[fast[1]])
+        ):
             self._check_write(request, is_member=is_member)
 
     def _check_transaction(self, request: Transaction) -> None:
@@ -112,14 +116,14 @@ class PrincipalSettings(StoreSettings):
             if isinstance(each, Get):
                 self._check_get(each)
             else:
-                # It returns nothing, whatever the write would by itself.
-                self._LOOKS[type(each)](self, each, is_member=True)
+                # A member of a transaction has no ReturnValues, unlike the same write on its own.
+                self._CHECKS[type(each)](self, each, is_member=True)
 
     def _check_batch(self, request: Batch[Any]) -> None:
         super().check(request)
         for each in request.requests:
-            way = self._fast_guards.get(id(each.table))
-            if way is None or not _admits_member(each, *way):
+            fast = self._fast_guards.get(id(each.table))
+            if fast is None or not _admits_member(each, *fast):
                 self._check_access(read_member(each, self.clock()))
 
     def _check_create_or_get(self, request: CreateOrGet[Any]) -> None:
@@ -135,7 +139,7 @@ class PrincipalSettings(StoreSettings):
             self.check(request.first)
 
     def _check_write(self, request: Write[Any], *, is_member: bool = False) -> None:
-        """Look at all that a write would do, and whether it takes or gives up unique values."""
+        """Check the access of a write, and whether the role may change the unique values it touches."""
         super().check(request)
         access = read_access(request, self.clock())
         if is_member:
@@ -150,10 +154,10 @@ class PrincipalSettings(StoreSettings):
             self._check_access(access)
 
     def _check_access(self, access: Access) -> None:
-        assert access.table is not None  # requests are about tables
+        assert access.table is not None  # every request is for a table
         guard = self._guards.get(access.table)
         if guard is None:
-            fact = f"there is no role {self.role} in {access.table}"
+            fact = f"table {access.table} has no role {self.role}"
             raise AccessDenied(self.role, access.action, access.table, fact)
         self._deny(guard.check(access, keeps_unique=True))
 
@@ -161,7 +165,7 @@ class PrincipalSettings(StoreSettings):
         if denial is not None:
             raise AccessDenied(self.role, denial.action, denial.table, denial.fact)
 
-    _LOOKS: ClassVar[dict[type[Any], Callable[..., None]]] = {
+    _CHECKS: ClassVar[dict[type[Any], Callable[..., None]]] = {
         Batch: _check_batch,
         Chain: _check_chain,
         Check: _check_write,
@@ -177,7 +181,7 @@ class PrincipalSettings(StoreSettings):
 
 
 def _admits_member(request: Get[Any] | Put[Any] | Delete[Any], guard: Guard, name: str) -> bool:
-    """Tell whether a member of a batch is sure to be allowed."""
+    """Return whether a member of a batch is certainly allowed; if not, it needs a full check."""
     match request:
         case Get(key=key):
             return guard.admits(_GET, key[name])
@@ -188,20 +192,20 @@ def _admits_member(request: Get[Any] | Put[Any] | Delete[Any], guard: Guard, nam
 
 
 def _make_guards(base: StoreSettings, role: str, ids: Mapping[str, str]) -> dict[str, Guard]:
-    """Return what guards each table in which there is a role of that name."""
+    """Return a guard for each table that has the role; raises PrincipalInvalid."""
     found = {name: table.roles[role] for name, table in base.tables.items() if role in table.roles}
     if not found:
         known = sorted({name for table in base.tables.values() for name in table.roles})
-        advice = f"There are {', '.join(known)}." if known else "Tables declare them by add_role()."
+        advice = f"Known roles: {', '.join(known)}." if known else "Declare one with add_role()."
         raise PrincipalInvalid(role, "no table has such a role", advice)
     tenants = {each.tenant for each in found.values() if each.tenant is not None}
-    strangers = {name: ids[name] for name in ids if name not in tenants}
+    unknown_ids = {name: ids[name] for name in ids if name not in tenants}
     return {
         name: Guard(
             base.tables[name].layout,
             each,
-            # What no table takes is refused by the first.
-            {key: value for key, value in ids.items() if key == each.tenant} | strangers,
+            # Ids that no table takes are given to all, so that the first guard refuses them.
+            {key: value for key, value in ids.items() if key == each.tenant} | unknown_ids,
         )
         for name, each in found.items()
     }

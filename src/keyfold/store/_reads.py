@@ -1,4 +1,4 @@
-"""Plans of requests that read."""
+"""Plans of reads: get, query, scan, count, collections and lookups."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from keyfold.model._requests import Count, First, Get, Query, Scan
 from keyfold.model._results import Page, RawItem
 from keyfold.model._tables import Table
 from keyfold.store._decoding import SKIPPED, Decoder
-from keyfold.store._plans import ApiCall, Plan, Response, RunContext, attempt, try_again
+from keyfold.store._plans import ApiCall, Plan, Response, RunContext, attempt, retry
 from keyfold.values import Item
 
 F = TypeVar("F")
 
-# Bounds on how many items are asked for at a time, where some are left out after reading.
-_LEAST_ASKED = 8
-_MOST_ASKED = 1_000
-# A few more than are needed are cheaper than another call.
+# Bounds on the Limit of a call, where some of the items read are skipped.
+_MIN_LIMIT = 8
+_MAX_LIMIT = 1_000
+# Reading a few items too many is cheaper than another call.
 _MARGIN = 1.25
-# What cursors are tied to must not change with the moment.
+# The binding of a cursor must not depend on the time of the call.
 _NEVER = datetime.fromtimestamp(0, UTC)
 
 
-def plan_get(run: RunContext, request: Get[Any]) -> Plan[Any]:
-    """Read one item."""
-    asked = request.to_dynamodb(now=run.now)
-    if run.store.reports_capacity:
-        asked["ReturnConsumedCapacity"] = "TOTAL"
-    call = ApiCall("GetItem", asked)
+def plan_get(context: RunContext, request: Get[Any]) -> Plan[Any]:
+    """Read one item; return None if it does not exist, has expired or is of another entity."""
+    payload = request.to_dynamodb(now=context.now)
+    if context.store.reports_capacity:
+        payload["ReturnConsumedCapacity"] = "TOTAL"
+    call = ApiCall("GetItem", payload)
     try:
         response = yield call
     except KeyfoldError as error:
-        response = yield from try_again(run, request, call, error)
+        response = yield from retry(context, request, call, error)
     item = response.get("Item")
     if item is None:
         return None
-    found = Decoder(run, request).decode(item, request.known)
+    found = Decoder(context, request).decode(item, request.known)
     return None if found is SKIPPED else found
 
 
 @dataclass(slots=True)
-class _Found:
-    """What was read for a page; `position` is where to go on, None at the end."""
+class _PageRead:
+    """What was read for a page; `position` is the key to continue after, None at the end."""
 
     values: list[Any] = field(default_factory=list[Any])
     position: Item | None = None
@@ -58,16 +58,16 @@ class _Found:
     reads: int = 0
 
 
-def plan_page(run: RunContext, request: Query[Any] | Scan[Any]) -> Plan[Page[Any]]:
-    """Read until a page is full, past whatever is expired, filtered out, or of another kind."""
+def plan_page(context: RunContext, request: Query[Any] | Scan[Any]) -> Plan[Page[Any]]:
+    """Read until a page is full, skipping expired and filtered items and those of other entities."""
     check_readable(request)
     start = None
     if request.cursor is not None:
-        start = run.store.open(request.cursor, binding_of(request))
-    found = yield from _read(run, request, start)
+        start = context.store.open(request.cursor, binding_of(request))
+    found = yield from _read(context, request, start)
     cursor = None
     if found.position is not None:
-        cursor = run.store.seal(found.position, binding_of(request))
+        cursor = context.store.seal(found.position, binding_of(request))
     return Page(
         found.values,
         cursor=cursor,
@@ -77,18 +77,20 @@ def plan_page(run: RunContext, request: Query[Any] | Scan[Any]) -> Plan[Page[Any
     )
 
 
-def _read(run: RunContext, request: Query[Any] | Scan[Any], start: Item | None) -> Plan[_Found]:
-    asked = request.to_dynamodb(now=run.now)
-    asked["ReturnConsumedCapacity"] = "TOTAL"
-    decoder = Decoder(run, request)
-    ask = limit = request.page_limit
-    found = _Found()
+def _read(
+    context: RunContext, request: Query[Any] | Scan[Any], start: Item | None
+) -> Plan[_PageRead]:
+    payload = request.to_dynamodb(now=context.now)
+    payload["ReturnConsumedCapacity"] = "TOTAL"
+    decoder = Decoder(context, request)
+    call_limit = limit = request.page_limit
+    found = _PageRead()
     while True:
         if start is not None:
-            asked["ExclusiveStartKey"] = start
-        if ask is not None:
-            asked["Limit"] = ask
-        response = yield from attempt(run, request, request.operation, asked)
+            payload["ExclusiveStartKey"] = start
+        if call_limit is not None:
+            payload["Limit"] = call_limit
+        response = yield from attempt(context, request, request.operation, payload)
         found.reads += 1
         found.consumed += _consumed(response)
         found.scanned += response["ScannedCount"]
@@ -104,60 +106,65 @@ def _read(run: RunContext, request: Query[Any] | Scan[Any], start: Item | None) 
                 found.position = last if is_last else _position_of(request, item)
                 return found
         found.position = start = last
-        is_spent = request.most_reads is not None and found.reads >= request.most_reads
+        is_spent = request.read_limit is not None and found.reads >= request.read_limit
         if last is None or is_spent or (limit is None and found.values):
             return found
         if limit is not None:
             missing, matched = limit - len(found.values), len(found.values) - before
             read = response["ScannedCount"]
-            ask = suggest_limit(missing, matched=matched, read=read, asked=ask or limit)
+            call_limit = suggest_limit(
+                missing, matched=matched, read=read, requested=call_limit or limit
+            )
 
 
-def suggest_limit(missing: int, *, matched: int, read: int, asked: int) -> int:
-    """Return how many items to ask for next, by how many of the last were wanted.
+def suggest_limit(missing: int, *, matched: int, read: int, requested: int) -> int:
+    """Return the Limit of the next call, given how many of the items read last matched.
 
-    >>> suggest_limit(10, matched=5, read=50, asked=50)
+    >>> suggest_limit(10, matched=5, read=50, requested=50)
     125
     """
-    wanted = math.ceil(missing * read / matched * _MARGIN) if matched else asked * 2
-    return max(missing, _LEAST_ASKED, min(wanted, _MOST_ASKED))
+    wanted = math.ceil(missing * read / matched * _MARGIN) if matched else requested * 2
+    return max(missing, _MIN_LIMIT, min(wanted, _MAX_LIMIT))
 
 
-def plan_first(run: RunContext, request: First[Any]) -> Plan[Any]:
-    """Read until one is found."""
+def plan_first(context: RunContext, request: First[Any]) -> Plan[Any]:
+    """Read until an item matches, and return it; None if none does."""
     query = request.query
     check_readable(query)
-    start = None if query.cursor is None else run.store.open(query.cursor, binding_of(query))
-    found = yield from _read(run, query, start)
+    start = None if query.cursor is None else context.store.open(query.cursor, binding_of(query))
+    found = yield from _read(context, query, start)
     return found.values[0] if found.values else None
 
 
 def plan_lookup(
-    run: RunContext, request: Get[Any], follow: Callable[[Any], F | None]
+    context: RunContext, request: Get[Any], follow: Callable[[Any], F | None]
 ) -> Plan[F | None]:
-    """Read one item, and return what is made of it; None too for one that cannot be read."""
-    response = yield from attempt(run, request, "GetItem", _ask(run, request))
+    """Read one item, and return what `follow` makes of it.
+
+    Return None if there is no item, or if it cannot be decoded.
+    """
+    response = yield from attempt(context, request, "GetItem", _payload_of(context, request))
     item = response.get("Item")
     if item is None:
         return None
-    found = Decoder(run, request, on_invalid="raw").decode(item, request.known)
+    found = Decoder(context, request, on_invalid="raw").decode(item, request.known)
     return None if found is SKIPPED or isinstance(found, RawItem) else follow(found)
 
 
 def plan_search(
-    run: RunContext, query: Query[Any] | Scan[Any], follow: Callable[[Any], F | None]
+    context: RunContext, query: Query[Any] | Scan[Any], follow: Callable[[Any], F | None]
 ) -> Plan[F | None]:
-    """Read until something can be made of an item; what cannot be read is passed over.
+    """Read until `follow` accepts an item, skipping those that cannot be decoded.
 
-    It reads on however much there is: to stop early would tell that something lies before.
+    Reads to the end if it has to: stopping early would reveal that skipped items exist.
     """
     check_readable(query)
-    decoder = Decoder(run, query, on_invalid="raw")
-    asked = _ask(run, replace(query, page_limit=_LEAST_ASKED))
+    decoder = Decoder(context, query, on_invalid="raw")
+    payload = _payload_of(context, replace(query, page_limit=_MIN_LIMIT))
     if query.cursor is not None:
-        asked["ExclusiveStartKey"] = run.store.open(query.cursor, binding_of(query))
+        payload["ExclusiveStartKey"] = context.store.open(query.cursor, binding_of(query))
     while True:
-        response = yield from attempt(run, query, query.operation, asked)
+        response = yield from attempt(context, query, query.operation, payload)
         for item in response["Items"]:
             found = decoder.decode(item)
             if found is SKIPPED or isinstance(found, RawItem):
@@ -167,51 +174,53 @@ def plan_search(
                 return following
         if "LastEvaluatedKey" not in response:
             return None
-        asked["ExclusiveStartKey"] = response["LastEvaluatedKey"]
+        payload["ExclusiveStartKey"] = response["LastEvaluatedKey"]
 
 
-def _ask(run: RunContext, request: Get[Any] | Query[Any] | Scan[Any]) -> dict[str, Any]:
-    asked = request.to_dynamodb(now=run.now)
-    if run.store.reports_capacity:
-        asked["ReturnConsumedCapacity"] = "TOTAL"
-    return asked
+def _payload_of(context: RunContext, request: Get[Any] | Query[Any] | Scan[Any]) -> dict[str, Any]:
+    payload = request.to_dynamodb(now=context.now)
+    if context.store.reports_capacity:
+        payload["ReturnConsumedCapacity"] = "TOTAL"
+    return payload
 
 
-def plan_count(run: RunContext, request: Count) -> Plan[int]:
-    """Count what a query finds; what is expired or of another kind does not count."""
-    # Keys tell what an item is, so that any index will do.
+def plan_count(context: RunContext, request: Count) -> Plan[int]:
+    """Count the items of a query, without expired ones and those of other entities."""
+    # Keys are enough to identify the entity, so an index with any projection can be used.
     query = replace(
         request.query,
         shape=replace(request.query.shape, only=None, as_refs=True),
         page_limit=None,
-        most_reads=None,
+        read_limit=None,
     )
     index = query.index
     check_readable(query)
     if index is not None and _hides_expiry(query, index):
-        fact = f"{index.name} does not hold {query.table.ttl!r}, so what expired would count"
-        raise QueryInvalid(repr(request), fact, "Count in the table, or include_expired().")
-    start = None if query.cursor is None else run.store.open(query.cursor, binding_of(query))
+        fact = f"{index.name} does not hold {query.table.ttl!r}, so expired items would be counted"
+        raise QueryInvalid(repr(request), fact, "Count in the table, or use include_expired().")
+    start = None if query.cursor is None else context.store.open(query.cursor, binding_of(query))
     total = 0
     while True:
-        found = yield from _read(run, query, start)
+        found = yield from _read(context, query, start)
         total += len(found.values)
         if found.position is None:
             return total
         start = found.position
 
 
-def plan_collection(run: RunContext, request: CollectionGet[Any]) -> Plan[Any]:
-    """Read entities of several types, and group them."""
+def plan_collection(context: RunContext, request: CollectionGet[Any]) -> Plan[Any]:
+    """Read entities of several types, and group them; None if a required member is missing."""
     groups: dict[str, list[Any]] = {member.name: [] for member in request.members}
     query = request.query
     decoders = {
-        member.name: Decoder(run, replace(query, shape=replace(query.shape, schema=member.schema)))
+        member.name: Decoder(
+            context, replace(query, shape=replace(query.shape, schema=member.schema))
+        )
         for member in request.members
     }
-    asked = _ask(run, query)
+    payload = _payload_of(context, query)
     while True:
-        response = yield from attempt(run, request, "Query", asked)
+        response = yield from attempt(context, request, "Query", payload)
         for item in response["Items"]:
             for name, decoder in decoders.items():
                 value = decoder.decode(item)
@@ -221,7 +230,7 @@ def plan_collection(run: RunContext, request: CollectionGet[Any]) -> Plan[Any]:
                     break
         if "LastEvaluatedKey" not in response:
             break
-        asked["ExclusiveStartKey"] = response["LastEvaluatedKey"]
+        payload["ExclusiveStartKey"] = response["LastEvaluatedKey"]
     values: dict[str, Any] = {}
     for member in request.members:
         group = groups[member.name]
@@ -241,44 +250,44 @@ def _matches(value: Any, parts: dict[str, Any]) -> bool:
 
 
 def check_readable(request: Query[Any] | Scan[Any]) -> None:
-    """Raise for a query whose index does not hold what it wants."""
+    """Raise QueryInvalid if the index of a query does not project what the query reads."""
     index, shape = request.index, request.shape
     if index is None or index.project == "all":
         return
     if request.filter is not None:
-        lacking = index.find_lacking(request.table, sorted(names_in(request.filter)))
+        lacking = index.find_unprojected(request.table, sorted(names_in(request.filter)))
         if lacking:
-            fact = f"{index.name} does not hold {', '.join(lacking)}, which where() looks at"
-            raise QueryInvalid(repr(request), fact, "Query the table, or look at other fields.")
+            fact = f"{index.name} does not hold {', '.join(lacking)}, which where() uses"
+            raise QueryInvalid(repr(request), fact, "Query the table, or filter by other fields.")
     if shape.as_refs:
         return
     if shape.only is None or shape.schema is None:
         fact = f"{index.name} holds only some attributes of its items"
-        raise QueryInvalid(repr(request), fact, "Ask for refs(), or only() some of the fields.")
+        raise QueryInvalid(repr(request), fact, "Use refs(), or only() with some of the fields.")
     wanted = shape.projection(request.table, None) or ()
-    lacking = index.find_lacking(request.table, wanted)
+    lacking = index.find_unprojected(request.table, wanted)
     lacking = [name for name in lacking if name != request.table.ttl]
     if lacking:
         fact = f"{index.name} does not hold {', '.join(lacking)}"
-        raise QueryInvalid(repr(request), fact, "Ask for other fields, or for refs().")
+        raise QueryInvalid(repr(request), fact, "Use only() with other fields, or refs().")
     if _hides_expiry(request, index):
-        fact = f"{index.name} does not hold {request.table.ttl!r}, so what expired would be found"
-        raise QueryInvalid(repr(request), fact, "Ask for refs(), or include_expired().")
+        fact = f"{index.name} does not hold {request.table.ttl!r}, so expired items would be found"
+        raise QueryInvalid(repr(request), fact, "Use refs(), or include_expired().")
 
 
 def _hides_expiry(request: Query[Any] | Scan[Any], index: Index) -> bool:
-    """Tell whether items may be expired without their index showing it."""
+    """Return whether items may have expired although their index entries do not show it."""
     table, schema = _table_of(request), request.shape.schema
     if table.ttl is None or request.includes_expired:
         return False
-    if not index.find_lacking(table, [table.ttl]):
+    if not index.find_unprojected(table, [table.ttl]):
         return False
     schemas = table.entities.values() if schema is None else [schema]
     return any(each.ttl_field is not None or each.codec.has_extra for each in schemas)
 
 
 def binding_of(request: Query[Any] | Scan[Any]) -> str:
-    """Return what a cursor is tied to: the query that made it, whatever its pages hold."""
+    """Return what a cursor is bound to: its query, apart from page size, consistency and fields."""
     shape = replace(request.shape, only=None, as_refs=False)
     plain = replace(request, page_limit=None, is_consistent=False, shape=shape)
     kind = "" if shape.schema is None else shape.schema.name

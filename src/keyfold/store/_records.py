@@ -1,4 +1,4 @@
-"""Records of a stream: from the API's form to what handlers are told, and to bytes that keep."""
+"""Stream records: parsed from the API, serialised for storage, decoded for handlers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BINARY = "base64"
 
 @dataclass(frozen=True, slots=True)
 class StreamRecord:
-    """A record as it was read, its images not yet anybody's entities."""
+    """A stream record, whose images are not decoded into entities yet."""
 
     id: str
     kind: ChangeKind
@@ -44,46 +44,46 @@ class StreamRecord:
 
     @classmethod
     def from_dynamodb(cls, record: Mapping[str, Any], table: Table) -> StreamRecord:
-        """Read a record of a table's as GetRecords returns it."""
-        told: Mapping[str, Any] = record["dynamodb"]
-        # Some clients make a time of it, others leave it the number that was sent.
-        at: datetime | float = told["ApproximateCreationDateTime"]
+        """Parse a record of a table's stream, as returned by GetRecords."""
+        fields: Mapping[str, Any] = record["dynamodb"]
+        # Some clients parse it into a datetime, others return the number that was sent.
+        at: datetime | float = fields["ApproximateCreationDateTime"]
         identity: Mapping[str, str] = record.get("userIdentity") or {}
         principal = identity.get("PrincipalId", identity.get("principalId"))
         return cls(
             id=record["eventID"],
             kind=_KINDS[record["eventName"]],
-            # A service has no order for them.
-            key={name: told["Keys"][name] for name in (*table.key.partition, *table.key.sort)},
-            old=told.get("OldImage"),
-            new=told.get("NewImage"),
+            # The service returns them in any order.
+            key={name: fields["Keys"][name] for name in (*table.key.partition, *table.key.sort)},
+            old=fields.get("OldImage"),
+            new=fields.get("NewImage"),
             at=at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC),
-            sequence=told["SequenceNumber"],
+            sequence=fields["SequenceNumber"],
             by_expiry=principal == _EXPIRER,
         )
 
     @classmethod
     def from_bytes(cls, data: bytes) -> StreamRecord:
-        """Read what `to_bytes` has made."""
+        """Deserialise the result of `to_bytes`."""
         parts: dict[str, Any] = json.loads(zlib.decompress(data), object_hook=_read_binary)
         parts["at"] = datetime.fromisoformat(parts["at"])
         return cls(**parts)
 
     def to_bytes(self) -> bytes:
-        """Return the record in a form that can be kept."""
+        """Return the record serialised for storage."""
         parts = {name: getattr(self, name) for name in self.__slots__}
         text = json.dumps({**parts, "at": self.at.isoformat()}, default=_write_binary)
         return zlib.compress(text.encode())
 
     @property
     def item_id(self) -> str:
-        """What all records of one item have in common, short and of a fixed width."""
+        """A hash of the item's key: the same for all records of one item, of a fixed width."""
         identity = repr(identify("", self.key)).encode()
         return blake2b(identity, digest_size=_ITEM_ID_BYTES).hexdigest()
 
 
 def _write_binary(value: Any) -> Any:
-    # An attribute value is a dictionary, never a text: nothing else looks like this.
+    # Attribute values are dictionaries, never strings, so nothing else has this form.
     return {_BINARY: b64encode(bytes(value)).decode()}
 
 
@@ -94,13 +94,13 @@ def _read_binary(value: dict[str, Any]) -> Any:
 
 
 class ChangeReader:
-    """Makes the changes of one table's records, for each handler in its own types."""
+    """Turns the records of a table into changes, for each handler in its entity types."""
 
-    def __init__(self, table: Table, run: RunContext) -> None:
-        self._table, self._run = table, run
+    def __init__(self, table: Table, context: RunContext) -> None:
+        self._table, self._context = table, context
 
     def find_handlers(self, record: StreamRecord) -> list[Handler[Any]]:
-        """Return the handlers that a record is for, in the order of their declaration."""
+        """Return the handlers to call for a record, in the order of their declaration."""
         if is_guard(self._table, record.key):
             return []
         schemas = self._find_schemas(record)
@@ -112,12 +112,12 @@ class ChangeReader:
         ]
 
     def read(self, record: StreamRecord, handler: Handler[Any]) -> Change[Any]:
-        """Return a record as a handler is told of it; raises ItemInvalid."""
+        """Return the change that a handler is called with; raises ItemInvalid."""
         old, is_old_hidden = self._decode(record.old, handler)
         new, is_new_hidden = self._decode(record.new, handler)
         kind = record.kind
         if kind == "changed" and is_old_hidden is not is_new_hidden:
-            # It was, or has become, of an entity that the handler does not know.
+            # The item was, or has become, of an entity that the handler does not take.
             kind = "inserted" if is_old_hidden else "removed"
         return Change(
             kind=kind,
@@ -141,21 +141,21 @@ class ChangeReader:
             return None
 
     def _decode(self, image: Item | None, handler: Handler[Any]) -> tuple[Any, bool]:
-        """Return an image as an entity, and whether it is one that the handler is not for."""
+        """Return the entity in an image, and whether the handler does not take that entity."""
         if image is None:
             return None, False
         schema = self._find_schema(image)
         if handler.entities and (schema is None or schema.entity not in handler.entities):
             return None, True
         found = self._decoder(ResultShape(schema)).decode(image)
-        assert found is not SKIPPED  # it is of that schema, and no guard
+        assert found is not SKIPPED  # it is of that schema, and not a guard item
         return found, False
 
     def _make_ref(self, record: StreamRecord, handler: Handler[Any]) -> Ref[Any] | None:
         for schema in self._find_schemas(record):
             if schema is None or (handler.entities and schema.entity not in handler.entities):
                 continue
-            # Its type attribute may say what its keys do not.
+            # The keys may not identify the entity without the type attribute.
             with suppress(ItemInvalid):
                 decoder = self._decoder(ResultShape(schema, as_refs=True))
                 found = decoder.decode(record.new or record.old or record.key)
@@ -164,5 +164,5 @@ class ChangeReader:
         return None
 
     def _decoder(self, shape: ResultShape[Any]) -> Decoder:
-        # Whether its time has come does not matter: so it was, or is.
-        return Decoder(self._run, Get(self._table, {}, shape, includes_expired=True))
+        # Handlers also get images of expired items.
+        return Decoder(self._context, Get(self._table, {}, shape, includes_expired=True))

@@ -1,7 +1,7 @@
-"""Why the service refuses a request for good, in terms of the entities.
+"""Translates validation errors of the service into errors about entities.
 
-Sizes are looked at here, after a refusal, and not before every call: they cost as much to find
-out as the request does, and nothing is written by a call that is refused.
+Sizes are measured here, after a refusal, and not before every call: measuring costs as much as
+the request itself, and a refused call writes nothing.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Any
 
 from keyfold.errors import KeyfoldError, RequestRefused, SizeExceeded, ValidationException
 from keyfold.model._batches import Batch
+from keyfold.model._formatting import show_item
 from keyfold.model._keys import Key, TableLike
 from keyfold.model._requests import Get, Query, Request
-from keyfold.model._showing import show_item
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update
 from keyfold.model._writes import Put, Write
 from keyfold.values import AttributeValue, Item, item_size_bytes, value_size_bytes
 
-_MOST_ITEM_BYTES = 409_600
-_MOST_PARTITION_BYTES = 2_048
-_MOST_SORT_BYTES = 1_024
+_MAX_ITEM_BYTES = 409_600
+_MAX_PARTITION_BYTES = 2_048
+_MAX_SORT_BYTES = 1_024
 _UPDATE_TOO_LARGE = "Item size to update has exceeded"
 
 
 def refusal_error(request: Request[Any], error: ValidationException, now: datetime) -> KeyfoldError:
-    """Return what a refusal means: something is too large, or the service's own words."""
+    """Return SizeExceeded if a member is too large, else RequestRefused with the service's text."""
     for each in _members_of(request):
         found = find_oversize(each, error.message, now)
         if found is not None:
@@ -40,7 +40,10 @@ def _members_of(request: Request[Any]) -> Sequence[Request[Any]]:
 
 
 def find_oversize(request: Request[Any], message: str, now: datetime) -> SizeExceeded | None:
-    """Return what is too large about one request, given what the service says."""
+    """Return what is too large about one request, if anything.
+
+    `message` is the service's: the size of an updated item is known from it alone.
+    """
     match request:
         case Put(schema=schema):
             item, name = request.resolve_item(now), schema.name
@@ -56,29 +59,29 @@ def find_oversize(request: Request[Any], message: str, now: datetime) -> SizeExc
     key = show_item({part: item[part] for part in request.table.key.names if part in item})
     for attribute, size, limit in _measure_keys(request.table, item):
         if size > limit:
-            fact = f"key attribute {attribute!r} has {size:,} bytes, and may have {limit:,}"
+            fact = f"key attribute {attribute!r} has {size:,} bytes; the limit is {limit:,}"
             return SizeExceeded(name, key, fact)
     size = item_size_bytes(item)
-    if size > _MOST_ITEM_BYTES:
+    if size > _MAX_ITEM_BYTES:
         largest = max(item, key=lambda each: value_size_bytes(item[each]))
         fact = (
             f"its item has {size:,} bytes, {value_size_bytes(item[largest]):,} of them in "
-            f"{largest!r}, and may have {_MOST_ITEM_BYTES:,}"
+            f"{largest!r}; the limit is {_MAX_ITEM_BYTES:,}"
         )
         return SizeExceeded(name, key, fact)
     if isinstance(request, Update) and message.startswith(_UPDATE_TOO_LARGE):
-        return SizeExceeded(name, key, f"its item would have more than {_MOST_ITEM_BYTES:,} bytes")
+        return SizeExceeded(name, key, f"its item would have more than {_MAX_ITEM_BYTES:,} bytes")
     return None
 
 
 def _measure_keys(table: TableLike, item: Item) -> Iterator[tuple[str, int, int]]:
-    """Yield the key attributes that an item has, of the table and its indexes, and their sizes."""
+    """Yield each key attribute of the table and its indexes in an item, its size and the limit."""
     for key in (table.key, *(index.key for index in table.indexes)):
         yield from _measure(key, item)
 
 
 def _measure(key: Key, item: Item) -> Iterator[tuple[str, int, int]]:
-    for names, limit in ((key.partition, _MOST_PARTITION_BYTES), (key.sort, _MOST_SORT_BYTES)):
+    for names, limit in ((key.partition, _MAX_PARTITION_BYTES), (key.sort, _MAX_SORT_BYTES)):
         for name in names:
             value: AttributeValue | None = item.get(name)
             if value is not None:

@@ -1,4 +1,4 @@
-"""What both stores share: their tables, their clock, their hooks."""
+"""Settings shared by the sync and async stores: tables, clock, cursor key and hooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from keyfold.model._keys import TableLike
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._cursors import KEY_BYTES, CursorBox, derive_key
-from keyfold.store._plans import ApiCall, OnUnfit, RunContext
+from keyfold.store._plans import ApiCall, OnInvalid, RunContext
 from keyfold.values import Item
 
 Clock = Callable[[], datetime]
@@ -29,12 +29,12 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call of DynamoDB's API, as a hook sees it.
+    """One call of DynamoDB's API, as passed to hooks.
 
-    A call that a client made again by itself is seen once for each try: `attempt` counts them, and
-    `error` says what came of each that failed. What boto3 tries by itself is not seen.
-    `request` is what was sent; the store may use it for the next call, so a hook that wants to
-    keep of it what it is now copies that.
+    A call that a client retries is reported once per attempt: `attempt` counts them, and `error`
+    is the error of each that failed. boto3's internal retries are not reported.
+    `request` is what was sent. The store may modify it for the next call, so a hook that keeps it
+    must copy it.
     """
 
     operation: str
@@ -49,25 +49,25 @@ class CallRecord:
 Hook = Callable[[CallRecord], None]
 
 
-_LEAST_KEY_BYTES = 16
+_MIN_KEY_BYTES = 16
 
 
 def check_cursor_key(key: bytes) -> None:
-    """Raise OptionInvalid for a key that would not keep cursors secret."""
-    if not isinstance(key, bytes) or len(key) < _LEAST_KEY_BYTES:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-        # What it is stays out of the message: it may be a secret.
+    """Raise OptionInvalid for a key that is too short to keep cursors secret."""
+    if not isinstance(key, bytes) or len(key) < _MIN_KEY_BYTES:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
+        # The message does not show the value: it may be a secret.
         received = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__  # pyright: ignore[reportUnnecessaryIsInstance] - as above
-        advice = f"Give {_LEAST_KEY_BYTES} random bytes or more."
+        advice = f"Give at least {_MIN_KEY_BYTES} random bytes."
         raise OptionInvalid("cursor_key", received, advice)
 
 
 def real_now() -> datetime:
-    """Return the time."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class StoreSettings:
-    """How a store runs requests."""
+    """The tables of a store, and how it runs requests on them."""
 
     is_guarded = False
     principal = ""
@@ -78,7 +78,7 @@ class StoreSettings:
         *,
         cursor_key: bytes | None = None,
         clock: Clock = real_now,
-        on_invalid: OnUnfit = "raise",
+        on_invalid: OnInvalid = "raise",
         on_call: Sequence[Hook] = (),
         jitter: Callable[[], float] = random.random,
         is_embedded: bool = False,
@@ -91,46 +91,46 @@ class StoreSettings:
             raise OptionInvalid("clock", clock(), "Give a clock whose times have a time zone.")
         self.tables = {table.name: table for table in tables}
         if len(self.tables) != len(tables):
-            raise DeclarationInvalid(("a store takes tables of different names.",))
+            raise DeclarationInvalid(("the tables of a store must have different names.",))
         if on_invalid not in ("raise", "raw"):
             raise OptionInvalid("on_invalid", on_invalid, "Give 'raise' or 'raw'.")
         if cursor_key is not None:
             check_cursor_key(cursor_key)
         self.clock = clock
-        self.on_invalid: OnUnfit = on_invalid
+        self.on_invalid: OnInvalid = on_invalid
         self.on_call = tuple(on_call)
         self.reports_capacity = bool(self.on_call)
         self.jitter = jitter
-        # Whether tables that are needed may be made unasked.
+        # Whether missing tables may be created without being asked to.
         self.is_embedded = is_embedded
         self._cursor_key = cursor_key
         self._cursors: CursorBox | None = None
 
     @property
     def cursors(self) -> CursorBox:
-        """What seals cursors; without a key that was given, they last as long as the store."""
+        """Seals and opens cursors; without a `cursor_key` they are only valid in this store."""
         if self._cursors is None:
             if self._cursor_key is None:
-                message = "no cursor_key was given: cursors will not outlive this process"
+                message = "no cursor_key was given: cursors will be invalid after this process ends"
                 warnings.warn(message, stacklevel=2)
             secret = self._cursor_key or os.urandom(KEY_BYTES)
             self._cursors = CursorBox(derive_key(secret))
         return self._cursors
 
     def start(self, request: Request[Any]) -> RunContext:
-        """Return what a plan needs to know, now; raises WrongTable."""
+        """Return the context for running a request now; raises WrongTable."""
         self.check(request)
         return RunContext(self.clock(), self)
 
     def check(self, request: Request[Any]) -> None:
-        """Raise WrongTable for a request of another table."""
+        """Raise WrongTable if a request is for a table that the store was not opened for."""
         for table in request.tables:
-            # Not by way of check_table: every request comes past here.
+            # Inlined rather than calling check_table: this runs for every request.
             if self.tables.get(table.name) is not table:
                 raise WrongTable(table.name, tuple(self.tables))
 
     def check_administration(self, operation: str, table: TableLike) -> None:
-        """Raise AccessDenied for whoever may run requests alone; here, nobody."""
+        """Raise AccessDenied in the store of a principal, which may only run requests."""
 
     def check_table(self, table: TableLike) -> None:
         """Raise WrongTable for a table that the store was not opened for."""
@@ -138,25 +138,25 @@ class StoreSettings:
             raise WrongTable(table.name, tuple(self.tables))
 
     def seal(self, position: Item, binding: str) -> str:
-        """Seal a cursor; the key is only looked for when there is one to seal."""
+        """Return the sealed cursor of a position; it opens only with the same binding."""
         return self.cursors.seal(position, binding)
 
     def open(self, cursor: str, binding: str) -> Item:
-        """Open a cursor; raises CursorInvalid."""
+        """Return the position of a cursor; raises CursorInvalid."""
         return self.cursors.open(cursor, binding)
 
     def use_cursor_key(self, key: bytes) -> None:
         """Seal cursors with this key from now on."""
         self._cursor_key, self._cursors = key, None
 
-    def tell(
+    def notify_hooks(
         self,
         call: ApiCall,
         seconds: float,
         response: dict[str, Any] | None,
         error: KeyfoldError | None = None,
     ) -> None:
-        """Tell the hooks about a try of a call."""
+        """Call the hooks with the record of one attempt of a call."""
         consumed = (response or {}).get("ConsumedCapacity")
         reports: list[Any] = consumed if isinstance(consumed, list) else [consumed or {}]  # pyright: ignore[reportUnknownVariableType]
         units = sum(float(each.get("CapacityUnits", 0.0)) for each in reports)
@@ -174,22 +174,22 @@ class StoreSettings:
 
 
 class CallObserver:
-    """Tells the hooks of each try of one call, and how long it took."""
+    """Times each attempt of one call, and reports it to the hooks."""
 
     def __init__(self, settings: StoreSettings, call: ApiCall) -> None:
         self._settings, self._call = settings, call
-        self._since = time.perf_counter()
+        self._started = time.perf_counter()
 
-    def note(self, error: KeyfoldError, pause_seconds: float) -> None:
-        """Note what came of a try that is made again, after a pause."""
-        self.end(None, error)
+    def record_retry(self, error: KeyfoldError, pause_seconds: float) -> None:
+        """Report a failed attempt that is retried after a pause."""
+        self.finish(None, error)
         self._call = self._call._replace(attempt=self._call.attempt + 1)
-        self._since = time.perf_counter() + pause_seconds
+        self._started = time.perf_counter() + pause_seconds
 
-    def end(self, response: dict[str, Any] | None, error: KeyfoldError | None = None) -> None:
-        """Note what came of the last try."""
-        seconds = max(time.perf_counter() - self._since, 0.0)
-        self._settings.tell(self._call, seconds, response, error)
+    def finish(self, response: dict[str, Any] | None, error: KeyfoldError | None = None) -> None:
+        """Report the last attempt."""
+        seconds = max(time.perf_counter() - self._started, 0.0)
+        self._settings.notify_hooks(self._call, seconds, response, error)
 
 
 def _tables_in(request: dict[str, Any]) -> tuple[str, ...]:

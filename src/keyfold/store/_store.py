@@ -1,4 +1,4 @@
-"""The store: runs requests, and waits for their answers."""
+"""The sync store: runs requests, and blocks until they are done."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import DeadLetter, Followed, Start, Stop, read_options
-from keyfold.store._making import make_table
-from keyfold.store._plans import ApiCall, Handling, Pause, Steps, requests_of
+from keyfold.store._plans import ApiCall, HandlerCall, Pause, Steps, requests_of
 from keyfold.store._settings import CallObserver, StoreSettings
+from keyfold.store._table_creation import plan_create_table
 
 V = TypeVar("V")
 
 
 class Executor(Protocol):
-    """Answers DynamoDB's API: an embedded engine, or a client of a service."""
+    """Executes DynamoDB operations: an embedded engine, or a client of a service."""
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out one operation; raises ServiceError."""
@@ -30,9 +30,9 @@ class Executor(Protocol):
 
 
 class Store:
-    """Entities of one or several tables, in a database.
+    """Reads and writes the entities of one or more tables in a database.
 
-    `keyfold.open` makes one.
+    `keyfold.open` returns one.
     """
 
     def __init__(
@@ -44,18 +44,18 @@ class Store:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._executor = executor
-        # Our own clients retry by themselves, and can say when they do.
+        # Our own clients retry internally, and report each retry to an `on_retry` callback.
         self._reports_retries: bool = getattr(executor, "reports_retries", False)
         self._settings = settings
         self._close = close
         self._sleep = sleep
 
     def run(self, request: Request[V]) -> V:
-        """Run a request and return its answer."""
+        """Run a request and return its result."""
         return self._drive(plan(self._settings, request))
 
     def iterate(self, query: Query[V] | Scan[V]) -> Iterator[V]:
-        """Walk everything that a query finds, page by page."""
+        """Yield all results of a query or scan, reading page after page."""
         check_paged(query)
         while True:
             page = self.run(query)
@@ -65,13 +65,15 @@ class Store:
             query = query.after(page.cursor)
 
     def as_principal(self, role: str, /, **ids: str) -> Store:
-        """Return the store as somebody with a role may use it: it refuses what the role denies.
+        """Return a store restricted to what a principal with this role may do.
 
-        `ids` has the principal's own id, by the role's tenant, as in `user="ada"`. A request that
-        could reach what is not theirs raises AccessDenied before any call is made. It runs requests
-        and nothing else; closing it leaves the database open.
+        `ids` holds the principal's id under the name of the role's tenant, as in `user="ada"`. A
+        request that the role does not allow raises AccessDenied before any call is made. The store
+        only runs requests: it cannot create, drop or follow tables. Closing it leaves the database
+        open.
 
-        Raises PrincipalInvalid for a role that no table has, and for an id that cannot be one.
+        Raises PrincipalInvalid if no table has the role, or if the id is missing or not usable in
+        keys.
         """
         from keyfold.store._principals import PrincipalSettings  # noqa: PLC0415 - loaded with the first one
 
@@ -79,15 +81,15 @@ class Store:
         return Store(self._executor, settings, sleep=self._sleep)
 
     def create_table(self, table: Table) -> None:
-        """Make a table, with its indexes and its expiry; one that is there is left as it is.
+        """Create a table with its indexes and TTL setting, and wait until it is active.
 
-        It can be used then: where that takes a while, it is waited for.
+        An existing table is left unchanged.
         """
         self._settings.check_administration("CreateTable", table)
-        self._drive(make_table(self._settings, table))
+        self._drive(plan_create_table(self._settings, table))
 
     def drop_table(self, table: Table) -> None:
-        """Remove a table and everything in it."""
+        """Delete a table and all its items."""
         self._settings.check_administration("DeleteTable", table)
         self._call(ApiCall("DeleteTable", {"TableName": table.name}))
 
@@ -107,20 +109,21 @@ class Store:
         leases: str | None = None,
         setup: bool | None = None,
     ) -> Followed:
-        """Hand the changes of a table to its handlers, in order for each item, at least once.
+        """Pass the changes of a table to its handlers: at least once, and in order for each item.
 
-        Workers of the same `name` share the shards of the table's stream, and what they have done;
-        `worker` tells one from another, and one that is started again under its name goes on at
-        once. It begins with the `oldest` change that the stream has, or with the `latest`. How far
-        it got is kept in the lease table, `leases`, by default named after the table; `setup` makes
-        that, and switches the stream on, which is the default for embedded databases only.
+        Workers with the same `name` share the shards of the table's stream and their progress.
+        `worker` identifies one of them; a worker that is restarted under its former name resumes
+        at once. `start` says whether a new follower begins with the "oldest" change in the stream
+        or with the "latest". Progress is kept in the lease table `leases`, by default named after
+        the table. `setup` creates that table and enables the stream; it is on by default for
+        embedded databases only.
 
-        A handler that fails is called `attempts` times, then the change is parked: `parked` lists
-        those. A worker that does not show itself for `lease_seconds` loses its shards to others, so
-        no handler should take that long.
+        A handler that fails is called up to `attempts` times. Then the change becomes a dead
+        letter: see `dead_letters` and `retry_dead_letters`. A worker that does not renew its leases
+        for `lease_seconds` loses its shards to other workers, so no handler should take that long.
 
-        Returns when `stop` is set, an event of threading's for instance; with `until_caught_up`,
-        when nothing is left to read. Otherwise it looks for more every `poll_seconds`.
+        Returns when `stop` (such as a `threading.Event`) is set or, with `until_caught_up`, when
+        nothing is left to read. Until then it polls the stream every `poll_seconds`.
 
         Raises StreamUnsuitable, LeasesMissing, and OptionInvalid.
         """
@@ -150,7 +153,8 @@ class Store:
         try:
             return self._drive(follower.run())
         except BaseException:
-            # Others need not wait for what this one has; the error that ends it comes first.
+            # Release the leases, so that other workers need not wait for them to expire. The error
+            # that ended this worker is raised even if that fails.
             with suppress(KeyfoldError):
                 self._drive(follower.release())
             raise
@@ -158,7 +162,7 @@ class Store:
     def dead_letters(
         self, table: Table, *, name: str = "default", leases: str | None = None
     ) -> list[DeadLetter]:
-        """Return the changes that handlers could not take, oldest first."""
+        """Return the changes that a handler failed on, and those waiting behind them, oldest first."""
         from keyfold.store._dead_letters import list_dead_letters, open_dead_letters  # noqa: PLC0415 - as above
 
         self._settings.check_administration("GetRecords", table)
@@ -173,9 +177,9 @@ class Store:
         name: str = "default",
         leases: str | None = None,
     ) -> int:
-        """Let the changes that have failed be handed out again, all or one handler's.
+        """Mark failed dead letters for retry, all of them or one handler's; return how many.
 
-        A worker that follows the table does so when it next looks at the leases. Returns how many.
+        A worker that follows the table retries them when it next reads the leases.
         """
         from keyfold.store._dead_letters import open_dead_letters, retry_dead_letters  # noqa: PLC0415 - as above
 
@@ -184,7 +188,7 @@ class Store:
         return self._drive(retry_dead_letters(dead_letters, handler))
 
     def close(self) -> None:
-        """Give the database back."""
+        """Close the database or the connections to it."""
         self._close()
 
     def __enter__(self) -> Self:
@@ -199,7 +203,7 @@ class Store:
         self.close()
 
     def _drive(self, steps: Steps[V]) -> V:
-        execute, is_watched = self._executor.execute, self._settings.on_call
+        execute, is_observed = self._executor.execute, self._settings.on_call
         try:
             step = next(steps)
             while True:
@@ -207,7 +211,7 @@ class Store:
                     step = self._handle_step(steps, step)
                     continue
                 try:
-                    if is_watched:
+                    if is_observed:
                         response = self._call(step)
                     else:
                         response = execute(step.operation, step.request)
@@ -218,29 +222,31 @@ class Store:
         except StopIteration as stop:
             return stop.value
 
-    def _handle_step(self, steps: Steps[Any], step: Pause | Handling) -> ApiCall | Pause | Handling:
-        """Do what is no call, and return the step after it."""
+    def _handle_step(
+        self, steps: Steps[Any], step: Pause | HandlerCall
+    ) -> ApiCall | Pause | HandlerCall:
+        """Handle a step that is not an API call; return the next step."""
         if isinstance(step, Pause):
             self._sleep(step.seconds)
             return next(steps)
         try:
             requests = requests_of(cast(Reaction, step.handler(step.change)))
-        except Exception as error:  # noqa: BLE001 - the plan decides what becomes of it
+        except Exception as error:  # noqa: BLE001 - the plan decides whether to retry
             return steps.throw(error)
         return steps.send(requests)
 
     def _call(self, call: ApiCall) -> dict[str, Any]:
         if not self._settings.on_call:
             return self._executor.execute(call.operation, call.request)
-        watch = CallObserver(self._settings, call)
+        observer = CallObserver(self._settings, call)
         try:
             if self._reports_retries:
                 execute: Callable[..., Any] = self._executor.execute
-                response = execute(call.operation, call.request, on_retry=watch.note)
+                response = execute(call.operation, call.request, on_retry=observer.record_retry)
             else:
                 response = self._executor.execute(call.operation, call.request)
         except KeyfoldError as error:
-            watch.end(None, error)
+            observer.finish(None, error)
             raise
-        watch.end(response)
+        observer.finish(response)
         return response

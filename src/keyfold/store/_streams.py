@@ -1,4 +1,4 @@
-"""Calls to a table's stream: which shards it has, and positions in them."""
+"""Calls to a table's stream: its state, its shards, and positions in them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from keyfold.errors import (
 )
 from keyfold.model._changes import VIEW_TYPES, Images
 from keyfold.model._tables import Table
-from keyfold.store._making import Ask, wait_until_active
 from keyfold.store._plans import Plan, Response
+from keyfold.store._table_creation import Caller, wait_until_active
 
 
 class StreamState(NamedTuple):
-    """The newest stream of a table; it can be read for a day after it was switched off."""
+    """The newest stream of a table; it can be read for a day after it was disabled."""
 
     arn: str
     label: str
@@ -28,20 +28,20 @@ class StreamState(NamedTuple):
 
 
 class StreamShard(NamedTuple):
-    """A part of a stream, with the changes of some of the items."""
+    """A shard of a stream, which has the changes of some of the items."""
 
     id: str
     parent: str | None
     is_closed: bool
 
 
-def describe_stream(ask: Ask, table: Table) -> Plan[StreamState | None]:
+def describe_stream(call: Caller, table: Table) -> Plan[StreamState | None]:
     """Return the newest stream of a table; None if it never had one."""
-    return _read_state((yield from _describe_table(ask, table)))
+    return _read_state((yield from _describe_table(call, table)))
 
 
-def _describe_table(ask: Ask, table: Table) -> Plan[Response]:
-    return (yield from ask("DescribeTable", {"TableName": table.name}))["Table"]
+def _describe_table(call: Caller, table: Table) -> Plan[Response]:
+    return (yield from call("DescribeTable", {"TableName": table.name}))["Table"]
 
 
 def _is_on(described: Response) -> bool:
@@ -55,12 +55,12 @@ def _read_state(described: Response) -> StreamState | None:
     return StreamState(arn, described["LatestStreamLabel"], _is_on(described))
 
 
-def list_shards(ask: Ask, arn: str) -> Plan[list[StreamShard]]:
+def list_shards(call: Caller, arn: str) -> Plan[list[StreamShard]]:
     """Return the shards of a stream, parents before children."""
     found: dict[str, StreamShard] = {}
     request: dict[str, Any] = {"StreamArn": arn}
     while True:
-        description = (yield from ask("DescribeStream", request))["StreamDescription"]
+        description = (yield from call("DescribeStream", request))["StreamDescription"]
         for each in description["Shards"]:
             is_closed = "EndingSequenceNumber" in each["SequenceNumberRange"]
             found[each["ShardId"]] = StreamShard(
@@ -79,69 +79,72 @@ def _depth(shards: dict[str, StreamShard], shard: StreamShard) -> int:
     return depth
 
 
-class Opened(NamedTuple):
-    """A position in a shard; `is_gap` tells that changes before it are lost."""
+class ShardPosition(NamedTuple):
+    """A position in a shard; `is_gap` if changes before it were dropped unread."""
 
     iterator: str
     is_gap: bool = False
 
 
 def open_shard(
-    ask: Ask, arn: str, shard: str, *, after: str | None, at_end: bool
-) -> Plan[Opened | None]:
-    """Return where to go on after a record, or the beginning or the end; None if it is gone."""
+    call: Caller, arn: str, shard: str, *, after: str | None, at_end: bool
+) -> Plan[ShardPosition | None]:
+    """Return the position after a record, or the beginning or end of a shard.
+
+    Return None if the shard no longer exists.
+    """
     request: dict[str, Any] = {"StreamArn": arn, "ShardId": shard}
     kind = "LATEST" if at_end else "TRIM_HORIZON"
     try:
         if after is not None:
-            asked = {
+            payload = {
                 **request,
                 "ShardIteratorType": "AFTER_SEQUENCE_NUMBER",
                 "SequenceNumber": after,
             }
             with suppress(TrimmedDataAccessException):
-                response = yield from ask("GetShardIterator", asked)
-                return Opened(response["ShardIterator"])
-        response = yield from ask("GetShardIterator", {**request, "ShardIteratorType": kind})
-        return Opened(response["ShardIterator"], is_gap=after is not None)
+                response = yield from call("GetShardIterator", payload)
+                return ShardPosition(response["ShardIterator"])
+        response = yield from call("GetShardIterator", {**request, "ShardIteratorType": kind})
+        return ShardPosition(response["ShardIterator"], is_gap=after is not None)
     except ResourceNotFoundException:
         return None
 
 
-# What must be there before a table can be followed.
+# Prerequisites for following a table.
 
 
-def check_stream(ask: Ask, table: Table, *, may_change: bool) -> Plan[StreamState | None]:
-    """Return the newest stream of a table, which shows what handlers need; raises StreamUnsuitable.
+def check_stream(call: Caller, table: Table, *, may_change: bool) -> Plan[StreamState | None]:
+    """Return the newest stream of a table; with `may_change`, enable it if it is off.
 
-    A stream that is off is switched on if that is allowed.
+    Raises StreamUnsuitable if its view type does not include the images that handlers need.
     """
-    described = yield from _describe_table(ask, table)
+    described = yield from _describe_table(call, table)
     if may_change and not _is_on(described):
-        asked = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
-        # Another worker may be quicker.
+        payload = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
+        # Another worker may have enabled it first.
         with suppress(ResourceInUseException, ValidationException):
-            yield from ask("UpdateTable", asked)
-        yield from wait_until_active(ask, table.name)
-        described = yield from _describe_table(ask, table)
+            yield from call("UpdateTable", payload)
+        yield from wait_until_active(call, table.name)
+        described = yield from _describe_table(call, table)
     if _is_on(described):
         view = described["StreamSpecification"]["StreamViewType"]
         shown: Images = next(images for images, each in VIEW_TYPES.items() if each == view)
         for handler in table.handlers.values():
             if handler.find_problems(table.name, shown):
-                fact = f"it shows {shown}, and handler {handler.name!r} needs {handler.images}"
-                advice = "Switch it off, and on again with another view type."
+                fact = f"its records show {shown}; handler {handler.name!r} needs {handler.images}"
+                advice = "Disable it, and enable it again with another view type."
                 raise StreamUnsuitable(table.name, fact, advice)
     return _read_state(described)
 
 
-def check_leases(ask: Ask, leases: Table, *, may_make: bool) -> Plan[None]:
-    """See to it that the lease table is there; raises LeasesMissing."""
+def check_leases(call: Caller, leases: Table, *, may_make: bool) -> Plan[None]:
+    """Wait until the lease table is active, creating it with `may_make`; raises LeasesMissing."""
     try:
-        yield from ask("DescribeTable", {"TableName": leases.name})
+        yield from call("DescribeTable", {"TableName": leases.name})
     except ResourceNotFoundException:
         if not may_make:
             raise LeasesMissing(leases.name) from None
         with suppress(ResourceInUseException):
-            yield from ask("CreateTable", leases.to_dynamodb())
-    yield from wait_until_active(ask, leases.name)
+            yield from call("CreateTable", leases.to_dynamodb())
+    yield from wait_until_active(call, leases.name)

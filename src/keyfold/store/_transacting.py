@@ -1,4 +1,4 @@
-"""Plans of transactions, and of the guards that keep unique fields unique."""
+"""Plans of transactions, and of writes to entities with unique fields and their guard items."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from keyfold.model._expressions import (
     Place,
     join,
 )
+from keyfold.model._formatting import show_item
 from keyfold.model._keys import identify
 from keyfold.model._requests import Get, ResultShape
 from keyfold.model._schemas import EntitySchema
-from keyfold.model._showing import show_item
-from keyfold.model._transactions import LONGEST_TOKEN, MOST_ACTIONS, Transaction, to_member
+from keyfold.model._transactions import MAX_ACTIONS, MAX_TOKEN_LENGTH, Transaction, to_member
 from keyfold.model._updates import Update, touches_unique
 from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._guards import guard_item, guard_key
@@ -41,29 +41,30 @@ from keyfold.store._refusals import find_oversize
 from keyfold.store._writing import decode_for, decode_written, explain_failure, written
 from keyfold.values import AttributeValue, Item
 
-# How often an entity with unique fields is looked up again, when somebody changes it meanwhile.
-_MOST_RACES = 5
-# Two moments, to tell whether a request depends on the moment.
+# How often a write to an entity with unique fields is attempted while others change that entity.
+_MAX_RACES = 5
+# Two times, to find out whether a request depends on the time.
 _NEVER = datetime.fromtimestamp(0, UTC)
 _LATER = _NEVER + timedelta(days=1)
 
-# What unique fields hold, by their names; None for nothing.
-Held = Mapping[str, AttributeValue | None]
+# The stored values of unique fields by field name; None for a field without a value.
+UniqueValues = Mapping[str, AttributeValue | None]
 
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """An entity as it was when its guards were worked out; the item is None if there was none."""
+    """The state of an entity when its guard actions were derived; both None if it did not exist."""
 
     item: Item | None
-    held: Held | None
+    unique_values: UniqueValues | None
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One member of TransactWriteItems: whose it is, and what its failure means.
+    """One member of TransactWriteItems, and which request it belongs to.
 
-    `unique` is the field whose guard it is; `before` is what an entity with guards was like.
+    `owner` is the place of that request in the transaction. `unique` is the field, if the action
+    is on a guard item; `before` is the earlier state of an entity that has guards.
     """
 
     owner: int
@@ -72,162 +73,169 @@ class Action:
     before: LookedUp | None = None
 
 
-def plan_transaction(run: RunContext, request: Transaction) -> Plan[list[Any]]:
-    """Carry out several requests together."""
+def plan_transaction(context: RunContext, request: Transaction) -> Plan[list[Any]]:
+    """Run several requests in one transaction; return a result for each."""
     if request.is_read:
-        return (yield from _plan_reads(run, request))
-    yield from _carry_out(run, request)
-    return [written(run, each) if isinstance(each, Put) else None for each in request.requests]
+        return (yield from _plan_reads(context, request))
+    yield from _carry_out(context, request)
+    return [written(context, each) if isinstance(each, Put) else None for each in request.requests]
 
 
-def plan_guarded(run: RunContext, request: Write[Any]) -> Plan[Any]:
-    """Write one entity together with the guards of its unique fields."""
+def plan_guarded(context: RunContext, request: Write[Any]) -> Plan[Any]:
+    """Write one entity together with the guard items of its unique fields."""
     try:
-        actions = yield from _carry_out(run, Transaction((request,)))
+        actions = yield from _carry_out(context, Transaction((request,)))
     except TransactionFailed as failure:
         (reason,) = failure.reasons
         raise reason or failure from None
     if isinstance(request, Put):
-        return written(run, request)
+        return written(context, request)
     if request.returns_nothing:
         return None
     if isinstance(request, Update):
-        # A transaction does not say what it has made of an item.
+        # A transaction does not return the updated item, so it is read.
         shape: ResultShape[Any] = ResultShape(request.schema)
         get: Get[Any] = Get(request.table, request.item_key, shape, is_consistent=True)
-        return (yield from plan_get(run, get))
+        return (yield from plan_get(context, get))
     before = next(action.before for action in actions if action.before is not None)
-    return None if before.item is None else decode_written(run, request, before.item)
+    return None if before.item is None else decode_written(context, request, before.item)
 
 
-def _carry_out(run: RunContext, request: Transaction) -> Plan[list[Action]]:
-    """Write what a transaction says, with the guards of unique fields; return what was sent."""
-    token, depends = _token_of(request, run.store.principal)
-    for race in range(1, _MOST_RACES + 1):
+def _carry_out(context: RunContext, request: Transaction) -> Plan[list[Action]]:
+    """Run the writes of a transaction with their guard items; return the actions sent.
+
+    Raises TransactionFailed, TransactionInvalid.
+    """
+    token, may_vary = _token_of(request, context.store.principal)
+    for race in range(1, _MAX_RACES + 1):
         actions: list[Action] = []
         for owner, each in enumerate(request.requests):
-            assert isinstance(each, Write)  # or it would be a read
-            actions += yield from _expand(run, each, owner)
+            assert isinstance(each, Write)  # a transaction of reads is handled elsewhere
+            actions += yield from _expand(context, each, owner)
         actions = _merge_guards(request, actions)
-        if len(actions) > MOST_ACTIONS:
+        if len(actions) > MAX_ACTIONS:
             raise TransactionInvalid(
-                f"with the guards of unique fields it has {len(actions)} actions, and DynamoDB "
-                f"takes {MOST_ACTIONS}",
+                f"it has {len(actions)} actions including guards of unique fields; DynamoDB takes "
+                f"at most {MAX_ACTIONS}",
                 "Split it.",
             )
-        asked: dict[str, Any] = {
+        payload: dict[str, Any] = {
             "TransactItems": [action.body for action in actions],
             "ClientRequestToken": token,
         }
-        if run.store.reports_capacity:
-            asked["ReturnConsumedCapacity"] = "TOTAL"
+        if context.store.reports_capacity:
+            payload["ReturnConsumedCapacity"] = "TOTAL"
         try:
-            yield from attempt(run, request, "TransactWriteItems", asked)
+            yield from attempt(context, request, "TransactWriteItems", payload)
         except IdempotentParameterMismatchException:
-            if not depends:
+            if not may_vary:
                 raise
-            # The token stands for this transaction alone: it was carried out before, at another
-            # moment or when unique fields held something else.
+            # The token is derived from this transaction, so the transaction was carried out
+            # before, at another time or when unique fields had other values.
         except TransactionCanceledException as error:
             failed = [
                 (action, reason)
                 for action, reason in zip(actions, error.fields["CancellationReasons"], strict=True)
                 if reason.get("Code", "None") != "None"
             ]
-            if race < _MOST_RACES and any(_is_race(request, *each) for each in failed):
-                # Somebody changed the entity after it was looked up: its guards are others now.
-                yield pause(run, race)
+            if race < _MAX_RACES and any(_is_race(request, *each) for each in failed):
+                # The entity was changed after it was read: it has other guards now.
+                yield pause(context, race)
                 continue
-            raise TransactionFailed(_word(run, request, failed)) from None
+            raise TransactionFailed(_failure_reasons(context, request, failed)) from None
         return actions
     raise AssertionError(request)
 
 
 def _token_of(request: Transaction, principal: str) -> tuple[str, bool]:
-    """Return the token to send, and whether what is sent with it may differ the next time.
+    """Return the token to send, and whether the payload sent with it may differ on a repeat.
 
-    If it may, the token is made from what the transaction says, so that the service's refusal to
-    take it with something else means that it was carried out. That of a principal is its own: by
-    another's refusal it could tell that somebody has used a token, or use one up.
+    If it may, the token is derived from the contents of the transaction. The service's refusal
+    to accept it with another payload then means that the transaction was carried out. The tokens
+    of principals are scoped to each: otherwise a principal could find out which tokens others have
+    used, or use them up.
     """
     if request.token is None:
         return str(uuid.uuid4()), False
-    said = repr(request.to_dynamodb(now=_NEVER))
-    depends = said != repr(request.to_dynamodb(now=_LATER)) or any(
+    contents = repr(request.to_dynamodb(now=_NEVER))
+    may_vary = contents != repr(request.to_dynamodb(now=_LATER)) or any(
         isinstance(each, Write) and touches_unique(each) for each in request.requests
     )
-    if not depends and not principal:
+    if not may_vary and not principal:
         return request.token, False
-    basis = said if depends else request.token
+    basis = contents if may_vary else request.token
     made = hashlib.sha256(f"{principal}\0{basis}".encode()).hexdigest()
-    return made[:LONGEST_TOKEN], depends
+    return made[:MAX_TOKEN_LENGTH], may_vary
 
 
 def _is_race(request: Transaction, action: Action, reason: Mapping[str, Any]) -> bool:
-    """Tell whether an entity is no longer what it was when its guards were worked out."""
+    """Return whether an entity was changed after its guard actions were derived."""
     if action.before is None or reason.get("Code") != "ConditionalCheckFailed":
         return False
     each = request.requests[action.owner]
-    assert isinstance(each, Write)  # reads are not looked up
-    return _held_in(each.schema, reason.get("Item")) != action.before.held
+    assert isinstance(each, Write)  # only writes have a state to compare
+    return _unique_values_in(each.schema, reason.get("Item")) != action.before.unique_values
 
 
-def _held_in(schema: EntitySchema, item: Item | None) -> Held | None:
+def _unique_values_in(schema: EntitySchema, item: Item | None) -> UniqueValues | None:
     if item is None:
         return None
     return {name: item.get(schema.fields[name].stored) for name in schema.unique}
 
 
-def _word(
-    run: RunContext, request: Transaction, failed: list[tuple[Action, dict[str, Any]]]
+def _failure_reasons(
+    context: RunContext, request: Transaction, failed: list[tuple[Action, dict[str, Any]]]
 ) -> tuple[KeyfoldError | None, ...]:
     reasons: list[KeyfoldError | None] = [None] * len(request.requests)
     for action, reason in failed:
         each = request.requests[action.owner]
         assert isinstance(each, Write)  # reads have no conditions
         if reasons[action.owner] is not None:
-            # What is wrong with the entity itself comes first, and says more than its guards do.
+            # The failure of the entity itself comes first, and says more than that of its guards.
             continue
         if action.unique is not None:
-            reasons[action.owner] = _taken(each, action.unique)
+            reasons[action.owner] = _unique_taken_error(each, action.unique)
         elif reason["Code"] == "ConditionalCheckFailed":
-            reasons[action.owner] = explain_failure(run, each, reason.get("Item"))
+            reasons[action.owner] = explain_failure(context, each, reason.get("Item"))
         else:
             fact = reason.get("Message") or reason["Code"]
-            reasons[action.owner] = find_oversize(each, fact, run.now) or RequestRefused(
+            reasons[action.owner] = find_oversize(each, fact, context.now) or RequestRefused(
                 repr(each), fact.rstrip(".")
             )
     return tuple(reasons)
 
 
-def _taken(request: Write[Any], field: str) -> UniqueTaken:
+def _unique_taken_error(request: Write[Any], field: str) -> UniqueTaken:
     key = show_item(request.item_key)
-    return UniqueTaken(request.schema.name, key, f"another has the same {field}")
+    return UniqueTaken(request.schema.name, key, f"another entity has the same {field}")
 
 
-def _expand(run: RunContext, request: Write[Any], owner: int) -> Plan[list[Action]]:
-    """Return the actions of one request in a transaction, with those on its guards."""
+def _expand(context: RunContext, request: Write[Any], owner: int) -> Plan[list[Action]]:
+    """Return the actions of one request in a transaction, including those on guard items."""
     if not touches_unique(request):
-        return [Action(owner, to_member(request, run.now))]
-    assert isinstance(request, Put | Update | Delete)  # the others have no guards
+        return [Action(owner, to_member(request, context.now))]
+    assert isinstance(request, Put | Update | Delete)  # checks have no guards
     schema = request.schema
     if isinstance(request, Put) and request.presence is Presence.MUST_NOT_EXIST:
-        own = Action(owner, to_member(request, run.now))
-        held: Held = dict.fromkeys(schema.unique)
+        own = Action(owner, to_member(request, context.now))
+        current: UniqueValues = dict.fromkeys(schema.unique)
     else:
-        asked = {"TableName": schema.table.name, "Key": request.item_key, "ConsistentRead": True}
-        response = yield from attempt(run, request, "GetItem", asked)
-        before = LookedUp(response.get("Item"), _held_in(schema, response.get("Item")))
-        # What is there tells a race from a refusal, and is told nobody who is blind.
-        unchanged = replace(request.where(_unchanged(schema, before.held)), returns_nothing=False)
-        own = Action(owner, to_member(unchanged, run.now), before=before)
-        if before.held is None:
+        payload = {"TableName": schema.table.name, "Key": request.item_key, "ConsistentRead": True}
+        response = yield from attempt(context, request, "GetItem", payload)
+        before = LookedUp(response.get("Item"), _unique_values_in(schema, response.get("Item")))
+        # The existing item is needed to tell a race from a failed condition; explain_failure
+        # does not reveal it for requests with `returns_nothing`.
+        unchanged = replace(
+            request.where(_unchanged_condition(schema, before.unique_values)), returns_nothing=False
+        )
+        own = Action(owner, to_member(unchanged, context.now), before=before)
+        if before.unique_values is None:
             return [own]
-        held = before.held
-    wanted = _wanted_by(request, held)
+        current = before.unique_values
+    wanted = _new_unique_values(request, current)
     actions = [own]
     for name in schema.unique:
-        old, new = held[name], wanted[name]
+        old, new = current[name], wanted[name]
         if old == new:
             continue
         if old is not None:
@@ -238,29 +246,34 @@ def _expand(run: RunContext, request: Write[Any], owner: int) -> Plan[list[Actio
     return actions
 
 
-def _wanted_by(request: Put[Any] | Update[Any] | Delete[Any], held: Held) -> Held:
-    """Return what unique fields are to hold."""
+def _new_unique_values(
+    request: Put[Any] | Update[Any] | Delete[Any], current: UniqueValues
+) -> UniqueValues:
+    """Return the values that unique fields will have after a write."""
     schema = request.schema
     match request:
         case Put():
-            return {name: request.item.get(schema.fields[name].stored) for name in held}
+            return {name: request.item.get(schema.fields[name].stored) for name in current}
         case Update():
             assigned = {
                 name: None if value is None else schema.fields[name].codec.encode(value)
                 for name, value in (request.assigned or {}).items()
-                if name in held
+                if name in current
             }
-            return {**held, **assigned}
+            return {**current, **assigned}
         case Delete():
-            return dict.fromkeys(held)
+            return dict.fromkeys(current)
 
 
-def _unchanged(schema: EntitySchema, held: Held | None) -> Condition:
-    """Return the condition that unique fields still hold what they did; None for no entity."""
-    if held is None:
+def _unchanged_condition(schema: EntitySchema, current: UniqueValues | None) -> Condition:
+    """Return the condition that unique fields still have these values.
+
+    For None, the condition is that the entity still does not exist.
+    """
+    if current is None:
         return Called("attribute_not_exists", Place((schema.partition.attribute,)))
     conditions: list[Condition] = []
-    for name, value in held.items():
+    for name, value in current.items():
         place = Place((schema.fields[name].stored,))
         if value is None:
             conditions.append(Called("attribute_not_exists", place))
@@ -284,10 +297,10 @@ def _put_guard(schema: EntitySchema, name: str, value: AttributeValue) -> dict[s
 
 
 def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:
-    """Return the actions with one at most for each guard, which is all that a transaction takes.
+    """Return the actions with at most one per guard item, as a transaction requires.
 
-    A value that one entity gives up and another takes keeps its guard; one that two entities take
-    is refused.
+    If one entity releases a value and another takes it, the guard is kept. If two entities take
+    the same value, TransactionFailed is raised.
     """
     merged: list[Action] = []
     by_guard: dict[Hashable, int] = {}
@@ -308,7 +321,7 @@ def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:
         if len(puts) > 1:
             each = request.requests[action.owner]
             assert isinstance(each, Write)  # reads have no guards
-            reasons[action.owner] = _taken(each, action.unique)
+            reasons[action.owner] = _unique_taken_error(each, action.unique)
         elif puts:
             (put,) = puts
             kept = {name: put.body["Put"][name] for name in ("TableName", "Item")}
@@ -318,15 +331,15 @@ def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:
     return merged
 
 
-def _plan_reads(run: RunContext, request: Transaction) -> Plan[list[Any]]:
-    asked = request.to_dynamodb(now=run.now)
-    asked.pop("ClientRequestToken", None)
-    if run.store.reports_capacity:
-        asked["ReturnConsumedCapacity"] = "TOTAL"
-    response = yield from attempt(run, request, "TransactGetItems", asked)
+def _plan_reads(context: RunContext, request: Transaction) -> Plan[list[Any]]:
+    payload = request.to_dynamodb(now=context.now)
+    payload.pop("ClientRequestToken", None)
+    if context.store.reports_capacity:
+        payload["ReturnConsumedCapacity"] = "TOTAL"
+    response = yield from attempt(context, request, "TransactGetItems", payload)
     results: list[Any] = []
     for each, found in zip(request.requests, response["Responses"], strict=True):
-        assert isinstance(each, Get)  # or it would be a write
+        assert isinstance(each, Get)  # a transaction of writes is handled elsewhere
         item = found.get("Item")
-        results.append(None if item is None else decode_for(run, each, item))
+        results.append(None if item is None else decode_for(context, each, item))
     return results

@@ -1,4 +1,4 @@
-"""DynamoDB for tests: every boto3 client in the process on an engine in memory.
+"""DynamoDB for tests: all boto3 clients of the process use an in-memory engine.
 
 >>> from keyfold.testing import dynamodb
 >>> with dynamodb() as service:

@@ -1,4 +1,4 @@
-"""The engine's answers in the form that botocore makes of the service's."""
+"""The engine's responses in the form in which botocore parses the service's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _numbers = count(1)
 
 
 class HttpResponse:
-    """What botocore wants to know of an HTTP response."""
+    """The part of an HTTP response that botocore uses."""
 
     __slots__ = ("content", "headers", "status_code")
 
@@ -29,9 +29,10 @@ class HttpResponse:
 
 
 def answer(core: Core, model: Any, body: bytes | str) -> tuple[HttpResponse, dict[str, Any]]:
-    """Answer a request: `model` is botocore's model of the operation, `body` its JSON.
+    """Return the HTTP and the parsed response to a request.
 
-    A ServiceError becomes an answer; every other error is raised.
+    `model` is botocore's model of the operation, `body` the request's JSON. A ServiceError
+    becomes an error response; every other error is raised.
     """
     operation: str = model.name
     try:
@@ -40,7 +41,7 @@ def answer(core: Core, model: Any, body: bytes | str) -> tuple[HttpResponse, dic
             if operation.startswith("Batch"):
                 _restore_leftovers(parsed)
         else:
-            # Their answers have timestamps; botocore knows how its callers want these.
+            # These responses may hold timestamps, which botocore converts as its user configured.
             raw = body.encode() if isinstance(body, str) else body
             parsed = _parse(core.execute_json(operation, raw), model.output_shape)
     except ServiceError as error:
@@ -50,7 +51,7 @@ def answer(core: Core, model: Any, body: bytes | str) -> tuple[HttpResponse, dic
 
 
 def _finish(status: int, parsed: dict[str, Any]) -> tuple[HttpResponse, dict[str, Any]]:
-    # As long as the service's own ids are, and it shows in logs who answered.
+    # As long as the service's own ids, and recognisable as ours in logs.
     request_id = f"KEYFOLD{next(_numbers):045d}"
     headers = {"x-amzn-requestid": request_id, "content-type": "application/x-amz-json-1.0"}
     parsed["ResponseMetadata"] = {
@@ -72,10 +73,10 @@ def _parser() -> Any:
 
 
 def _parse_error(error: ServiceError, service_model: Any) -> dict[str, Any]:
-    """Return what botocore reads from an error's body.
+    """Return what botocore parses from an error's body.
 
-    The message appears again by the name that it has in the error's own shape, next to what
-    else there is; an error without a shape, such as ValidationException, has neither.
+    If the error has a shape, its members are included, with the message repeated under the name
+    that the shape gives it. An error without a shape, such as ValidationException, has neither.
     """
     parsed: dict[str, Any] = {"Error": {"Message": error.message, "Code": error.type}}
     shape = service_model.shape_for_error_code(error.type)
@@ -88,9 +89,9 @@ def _parse_error(error: ServiceError, service_model: Any) -> dict[str, Any]:
 
 
 def _restore_leftovers(response: dict[str, Any]) -> None:
-    """Make bytes of the binaries in what a batch leaves for later.
+    """Decode the binaries in the unprocessed members of a batch to bytes.
 
-    That part is the request's own, and came as JSON.
+    They are copied from the request, which came as JSON.
     """
     for requests in response.get("UnprocessedItems", {}).values():
         for request in requests:

@@ -1,4 +1,4 @@
-"""Batches that are processed in part, as the service does when it is short of capacity."""
+"""Partially processed batches, as the service leaves them when it is short of capacity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keyfold.errors import ServiceError, TransactionCanceledException
 
 _MAX_WRITES = 25
 
-# A condition that nothing fulfils.
+# A condition that is never true.
 _NEVER: dict[str, Any] = {
     "ConditionExpression": "attribute_exists(#any) AND attribute_not_exists(#any)",
     "ExpressionAttributeNames": {"#any": "any"},
@@ -18,7 +18,7 @@ _NEVER: dict[str, Any] = {
 
 
 def count_members(operation: str, request: dict[str, Any]) -> int:
-    """Return how many items a batch names; 0 when it is not a batch that can be split."""
+    """Return the number of members of a batch; 0 if the request is invalid."""
     try:
         check(operation, request)
         return sum(len(_members(wanted)) for wanted in request["RequestItems"].values())
@@ -27,10 +27,10 @@ def count_members(operation: str, request: dict[str, Any]) -> int:
 
 
 def is_acceptable(engine: Engine, operation: str, request: dict[str, Any]) -> bool:
-    """Tell whether the engine would carry out a whole batch, and change nothing.
+    """Return whether the engine would accept a whole batch; changes nothing.
 
-    Only such a batch may be processed in part. One with a fault is refused as a whole, even
-    when the fault is in a member that would have been left out.
+    Only such a batch may be processed in part. An invalid batch is refused as a whole, even if
+    the invalid member would have been left unprocessed.
     """
     try:
         if operation == "BatchGetItem":
@@ -53,25 +53,27 @@ def is_acceptable(engine: Engine, operation: str, request: dict[str, Any]) -> bo
     return False
 
 
-def split(request: dict[str, Any], left_places: list[int]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the request without some of its members, and what to send for these again."""
+def split(
+    request: dict[str, Any], left_indexes: list[int]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the request without the members at `left_indexes`, and `RequestItems` of those."""
     kept: dict[str, Any] = {}
     left: dict[str, Any] = {}
-    place = 0
+    first = 0
     for table, wanted in request["RequestItems"].items():
         members = _members(wanted)
-        is_left = [place + offset in left_places for offset in range(len(members))]
-        place += len(members)
+        is_left = [first + offset in left_indexes for offset in range(len(members))]
+        first += len(members)
         for into, wants_left in ((kept, False), (left, True)):
             chosen = [m for m, flag in zip(members, is_left, strict=True) if flag is wants_left]
             if chosen:
-                # Of a read, what is asked about the keys goes with them.
+                # The parameters of a read, such as its projection, go with its keys.
                 into[table] = {**wanted, "Keys": chosen} if isinstance(wanted, dict) else chosen
     return {**request, "RequestItems": kept}, left
 
 
 def add_leftovers(operation: str, response: dict[str, Any], left: dict[str, Any]) -> None:
-    """Put what was left out into the response to the rest."""
+    """Add the members that were left out to the response's unprocessed items or keys."""
     if operation == "BatchWriteItem":
         unprocessed = response["UnprocessedItems"]
         for table, requests in left.items():
@@ -79,7 +81,7 @@ def add_leftovers(operation: str, response: dict[str, Any], left: dict[str, Any]
         return
     unprocessed = response["UnprocessedKeys"]
     for table, wanted in left.items():
-        # As if it had been asked for and nothing was found yet.
+        # The table is listed as if it had been read, and no item found yet.
         response["Responses"].setdefault(table, [])
         more = unprocessed.get(table, {"Keys": []})["Keys"]
         unprocessed[table] = {**wanted, "Keys": [*more, *wanted["Keys"]]}
@@ -90,7 +92,7 @@ def _members(wanted: dict[str, Any] | list[Any]) -> list[Any]:
 
 
 def _to_action(table: str, member: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the action of a transaction that does what a member of a batch does."""
+    """Return the transaction action equivalent to a member of a batch; None for an invalid one."""
     match member:
         case {"PutRequest": {"Item": item}} if len(member) == 1:
             return {"Put": {"TableName": table, "Item": item, **_NEVER}}

@@ -1,8 +1,8 @@
-"""The places where botocore's clients are led to an engine instead of the network.
+"""Patches that redirect botocore's clients from the network to an engine.
 
-Methods of botocore's and aiobotocore's own classes are replaced, so that clients that exist
-already are led there too. All of them do what they always did for every other service, and for
-DynamoDB while no service is active.
+Methods of botocore's and aiobotocore's own classes are replaced, so that existing clients are
+redirected too. The replacements call the originals for every other AWS service, and for DynamoDB
+while no service is active.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any, NamedTuple
 import orjson
 
 from keyfold.testing._answers import answer
-from keyfold.testing._collections import without_collections
 from keyfold.testing._core import Core
+from keyfold.testing._gc import gc_paused
 
 Method = Callable[..., Any]
 
 SERVICES = frozenset({"dynamodb", "dynamodbstreams"})
 
-# Where a client's keys stand among the arguments of create_client.
+# The position of the access key among the arguments of create_client after the region.
 _KEY_POSITION = 5
 
 
 class _Active:
-    """The services that are active, and what leads clients to the innermost."""
+    """The stack of active services, and the patches that redirect clients to the innermost."""
 
     def __init__(self) -> None:
         self.core: Core | None = None
@@ -40,14 +40,14 @@ class _Active:
         self._lock = threading.RLock()
 
     def enter(self, core: Core) -> None:
-        """Lead clients to `core` until it leaves, or another enters."""
+        """Redirect clients to `core` until it leaves, or another enters."""
         with self._lock:
             self.patch()
             self._cores.append(core)
             self.core = core
 
     def leave(self, core: Core) -> None:
-        """Lead clients to the one before again; there may be none."""
+        """Redirect clients to the previous service; remove the patches if there is none."""
         with self._lock:
             self._cores.remove(core)
             self.core = self._cores[-1] if self._cores else None
@@ -57,16 +57,16 @@ class _Active:
                 self._patches.clear()
 
     def patch(self) -> None:
-        """Replace the methods of what is loaded by now, where that is not done yet."""
+        """Replace the methods of classes loaded since the last call."""
         with self._lock:
             done = {(patch.owner, patch.name) for patch in self._patches}
-            for owner, name, make in _find_places():
+            for owner, name, make in _find_methods():
                 if (owner, name) not in done:
                     self._patches.append(_Patch.apply(owner, name, make))
 
 
 class _Patch(NamedTuple):
-    """A method that was replaced."""
+    """A replaced method of a class."""
 
     owner: type
     name: str
@@ -81,7 +81,8 @@ class _Patch(NamedTuple):
         return cls(owner, name, original, replacement)
 
     def remove(self) -> None:
-        # Whoever has replaced it after us calls ours, which calls the original by then.
+        # If others have patched it since, it stays: their patch calls ours, which now calls the
+        # original.
         if vars(self.owner)[self.name] is self.replacement:
             setattr(self.owner, self.name, self.original)
 
@@ -89,21 +90,21 @@ class _Patch(NamedTuple):
 active = _Active()
 
 
-def _find_places() -> list[tuple[type, str, Callable[[Method], Method]]]:
-    """List the methods to replace, and what makes their replacements.
+def _find_methods() -> list[tuple[type, str, Callable[[Method], Method]]]:
+    """Return the methods to replace, each with the function that makes its replacement.
 
-    Only what is loaded already can have clients. Of aiobotocore nobody can make one before a
-    session is made, which is where `_look_again` looks again.
+    Only modules that are already loaded can have clients. aiobotocore may be loaded later, but
+    its clients need a session first, and `_recheck` patches again when one is made.
     """
-    places: list[tuple[type, str, Callable[[Method], Method]]] = []
+    methods: list[tuple[type, str, Callable[[Method], Method]]] = []
     try:
         client = import_module("botocore.client").BaseClient
     except ImportError:
-        # Without botocore there are no clients: the service itself can still be used.
-        return places
+        # Without botocore there are no clients to redirect; the service can be used directly.
+        return methods
     session = import_module("botocore.session").Session
     loaders = import_module("botocore.loaders")
-    places += [
+    methods += [
         (client, "_make_request", _answer_requests),
         (client, "_resolve_endpoint_ruleset", _skip_endpoints),
         (client, "_convert_to_request_dict", _skip_user_agents),
@@ -115,14 +116,14 @@ def _find_places() -> list[tuple[type, str, Callable[[Method], Method]]]:
     if "aiobotocore.client" in sys.modules and "aiobotocore.session" in sys.modules:
         client = sys.modules["aiobotocore.client"].AioBaseClient
         session = sys.modules["aiobotocore.session"].AioSession
-        places += [
+        methods += [
             (client, "_make_request", _answer_requests_async),
             (client, "_resolve_endpoint_ruleset", _skip_endpoints),
             (client, "_convert_to_request_dict", _skip_user_agents),
             (session, "create_client", _fill_in_settings),
         ]
-    # Some are only shortcuts, which another version of botocore may do without.
-    return [(owner, name, make) for owner, name, make in places if name in vars(owner)]
+    # Some are only optimizations, and other versions of botocore may lack their methods.
+    return [(owner, name, make) for owner, name, make in methods if name in vars(owner)]
 
 
 def _answer_requests(original: Method) -> Method:
@@ -147,7 +148,7 @@ def _answer_requests_async(original: Method) -> Method:
             return await original(self, operation_model, request_dict, request_context)
         delay = core.injector.draw_delay()
         if delay:
-            # Here, since it takes long to load; who has such a client has loaded it.
+            # Imported here: it is slow to load, and users of such clients have loaded it already.
             import asyncio  # noqa: PLC0415
 
             await asyncio.sleep(delay)
@@ -157,7 +158,7 @@ def _answer_requests_async(original: Method) -> Method:
 
 
 class _WithoutRules:
-    """A client, but for the rules that its address is worked out by."""
+    """A proxy for a client, without its endpoint rules."""
 
     _ruleset_resolver = None
 
@@ -169,19 +170,19 @@ class _WithoutRules:
 
 
 def _skip_endpoints(original: Method) -> Method:
-    """Do not work out the address of a request that is not sent; it takes a fifth of a call."""
+    """Skip resolving the endpoint of a request that is not sent; it takes a fifth of a call."""
 
     def _resolve_endpoint_ruleset(self: Any, *arguments: Any, **options: Any) -> Any:
         if active.core is None or self.meta.service_model.service_name not in SERVICES:
             return original(self, *arguments, **options)
-        # The form of the answer differs between versions; they all know clients without rules.
+        # What it returns differs between versions, but all of them handle clients without rules.
         return original(_WithoutRules(self), *arguments, **options)
 
     return _resolve_endpoint_ruleset
 
 
 def _skip_user_agents(original: Method) -> Method:
-    """Do not put together the name of the client either; it takes a third of a call."""
+    """Skip building the User-Agent header; it takes a third of a call."""
     if "set_user_agent_header" not in signature(original).parameters:
         return original
 
@@ -194,9 +195,9 @@ def _skip_user_agents(original: Method) -> Method:
 
 
 def _fill_in_settings(original: Method) -> Method:
-    """Give new clients the region and the keys that they lack.
+    """Give new clients a region and credentials if they have none.
 
-    Otherwise botocore would refuse to make one, or ask the network for keys.
+    Otherwise botocore would refuse to create them, or look for credentials on the network.
     """
 
     def create_client(
@@ -211,17 +212,17 @@ def _fill_in_settings(original: Method) -> Method:
                 and self.get_config_variable("region") is None
             ):
                 region_name = core.region
-            if len(rest) < _KEY_POSITION and not _has_keys(self, options):
+            if len(rest) < _KEY_POSITION and not _has_credentials(self, options):
                 options |= {"aws_access_key_id": "keyfold", "aws_secret_access_key": "keyfold"}
-            with without_collections(), _making_client():
+            with gc_paused(), _making_client():
                 return original(self, service_name, region_name, *rest, **options)
         return original(self, service_name, region_name, *rest, **options)
 
     return create_client
 
 
-def _has_keys(session: Any, options: dict[str, Any]) -> bool:
-    """Tell whether there are keys that are known without asking another process or the network."""
+def _has_credentials(session: Any, options: dict[str, Any]) -> bool:
+    """Return whether there are credentials that need no other process and no network."""
     return bool(
         options.get("aws_access_key_id")
         or options.get("aws_secret_access_key")
@@ -232,7 +233,7 @@ def _has_keys(session: Any, options: dict[str, Any]) -> bool:
 
 
 def _load_fast(original: Method) -> Method:
-    """Read botocore's data files in a third of the time, which every new session does."""
+    """Load botocore's data files with orjson, in a third of the time; every new session does."""
 
     def _load_file(self: Any, full_path: str, open_method: Callable[..., Any]) -> Any:
         if active.core is not None:
@@ -244,7 +245,7 @@ def _load_fast(original: Method) -> Method:
 
 
 class _Making(threading.local):
-    """Whether this thread is making a client of ours."""
+    """Whether the current thread is creating a client for DynamoDB."""
 
     is_ours = False
 
@@ -262,10 +263,10 @@ def _making_client() -> Generator[None]:
 
 
 def _list_fast(original: Method) -> Method:
-    """Do not look through the folders of four hundred services for the one that is wanted.
+    """Skip listing the folders of four hundred services while creating a client.
 
-    botocore does so twice for each session's first client, only to see whether it knows the
-    service; whether its files are there shows when they are loaded.
+    botocore does so twice for each session's first client, only to check that it knows the
+    service; missing files would show anyway when they are loaded.
     """
 
     def list_available_services(self: Any, type_name: str) -> Any:
@@ -275,7 +276,9 @@ def _list_fast(original: Method) -> Method:
 
 
 def _recheck(original: Method) -> Method:
-    def __init__(self: Any, *arguments: Any, **options: Any) -> None:  # noqa: N807 - as it is replaced
+    """Patch again when a session is created, in case aiobotocore was loaded since."""
+
+    def __init__(self: Any, *arguments: Any, **options: Any) -> None:  # noqa: N807 - replaces __init__
         original(self, *arguments, **options)
         if active.core is not None:
             active.patch()

@@ -1,4 +1,4 @@
-"""A clock that tests move."""
+"""A clock that tests can set and advance."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from keyfold.errors import OptionInvalid
 
 
 class Clock:
-    """Tells the time in seconds since 1970, and can be moved.
+    """Returns the time in seconds since 1970, and can be set and advanced.
 
-    It follows the time of the machine until `set` stops it; made with a moment, it stands
+    It follows the machine's clock until `set` stops it; created with a time, it is stopped
     there from the beginning.
 
     >>> from datetime import UTC, datetime, timedelta
@@ -23,13 +23,14 @@ class Clock:
     >>> clock.now().isoformat()
     '2026-01-01T01:00:00+00:00'
 
-    Raises OptionInvalid for a moment without a time zone, or one that is no number.
+    Raises OptionInvalid for a datetime without a time zone, and for values that are not finite
+    numbers.
     """
 
     def __init__(self, at: datetime | float | None = None) -> None:
         self._lock = threading.Lock()
         self._watchers: list[Callable[[], None]] = []
-        # Beside the machine's time while the clock follows it.
+        # Added to the machine's time while the clock is running.
         self._offset_seconds = 0.0
         self._stopped_at = None if at is None else _to_seconds("at", at)
 
@@ -43,11 +44,11 @@ class Clock:
         return datetime.fromtimestamp(self(), UTC)
 
     def advance(self, by: timedelta | float) -> None:
-        """Move on by so many seconds. A clock that runs goes on running from there."""
+        """Move forward by `by` seconds or a timedelta. A running clock keeps running from there."""
         seconds = by.total_seconds() if isinstance(by, timedelta) else by
         if not _is_number(seconds) or seconds < 0:
             raise OptionInvalid(
-                "by", by, "Give seconds, 0 or more, or a timedelta; `set` goes back."
+                "by", by, "Give seconds, 0 or more, or a timedelta. Use `set` to go back."
             )
         with self._lock:
             if self._stopped_at is None:
@@ -57,14 +58,14 @@ class Clock:
         self._notify_watchers()
 
     def set(self, at: datetime | float) -> None:
-        """Go to a moment, earlier or later, and stand there until the next call."""
+        """Stop the clock at a time, earlier or later, until it is advanced or set again."""
         seconds = _to_seconds("at", at)
         with self._lock:
             self._stopped_at = seconds
         self._notify_watchers()
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Have `watcher` called whenever the clock was moved; return what ends that."""
+        """Call `watcher` whenever the clock is moved; return a function that ends that."""
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher)
 
@@ -73,14 +74,14 @@ class Clock:
             watcher()
 
     def __repr__(self) -> str:
-        state = "follows the machine" if self._stopped_at is None else "stands"
+        state = "running" if self._stopped_at is None else "stopped"
         return f"<Clock {self.now().isoformat()}, {state}>"
 
 
 def _to_seconds(option: str, at: datetime | float) -> float:
     if isinstance(at, datetime):
         if at.tzinfo is None:
-            advice = "Say in which time zone, such as datetime(…, tzinfo=UTC)."
+            advice = "Give it a time zone, as in datetime(…, tzinfo=UTC)."
             raise OptionInvalid(option, at, advice)
         return at.timestamp()
     if not _is_number(at):

@@ -1,4 +1,4 @@
-"""The engine under the faults: what clients, servers and tests all go through."""
+"""An engine with fault injection; clients, servers and tests all call it through here."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from keyfold.testing._operations import (
 )
 from keyfold.testing._replica import Replica, is_global_index
 
-# How a call is put to an engine; both forms of requests and answers are dicts here.
+# Calls an engine by `execute` or `execute_json`; requests and responses are dicts here.
 Call = Callable[[Engine, str, dict[str, Any]], dict[str, Any]]
 
-# How far upkeep is behind the clock, for the time of a call of it: an engine's own grace period
-# is fixed when it is opened, faults come and go.
+# How far the engine's clock is set back during upkeep. It stands for the grace period of TTL,
+# which an engine fixes when it is opened, while faults change.
 _upkeep_lag_seconds: ContextVar[float] = ContextVar("keyfold_upkeep_lag_seconds", default=0.0)
 
 
 class Core:
-    """One service: its engine, its clock, and what befalls its callers."""
+    """One service: its engine, its clock, and its fault injection."""
 
     def __init__(
         self,
@@ -55,31 +55,31 @@ class Core:
         self.engine = self._open_engine()
         self.injector = FaultInjector(faults)
         self._replica = self._make_replica()
-        self._stop_watching = clock.watch(self._keep_up)
+        self._stop_watching = clock.watch(self._run_upkeep)
 
     @property
     def faults(self) -> FaultProfile:
-        """The faults of the moment."""
+        """The current fault profile."""
         return self.injector.faults
 
-    def use(self, faults: FaultProfile) -> None:
-        """Change the faults, and draw them from their seed."""
+    def set_faults(self, faults: FaultProfile) -> None:
+        """Replace the fault profile, and start its random numbers from its seed."""
         if not isinstance(faults, FaultProfile):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise OptionInvalid("faults", faults, "Give a keyfold.testing.FaultProfile.")
         self.resume(FaultInjector(faults))
 
     def resume(self, injector: FaultInjector) -> None:
-        """Go on with faults that were in use before, from where their draws were."""
+        """Use an injector that may have been in use before; its random numbers continue."""
         former = self._replica
         self.injector = injector
         self._replica = self._make_replica()
         if former is not None:
             former.close()
-        # Items may have stayed for a lag that is shorter now.
-        self._keep_up()
+        # If the TTL lag is shorter now, more items may have expired.
+        self._run_upkeep()
 
     def reset(self) -> None:
-        """Start over with an empty engine."""
+        """Replace the engine with an empty one, and restart the faults from their seed."""
         former, former_replica = self.engine, self._replica
         self.engine = self._open_engine()
         self.injector = FaultInjector(self.faults)
@@ -89,71 +89,75 @@ class Core:
             former_replica.close()
 
     def close(self) -> None:
-        """Give everything up."""
+        """Close the engine and the replica, and stop following the clock."""
         self._stop_watching()
         self.engine.close()
         if self._replica is not None:
             self._replica.close()
 
     def wait(self) -> None:
-        """Wait for as long as the next call is to be delayed."""
+        """Sleep for the injected latency of the next call, if it has any."""
         delay = self.injector.draw_delay()
         if delay:
             self._sleep(delay)
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out an operation with dicts, as `Engine.execute` does."""
-        if self.injector.can_strike:
-            response = self._execute_hard(operation, request, _call)
+        if self.injector.is_active:
+            response = self._execute_with_faults(operation, request, _call)
         else:
             response = self.engine.execute(operation, request)
         if changes_tables(operation):
-            self._keep_up()
+            self._run_upkeep()
         return response
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
         """Carry out an operation with bytes, as `Engine.execute_json` does."""
-        if not self.injector.can_strike:
-            answer = self.engine.execute_json(operation, body)
+        if not self.injector.is_active:
+            response = self.engine.execute_json(operation, body)
         else:
             try:
                 request = orjson.loads(body)
             except orjson.JSONDecodeError:
-                # The engine has the words for it.
+                # The engine raises the service's error for it.
                 request = None
             if not isinstance(request, dict):
                 return self.engine.execute_json(operation, body)
             known = cast("dict[str, Any]", request)
-            answer = orjson.dumps(self._execute_hard(operation, known, _call_json))
+            response = orjson.dumps(self._execute_with_faults(operation, known, _call_json))
         if changes_tables(operation):
-            self._keep_up()
-        return answer
+            self._run_upkeep()
+        return response
 
-    def _execute_hard(self, operation: str, request: dict[str, Any], call: Call) -> dict[str, Any]:
-        """Carry out an operation, or what the faults leave of it."""
+    def _execute_with_faults(
+        self, operation: str, request: dict[str, Any], call: Call
+    ) -> dict[str, Any]:
+        """Carry out an operation with injected faults: refusals, and batches done in part."""
         injector, engine = self.injector, self.engine
         refusal = injector.draw_refusal(operation, request)
         if refusal is not None:
             raise refusal
         left: dict[str, Any] = {}
         if operation in BATCHES:
-            places = injector.draw_leftovers(count_members(operation, request))
-            if places and is_acceptable(engine, operation, request):
-                request, left = split(request, places)
-        response = self._execute_late(operation, request, call)
+            indexes = injector.draw_leftovers(count_members(operation, request))
+            if indexes and is_acceptable(engine, operation, request):
+                request, left = split(request, indexes)
+        response = self._execute_on_engine_or_replica(operation, request, call)
         if left:
             add_leftovers(operation, response, left)
         return response
 
-    def _execute_late(self, operation: str, request: dict[str, Any], call: Call) -> dict[str, Any]:
-        """Carry out an operation on the engine or, if it is a read, perhaps on the replica."""
+    def _execute_on_engine_or_replica(
+        self, operation: str, request: dict[str, Any], call: Call
+    ) -> dict[str, Any]:
+        """Carry out an operation on the engine; a read may go to the replica instead."""
         engine, replica = self.engine, self._replica
         if replica is None or operation in BACKUP_KEEPERS:
             return call(engine, operation, request)
         if operation in TABLE_MAKERS:
             response = call(engine, operation, request)
-            self._keep_up()
-            replica.start_over()
+            self._run_upkeep()
+            replica.recreate()
             return response
         if writes_items(operation, request):
             return replica.write(operation, request, lambda: call(engine, operation, request))
@@ -183,8 +187,8 @@ class Core:
             return None
         return Replica(self.engine, self._open_engine, self.faults.lag_writes)
 
-    def _keep_up(self) -> None:
-        """Fill new indexes and delete expired items, now that the clock or a table has changed."""
+    def _run_upkeep(self) -> None:
+        """Fill new indexes and delete expired items, after the clock or a table has changed."""
         token = _upkeep_lag_seconds.set(self.faults.ttl_lag_seconds)
         try:
             self.engine.run_upkeep()

@@ -1,4 +1,4 @@
-"""Entering and leaving: the context manager and the decorator."""
+"""`dynamodb`: the context manager and decorator that activates a service."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from keyfold.errors import OptionInvalid
 from keyfold.testing._clock import Clock
-from keyfold.testing._collections import without_collections
 from keyfold.testing._fault_profile import FaultProfile
+from keyfold.testing._gc import gc_paused
 from keyfold.testing._service import Service
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ C = TypeVar("C", bound=type)
 
 
 class Activation:
-    """A service to be entered with `with`, or to decorate with; `dynamodb` makes it.
+    """A context manager and decorator that activates a service; returned by `dynamodb`.
 
-    Every time that it is entered, and every call of what it decorates, has a service of its own.
+    Each `with` block, and each call of a decorated function, gets its own service.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class Activation:
         self._entered: list[Core] = []
 
     def __enter__(self) -> Service:
-        # Here, so that a test run that never enters loads neither the engine nor botocore.
-        with without_collections():
+        # Imported here, so that a test run without any service loads neither engine nor botocore.
+        with gc_paused():
             from keyfold.testing._botocore import active  # noqa: PLC0415
             from keyfold.testing._core import Core  # noqa: PLC0415
 
@@ -75,7 +75,7 @@ class Activation:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        from keyfold.testing._botocore import active  # noqa: PLC0415 - loaded by now
+        from keyfold.testing._botocore import active  # noqa: PLC0415 - already loaded
 
         core = self._entered.pop()
         active.leave(core)
@@ -90,8 +90,8 @@ class Activation:
             return self._decorate_class(target)
         return self._decorate(target)
 
-    def _again(self) -> Activation:
-        """Return the same once more, for one call: several may be under way at the same time."""
+    def _copy(self) -> Activation:
+        """Return a copy for one call, since several calls may run at the same time."""
         return Activation(
             clock=self._clock,
             faults=self._faults,
@@ -102,10 +102,10 @@ class Activation:
         )
 
     def _decorate_class(self, target: type) -> type:
-        # No class is a TestCase before that module is loaded.
+        # Not imported: no class can be a TestCase before that module is loaded.
         unittest: Any = sys.modules.get("unittest")
         if unittest is not None and issubclass(target, unittest.TestCase):
-            # Around everything that belongs to a test, `setUp` included.
+            # `run` includes everything that belongs to a test, such as `setUp`.
             case: Any = target
             case.run = self._decorate(case.run)
             return target
@@ -115,12 +115,13 @@ class Activation:
         return target
 
     def _decorate(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        # Each kind is entered for as long as it runs, which for most is after the call returned.
+        # The service is active while the function runs; coroutines and generators run after the
+        # call has returned, so each kind needs its own wrapper.
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
             async def call_async(*arguments: Any, **options: Any) -> Any:
-                with self._again():
+                with self._copy():
                     return await function(*arguments, **options)
 
             return call_async
@@ -128,7 +129,7 @@ class Activation:
 
             @wraps(function)
             async def generate_async(*arguments: Any, **options: Any) -> Any:
-                with self._again():
+                with self._copy():
                     async with aclosing(function(*arguments, **options)) as values:
                         async for value in values:
                             yield value
@@ -138,14 +139,14 @@ class Activation:
 
             @wraps(function)
             def generate(*arguments: Any, **options: Any) -> Any:
-                with self._again():
+                with self._copy():
                     return cast("object", (yield from function(*arguments, **options)))
 
             return generate
 
         @wraps(function)
         def call(*arguments: Any, **options: Any) -> Any:
-            with self._again():
+            with self._copy():
                 return function(*arguments, **options)
 
         return call
@@ -176,10 +177,10 @@ def dynamodb(
     sleep: Callable[[float], object] = time.sleep,
     buckets: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """Put every DynamoDB client and resource of this process on an engine in memory.
+    """Redirect all DynamoDB clients and resources of this process to an in-memory engine.
 
-    It is a context manager, which gives the `Service`, and a decorator of functions, methods,
-    coroutines, generators such as pytest's fixtures, and classes of tests.
+    It is a context manager, which returns the `Service`, and a decorator for functions, methods,
+    coroutines, generators such as pytest's fixtures, and test classes.
 
     >>> with dynamodb() as service:
     ...     service.execute("ListTables", {})
@@ -191,15 +192,15 @@ def dynamodb(
     ...     assert boto3.client("dynamodb").list_tables()["TableNames"] == []
     >>> test_nothing_is_there()
 
-    Clients of boto3, botocore, aioboto3 and aiobotocore are led there, those that were made
-    before as well; other services of AWS are not touched. Where one is inside another, the
-    inner one counts. No network is used, and no keys or region need be configured: clients made
-    inside have `region` when they have none.
+    Clients of boto3, botocore, aioboto3 and aiobotocore are redirected, including those that
+    already exist; other AWS services are not affected. If blocks are nested, the innermost
+    applies. No network is used, and neither credentials nor a region have to be configured:
+    clients made inside use `region` if they have none.
 
-    `clock` is the service's time, `faults` what its callers meet. Shards of streams are split
-    after `shard_records` records; a small number tries how code follows that. `sleep` is how a
-    call that is delayed waits (asynchronous clients await asyncio.sleep). `buckets` is a folder
-    whose folders stand for S3 buckets, for exports, imports and bulk operations.
+    `clock` is the service's clock, `faults` the faults to inject. Shards of streams are split
+    after `shard_records` records; a small number tests how code handles splits. `sleep` is
+    called for injected latency (asynchronous clients await asyncio.sleep). `buckets` is a folder
+    whose subfolders stand for S3 buckets, for exports, imports and bulk operations.
 
     Raises OptionInvalid.
     """

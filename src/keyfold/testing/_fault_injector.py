@@ -1,4 +1,4 @@
-"""FaultProfile at work: which call meets which, drawn from one seed."""
+"""Fault injection: decides at random, from one seed, which call meets which fault."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _ONGOING = "Transaction is ongoing for the item"
 
 
 class FaultInjector:
-    """Draws what happens to each call.
+    """Draws the faults of each call.
 
-    A rate of 0 draws nothing: to add one hardship leaves the others' draws as they were.
+    A rate of 0 draws no random number, so faults that a profile does not use never change the
+    draws of those that it does.
     """
 
     def __init__(self, faults: FaultProfile) -> None:
@@ -41,17 +42,17 @@ class FaultInjector:
             faults.stale_reads,
             faults.index_lag,
         )
-        # Whether there is anything to look at in a call at all; a delay is not about the call.
-        self.can_strike = any(rates)
+        # Whether a call has to be inspected at all; latency does not depend on the call.
+        self.is_active = any(rates)
         self.needs_replica = faults.stale_reads > 0 or faults.index_lag > 0
-        self._random = Random(faults.seed)  # noqa: S311 - no secret, and to be repeated
+        self._random = Random(faults.seed)  # noqa: S311 - not a secret, and has to be repeatable
 
     def draw_delay(self) -> float:
-        """Return the seconds that a call has to wait."""
+        """Return the seconds by which a call is delayed; usually 0."""
         return self.faults.latency_seconds if self._happens(self.faults.latency) else 0.0
 
     def draw_refusal(self, operation: str, request: dict[str, Any]) -> ServiceError | None:
-        """Return the error that a call is refused with, if it is."""
+        """Return the error that a call is refused with; None if it is carried out."""
         faults = self.faults
         if operation in ITEM_OPERATIONS and self._happens(faults.throttling):
             return ProvisionedThroughputExceededException(_THROTTLED)
@@ -67,20 +68,20 @@ class FaultInjector:
         return None
 
     def draw_leftovers(self, count: int) -> list[int]:
-        """Return which of so many members of a batch are left out; never all."""
+        """Return the indexes of the members that a batch of `count` leaves out; never all."""
         rate = self.faults.unprocessed
-        left = [place for place in range(count) if self._happens(rate)]
+        left = [index for index in range(count) if self._happens(rate)]
         return left if len(left) < count else left[1:]
 
     def draw_staleness(self, *, of_global_index: bool) -> bool:
-        """Tell whether an eventually consistent read is answered by a copy that lags."""
+        """Return whether an eventually consistent read is answered by the replica."""
         faults = self.faults
         return self._happens(faults.stale_reads) or (
             of_global_index and self._happens(faults.index_lag)
         )
 
     def _conflict(self, count: int) -> TransactionCanceledException:
-        """Return the cancellation of a transaction that met another at one of its items."""
+        """Return the cancellation of a transaction that conflicts with another on one item."""
         reasons: list[dict[str, Any]] = [{"Code": "None"} for _ in range(count)]
         reasons[self._random.randrange(count)] = {
             "Code": "TransactionConflict",

@@ -1,4 +1,4 @@
-"""What a test may ask the service to be like on a bad day."""
+"""Fault profiles: the faults to inject into a service."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ _MOST_SECONDS = 10 * 365 * 86_400
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FaultProfile:
-    """What DynamoDB does to its callers now and then, by rate and seed.
+    """Faults to inject, as rates, with a seed: those that DynamoDB's callers meet at times.
 
-    A rate is the share of calls that meet it, from 0 (never) to 1 (always). Every draw comes
-    from `seed`: the same calls in the same order meet the same again.
+    A rate is the share of calls with the fault, from 0 (never) to 1 (always). All random numbers
+    come from `seed`: the same calls in the same order meet the same faults.
 
     `throttling` refuses reads and writes of items with a
     `ProvisionedThroughputExceededException`, before anything is done.
 
-    `unprocessed` is the share of a batch's members that come back in `UnprocessedItems` or
-    `UnprocessedKeys`. At least one is always processed, and a batch with a fault is refused as
-    a whole.
+    `unprocessed` is the share of a batch's members that are returned in `UnprocessedItems` or
+    `UnprocessedKeys`. At least one member is always processed, and an invalid batch is refused
+    as a whole.
 
     `conflicts` refuses writes of single items with a `TransactionConflictException`, and cancels
     transactions with `TransactionConflict` as the reason of one member.
 
-    `stale_reads` has eventually consistent reads answered by a copy that lacks the last writes,
-    up to `lag_writes` of them; `index_lag` does so for queries and scans of global indexes
-    alone. Every stale answer brings the copy one write nearer, and moving the clock all of them.
+    `stale_reads` has eventually consistent reads answered by a replica that lacks the last
+    writes, up to `lag_writes` of them; `index_lag` does so only for queries and scans of global
+    indexes. With every stale response the replica catches up by one write, and when the clock
+    is moved, completely.
 
     `latency` makes calls take `latency_seconds` longer.
 
-    `ttl_lag_seconds` is no rate: so long do expired items stay after their time.
+    `ttl_lag_seconds` is not a rate: it is how long items stay after their expiry.
 
     >>> FaultProfile(throttling=0.1, seed=7).throttling
     0.1
@@ -60,17 +61,17 @@ class FaultProfile:
 def _check(name: str, value: object) -> None:
     match name:
         case "seed":
-            is_fitting, advice = _is_whole(value), "Give a whole number."
+            is_valid, advice = _is_whole(value), "Give a whole number."
         case "lag_writes":
-            is_fitting = _is_whole(value) and _is_between(value, 1, inf)
+            is_valid = _is_whole(value) and _is_between(value, 1, inf)
             advice = "Give a whole number, 1 or more."
         case "latency_seconds" | "ttl_lag_seconds":
-            is_fitting = _is_between(value, 0, _MOST_SECONDS)
+            is_valid = _is_between(value, 0, _MOST_SECONDS)
             advice = "Give a number of seconds, 0 or more."
         case _:
-            is_fitting = _is_between(value, 0, 1)
+            is_valid = _is_between(value, 0, 1)
             advice = "Give a rate from 0 (never) to 1 (always)."
-    if not is_fitting:
+    if not is_valid:
         raise OptionInvalid(f"FaultProfile.{name}", value, advice)
 
 

@@ -1,9 +1,9 @@
-"""Fixtures for pytest, there wherever Keyfold is installed.
+"""Fixtures for pytest, available wherever Keyfold is installed.
 
-Everything is loaded inside the fixtures: a test run that uses none of them pays for none.
+Everything is imported inside the fixtures, so that test runs without them do not pay for it.
 """
 
-# ruff: noqa: ARG001, PLC0415 - a fixture may be asked for its effect; loading: as just said
+# ruff: noqa: ARG001, PLC0415 - fixtures requested for their effect; imports: see above
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def keyfold_dynamodb() -> Iterator[Service]:
-    """DynamoDB in memory for one test: every boto3 and aioboto3 client talks to it."""
+    """DynamoDB in memory for one test: all boto3 and aioboto3 clients use it."""
     from keyfold.testing import dynamodb
 
     with dynamodb() as service:
@@ -28,7 +28,7 @@ def keyfold_dynamodb() -> Iterator[Service]:
 
 @pytest.fixture
 def keyfold_engine(keyfold_dynamodb: Service) -> Engine:
-    """The engine of `keyfold_dynamodb`, to be asked directly."""
+    """The engine of `keyfold_dynamodb`, for direct calls."""
     return keyfold_dynamodb.engine
 
 
@@ -50,7 +50,7 @@ def keyfold_resource(keyfold_dynamodb: Service) -> Any:
 
 @pytest.fixture
 def keyfold_endpoint(keyfold_dynamodb: Service) -> Iterator[str]:
-    """The URL of a server on `keyfold_dynamodb`, for other processes and languages."""
+    """The URL of a server for `keyfold_dynamodb`, for other processes and languages."""
     from keyfold.wire.server import Server
 
     with Server(keyfold_dynamodb).running() as url:

@@ -1,4 +1,4 @@
-"""A copy of the engine that hears of writes later: what eventual consistency looks like."""
+"""A replica of the engine that receives writes later, to simulate eventual consistency."""
 
 from __future__ import annotations
 
@@ -15,92 +15,92 @@ T = TypeVar("T")
 
 _BATCH = 25
 
-# What CreateTable takes of that which DescribeTable says.
+# The fields of DescribeTable that CreateTable takes.
 _TABLE_FIELDS = ("TableName", "AttributeDefinitions", "KeySchema")
 _INDEX_FIELDS = ("IndexName", "KeySchema", "Projection")
 
 
 class Replica:
-    """Lags behind `primary` by up to `lag_writes` writes, on an engine that `open_engine` makes.
+    """A copy of `primary` that lags by up to `lag_writes` writes; `open_engine` opens its engine.
 
-    Every stale answer brings it one write nearer, as a real copy would catch up meanwhile: who
-    reads again and again sees the last write in the end.
+    With every stale response it catches up by one write, as a real replica would in the meantime:
+    a caller that reads repeatedly eventually sees the last write.
     """
 
     def __init__(self, primary: Engine, open_engine: Callable[[], Engine], lag_writes: int) -> None:
         self._primary, self._open_engine = primary, open_engine
         self._lag_writes = lag_writes
         self._waiting: deque[tuple[str, dict[str, Any]]] = deque()
-        # Writes reach both in the same order because they are made under this lock.
+        # Writes reach both engines in the same order because they are made under this lock.
         self._lock = threading.Lock()
         self._engine = self._make_copy()
         self._is_open = True
 
     def write(self, operation: str, request: dict[str, Any], run: Callable[[], T]) -> T:
-        """Make a write to the primary by `run`, and keep it for later."""
+        """Run a write on the primary with `run`, and queue it for the replica."""
         with self._lock:
             result = run()
             if self._is_open:
                 self._waiting.append((operation, deepcopy(request)))
                 if len(self._waiting) > self._lag_writes:
-                    self._record_one()
+                    self._apply_one()
             return result
 
     def change_tables(self, operation: str, request: dict[str, Any], run: Callable[[], T]) -> T:
-        """Make a change of a table by `run`, and the same here at once."""
+        """Run a change of a table on the primary with `run`, and apply it to the replica at once."""
         with self._lock:
             result = run()
             if self._is_open:
                 self._waiting.append((operation, request))
-                self._record_all()
+                self._apply_all()
             return result
 
     def read(self, run: Callable[[Engine], T]) -> T:
-        """Answer a read from what is known here."""
+        """Run a read on the replica; on the primary if no write is queued, or the replica fails."""
         with self._lock:
             if self._waiting:
                 try:
                     return run(self._engine)
                 except ServiceError:
-                    # Of a table that it has not heard of, perhaps: the primary knows.
+                    # The primary decides: the replica may not have the table yet.
                     pass
                 finally:
-                    self._record_one()
+                    self._apply_one()
             return run(self._primary)
 
     def catch_up(self) -> None:
-        """Hear of everything, and do the upkeep that the primary has done."""
+        """Apply all queued writes, and run the upkeep that the primary has run."""
         with self._lock:
             if self._is_open:
-                self._record_all()
+                self._apply_all()
                 self._engine.run_upkeep()
 
-    def start_over(self) -> None:
-        """Copy the primary anew, since it has tables that no request can make again."""
+    def recreate(self) -> None:
+        """Copy the primary again, because it has tables that no request can create."""
         with self._lock:
             if self._is_open:
-                self._copy_again()
+                self._recreate_copy()
 
     def close(self) -> None:
-        """Give the copy up. Calls that are under way go on with the primary alone."""
+        """Close the replica's engine. Calls in progress continue with the primary alone."""
         with self._lock:
             self._is_open = False
             self._waiting.clear()
             self._engine.close()
 
-    def _record_all(self) -> None:
+    def _apply_all(self) -> None:
         while self._waiting:
-            self._record_one()
+            self._apply_one()
 
-    def _record_one(self) -> None:
+    def _apply_one(self) -> None:
         operation, request = self._waiting.popleft()
         try:
             self._engine.execute(operation, request)
         except ServiceError:
-            # The primary was changed without its knowledge, by its own methods.
-            self._copy_again()
+            # The primary was changed directly, by methods of its engine, so the copies differ.
+            self._recreate_copy()
 
-    def _copy_again(self) -> None:
+    def _recreate_copy(self) -> None:
         self._waiting.clear()
         self._engine.close()
         self._engine = self._make_copy()
@@ -112,7 +112,7 @@ class Replica:
 
 
 def copy_tables(source: Engine, target: Engine) -> None:
-    """Make the tables of one engine in another that has none, with their items."""
+    """Copy all tables and items of one engine to an empty one."""
     for name in _list_tables(source):
         described = source.execute("DescribeTable", {"TableName": name})["Table"]
         target.execute("CreateTable", _to_create_request(described))
@@ -123,12 +123,12 @@ def copy_tables(source: Engine, target: Engine) -> None:
                 "UpdateTimeToLive",
                 {"TableName": name, "TimeToLiveSpecification": specification},
             )
-        # Last, so that nothing is left to fill afterwards.
+        # Last, so that the indexes are filled as the items are written.
         _copy_items(source, target, name)
 
 
 def is_global_index(engine: Engine, request: dict[str, Any]) -> bool:
-    """Tell whether a query or scan asks a global index."""
+    """Return whether a query or scan reads a global index."""
     index = request.get("IndexName")
     if index is None:
         return False
@@ -143,15 +143,15 @@ def _list_tables(engine: Engine) -> list[str]:
     names: list[str] = []
     page: dict[str, Any] = {}
     while True:
-        answer = engine.execute("ListTables", page)
-        names += answer["TableNames"]
-        if "LastEvaluatedTableName" not in answer:
+        response = engine.execute("ListTables", page)
+        names += response["TableNames"]
+        if "LastEvaluatedTableName" not in response:
             return names
-        page = {"ExclusiveStartTableName": answer["LastEvaluatedTableName"]}
+        page = {"ExclusiveStartTableName": response["LastEvaluatedTableName"]}
 
 
 def _to_create_request(described: dict[str, Any]) -> dict[str, Any]:
-    """Return the request that makes a table like one that is described."""
+    """Return the request that creates a table like the described one."""
     request = {name: described[name] for name in _TABLE_FIELDS}
     indexes: dict[str, list[dict[str, Any]]] = {
         kind: [{field: index[field] for field in _INDEX_FIELDS} for index in described[kind]]
@@ -161,14 +161,14 @@ def _to_create_request(described: dict[str, Any]) -> dict[str, Any]:
     if described.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST":
         request["BillingMode"] = "PAY_PER_REQUEST"
     else:
-        # Later changes of it are made here too, and have to find what they change.
+        # Later changes of the throughput are applied to the replica too, so it must start equal.
         request["ProvisionedThroughput"] = _to_throughput(described)
-        for index, made in zip(
+        for index, copied in zip(
             described.get("GlobalSecondaryIndexes", ()),
             indexes.get("GlobalSecondaryIndexes", ()),
             strict=True,
         ):
-            made["ProvisionedThroughput"] = _to_throughput(index)
+            copied["ProvisionedThroughput"] = _to_throughput(index)
     return request | indexes
 
 
@@ -180,11 +180,11 @@ def _to_throughput(described: dict[str, Any]) -> dict[str, int]:
 def _copy_items(source: Engine, target: Engine, name: str) -> None:
     page: dict[str, Any] = {"TableName": name, "ConsistentRead": True}
     while True:
-        answer = source.execute("Scan", page)
-        items = answer["Items"]
+        response = source.execute("Scan", page)
+        items = response["Items"]
         for first in range(0, len(items), _BATCH):
             puts = [{"PutRequest": {"Item": item}} for item in items[first : first + _BATCH]]
             target.execute("BatchWriteItem", {"RequestItems": {name: puts}})
-        if "LastEvaluatedKey" not in answer:
+        if "LastEvaluatedKey" not in response:
             return
-        page = {**page, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
+        page = {**page, "ExclusiveStartKey": response["LastEvaluatedKey"]}

@@ -1,4 +1,4 @@
-"""What a test holds: the engine of the moment, its clock, and its faults."""
+"""The service that a test uses: its engine, its clock, and its fault profile."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from keyfold.testing._clock import Clock
 from keyfold.testing._fault_profile import FaultProfile
 
 if TYPE_CHECKING:
-    # Loading the engine takes longer than all else here, and not every test run wants it.
+    # Not at runtime: the engine is slow to load, and not every test run needs it.
     from keyfold.engine import Engine
     from keyfold.testing._core import Core
 
 
 class Service:
-    """The DynamoDB that clients talk to inside `dynamodb()`.
+    """The DynamoDB that clients use inside `dynamodb()`.
 
     >>> from keyfold.testing import FaultProfile, dynamodb
     >>> with dynamodb() as service:
@@ -27,60 +27,60 @@ class Service:
     ...             print(type(error).__name__)
     ProvisionedThroughputExceededException
 
-    It may be used by several threads.
+    It is thread-safe.
     """
 
     def __init__(self, core: Core) -> None:
-        """Use `dynamodb` instead."""
+        """Not for direct use: `dynamodb` creates services."""
         self._core = core
 
     @property
     def engine(self) -> Engine:
-        """The engine of the moment; calls of its own methods meet no faults."""
+        """The current engine, for direct calls, which meet no faults; `reset` replaces it."""
         return self._core.engine
 
     @property
     def clock(self) -> Clock:
-        """The service's clock; moving it makes expired items go at once."""
+        """The service's clock; moving it deletes expired items at once."""
         return self._core.clock
 
     @property
     def faults(self) -> FaultProfile:
-        """What callers have to put up with at the moment; may be set."""
+        """The current fault profile; may be set."""
         return self._core.faults
 
     @faults.setter
     def faults(self, faults: FaultProfile) -> None:
-        self._core.use(faults)
+        self._core.set_faults(faults)
 
     @contextmanager
     def under(self, faults: FaultProfile) -> Generator[None]:
-        """Use other faults for a while, and then the former again."""
+        """Inject other faults inside the `with` block, then continue with the former ones."""
         core = self._core
         before = core.injector
-        core.use(faults)
+        core.set_faults(faults)
         try:
             yield
         finally:
             core.resume(before)
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation as `Engine.execute` does, under the faults."""
+        """Carry out one operation as `Engine.execute` does, with injected faults."""
         self._core.wait()
         return self._core.execute(operation, request)
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
-        """Carry out one operation as `Engine.execute_json` does, under the faults.
+        """Carry out one operation as `Engine.execute_json` does, with injected faults.
 
-        That is all a server asks of an engine, so it can be put on a service.
+        A server needs nothing else of an engine, so it can serve a service.
         """
         self._core.wait()
         return self._core.execute_json(operation, body)
 
     def reset(self) -> None:
-        """Forget every table, and draw faults from their seed again, within a millisecond.
+        """Drop every table, and restart the faults from their seed; takes under a millisecond.
 
-        Clients stay as they are. The former engine is closed.
+        Clients can still be used. The former engine is closed.
         """
         self._core.reset()
 

@@ -1,13 +1,20 @@
-"""Moving data between databases and files, and bringing stored items up to date."""
+"""Copies, dumps and loads of tables, and backfills of stored items."""
 
 from __future__ import annotations
 
 from keyfold.transfer._backfill import BackfillSummary, ItemPatch, backfill_table
 from keyfold.transfer._calls import CallEnvironment
 from keyfold.transfer._job import Summary
-from keyfold.transfer._moves import Form, Options, TableLocation, copy_table, dump_table, load_table
 from keyfold.transfer._progress import Progress
 from keyfold.transfer._tallies import EntityComparison, Tally
+from keyfold.transfer._transfers import (
+    Form,
+    Options,
+    TableLocation,
+    copy_table,
+    dump_table,
+    load_table,
+)
 
 __all__ = [
     "BackfillSummary",

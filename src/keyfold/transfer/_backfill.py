@@ -1,4 +1,4 @@
-"""Bringing stored items up to date with what is declared of them."""
+"""Backfills: stored items are updated to match the current declaration."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from keyfold.errors import ConditionalCheckFailedException, Unavailable
 from keyfold.model import Table
 from keyfold.model._schemas import ItemMismatch
 from keyfold.transfer._calls import Caller
-from keyfold.transfer._changes import ItemPatch, find_change, is_of_no_entity
 from keyfold.transfer._checkpoints import BatchOutcome, Checkpoint, locked
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._job import run_segments
-from keyfold.transfer._moves import Options, TableLocation, open_source
+from keyfold.transfer._patches import ItemPatch, find_patch, is_unique_guard
 from keyfold.transfer._progress import ProgressMeter
 from keyfold.transfer._sources import SourceBatch
+from keyfold.transfer._transfers import Options, TableLocation, open_source
 from keyfold.values import Item, normalise_item, restore_binaries
 
-# So often, an item is read again that was changed while it was looked at.
-_MOST_LOOKS = 20
+# How often to retry an item that is changed between its read and its update.
+_MAX_READS = 20
 _EXAMPLES = 3
 _LOOKED_AT, _CHANGED = "looked at", "changed"
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillSummary:
-    """How a backfill has ended, or would: how many items of each entity there are, and were stale.
+    """The result of a backfill or of a dry run.
 
-    `rejects` were left as they are, since they fit no entity. `examples` has a few changes of
-    each entity.
+    `looked_at` and `changed` count items by entity: all that were read, and those that were out
+    of date. `rejects` counts items that match no entity; they were not changed. `examples` has a
+    few patches of each entity.
     """
 
     table: str
@@ -47,11 +48,11 @@ class BackfillSummary:
 
     @property
     def is_good(self) -> bool:
-        """Whether every item fits its declaration now, or would."""
+        """Whether every item matches its entity's declaration, or would after a real run."""
         return self.rejects == 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the summary as a JSON object."""
         return {
             "table": self.table,
             "dry_run": self.is_dry,
@@ -69,49 +70,49 @@ class BackfillSummary:
 
 
 def backfill_table(
-    place: TableLocation, declared: Table, options: Options, *, is_dry: bool = False
+    location: TableLocation, declared: Table, options: Options, *, is_dry: bool = False
 ) -> BackfillSummary:
-    """Rewrite the index keys, type attributes and defaults that are not as declared.
+    """Update index keys, type attributes and defaults that differ from the declaration.
 
-    Only those attributes are written, and only while what they were derived from is unchanged;
-    an item that somebody else changes at the same time is looked at again. A dry run writes
-    nothing, no side file either. Raises TableMissing, CheckpointUnusable, FileTaken.
+    Only those attributes are written, on the condition that the attributes they derive from are
+    unchanged; an item that is changed concurrently is read and checked again. A dry run writes
+    nothing, not even the rejects file. Raises TableMissing, CheckpointUnusable, FileTaken.
     """
     declared.check()
-    reader = Caller(place.executor, options.surroundings, options.read_rate)
-    writer = Caller(place.executor, options.surroundings, options.write_rate)
+    reader = Caller(location.executor, options.environment, options.read_rate)
+    writer = Caller(location.executor, options.environment, options.write_rate)
     path = None if is_dry else options.checkpoint
     with locked(path):
-        source = open_source(reader, place, options)
+        source = open_source(reader, location, options)
         checkpoint = Checkpoint(
             path,
             {"command": "backfill", "declared": declared.name, **source.describe()},
             rejects=None if is_dry else options.rejects,
-            started_at=options.surroundings.now(),
+            started_at=options.environment.now(),
         )
-        clock = options.surroundings.clock
+        clock = options.environment.clock
         meter = ProgressMeter(clock, readers=[reader], writers=[writer], watch=options.watch)
-        work = _Backfill(place.table, declared, reader, writer, is_dry=is_dry)
+        work = _Backfill(location.table, declared, reader, writer, is_dry=is_dry)
         state, earlier = checkpoint.state, checkpoint.state.items
         if not checkpoint.is_resumed:
-            # Before the first reject: what is found in the side file later is this job's.
+            # Saved before the first reject: from here on, the rejects file is this job's.
             checkpoint.enter("moving")
 
-        def show() -> None:
+        def report() -> None:
             expected = source.expected_items
-            meter.show(state, items=state.items, earlier=earlier, expected=expected)
+            meter.report(state, items=state.items, earlier=earlier, expected=expected)
 
         threads = options.segments
-        run_segments(source, checkpoint, work.handle, threads=threads, on_batch=show)
+        run_segments(source, checkpoint, work.handle, threads=threads, on_batch=report)
         checkpoint.remove()
     return BackfillSummary(
-        table=place.table,
+        table=location.table,
         is_dry=is_dry,
         looked_at=_counts(state.counts, _LOOKED_AT),
         changed=_counts(state.counts, _CHANGED),
         rejects=state.rejects,
         rejects_file=str(options.rejects) if state.rejects and not is_dry else None,
-        examples=tuple(change for each in work.examples.values() for change in each),
+        examples=tuple(patch for each in work.examples.values() for patch in each),
         seconds=meter.seconds,
         read_units=meter.read_units,
         write_units=meter.write_units,
@@ -126,7 +127,7 @@ def _counts(counts: dict[str, int], kind: str) -> dict[str, int]:
 
 
 class _Backfill:
-    """What is done with each batch."""
+    """Handles the batches of a backfill."""
 
     def __init__(
         self, table: str, declared: Table, reader: Caller, writer: Caller, *, is_dry: bool
@@ -137,12 +138,12 @@ class _Backfill:
         self.examples: dict[str, list[ItemPatch]] = {}
 
     def handle(self, segment: str, batch: SourceBatch) -> BatchOutcome:  # noqa: ARG002 - one signature
-        """Bring the items of a batch up to date."""
+        """Update the items of a batch that are out of date."""
         counts: dict[str, int] = {}
         rejects: list[Reject] = []
         for item in batch.items:
             try:
-                found = self._renew(item)
+                found = self._update_item(item)
             except ItemMismatch as error:
                 rejects.append(Reject(str(error), item))
                 continue
@@ -153,28 +154,31 @@ class _Backfill:
                     counts[name] = counts.get(name, 0) + 1
         return BatchOutcome(len(batch.items), batch.size_bytes, rejects=rejects, counts=counts)
 
-    def _renew(self, item: Item) -> tuple[str, bool] | None:
-        """Bring one item up to date; return its entity and whether it was not, None if it is none."""
-        for _ in range(_MOST_LOOKS):
-            if is_of_no_entity(self._declared, item):
+    def _update_item(self, item: Item) -> tuple[str, bool] | None:
+        """Update one item; return its entity and whether it was out of date.
+
+        Returns None for an item that guards a unique field, and for one that was deleted.
+        """
+        for _ in range(_MAX_READS):
+            if is_unique_guard(self._declared, item):
                 return None
-            entity, change = find_change(self._declared, item)
-            if change is None:
+            entity, patch = find_patch(self._declared, item)
+            if patch is None:
                 return entity, False
-            self._keep_example(change)
+            self._keep_example(patch)
             if self._is_dry:
                 return entity, True
             try:
-                self._writer.call("UpdateItem", change.to_request(self._table))
+                self._writer.call("UpdateItem", patch.to_request(self._table))
             except ConditionalCheckFailedException:
-                # Somebody has changed or deleted it since: what is to be done is decided anew.
-                read_again = self._read(change.key)
+                # The item was changed or deleted since it was read: derive the patch again.
+                read_again = self._read(patch.key)
                 if read_again is None:
                     return None
                 item = read_again
             else:
                 return entity, True
-        raise Unavailable("UpdateItem", _MOST_LOOKS, "others keep changing the item at once")
+        raise Unavailable("UpdateItem", _MAX_READS, "other writers keep changing the item")
 
     def _read(self, key: Item) -> Item | None:
         request = {
@@ -186,8 +190,8 @@ class _Backfill:
         found = self._reader.call("GetItem", request).get("Item")
         return None if found is None else normalise_item(found)[0]
 
-    def _keep_example(self, change: ItemPatch) -> None:
+    def _keep_example(self, patch: ItemPatch) -> None:
         with self._lock:
-            kept = self.examples.setdefault(change.entity, [])
-            if len(kept) < _EXAMPLES and change not in kept:
-                kept.append(change)
+            kept = self.examples.setdefault(patch.entity, [])
+            if len(kept) < _EXAMPLES and patch not in kept:
+                kept.append(patch)

@@ -1,4 +1,4 @@
-"""Calls of DynamoDB's API: tried again where that helps, within a rate, and counted."""
+"""DynamoDB API calls with retries, a rate limit and a count of the capacity consumed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from keyfold.errors import KeyfoldError, ResourceNotFoundException, TableMissing, Unavailable
 from keyfold.store import Executor
-from keyfold.store._plans import MOST_ATTEMPTS, is_passing, pause_seconds
+from keyfold.store._plans import MAX_ATTEMPTS, is_transient, pause_seconds
 from keyfold.transfer._rates import RateLimiter
 
 
 @dataclass(frozen=True, slots=True)
 class CallEnvironment:
-    """Time and chance, which tests give themselves."""
+    """The clocks, the sleep and the randomness that calls use; tests pass their own."""
 
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
@@ -26,30 +26,33 @@ class CallEnvironment:
 
 
 class Caller:
-    """Calls one database, and adds up the capacity that this takes."""
+    """Makes calls to one database, and adds up the capacity units they consume."""
 
     def __init__(
-        self, executor: Executor, surroundings: CallEnvironment, rate: float | None = None
+        self, executor: Executor, environment: CallEnvironment, rate: float | None = None
     ) -> None:
         self._executor = executor
-        self._surroundings = surroundings
+        self._environment = environment
         self._lock = threading.Lock()
         self.rate = rate
         self.units = 0.0
-        clock, sleep = surroundings.clock, surroundings.sleep
-        self._bucket = None if rate is None else RateLimiter(rate, clock=clock, sleep=sleep)
+        clock, sleep = environment.clock, environment.sleep
+        self._limiter = None if rate is None else RateLimiter(rate, clock=clock, sleep=sleep)
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Make a call, again after a pause if the service refuses for the moment alone."""
-        for number in range(1, MOST_ATTEMPTS + 1):
-            if self._bucket is not None:
-                self._bucket.wait()
+        """Make a call, with retries after errors that are transient.
+
+        Raises Unavailable when the retries are exhausted.
+        """
+        for number in range(1, MAX_ATTEMPTS + 1):
+            if self._limiter is not None:
+                self._limiter.wait()
             try:
                 response = self._executor.execute(operation, request)
             except KeyfoldError as error:
-                if not is_passing(error):
+                if not is_transient(error):
                     raise
-                if number == MOST_ATTEMPTS:
+                if number == MAX_ATTEMPTS:
                     raise Unavailable(operation, number, str(error).rstrip(".")) from error
             else:
                 self._count(response)
@@ -58,9 +61,9 @@ class Caller:
         raise AssertionError(operation)
 
     def pause(self, attempts: int) -> None:
-        """Wait for up to twice as long each time."""
-        surroundings = self._surroundings
-        surroundings.sleep(pause_seconds(attempts, surroundings.jitter))
+        """Sleep before the next attempt: exponential backoff with jitter."""
+        environment = self._environment
+        environment.sleep(pause_seconds(attempts, environment.jitter))
 
     def _count(self, response: dict[str, Any]) -> None:
         consumed: Any = response.get("ConsumedCapacity") or []
@@ -68,8 +71,8 @@ class Caller:
         units = sum(float(each.get("CapacityUnits", 0.0)) for each in reports)
         with self._lock:
             self.units += units
-        if self._bucket is not None:
-            self._bucket.take(units)
+        if self._limiter is not None:
+            self._limiter.take(units)
 
 
 def describe_table(caller: Caller, url: str, name: str) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def describe_table(caller: Caller, url: str, name: str) -> dict[str, Any]:
     except ResourceNotFoundException:
         known = ", ".join(list_tables(caller)) or "none"
         fact = f"there is no table {name!r}; it has {known}"
-        raise TableMissing(url, fact, "Name one of those, or make it first.") from None
+        raise TableMissing(url, fact, "Name one of those, or create the table first.") from None
 
 
 def list_tables(caller: Caller) -> list[str]:

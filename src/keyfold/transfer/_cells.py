@@ -1,11 +1,11 @@
-"""Items of an entity as rows of CSV, and back, without losing anything.
+"""Lossless conversion between the items of an entity and rows of CSV.
 
-A column holds a field, by its name in Python. Text, numbers, `true` and `false`, and binaries in
-base64 stand as they are in columns of those types. Everything else is DynamoDB's JSON, which
-begins with a brace: lists, maps, sets, and what is stored as another type than the field's.
-A text that is empty, or begins with a quote or a brace, is written as a JSON string, since an
-empty cell says that there is nothing. What the fields do not tell, such as undeclared
-attributes and index keys that are out of date, stands in a column of its own, `*`.
+A column is a field, with its name in Python. Columns of text, numbers, booleans and binaries hold
+plain values: `true` or `false` for booleans, base64 for binaries. Everything else is DynamoDB
+JSON, which begins with a brace: lists, maps, sets, and values stored as another type than the
+field's. Text that is empty, or begins with a quote or a brace, is written as a JSON string; an
+empty cell means that the attribute is absent. The column `*` holds whatever the fields do not
+determine, such as undeclared attributes and outdated index keys.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _NEEDS_QUOTES = ('"', "{")
 
 
 def list_columns(schema: EntitySchema) -> list[str]:
-    """Return the columns of an entity: its fields, and the one for everything else."""
+    """Return the columns of an entity: its fields, and `*` for everything else."""
     return [*schema.fields, OTHER]
 
 
 def to_cells(schema: EntitySchema, item: Item) -> dict[str, str]:
-    """Return the row of a normalised item; raises Unfit."""
+    """Return the row of a normalised item; raises ItemMismatch."""
     value = schema.decode(restore_binaries(item))
     cells: dict[str, str] = {}
     for name, field in schema.fields.items():
@@ -57,9 +57,9 @@ def to_cells(schema: EntitySchema, item: Item) -> dict[str, str]:
 
 
 def from_cells(schema: EntitySchema, cells: Mapping[str, str]) -> Item:
-    """Return the normalised item of a row; raises Unfit.
+    """Return the normalised item of a row; raises ItemMismatch.
 
-    A column that is missing gives its field's default; an empty cell gives nothing.
+    A field without a column gets its default; a field with an empty cell is absent.
     """
     raw: dict[str, Any] = {}
     for name, cell in cells.items():
@@ -69,7 +69,7 @@ def from_cells(schema: EntitySchema, cells: Mapping[str, str]) -> Item:
                 stored = restore_binaries({name: _from_cell(cell, _column_type(field))})[name]
             except (ServiceError, ValueError) as error:
                 raise ItemMismatch(
-                    f"{name}: {cell!r:.80} is no value of the column: {error}"
+                    f"{name}: {cell!r:.80} is not valid in this column: {error}"
                 ) from None
             raw[name] = (field.codec.decode or decode_any)(stored)
     schema.codec.fill(raw)
@@ -85,18 +85,18 @@ def from_cells(schema: EntitySchema, cells: Mapping[str, str]) -> Item:
         raise ItemMismatch(str(error)) from error
     for name, cell in cells.items():
         if not cell and name != OTHER and not schema.fields[name].is_part:
-            # Its default is what readers see without it.
+            # Absent, not stored with its default: readers fill the default in.
             item.pop(schema.fields[name].stored, None)
     return _with_other(item, cells.get(OTHER, ""))
 
 
 def from_whole(cell: str) -> Item:
-    """Return the normalised item that a cell holds all of; raises Unfit."""
+    """Return the normalised item that a cell holds as JSON; raises ItemMismatch."""
     return _with_other({}, cell)
 
 
 def _column_type(field: StoredField) -> str | None:
-    """Return the type that stands in a column as it is; None if all of it is JSON."""
+    """Return the type whose values a column holds as plain text; None if all are JSON."""
     kinds = field.codec.kinds & _PLAIN
     return next(iter(kinds)) if len(field.codec.kinds) == 1 and kinds else None
 
@@ -134,7 +134,7 @@ def _from_cell(cell: str, column: str | None) -> AttributeValue:
 
 
 def _find_other(item: Item, derived: Item) -> dict[str, AttributeValue | None]:
-    """Return what an item has besides what its fields make, and None for what it lacks of it."""
+    """Return the attributes that differ from those its fields determine; None for absent ones."""
     lacking: dict[str, AttributeValue | None] = dict.fromkeys(derived.keys() - item.keys())
     return lacking | {
         name: value
@@ -151,7 +151,7 @@ def _with_other(item: Item, cell: str) -> Item:
     except ValueError as error:
         raise ItemMismatch(f"{OTHER}: it is not JSON: {error}") from None
     if not isinstance(read, dict):
-        raise ItemMismatch(f"{OTHER}: it is no JSON object")
+        raise ItemMismatch(f"{OTHER}: it is not a JSON object")
     other = cast(dict[str, Any], read)
     kept = {name: value for name, value in item.items() if name not in other}
     added = {name: value for name, value in other.items() if value is not None}

@@ -1,7 +1,7 @@
-"""How far a job has come, in one small file that is replaced after each batch.
+"""Checkpoints: the state of a job, in one small file that is replaced after each batch.
 
-The file always tells of one moment: where each segment goes on, how long each part of what
-was written is, and what was counted so far all belong together.
+The file is always consistent: the position of each segment, the length of each part file and the
+counts all describe the same point of the job.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Phase = Literal["moving", "joining", "whole"]
 
 @dataclass(slots=True)
 class State:
-    """What a checkpoint tells."""
+    """The state of a job that a checkpoint saves."""
 
     started_at: float
     phase: Phase = "moving"
-    # Where each segment goes on; those in `done` have nothing left.
+    # Where each segment resumes; segments in `done` are finished.
     positions: dict[str, Any] = field(default_factory=dict[str, Any])
     done: list[str] = field(default_factory=list[str])
     lengths: dict[str, int] = field(default_factory=dict[str, int])
@@ -43,20 +43,20 @@ class State:
     rejects_length: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        told = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {**told, "tallies": self.tallies.to_json()}
+        """Return the state as a JSON object."""
+        document = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**document, "tallies": self.tallies.to_json()}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> State:
-        """Return what `to_json` told."""
-        values: dict[str, Any] = {**told, "tallies": Tallies.from_json(told["tallies"])}
+    def from_json(cls, document: Mapping[str, Any]) -> State:
+        """Rebuild what `to_json` returned."""
+        values: dict[str, Any] = {**document, "tallies": Tallies.from_json(document["tallies"])}
         return cls(**values)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """What became of one batch."""
+    """The result of handling one batch, which a checkpoint adds to its state."""
 
     items: int
     size_bytes: int
@@ -67,9 +67,10 @@ class BatchOutcome:
 
 
 class Checkpoint:
-    """The state of one job; threads may record into it side by side.
+    """The saved state of one job; threads may record batches concurrently.
 
-    Without a path nothing is kept, and a job that is killed starts anew.
+    Without a path nothing is saved, and a killed job starts over. Raises CheckpointUnusable if
+    the file belongs to another job, and FileTaken if a new job finds a rejects file.
     """
 
     def __init__(
@@ -89,10 +90,10 @@ class Checkpoint:
         if rejects is not None and rejects.exists():
             if read is None:
                 raise FileTaken(str(rejects))
-            _cut(rejects, self.state.rejects_length)
+            _truncate(rejects, self.state.rejects_length)
 
     def record(self, segment: str, position: Any, outcome: BatchOutcome, *, is_last: bool) -> None:
-        """Keep that a batch is done, and all that came of it."""
+        """Save that a batch is done, with its outcome."""
         with self._lock:
             state = self.state
             state.positions[segment] = position
@@ -104,18 +105,19 @@ class Checkpoint:
             state.size_bytes += outcome.size_bytes
             for name, count in outcome.counts.items():
                 state.counts[name] = state.counts.get(name, 0) + count
-            # Here and nowhere else: another thread's batch must not be vouched for by this one.
+            # Only here, under the lock: the saved length of the rejects file must cover no line
+            # of a batch that another thread has not recorded yet.
             self._append_rejects(outcome.rejects)
             self._save()
 
     def enter(self, phase: Phase) -> None:
-        """Keep that a phase has begun."""
+        """Save that a phase has begun."""
         with self._lock:
             self.state.phase = phase
             self._save()
 
     def remove(self) -> None:
-        """Forget the job, which is done."""
+        """Delete the file; the job is done."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
@@ -126,7 +128,7 @@ class Checkpoint:
         state.rejects += len(rejects)
         if self.rejects_path is None:
             return
-        with told_as_failed(self.rejects_path), self.rejects_path.open("ab") as file:
+        with raising_file_failed(self.rejects_path), self.rejects_path.open("ab") as file:
             file.write(b"".join(map(_to_line, rejects)))
             flush(file.fileno(), file.flush)
             state.rejects_length = file.tell()
@@ -134,27 +136,27 @@ class Checkpoint:
     def _save(self) -> None:
         if self.path is None:
             return
-        told = {"format": _FORMAT, "job": self._job, **self.state.to_json()}
+        document = {"format": _FORMAT, "job": self._job, **self.state.to_json()}
         temporary = self.path.with_name(self.path.name + ".new")
-        with told_as_failed(self.path):
+        with raising_file_failed(self.path):
             with temporary.open("wb") as file:
-                file.write(orjson.dumps(told))
+                file.write(orjson.dumps(document))
                 flush(file.fileno(), file.flush)
             temporary.replace(self.path)
 
 
 def _to_line(reject: Reject) -> bytes:
-    told: dict[str, Any] = {"reason": reject.reason}
+    document: dict[str, Any] = {"reason": reject.reason}
     if reject.item is None:
-        told["line"] = reject.line
+        document["line"] = reject.line
     else:
-        told["Item"] = reject.item
-    return orjson.dumps(told) + b"\n"
+        document["Item"] = reject.item
+    return orjson.dumps(document) + b"\n"
 
 
 @contextmanager
-def told_as_failed(path: Path) -> Generator[None]:
-    """Turn what the disk has to say into FileFailed."""
+def raising_file_failed(path: Path) -> Generator[None]:
+    """Raise FileFailed for an OSError in the block."""
     try:
         yield
     except OSError as error:
@@ -162,14 +164,14 @@ def told_as_failed(path: Path) -> Generator[None]:
 
 
 def flush(descriptor: int, flush_buffer: Any = None) -> None:
-    """Let what was written to a file survive a loss of power."""
+    """Flush a file to disk, so that its content survives a power failure."""
     if flush_buffer is not None:
         flush_buffer()
     os.fsync(descriptor)
 
 
-def _cut(path: Path, length: int) -> None:
-    """Take back what is not vouched for, and the file if nothing is."""
+def _truncate(path: Path, length: int) -> None:
+    """Cut a file back to the length that the checkpoint recorded; delete it if that is 0."""
     if length:
         os.truncate(path, length)
     else:
@@ -178,26 +180,26 @@ def _cut(path: Path, length: int) -> None:
 
 def _read(path: Path, job: Mapping[str, Any]) -> State:
     try:
-        told: dict[str, Any] = orjson.loads(path.read_bytes())
-        is_ours = told.pop("format", None) == _FORMAT
-        other: dict[str, Any] = told.pop("job", {})
+        document: dict[str, Any] = orjson.loads(path.read_bytes())
+        is_ours = document.pop("format", None) == _FORMAT
+        other: dict[str, Any] = document.pop("job", {})
     except (AttributeError, OSError, TypeError, ValueError):
         raise CheckpointUnusable(str(path), "it cannot be read") from None
     if not is_ours:
-        raise CheckpointUnusable(str(path), "this version of Keyfold did not write it")
+        raise CheckpointUnusable(str(path), "it was not written by this version of Keyfold")
     differing = [name for name in {**job, **other} if job.get(name) != other.get(name)]
     if differing:
-        told_apart = ", ".join(
+        differences = ", ".join(
             f"its {name.replace('_', ' ')} is {other.get(name)!r}, not {job.get(name)!r}"
             for name in differing
         )
-        raise CheckpointUnusable(str(path), f"it is of another job: {told_apart}")
-    return State.from_json(told)
+        raise CheckpointUnusable(str(path), f"it belongs to another job: {differences}")
+    return State.from_json(document)
 
 
 @contextmanager
 def locked(path: Path | None) -> Generator[None]:
-    """Keep other processes from doing the same job at once; raises CheckpointUnusable."""
+    """Hold a job's lock file; raises CheckpointUnusable if another process has it."""
     if path is None:
         yield
         return
@@ -211,8 +213,8 @@ def locked(path: Path | None) -> Generator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
-            raise CheckpointUnusable(str(path), "another process is at this job") from None
-        # Whoever held it before may have removed the file in between.
+            raise CheckpointUnusable(str(path), "another process is running this job") from None
+        # The process that had the lock before may have deleted the file since it was opened.
         if name.exists() and os.path.samestat(os.fstat(descriptor), name.stat()):
             break
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Which entity an item is of, and whether it is in order."""
+"""Classification of items by entity, with validation."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from keyfold.store._guards import is_guard
 from keyfold.transfer._tallies import Tallies
 from keyfold.values import Item, restore_binaries
 
-# What items are called without a declaration, and those that guard unique fields with one.
+# The entity name of all items without a declaration, and of the items that guard unique fields.
 UNDECLARED = "items"
 GUARDS = "unique-guards"
-# In a table that is looked at in the end, what no entity takes.
+# The entity name of items that match no entity, when the target is read back.
 INVALID = "invalid"
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """An item, or a line that holds none, and why it was not taken."""
+    """An item that was rejected, or a line that is not an item, with the reason."""
 
     reason: str
     item: Item | None = field(default=None, repr=False)
@@ -29,10 +29,10 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
-    """Tells items apart by a declaration, or calls them all the same without one.
+    """Finds the entity of items by a declaration; without one, all items count as one entity.
 
-    `ttl` names the attribute by which items expire; what has expired by `expired_at` is counted
-    apart, since it may be deleted at any moment.
+    `ttl` names the TTL attribute. Items that have expired by `expired_at` are counted separately,
+    since DynamoDB may delete them at any time.
     """
 
     table: Table | None
@@ -40,7 +40,7 @@ class Classifier:
     expired_at: float
 
     def name_entity(self, item: Item) -> str:
-        """Return the entity that a normalised item is of; raises Unfit unless it is a valid one."""
+        """Return the entity name of a normalised item; raises ItemMismatch if it is invalid."""
         if self.table is None:
             return UNDECLARED
         if self.table.has_guards and is_guard(self.table, item):
@@ -51,7 +51,7 @@ class Classifier:
         return schema.name
 
     def has_expired(self, item: Item) -> bool:
-        """Tell whether an item had expired when the job began."""
+        """Return whether an item had expired when the job began."""
         return self.ttl is not None and is_expired(item, self.ttl, int(self.expired_at))
 
     def count(self, tallies: Tallies, entity: str, item: Item) -> None:
@@ -59,7 +59,7 @@ class Classifier:
         tallies.add(entity, item, is_expired=self.has_expired(item))
 
     def count_held(self, tallies: Tallies, item: Item) -> None:
-        """Add an item that a target holds, whatever it is."""
+        """Add an item that was read back from the target; it may match no entity."""
         try:
             entity = self.name_entity(item)
         except ItemMismatch:

@@ -1,8 +1,8 @@
-"""Files that appear whole or not at all, and are written in parts that a job can go on with.
+"""File targets, which appear only once they are complete; they are written in resumable parts.
 
-Parts lie in a folder beside the file, `FILE.parts`. Each is cut back to the length that the
-checkpoint vouches for when a job goes on; in the end they are joined, and what they make is
-renamed into its place.
+Part files are in a folder beside the target, `FILE.parts`. When a job resumes, each part is cut
+back to the length in the checkpoint. At the end the parts are joined, and the result is renamed
+to the target's path.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import IO, Any
 import orjson
 
 from keyfold.errors import FileTaken, FileUnreachable
-from keyfold.transfer._checkpoints import flush, told_as_failed
+from keyfold.transfer._checkpoints import flush, raising_file_failed
 from keyfold.transfer._lines import LinesSource, md5_of, open_lines_source, to_line
 from keyfold.transfer._sources import ItemSource
-from keyfold.transfer._targets import ClassifiedItem, Written
+from keyfold.transfer._targets import ClassifiedItem, WriteResult
 
 _JOINED = "joined"
 
 
-class Parts:
-    """The parts of what is to become a file or a folder."""
+class PartFiles:
+    """The part files from which a file or a folder is joined."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -38,13 +38,13 @@ class Parts:
         self._lock = threading.Lock()
 
     def check_free(self) -> None:
-        """Raise FileTaken for a file that is there, or parts of one."""
-        for taken in (self.path, self.folder):
-            if taken.exists():
-                raise FileTaken(str(taken))
+        """Raise FileTaken if the target, or its folder of parts, exists."""
+        for existing in (self.path, self.folder):
+            if existing.exists():
+                raise FileTaken(str(existing))
 
     def begin(self, lengths: Mapping[str, int]) -> None:
-        """Cut every part back to what is vouched for, and remove those that are not."""
+        """Cut every part back to its recorded length, and delete parts without one."""
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
@@ -57,8 +57,8 @@ class Parts:
                 file.truncate(length)
 
     def append(self, name: str, data: bytes) -> int:
-        """Write to the end of a part, and return how long it is then."""
-        with told_as_failed(self.folder / name):
+        """Append to a part, and return its new length."""
+        with raising_file_failed(self.folder / name):
             with self._lock:
                 file = self._files.get(name)
                 if file is None:
@@ -68,43 +68,43 @@ class Parts:
             return file.tell()
 
     def names(self) -> list[str]:
-        """Return the names of the parts that there are, in order."""
+        """Return the names of the part files, in order."""
         return sorted(file.name for file in self.folder.iterdir() if file.name != _JOINED)
 
-    def place(self, join: Callable[[Path], None], *, is_repeated: bool) -> None:
-        """Let `join` make what the parts become, and rename it into its place."""
+    def publish(self, join: Callable[[Path], None], *, is_repeated: bool) -> None:
+        """Call `join` to build the result from the parts, and rename it to the target's path."""
         self.close()
         if is_repeated and self.path.exists() and not self.joined.exists():
-            return  # an earlier run had come so far
+            return  # an earlier run had already renamed it
         if self.path.exists():
             raise FileTaken(str(self.path))
-        with told_as_failed(self.path):
+        with raising_file_failed(self.path):
             self.remove_joined()
             join(self.joined)
             self.joined.rename(self.path)
             _flush_folder(self.path.parent)
 
     def remove_joined(self) -> None:
-        """Remove what an earlier run began to join."""
+        """Delete a joined file or folder that an interrupted run left."""
         if self.joined.is_dir():
             shutil.rmtree(self.joined)
         self.joined.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the parts."""
+        """Close the part files."""
         for file in self._files.values():
             file.close()
         self._files.clear()
 
     def clean_up(self) -> None:
-        """Remove the parts."""
+        """Delete the part files."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def join_files(target: Path, parts: Sequence[Path], *, heading: bytes = b"") -> None:
-    """Write parts one after another into a file."""
+def join_files(target: Path, parts: Sequence[Path], *, header: bytes = b"") -> None:
+    """Write a header and the parts, in order, to a file."""
     with target.open("wb") as joined:
-        joined.write(heading)
+        joined.write(header)
         for part in parts:
             with part.open("rb") as file:
                 shutil.copyfileobj(file, joined, 1 << 20)
@@ -120,7 +120,7 @@ def _flush_folder(folder: Path) -> None:
 
 
 def part_name(segment: str) -> str:
-    """Return the name of a segment's part, such that parts sort as segments do.
+    """Return the name of a segment's part, padded so that parts sort like segments.
 
     >>> part_name("7")
     'part-00007'
@@ -129,75 +129,75 @@ def part_name(segment: str) -> str:
 
 
 class FileTarget(ABC):
-    """A file or a folder that is joined from parts; `form` names its format."""
+    """A file or a folder that is joined from part files; `form` names its format."""
 
     def __init__(self, path: Path, form: str) -> None:
-        self.parts = Parts(path)
+        self.parts = PartFiles(path)
         self._form = form
 
     def describe(self) -> dict[str, Any]:
-        """Return what tells this target from another."""
+        """Return the path and the format."""
         return {"target": str(self.parts.path.absolute()), "form": self._form}
 
     def check_free(self) -> None:
-        """Refuse a file that is there."""
+        """Raise FileTaken if the target, or its folder of parts, exists."""
         self.parts.check_free()
 
     def begin(self, lengths: Mapping[str, int]) -> None:
-        """Make room for parts, and cut those that are there back."""
+        """Create the folder of parts, and cut existing parts back to their recorded lengths."""
         self.parts.begin(lengths)
 
     def finish(self, *, is_repeated: bool) -> None:
-        """Join the parts, and put what they make into its place."""
-        self.parts.place(self.join, is_repeated=is_repeated)
+        """Join the parts, and rename the result to the target's path."""
+        self.parts.publish(self.join, is_repeated=is_repeated)
 
     def close(self) -> None:
-        """Close the parts."""
+        """Close the part files."""
         self.parts.close()
 
     def clean_up(self) -> None:
-        """Remove the parts."""
+        """Delete the part files."""
         self.parts.clean_up()
 
     @abstractmethod
-    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:
-        """Write a batch to the ends of the segment's parts."""
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> WriteResult:
+        """Append a batch to the segment's part files."""
 
     @abstractmethod
     def join(self, joined: Path) -> None:
-        """Make the file or folder from the parts."""
+        """Build the file or folder from the parts."""
 
     @abstractmethod
     def read_back(self) -> ItemSource:
-        """Return what was made."""
+        """Return a source that reads the file or folder."""
 
 
 class LinesTarget(FileTarget):
-    """One file of lines, plain or gzip."""
+    """One file with an item per line, plain or gzip."""
 
     def __init__(self, path: Path, *, is_compressed: bool) -> None:
         super().__init__(path, "gzip lines" if is_compressed else "lines")
         self._is_compressed = is_compressed
 
-    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:
-        """Write the lines of a batch."""
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> WriteResult:
+        """Append the lines of a batch."""
         if not items:
-            return Written(items)
+            return WriteResult(items)
         name, data = part_name(segment), b"".join(to_line(each.item) for each in items)
         if self._is_compressed:
-            # A member of its own, so that the part may be cut after it.
+            # One gzip member per batch, so that the part can be cut after any batch.
             data = gzip.compress(data, mtime=0)
-        return Written(items, lengths={name: self.parts.append(name, data)})
+        return WriteResult(items, lengths={name: self.parts.append(name, data)})
 
     def join(self, joined: Path) -> None:
-        """Write one part after another."""
+        """Concatenate the parts."""
         parts = [self.parts.folder / name for name in self.parts.names()]
-        # Without a member, a file would not be one of gzip's.
-        is_bare = self._is_compressed and not parts
-        join_files(joined, parts, heading=gzip.compress(b"", mtime=0) if is_bare else b"")
+        # An empty file is not valid gzip: without parts, write an empty member.
+        needs_member = self._is_compressed and not parts
+        join_files(joined, parts, header=gzip.compress(b"", mtime=0) if needs_member else b"")
 
     def read_back(self) -> ItemSource:
-        """Return the file."""
+        """Return a source that reads the file."""
         return LinesSource(self.parts.path, [self.parts.path], None)
 
 
@@ -208,14 +208,14 @@ class ExportTarget(FileTarget):
         super().__init__(path, "export")
         self._table_arn = table_arn
 
-    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:
-        """Write the lines of a batch; a segment without items has a data file, too."""
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> WriteResult:
+        """Append the lines of a batch; a segment without items gets a data file, too."""
         name, data = part_name(segment), b"".join(to_line(each.item) for each in items)
         compressed = gzip.compress(data, mtime=0)
-        return Written(items, lengths={name: self.parts.append(name, compressed)})
+        return WriteResult(items, lengths={name: self.parts.append(name, compressed)})
 
     def join(self, joined: Path) -> None:
-        """Lay the data files out, and write the manifests."""
+        """Write the data files and the manifests."""
         (joined / "data").mkdir(parents=True)
         listed: list[bytes] = []
         total = 0
@@ -239,7 +239,7 @@ class ExportTarget(FileTarget):
         _write_manifest(joined / "manifest-summary.json", orjson.dumps(summary))
 
     def read_back(self) -> ItemSource:
-        """Return the folder."""
+        """Return a source that reads the folder."""
         return open_lines_source(self.parts.path)
 
 

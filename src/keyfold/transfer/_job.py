@@ -1,4 +1,4 @@
-"""The job: from a source to a target, segment by segment, side by side."""
+"""Transfer jobs: items go from a source to a target, with segments in parallel."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from keyfold.transfer._sources import ItemSource, SourceBatch
 from keyfold.transfer._tallies import EntityComparison, Tallies, compare
 from keyfold.transfer._targets import ClassifiedItem, Target
 
-Handle = Callable[[str, SourceBatch], BatchOutcome]
+BatchHandler = Callable[[str, SourceBatch], BatchOutcome]
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How a job has ended.
+    """The result of a job.
 
-    `items` and `rejects` count those of the runs that it went on from; `seconds` and the
-    capacity units are those of the last one. `comparisons` is empty if nobody compared.
+    `items` and `rejects` include those of the interrupted runs that the job resumed; `seconds`
+    and the capacity units are those of the last run. `comparisons` is empty if source and target
+    were not compared.
     """
 
     table: str
@@ -41,11 +42,11 @@ class Summary:
 
     @property
     def is_good(self) -> bool:
-        """Whether every item was taken, and is where it should be."""
+        """Whether no item was rejected and no comparison failed."""
         return self.rejects == 0 and not any(each.is_wrong for each in self.comparisons)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the summary as a JSON object."""
         return {
             "table": self.table,
             "items": self.items,
@@ -65,14 +66,14 @@ class Summary:
 def run_segments(
     source: ItemSource,
     checkpoint: Checkpoint,
-    handle: Handle,
+    handle: BatchHandler,
     *,
     threads: int,
     on_batch: Callable[[], None],
 ) -> None:
-    """Handle every batch that is left; the first failure stops all segments after their batch."""
+    """Handle every remaining batch; a failure stops every segment after its current batch."""
     stopped = threading.Event()
-    shown = threading.Lock()
+    report_lock = threading.Lock()
     state = checkpoint.state
 
     def run(segment: str) -> None:
@@ -81,7 +82,7 @@ def run_segments(
                 return
             outcome = handle(segment, batch)
             checkpoint.record(segment, batch.position, outcome, is_last=batch.is_last)
-            with shown:
+            with report_lock:
                 on_batch()
 
     left = [segment for segment in source.segments if segment not in state.done]
@@ -90,7 +91,7 @@ def run_segments(
         try:
             finished, _ = wait(running, return_when=FIRST_EXCEPTION)
         except BaseException:
-            # Ctrl-C: what was read is finished, and the checkpoint is that of the last batch.
+            # Ctrl-C: batches already read are finished, so the checkpoint ends after a whole batch.
             stopped.set()
             raise
         if any(each.exception() for each in finished):
@@ -103,8 +104,8 @@ def run_segments(
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """A job that takes items from a source to a target."""
+class TransferJob:
+    """A job that transfers items from a source to a target."""
 
     source: ItemSource
     target: Target
@@ -114,12 +115,12 @@ class Move:
     threads: int
     is_merged: bool
     verifies: bool
-    keeps: bool = False
-    # Items of other entities are left where they are.
+    keeps_checkpoint: bool = False
+    # Transfer the items of this entity only.
     only: str | None = None
 
     def run(self) -> tuple[EntityComparison, ...]:
-        """Do what is left of the job, and return how source and target compare in the end."""
+        """Run the job from its checkpoint, and return the comparison of source and target."""
         checkpoint, state = self.checkpoint, self.checkpoint.state
         try:
             if state.phase == "moving":
@@ -132,7 +133,7 @@ class Move:
                 checkpoint.enter("whole")
             comparisons = self._verify() if self.verifies else ()
             self.target.clean_up()
-            if not self.keeps:
+            if not self.keeps_checkpoint:
                 checkpoint.remove()
         finally:
             self.target.close()
@@ -142,20 +143,20 @@ class Move:
         checkpoint, source = self.checkpoint, self.source
         if not checkpoint.is_resumed:
             self.target.check_free()
-            # Kept before anything is written: what is found there later is this job's.
+            # Saved before anything is written: from here on, items in the target are this job's.
             checkpoint.enter("moving")
         self.target.begin(checkpoint.state.lengths)
         state, earlier = checkpoint.state, checkpoint.state.items
 
-        def show() -> None:
-            self.meter.show(
+        def report() -> None:
+            self.meter.report(
                 state, items=state.items, earlier=earlier, expected=source.expected_items
             )
 
-        run_segments(source, checkpoint, self._handle, threads=self.threads, on_batch=show)
+        run_segments(source, checkpoint, self._handle, threads=self.threads, on_batch=report)
 
     def _handle(self, segment: str, batch: SourceBatch) -> BatchOutcome:
-        accepted: list[ClassifiedItem] = []
+        classified: list[ClassifiedItem] = []
         rejects = list(batch.rejects)
         for item in batch.items:
             try:
@@ -164,13 +165,13 @@ class Move:
                 rejects.append(Reject(str(error), item))
                 continue
             if self.only is None or entity == self.only:
-                accepted.append(ClassifiedItem(entity, item))
-        written = self.target.write(segment, accepted)
+                classified.append(ClassifiedItem(entity, item))
+        written = self.target.write(segment, classified)
         tallies = Tallies()
-        for each in written.taken:
+        for each in written.accepted:
             self.classifier.count(tallies, each.entity, each.item)
         return BatchOutcome(
-            items=len(written.taken),
+            items=len(written.accepted),
             size_bytes=batch.size_bytes,
             tallies=tallies,
             lengths=written.lengths,
@@ -184,7 +185,7 @@ class Move:
         lock, stopped = threading.Lock(), threading.Event()
         count = 0
 
-        def look(segment: str) -> None:
+        def count_segment(segment: str) -> None:
             nonlocal count
             for batch in source.read(segment, None):
                 if stopped.is_set():
@@ -195,12 +196,12 @@ class Move:
                 with lock:
                     held.merge(found)
                     count += len(batch.items)
-                    self.meter.show(state, items=count, expected=state.items)
+                    self.meter.report(state, items=count, expected=state.items)
 
         with ThreadPoolExecutor(self.threads, "keyfold-verify") as pool:
-            looking = [pool.submit(look, segment) for segment in source.segments]
+            futures = [pool.submit(count_segment, segment) for segment in source.segments]
             try:
-                for each in looking:
+                for each in futures:
                     each.result()
             except BaseException:
                 stopped.set()

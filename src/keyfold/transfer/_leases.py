@@ -1,4 +1,4 @@
-"""Which tables of a database belong to followers of its streams."""
+"""Detection of lease tables, in which stream followers keep their positions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from keyfold.values import restore_binaries
 
 
 def find_lease_tables(caller: Caller, names: Sequence[str]) -> list[str]:
-    """Return those of a database's tables in which followers of another keep how far they are.
+    """Return the lease tables among a database's tables.
 
-    Such a table is called after the one that is followed, which is there as well, and has a
-    lease, or what else followers keep, as its first item.
+    A lease table is named after the followed table, which is also in the database, and its first
+    item is a lease or another item that followers write.
     """
     known = set(names)
     return [

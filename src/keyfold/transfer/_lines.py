@@ -1,6 +1,6 @@
-"""Files of DynamoDB JSON, an item a line: plain, gzip, or a folder that DynamoDB exported.
+"""Files of DynamoDB JSON, one item per line: plain, gzip, or a folder that DynamoDB exported.
 
-A line is `{"Item": {...}}`, as DynamoDB's exports have it, or an item and nothing around it.
+A line is `{"Item": {...}}`, as in DynamoDB's exports, or a bare item.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from keyfold.values import Item, item_size_bytes, normalise_item, to_json
 
 _BATCH_ITEMS = 500
 _BATCH_BYTES = 1 << 20
-# An item has at most 400 KB, and JSON at most six characters for one byte.
+# An item has at most 400 KB, and JSON escapes one byte as at most six characters.
 _LONGEST_LINE = 4 << 20
 _GZIP = b"\x1f\x8b"
 _MANIFEST = "manifest-files.json"
@@ -31,12 +31,12 @@ _SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz"
 
 
 def to_line(item: Item) -> bytes:
-    """Return the line of an item."""
+    """Return an item as a line of a file."""
     return b'{"Item":' + to_json(item) + b"}\n"
 
 
 def read_line(line: bytes) -> Item | Reject:
-    """Return the item of a line, in the engine's form, or what is wrong with it.
+    """Return the item of a line, in the engine's form, or a reject with the reason.
 
     >>> read_line(b'{"Item": {"pk": {"S": "a"}, "n": {"N": "1.0"}}}')
     {'pk': {'S': 'a'}, 'n': {'N': '1'}}
@@ -50,7 +50,7 @@ def read_line(line: bytes) -> Item | Reject:
     except ValueError as error:
         return Reject(f"the line is not JSON: {error}", line=line.decode(errors="replace"))
     if not isinstance(read, dict):
-        return Reject("the line holds no item", line=line.decode(errors="replace"))
+        return Reject("the line is not a JSON object", line=line.decode(errors="replace"))
     item = _unwrap(cast(dict[str, Any], read))
     try:
         return normalise_item(item)[0]
@@ -59,18 +59,18 @@ def read_line(line: bytes) -> Item | Reject:
 
 
 def _unwrap(read: dict[str, Any]) -> dict[str, Any]:
-    """Return the item in a line's JSON; what was rejected has its reason beside it."""
+    """Return the item in a line's JSON; lines of rejects files have a reason beside it."""
     inner: Any = read.get("Item")
     if read.keys() <= {"Item", "reason"} and isinstance(inner, dict):
         members = cast(dict[str, Any], inner)
-        # An item alone whose only attribute is called Item holds data there, not attributes.
+        # A bare item whose only attribute is called Item has a value there, not attributes.
         if all(isinstance(each, dict) for each in members.values()):
             return members
     return read
 
 
 class LinesSource:
-    """Files of lines; each is a segment."""
+    """Files with one item per line; each file is a segment."""
 
     def __init__(self, path: Path, files: Sequence[Path], expected_items: int | None) -> None:
         self._path = path
@@ -81,33 +81,33 @@ class LinesSource:
 
     @property
     def expected_items(self) -> int | None:
-        """About how many items there are: by a manifest, or by what was read so far."""
+        """The number of items: from a manifest, or an estimate from what was read so far."""
         return self._expected_items or self._estimate.items
 
     def describe(self) -> dict[str, Any]:
-        """Return what tells this source from another: also that it has not changed."""
+        """Return what identifies this source, with file sizes that reveal a changed file."""
         sizes = {name: file.stat().st_size for name, file in self._files.items()}
         return {"source": str(self._path.absolute()), "file_sizes": sizes}
 
     def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
-        """Read a file from a place among its bytes, those behind the compression if it has one."""
+        """Yield a file's batches from a byte offset on, counted in uncompressed bytes."""
         file = self._files[segment]
         try:
             with file.open("rb") as raw, open_lines(raw) as stream:
                 stream.seek(position or 0)
                 began = raw.tell()
                 for batch in _read_batches(stream, file, position or 0):
-                    self._estimate.note(len(batch.items), raw.tell() - began)
+                    self._estimate.add(len(batch.items), raw.tell() - began)
                     began = raw.tell()
                     yield batch
         except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-            raise SourceUnreadable(str(file), f"its compression is damaged: {error}") from None
+            raise SourceUnreadable(str(file), f"its gzip data is damaged: {error}") from None
         except OSError as error:
             raise SourceUnreadable(str(file), f"it cannot be read: {error.strerror}") from None
 
 
 def open_lines(raw: IO[bytes]) -> IO[bytes]:
-    """Return a file's lines as a stream, whether or not it is compressed."""
+    """Return a stream of a file's lines, decompressed if it is gzip."""
     is_compressed = raw.read(len(_GZIP)) == _GZIP
     raw.seek(0)
     return cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if is_compressed else raw
@@ -119,7 +119,7 @@ def _read_batches(stream: IO[bytes], file: Path, position: int) -> Iterator[Sour
     size_bytes = began = 0
     while line := stream.readline(_LONGEST_LINE):
         if len(line) == _LONGEST_LINE:
-            fact = f"the line at byte {position} is longer than any item"
+            fact = f"the line at byte {position} is longer than any item can be"
             raise SourceUnreadable(str(file), fact)
         position += len(line)
         if not line.isspace():
@@ -136,12 +136,12 @@ def _read_batches(stream: IO[bytes], file: Path, position: int) -> Iterator[Sour
 
 
 def open_lines_source(path: Path) -> LinesSource:
-    """Return the source for a file of lines, a folder of them, or an export of DynamoDB's.
+    """Return the source for a file of lines, a folder of such files, or a DynamoDB export.
 
     Raises SourceUnreadable.
     """
     if not path.exists():
-        raise SourceUnreadable(str(path), "there is no such file or folder")
+        raise SourceUnreadable(str(path), "no such file or folder")
     if path.is_file():
         return LinesSource(path, [path], None)
     export = find_export(path)
@@ -149,18 +149,21 @@ def open_lines_source(path: Path) -> LinesSource:
         return _open_export(path, export)
     files = sorted(file for file in path.iterdir() if file.name.endswith(_SUFFIXES))
     if not files:
-        fact = f"the folder holds no {_MANIFEST}, and no files that end in {', '.join(_SUFFIXES)}"
+        fact = f"the folder has no {_MANIFEST}, and no files that end in {', '.join(_SUFFIXES)}"
         raise SourceUnreadable(str(path), fact)
     return LinesSource(path, files, None)
 
 
 def find_export(path: Path) -> Path | None:
-    """Return the folder in which an export's manifests lie, that or one below; None without any."""
+    """Return the folder of an export's manifests: `path`, or one below it; None if there is none.
+
+    Raises SourceUnreadable if there are several.
+    """
     found = [path] if (path / _MANIFEST).is_file() else []
     found += sorted(file.parent for file in path.glob(f"AWSDynamoDB/*/{_MANIFEST}"))
     if len(found) > 1:
         listed = ", ".join(folder.name for folder in found)
-        raise SourceUnreadable(str(path), f"it holds several exports: {listed}", "Name one.")
+        raise SourceUnreadable(str(path), f"it has several exports: {listed}", "Name one.")
     return found[0] if found else None
 
 
@@ -168,10 +171,10 @@ def _open_export(path: Path, folder: Path) -> LinesSource:
     summary = _read_manifest(folder / _SUMMARY)[0] if (folder / _SUMMARY).is_file() else {}
     form = summary.get("outputFormat", "DYNAMODB_JSON")
     if form != "DYNAMODB_JSON":
-        fact = f"it was exported as {form}"
-        raise SourceUnreadable(str(path), fact, "Export it as DYNAMODB_JSON.")
+        fact = f"its format is {form}"
+        raise SourceUnreadable(str(path), fact, "Export the table as DYNAMODB_JSON.")
     if "INCREMENTAL" in str(summary.get("exportType", "")):
-        fact = "it is an incremental export, which holds changes and not items"
+        fact = "it is an incremental export, which has changes instead of items"
         raise SourceUnreadable(str(path), fact, "Name a full export.")
     files: list[Path] = []
     for entry in _read_manifest(folder / _MANIFEST):
@@ -181,7 +184,7 @@ def _open_export(path: Path, folder: Path) -> LinesSource:
             raise SourceUnreadable(str(path), fact)
         wanted = entry.get("md5Checksum")
         if wanted is not None and wanted != md5_of(file):
-            raise SourceUnreadable(str(file), "its content is not what the manifest says, by MD5")
+            raise SourceUnreadable(str(file), "its MD5 differs from the manifest's")
         files.append(file)
     counted = summary.get("itemCount")
     return LinesSource(path, files, counted if isinstance(counted, int) and counted else None)
@@ -193,7 +196,7 @@ def _read_manifest(file: Path) -> list[dict[str, Any]]:
         return [cast(dict[str, Any], orjson.loads(line)) for line in lines]
     except ValueError:
         pass
-    # A summary may be laid out over several lines.
+    # A summary may be one JSON object, formatted over several lines.
     try:
         return [orjson.loads(file.read_bytes())]
     except ValueError as error:
@@ -201,7 +204,7 @@ def _read_manifest(file: Path) -> list[dict[str, Any]]:
 
 
 def md5_of(file: Path) -> str:
-    """Return a file's MD5 as manifests have it, which is how DynamoDB's exports are checked."""
+    """Return a file's MD5 in base64, as in the manifests of DynamoDB's exports."""
     digest = md5(usedforsecurity=False)
     with file.open("rb") as stream:
         while block := stream.read(1 << 20):

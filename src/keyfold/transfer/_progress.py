@@ -1,4 +1,4 @@
-"""How far a job is, for those who watch."""
+"""Progress of a job, reported to a callback."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Phase = Literal["moving", "verifying"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One look at a job.
+    """The progress of a job at one time.
 
-    Items and bytes count those of earlier runs that it goes on from; the speed and the capacity
-    units are this run's. `expected_items` and `seconds_left` are None where nobody can tell.
+    Items and bytes include those of the interrupted runs that the job resumed; the speed and the
+    capacity units are those of this run. `expected_items` and `seconds_left` are None if unknown.
     """
 
     phase: Phase
@@ -31,15 +31,15 @@ class Progress:
     write_units: float
 
 
-Watch = Callable[[Progress], None]
+ProgressCallback = Callable[[Progress], None]
 
 
-def ignore(progress: Progress) -> None:
-    """Watch nothing."""
+def ignore_progress(progress: Progress) -> None:
+    """Do nothing: the default progress callback."""
 
 
 class ProgressMeter:
-    """Makes the looks at a job."""
+    """Measures the progress of a job, and reports it to a callback."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ProgressMeter:
         *,
         readers: Sequence[Caller],
         writers: Sequence[Caller],
-        watch: Watch,
+        watch: ProgressCallback,
     ) -> None:
         self._clock, self._watch = clock, watch
         self._readers, self._writers = readers, writers
@@ -55,7 +55,7 @@ class ProgressMeter:
         self._phase: Phase = "moving"
 
     def begin(self, phase: Phase) -> None:
-        """Measure the speed of another phase from now on."""
+        """Begin a phase; its speed is measured from now on."""
         self._phase, self._phase_started_at = phase, self._clock()
 
     @property
@@ -65,22 +65,22 @@ class ProgressMeter:
 
     @property
     def read_units(self) -> float:
-        """The capacity that reading has taken."""
+        """The read capacity units consumed."""
         return sum(each.units for each in self._readers)
 
     @property
     def write_units(self) -> float:
-        """The capacity that writing has taken."""
+        """The write capacity units consumed."""
         return sum(each.units for each in self._writers)
 
-    def show(
+    def report(
         self, state: State, *, items: int, earlier: int = 0, expected: int | None = None
     ) -> None:
-        """Show a job with so many items behind it, some of them from earlier runs."""
+        """Report that `items` are done, `earlier` of them by runs before this one."""
         seconds = self._clock() - self._phase_started_at
         speed = (items - earlier) / seconds if seconds > 0 else 0.0
         left = None
-        # A table's count of its items is hours old: it may be too small.
+        # DescribeTable's ItemCount is hours old, so it may be too small.
         if expected is not None and speed > 0 and expected >= items:
             left = (expected - items) / speed
         self._watch(

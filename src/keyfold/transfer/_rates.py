@@ -1,4 +1,4 @@
-"""How fast capacity may be used up."""
+"""Rate limits, in capacity units per second."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 
 class RateLimiter:
-    """Lets so many capacity units a second pass, by the service's own count of them.
+    """Limits calls to `rate` capacity units per second, as the service counts them.
 
-    What a call takes is known when it is answered, so a limiter goes into debt and the next call
-    waits until that is paid: over any while, no more than the rate and one second's worth of it
-    is used.
+    What a call consumed is known only from its response. So the balance may go negative, and the
+    next call waits until it is back at zero: over any period, calls use at most `rate` per second
+    plus one second's worth.
 
     >>> slept = []
     >>> limiter = RateLimiter(10.0, clock=lambda: 0.0, sleep=slept.append)
@@ -30,7 +30,7 @@ class RateLimiter:
         self._level, self._filled_at = rate, clock()
 
     def wait(self) -> None:
-        """Return when there is something left to use."""
+        """Sleep until the balance is no longer negative."""
         with self._lock:
             self._fill()
             seconds = max(0.0, -self._level / self.rate)
@@ -38,7 +38,7 @@ class RateLimiter:
             self._sleep(seconds)
 
     def take(self, units: float) -> None:
-        """Note that so many units were used."""
+        """Deduct consumed units from the balance."""
         with self._lock:
             self._fill()
             self._level -= units

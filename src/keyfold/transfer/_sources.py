@@ -1,4 +1,4 @@
-"""Where items come from: batch by batch, each with the position to go on from after it."""
+"""Sources of items: batches, each with the position from which reading resumes after it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from keyfold.values import Item, item_size_bytes, normalise_item, restore_binari
 
 @dataclass(frozen=True, slots=True)
 class SourceBatch:
-    """Some items of a segment, in the engine's form, and where the next ones begin.
+    """Some items of a segment, in the engine's form, and the position of the next ones.
 
-    `position` is what JSON can hold. `is_last` says that the segment ends here.
+    `position` is a JSON value. `is_last` marks the last batch of the segment.
     """
 
     items: Sequence[Item]
@@ -26,7 +26,7 @@ class SourceBatch:
 
 
 class ItemSource(Protocol):
-    """Something that items can be read from, in segments side by side."""
+    """Something that items can be read from, in segments that can be read in parallel."""
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -35,33 +35,33 @@ class ItemSource(Protocol):
 
     @property
     def expected_items(self) -> int | None:
-        """About how many items there are, where that is known."""
+        """The approximate number of items; None if unknown."""
         ...
 
     def describe(self) -> dict[str, Any]:
-        """Return what tells this source from another, as JSON has it."""
+        """Return what identifies this source, as a JSON object; checkpoints keep it."""
         ...
 
     def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
-        """Read a segment from a position, None for its beginning, to its end."""
+        """Yield the batches of a segment from a position on; None is its beginning."""
         ...
 
 
 class Estimate:
-    """About how many items files hold, by how many there were in what was read of them."""
+    """An estimate of the number of items in files, from the share that was read."""
 
     def __init__(self, size_bytes: int) -> None:
         self._size_bytes = size_bytes
         self._items = self._read_bytes = 0
 
-    def note(self, items: int, read_bytes: int) -> None:
-        """Note that so many bytes held so many items."""
+    def add(self, items: int, read_bytes: int) -> None:
+        """Record that `read_bytes` of the files held `items` items."""
         self._items += items
         self._read_bytes += read_bytes
 
     @property
     def items(self) -> int | None:
-        """About how many items there are; None before any were read."""
+        """The estimated number of items; None before any were read."""
         if not self._read_bytes:
             return None
         return round(self._items * self._size_bytes / self._read_bytes)
@@ -84,15 +84,15 @@ class TableSource:
         self.segments = tuple(str(number) for number in range(segments))
         self.expected_items: int | None = described.get("ItemCount") or None
         self._page_items = page_items
-        # What one item has taken so far, by which a page is kept within the rate.
+        # The capacity units of the last page per item: they size pages under a rate limit.
         self._units_per_item = 1.0
 
     def describe(self) -> dict[str, Any]:
-        """Return what tells this source from another."""
+        """Return the database, the table and the number of segments."""
         return {"source": self._url, "from_table": self._name, "segments": len(self.segments)}
 
     def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
-        """Read one segment of the scan, page by page."""
+        """Yield the pages of one segment of the scan."""
         request: dict[str, Any] = {
             "TableName": self._name,
             "ConsistentRead": True,
@@ -119,7 +119,7 @@ class TableSource:
                 return
 
     def _find_limit(self) -> int | None:
-        """Return how many items a page may have: what a second of the rate can pay for."""
+        """Return the largest page size: at most what one second of the rate limit allows."""
         limits = [] if self._page_items is None else [self._page_items]
         if self._caller.rate is not None:
             share = self._caller.rate / len(self.segments)

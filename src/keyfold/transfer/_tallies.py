@@ -1,4 +1,4 @@
-"""How many items there are of each entity, and a checksum of them in any order."""
+"""Tallies: the number of items of each entity, with a checksum that ignores their order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _SETS = frozenset({"SS", "NS", "BS"})
 
 
 def to_canonical(item: Item) -> bytes:
-    """Return a normalised item as bytes that equal items share: names and set members sorted.
+    """Return a normalised item as canonical JSON, with names and set members sorted.
+
+    Equal items give equal bytes.
 
     >>> to_canonical({"b": {"SS": ["y", "x"]}, "a": {"N": "1"}})
     b'{"a":{"N":"1"},"b":{"SS":["x","y"]}}'
@@ -38,7 +40,7 @@ def _sort_sets(value: AttributeValue) -> AttributeValue:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many items, and the sum of their hashes: equal for the same items in any order."""
+    """A count of items and the sum of their hashes: equal for the same items in any order."""
 
     count: int = 0
     checksum: int = 0
@@ -47,13 +49,13 @@ class Tally:
         return Tally(self.count + other.count, (self.checksum + other.checksum) % (1 << _BITS))
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it, the checksum in hexadecimal digits."""
+        """Return the tally as a JSON object, the checksum in hexadecimal."""
         return {"count": self.count, "checksum": f"{self.checksum:0{_BITS // 4}x}"}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Tally:
-        """Return what `to_json` told."""
-        return cls(told["count"], int(told["checksum"], 16))
+    def from_json(cls, document: Mapping[str, Any]) -> Tally:
+        """Rebuild what `to_json` returned."""
+        return cls(document["count"], int(document["checksum"], 16))
 
 
 def tally_item(item: Item) -> Tally:
@@ -64,34 +66,34 @@ def tally_item(item: Item) -> Tally:
 
 @dataclass(slots=True)
 class Tallies:
-    """A tally for each entity, and one for each entity's items that had expired at the start."""
+    """The tallies of each entity, with items that had expired at the start kept separate."""
 
     lasting: dict[str, Tally] = field(default_factory=dict[str, Tally])
     expired: dict[str, Tally] = field(default_factory=dict[str, Tally])
 
     def add(self, entity: str, item: Item, *, is_expired: bool) -> None:
-        """Count one more item."""
-        kept = self.expired if is_expired else self.lasting
-        kept[entity] = kept.get(entity, Tally()) + tally_item(item)
+        """Add one item to its entity's tally."""
+        tallies = self.expired if is_expired else self.lasting
+        tallies[entity] = tallies.get(entity, Tally()) + tally_item(item)
 
     def merge(self, other: Tallies) -> None:
-        """Add what others have counted."""
-        for kept, added in ((self.lasting, other.lasting), (self.expired, other.expired)):
+        """Add the tallies of `other` to these."""
+        for mine, added in ((self.lasting, other.lasting), (self.expired, other.expired)):
             for entity, tally in added.items():
-                kept[entity] = kept.get(entity, Tally()) + tally
+                mine[entity] = mine.get(entity, Tally()) + tally
 
     def to_json(self) -> dict[str, Any]:
-        """Return them as JSON has them."""
+        """Return the tallies as a JSON object."""
         return {
             "lasting": {entity: tally.to_json() for entity, tally in self.lasting.items()},
             "expired": {entity: tally.to_json() for entity, tally in self.expired.items()},
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Tallies:
-        """Return what `to_json` told."""
+    def from_json(cls, document: Mapping[str, Any]) -> Tallies:
+        """Rebuild what `to_json` returned."""
         lasting, expired = (
-            {entity: Tally.from_json(tally) for entity, tally in told[kind].items()}
+            {entity: Tally.from_json(tally) for entity, tally in document[kind].items()}
             for kind in ("lasting", "expired")
         )
         return cls(lasting, expired)
@@ -99,9 +101,10 @@ class Tallies:
 
 @dataclass(frozen=True, slots=True)
 class EntityComparison:
-    """What was written of one entity, and what the target holds of it in the end.
+    """The items of one entity that were written, compared with those the target holds.
 
-    `held` is None where nobody looked. `fact` says what is wrong, or what could not be told.
+    `held` is None if the target was not read. `fact` says what is wrong, or why the comparison
+    is inconclusive.
     """
 
     entity: str
@@ -111,7 +114,7 @@ class EntityComparison:
     fact: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the comparison as a JSON object."""
         return {
             "written": self.written.to_json(),
             "held": None if self.held is None else self.held.to_json(),
@@ -120,11 +123,11 @@ class EntityComparison:
         }
 
 
-_SAME_KEYS = "items of one key replace each other, or something else writes to the target"
+_SAME_KEYS = "items with the same key replace each other, or something else writes to the target"
 
 
 def compare(written: Tallies, held: Tallies, *, is_merged: bool) -> list[EntityComparison]:
-    """Compare what was written with what is held, entity by entity."""
+    """Compare the items written with the items the target holds, entity by entity."""
     entities = set[str]().union(written.lasting, held.lasting, written.expired, held.expired)
     return [
         _compare(
@@ -144,16 +147,17 @@ def _compare(
     is_wrong, fact = False, ""
     if written[0] != held[0]:
         if is_merged and found.count >= put.count:
-            fact = "the table holds other items too, so its checksum says nothing of those written"
+            fact = "the table also holds other items, so the checksums cannot be compared"
         elif put.count != found.count:
             is_wrong, fact = True, f"the target holds {found.count:,}; {_SAME_KEYS}"
         else:
-            is_wrong, fact = True, "the target holds as many, but not the same; others write there"
+            is_wrong = True
+            fact = "the target holds as many items, but different ones; something else writes to it"
     elif written[1] != held[1]:
-        # Whatever has expired may be deleted at any moment.
+        # DynamoDB may delete expired items at any time.
         fact = (
-            f"{written[1].count:,} had expired at the start, of which {held[1].count:,} are there; "
-            "the others are as they should be"
+            f"{written[1].count:,} had expired at the start, of which {held[1].count:,} remain; "
+            "the other items are the same"
         )
         is_wrong = held[1].count > written[1].count and not is_merged
     return EntityComparison(entity, put, found, is_wrong=is_wrong, fact=fact)

@@ -1,4 +1,4 @@
-"""Where items go: a table, or files that appear whole or not at all."""
+"""Targets that items are written to: the protocol, and tables; files are in `_files`."""
 
 from __future__ import annotations
 
@@ -9,70 +9,70 @@ from typing import Any, Protocol
 
 from keyfold.errors import ServiceError, TargetNotEmpty, Unavailable
 from keyfold.model._keys import identify
-from keyfold.store._plans import MOST_ATTEMPTS
+from keyfold.store._plans import MAX_ATTEMPTS
 from keyfold.transfer._calls import Caller, describe_table
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._sources import ItemSource, TableSource
 from keyfold.values import Item, normalise_item, restore_binaries
 
-_MOST_WRITES = 25
+_MAX_WRITES = 25
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedItem:
-    """An item, and the entity that it is of."""
+    """An item and the name of its entity."""
 
     entity: str
     item: Item
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What became of a batch: what was taken, what was not, and how long the parts are now."""
+class WriteResult:
+    """The result of writing a batch: the items accepted, the rejects, the part files' lengths."""
 
-    taken: Sequence[ClassifiedItem]
+    accepted: Sequence[ClassifiedItem]
     rejects: Sequence[Reject] = ()
     lengths: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 class Target(Protocol):
-    """Something that items can be written to."""
+    """Something that items can be written to: a table, a file or a folder."""
 
     def describe(self) -> dict[str, Any]:
-        """Return what tells this target from another, as JSON has it."""
+        """Return what identifies this target, as a JSON object; checkpoints keep it."""
         ...
 
     def check_free(self) -> None:
-        """Refuse, by an error, what is there already."""
+        """Raise an error if the target already has content."""
         ...
 
     def begin(self, lengths: Mapping[str, int]) -> None:
-        """Begin, or go on where a checkpoint says: what was written after it is taken back."""
+        """Begin, or resume from a checkpoint: anything written after it is undone."""
         ...
 
-    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> WriteResult:
         """Write a batch of one segment."""
         ...
 
     def finish(self, *, is_repeated: bool) -> None:
-        """Make what was written whole; `is_repeated` if an earlier run had begun to."""
+        """Complete the target; `is_repeated` if an earlier run had already begun to."""
         ...
 
     def read_back(self) -> ItemSource:
-        """Return what is there now, to be compared."""
+        """Return a source that reads the target's content, for the comparison."""
         ...
 
     def close(self) -> None:
-        """Give back what is open; a job that was stopped can be resumed."""
+        """Release threads and open files; an interrupted job can still be resumed."""
         ...
 
     def clean_up(self) -> None:
-        """Remove what only a job that goes on would need."""
+        """Remove what only a resumed job would need."""
         ...
 
 
 class TableTarget:
-    """A table, written in batches side by side; `checker` reads what is there."""
+    """A table, written in parallel batches; `checker` makes the calls that read it."""
 
     def __init__(
         self,
@@ -89,17 +89,17 @@ class TableTarget:
         self._url, self._name = url, name
         self._segments, self._is_merged = segments, is_merged
         self._key = [each["AttributeName"] for each in schema]
-        # A chunk is written at once, so within a rate it has no more than that can pay for.
-        self._chunk = _MOST_WRITES if caller.rate is None else max(1, int(caller.rate))
-        self._chunk = min(self._chunk, _MOST_WRITES)
+        # A chunk is one call; under a rate limit it has at most `rate` items, a second's worth.
+        self._chunk = _MAX_WRITES if caller.rate is None else max(1, int(caller.rate))
+        self._chunk = min(self._chunk, _MAX_WRITES)
         self._threads = ThreadPoolExecutor(segments, "keyfold-write")
 
     def describe(self) -> dict[str, Any]:
-        """Return what tells this target from another."""
+        """Return the database and the table."""
         return {"target": self._url, "to_table": self._name}
 
     def check_free(self) -> None:
-        """Refuse a table that holds items, unless it is to be merged into."""
+        """Raise TargetNotEmpty if the table holds items, unless merging is allowed."""
         if self._is_merged:
             return
         request = {"TableName": self._name, "ConsistentRead": True, "Limit": 1}
@@ -107,23 +107,23 @@ class TableTarget:
             raise TargetNotEmpty(self._url, self._name)
 
     def begin(self, lengths: Mapping[str, int]) -> None:
-        """Do nothing: an item that is written once more is the same item."""
+        """Do nothing: writing an item again is idempotent."""
 
-    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> Written:  # noqa: ARG002 - one signature
-        """Write a batch; what the service does not take comes back with its words."""
-        taken: list[ClassifiedItem] = []
+    def write(self, segment: str, items: Sequence[ClassifiedItem]) -> WriteResult:  # noqa: ARG002 - one signature
+        """Write a batch; items the service refuses become rejects with its message."""
+        accepted: list[ClassifiedItem] = []
         rejects: list[Reject] = []
         for different in _split_by_key(items, self._name, self._key):
             chunks = [
-                different[place : place + self._chunk]
-                for place in range(0, len(different), self._chunk)
+                different[offset : offset + self._chunk]
+                for offset in range(0, len(different), self._chunk)
             ]
             for written in self._threads.map(self._write_chunk, chunks):
-                taken += written.taken
+                accepted += written.accepted
                 rejects += written.rejects
-        return Written(taken, rejects)
+        return WriteResult(accepted, rejects)
 
-    def _write_chunk(self, items: Sequence[ClassifiedItem]) -> Written:
+    def _write_chunk(self, items: Sequence[ClassifiedItem]) -> WriteResult:
         wanted: list[Any] = [
             {"PutRequest": {"Item": restore_binaries(each.item)}} for each in items
         ]
@@ -132,12 +132,12 @@ class TableTarget:
         except ServiceError as error:
             if error.type != "ValidationException":
                 raise
-            # One of them is at fault: those that are not need not suffer for it.
+            # One invalid item fails the whole batch: write singly to accept the valid ones.
             return self._write_singly(items)
-        return Written(items)
+        return WriteResult(items)
 
     def _write_all(self, wanted: list[Any]) -> None:
-        idle = calls = 0
+        stalled = calls = 0
         while True:
             request = {"RequestItems": {self._name: wanted}, "ReturnConsumedCapacity": "TOTAL"}
             response = self._caller.call("BatchWriteItem", request)
@@ -145,14 +145,14 @@ class TableTarget:
             left: list[Any] = response.get("UnprocessedItems", {}).get(self._name, [])
             if not left:
                 return
-            idle = idle + 1 if len(left) >= len(wanted) else 1
-            if idle == MOST_ATTEMPTS:
-                raise Unavailable("BatchWriteItem", calls, f"{len(left)} of its members are left")
+            stalled = stalled + 1 if len(left) >= len(wanted) else 1
+            if stalled == MAX_ATTEMPTS:
+                raise Unavailable("BatchWriteItem", calls, f"{len(left)} still unprocessed")
             wanted = left
-            self._caller.pause(idle)
+            self._caller.pause(stalled)
 
-    def _write_singly(self, items: Sequence[ClassifiedItem]) -> Written:
-        taken: list[ClassifiedItem] = []
+    def _write_singly(self, items: Sequence[ClassifiedItem]) -> WriteResult:
+        accepted: list[ClassifiedItem] = []
         rejects: list[Reject] = []
         for each in items:
             request = {
@@ -167,33 +167,33 @@ class TableTarget:
                     raise
                 rejects.append(Reject(error.message, each.item))
             else:
-                taken.append(each)
-        return Written(taken, rejects)
+                accepted.append(each)
+        return WriteResult(accepted, rejects)
 
     def finish(self, *, is_repeated: bool) -> None:
-        """Do nothing more: each batch was there when it was written."""
+        """Do nothing: every batch took effect when it was written."""
 
     def read_back(self) -> ItemSource:
-        """Return the table, to be scanned."""
+        """Return a source that scans the table."""
         return TableSource(self._checker, self._url, self._name, segments=self._segments)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the writer threads."""
         self._threads.shutdown()
 
     def clean_up(self) -> None:
-        """Remove nothing: there is nothing but the table."""
+        """Do nothing: a table has no temporary files."""
 
 
 def _split_by_key(
     items: Sequence[ClassifiedItem], table: str, key: Sequence[str]
 ) -> Iterator[list[ClassifiedItem]]:
-    """Split items so that no two of one key are together, since no batch may have them."""
+    """Split items into groups with distinct keys: BatchWriteItem refuses duplicate keys."""
     group: list[ClassifiedItem] = []
     seen: set[Hashable] = set()
     for each in items:
-        found = {name: each.item[name] for name in key if name in each.item}
-        identity = identify(table, normalise_item(found)[0])
+        key_item = {name: each.item[name] for name in key if name in each.item}
+        identity = identify(table, normalise_item(key_item)[0])
         if identity in seen:
             yield group
             group, seen = [], set()

@@ -1,4 +1,4 @@
-"""Attribute values: their types, sizes, order, and the one form the engine keeps.
+"""Attribute values: their types, sizes, order, and the canonical form the engine stores.
 
 >>> from keyfold.values import normalise_item, encode_number
 >>> normalise_item({"n": {"N": "1e2"}})

@@ -1,10 +1,10 @@
-"""The shape of attribute values, as DynamoDB's JSON has them."""
+"""Types of attribute values and items in DynamoDB JSON."""
 
 from __future__ import annotations
 
 from typing import Any
 
 # Exactly one entry: the type's name and its data. A TypedDict with ten optional entries would
-# promise no more, and every access would need a cast.
+# guarantee nothing more, and every access would need a cast.
 AttributeValue = dict[str, Any]
 Item = dict[str, AttributeValue]

@@ -1,8 +1,8 @@
-"""Attribute values as callers send them, made into the one form the engine keeps.
+"""Validation of attribute values, and conversion to the canonical form the engine stores.
 
 Normalising checks a value by DynamoDB's rules and returns it with canonical numbers,
-canonical base64 for binaries, and its size. What is in order already is returned as it
-is, so an ordinary item costs one walk and no copy.
+canonical base64 for binaries, and its size. A value that is already canonical is returned
+unchanged, so an ordinary item costs one walk and no copy.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from keyfold.values.sizes import (
     base64_size_bytes,
 )
 
-# Levels of an item, the innermost scalar's included: 31 lists or maps around one.
+# Levels of an item, including the innermost scalar: 31 lists or maps around one scalar.
 MAX_NESTING = 32
 MAX_NAME_BYTES = 65_535
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
 
-# The request's shape is checked again when this is raised, and that says which type it was.
+# When this is raised, the request's shape is checked again to report which type was wrong.
 _WRONG_TYPE = "Unexpected value type in payload"
 _NAMES_ARE_TEXT = "Attribute names are strings"
 _INVALID = "One or more parameter values were invalid: "
@@ -42,12 +42,12 @@ NESTED_TOO_DEEP = (
 
 
 def normalise_item(item: dict[str, Any]) -> tuple[Item, int]:
-    """Check every attribute of `item`; return it in the engine's form, with its size.
+    """Check every attribute of `item`; return the item in canonical form, and its size.
 
     >>> normalise_item({"pk": {"S": "a"}, "n": {"N": "01.50"}})
     ({'pk': {'S': 'a'}, 'n': {'N': '1.5'}}, 7)
 
-    Raises ValidationException in the service's words.
+    Raises ValidationException and SerializationException with the service's messages.
     """
     try:
         return _normalise_attributes(item, 0)
@@ -56,7 +56,10 @@ def normalise_item(item: dict[str, Any]) -> tuple[Item, int]:
 
 
 def normalise_value(value: Any) -> tuple[AttributeValue, int]:
-    """Check one attribute value; return it in the engine's form, with its size."""
+    """Check one attribute value; return it in canonical form, and its size.
+
+    Raises like `normalise_item`.
+    """
     try:
         return _normalise(value, 0)
     except TypeError:
@@ -65,11 +68,11 @@ def normalise_value(value: Any) -> tuple[AttributeValue, int]:
 
 def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
     changed: dict[str, AttributeValue] | None = None
-    # Names and strings are measured together at the end, by one look at their characters.
+    # Names and strings are joined and measured once at the end, which is faster than one by one.
     texts = list(item)
     size = 0
     for name, value in item.items():
-        # The commonest types are handled here: a call a value would double the walk.
+        # The commonest types are handled inline: one call per value would double the cost.
         if value.__class__ is dict and len(value) == 1:
             if "S" in value:
                 data: Any = value["S"]
@@ -87,7 +90,7 @@ def _normalise_attributes(item: dict[str, Any], depth: int) -> tuple[Item, int]:
                     continue
             elif "SS" in value:
                 data = value["SS"]
-                # That all members are text shows when they are joined.
+                # The join below raises TypeError unless every member is a string.
                 if data.__class__ is list and len(set(data)) == len(data) > 0:
                     texts += data
                     continue
@@ -114,7 +117,7 @@ def _normalise(value: Any, depth: int) -> tuple[AttributeValue, int]:
         raise SerializationException(_WRONG_TYPE)
     given = value
     if len(value) != 1 or None in value.values() or next(iter(value)) not in _BY_TYPE:
-        # What is null counts as absent, and what is no type is ignored.
+        # The service treats null members as absent, and ignores unknown types.
         given = {
             kind: data for kind, data in value.items() if data is not None and kind in _BY_TYPE
         }
@@ -194,7 +197,7 @@ def _list(data: Any, depth: int) -> tuple[list[AttributeValue], int]:
         normals.append(normal)
         size += value_bytes + ELEMENT_BYTES
         if size > MAX_REQUEST_BYTES:
-            # Lists that share members can stand for more than any request holds.
+            # Python lists that share members can expand to more than any request holds.
             raise ValidationException("Item size has exceeded the maximum allowed size")
         unchanged = unchanged and normal is value
     return (data if unchanged else normals), size
@@ -286,7 +289,7 @@ _BY_TYPE = {
 
 
 def to_json(item: Item) -> bytes:
-    """Return a normalised item as the JSON that is stored.
+    """Return a normalised item as JSON, as it is stored.
 
     >>> to_json({"n": {"N": "1"}})
     b'{"n":{"N":"1"}}'
@@ -294,12 +297,12 @@ def to_json(item: Item) -> bytes:
     try:
         return orjson.dumps(item)
     except TypeError:
-        # Names of a type derived from str, such as a StrEnum's members.
+        # Some name is of a subclass of str, such as a StrEnum's member.
         return orjson.dumps(item, option=orjson.OPT_NON_STR_KEYS)
 
 
 def restore_binaries(item: Item) -> Item:
-    """Return `item` with its binaries as bytes, as callers of the dict API get it.
+    """Return a copy of `item` with binaries as bytes, as the dict API returns it.
 
     >>> restore_binaries({"b": {"B": "aGk="}})
     {'b': {'B': b'hi'}}
@@ -319,6 +322,6 @@ def _restored(value: AttributeValue) -> AttributeValue:
             case "M":
                 return {"M": restore_binaries(data)}
             case _:
-                # A new dict, so that nobody's request shares it.
+                # A new dict: the caller's request may still hold the old one.
                 return {kind: data}
     return value

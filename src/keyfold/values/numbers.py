@@ -1,7 +1,7 @@
 """DynamoDB's numbers: 38 significant digits, 1E-130 to 9.99…E+125, exact.
 
-A number travels and is stored as text. `normalise_number` gives the one text that
-DynamoDB prints for a value, so that equal numbers are equal strings.
+Numbers are sent and stored as text. `normalise_number` returns the text that DynamoDB
+prints for a value (its canonical form), so that equal numbers are equal strings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _UNDERFLOW = (
 )
 _TOO_PRECISE = "Attempting to store more than 38 significant digits in a Number"
 
-# What DynamoDB prints already: whole numbers of up to 38 digits, and decimals of up to 36.
+# Matches canonical text: integers of up to 38 digits, and decimals of up to 36. Other text may
+# be canonical too; `_normalise` decides.
 is_plain_number = re.compile(
     r"(?:0|-?[1-9][0-9]{0,37}|-?(?:0|[1-9][0-9]{0,17})\.[0-9]{0,17}[1-9])\Z"
 ).match
@@ -35,14 +36,14 @@ _EXACT = Context(prec=400, Emax=999_999, Emin=-999_999)
 
 
 def normalise_number(text: str) -> str:
-    """Return `text` as DynamoDB prints that number.
+    """Return the canonical form of a number: the text that DynamoDB prints for it.
 
     >>> normalise_number("+1.50e1")
     '15'
     >>> normalise_number("-0.0")
     '0'
 
-    Raises ValidationException for text that is no number, or is out of range.
+    Raises ValidationException for text that is not a number or is out of range.
     """
     if is_plain_number(text):
         return text
@@ -58,7 +59,7 @@ def _normalise(text: str, too_precise: str) -> str:
     digits = (whole + fraction).lstrip("0")
     if not digits:
         return "0"
-    # Exponents too long to be a sensible int are out of range whatever the digits say.
+    # An exponent this long is out of range whatever the digits are; do not convert it to int.
     if len(exponent_text) > MAX_DIGITS:
         raise ValidationException(_UNDERFLOW if exponent_text[0] == "-" else _OVERFLOW)
     scale = int(exponent_text or 0) - len(fraction)
@@ -75,7 +76,7 @@ def _normalise(text: str, too_precise: str) -> str:
 
 
 def _plain(digits: str, scale: int) -> str:
-    """Write digits x 10^scale without an exponent."""
+    """Return digits x 10^scale, written without an exponent."""
     if scale >= 0:
         return digits + "0" * scale
     point = len(digits) + scale
@@ -107,17 +108,18 @@ def _to_canonical(value: Decimal) -> str:
 
 
 def compare_numbers(left: str, right: str) -> int:
-    """Return -1, 0 or 1 as canonical `left` is below, equal to or above `right`."""
+    """Return -1, 0 or 1 if canonical `left` is less than, equal to or greater than `right`."""
     if left == right:
         return 0
     return -1 if Decimal(left) < Decimal(right) else 1
 
 
 def number_size_bytes(text: str) -> int:
-    """Return what a canonical number counts towards an item's size.
+    """Return how many bytes a canonical number adds to an item's size.
 
-    The service keeps two decimal digits in a byte, those before and after the point apart and
-    without the zeros at either end, with one byte more, and another for a minus sign.
+    The service stores two decimal digits per byte, without leading and trailing zeros; digits
+    before and after the point are packed separately. It adds one byte, and another for a minus
+    sign.
 
     >>> number_size_bytes("7"), number_size_bytes("-123.4"), number_size_bytes("0")
     (2, 5, 1)

@@ -1,8 +1,8 @@
-"""Keys as bytes whose order is DynamoDB's order.
+"""Encoding of keys as bytes that sort in DynamoDB's order.
 
 Strings sort by their UTF-8 bytes, binaries as unsigned bytes, numbers by value. A row's
-key starts with a hash of its partition key, so a scan walks the partitions in an order
-that is stable and has nothing to do with their names, as on DynamoDB.
+key starts with a hash of its partition key, so a scan visits the partitions in an order
+that is stable but unrelated to their keys, as on DynamoDB.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from binascii import a2b_base64
 from struct import Struct
 from zlib import crc32
 
-# A hash of four bytes and a length of two, the greater byte first.
+# A four-byte hash and a two-byte length, both big-endian.
 _pack_prefix = Struct(">IH").pack
-# -12 must come after -123: negative digits are mirrored, and closed by a byte above them all.
+# -12 must sort after -123: the digits of a negative number are inverted and terminated by a
+# byte greater than any of them.
 _MIRRORED = bytes(range(254, -1, -1)) + b"\xff"
 
 
@@ -42,7 +43,7 @@ def encode_number(text: str) -> bytes:
 
 
 def encode_scalar(kind: str, data: str) -> bytes:
-    """Encode the value of one key attribute: `kind` is S, N or B."""
+    """Encode the value of a key attribute; `kind` is S, N or B."""
     if kind == "S":
         return data.encode()
     if kind == "N":
@@ -51,22 +52,22 @@ def encode_scalar(kind: str, data: str) -> bytes:
 
 
 def encode_partition(partition: bytes) -> bytes:
-    """Return the prefix that every row of one partition has, and no other row."""
+    """Return the row key prefix that all rows of a partition share, and no other rows have."""
     return _pack_prefix(crc32(partition), len(partition)) + partition
 
 
 def terminate_part(part: bytes) -> bytes:
-    """Close one of several parts, so that joined parts sort as the parts one by one.
+    """Terminate one part of a joined key, so that joined parts sort part by part.
 
     >>> terminate_part(b"a") + b"z" < terminate_part(b"ab") + b"a"
     True
     """
-    # A zero byte ends a part; one inside a part is escaped to stay above that end.
+    # A zero byte ends a part; a zero byte inside a part is escaped so that it sorts after that end.
     return part.replace(b"\0", b"\0\xff") + b"\0\x01"
 
 
 def prefix_end(prefix: bytes) -> bytes | None:
-    r"""Return the least bytes above everything that starts with `prefix`; None if there is none.
+    r"""Return the least bytes greater than all that start with `prefix`; None if there are none.
 
     >>> prefix_end(b"ab"), prefix_end(b"a\xff")
     (b'ac', b'b')

@@ -1,8 +1,8 @@
-"""How many bytes a value counts, by DynamoDB's rules.
+"""Sizes of values in bytes, by DynamoDB's rules.
 
-These sizes decide the 400 KB limit, the 1 MB page and the capacity consumed. They are
-not the length of any text: a number counts half a byte a digit, a list three bytes more
-than what is in it.
+These sizes decide the 400 KB item limit, the 1 MB page and the capacity consumed. They are
+not the length of any text: a number counts half a byte per digit, and a list has an overhead
+of three bytes plus one per element.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def text_size_bytes(text: str) -> int:
 
 
 def base64_size_bytes(text: str) -> int:
-    """Return how many bytes canonical base64 `text` stands for."""
+    """Return how many bytes canonical base64 `text` decodes to."""
     return len(text) // 4 * 3 - text.count("=", -2)
 
 
@@ -29,9 +29,9 @@ def _binary_size_bytes(data: str | bytes) -> int:
 
 
 def value_size_bytes(value: AttributeValue) -> int:
-    """Return what one normalised value counts, without its name.
+    """Return the size of a normalised value, without its attribute name.
 
-    A binary may also be bytes, as it is outside the engine.
+    A binary may be base64, as inside the engine, or bytes.
 
     >>> value_size_bytes({"L": [{"S": "ab"}, {"BOOL": True}]})
     8
@@ -62,7 +62,7 @@ def value_size_bytes(value: AttributeValue) -> int:
 
 
 def item_size_bytes(item: Item) -> int:
-    """Return what an item counts: its names and its values.
+    """Return the size of an item: its attribute names and its values.
 
     >>> item_size_bytes({"pk": {"S": "a"}, "n": {"N": "100"}})
     6

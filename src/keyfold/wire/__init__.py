@@ -1,4 +1,4 @@
-"""DynamoDB's protocol: a server that puts an engine behind it, and a client for it."""
+"""DynamoDB's JSON protocol over HTTP: a server for an engine, and a client for any endpoint."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""AWS's Signature Version 4: what is signed and how, for those who sign and those who verify.
+"""AWS Signature Version 4, shared by the client, which signs, and the server, which verifies.
 
-Everything is in bytes, as it is sent: a signature is one of bytes, whatever they mean.
+Everything is bytes, as sent on the wire: a signature covers bytes, whatever they mean.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ TERMINATOR = "aws4_request"
 
 
 def derive_key(secret_key: str, day: str, region: str, service: str) -> bytes:
-    """Return the key of one day, region and service."""
+    """Return the signing key of one day, region and service."""
     key = f"AWS4{secret_key}".encode()
     for part in (day, region, service, TERMINATOR):
         key = hmac.digest(key, part.encode(), "sha256")
     return key
 
 
-def open_canonical_request(
+def begin_canonical_request(
     headers: Iterable[tuple[bytes, bytes]],
     *,
     method: bytes = b"POST",
     path: bytes = b"/",
     query: bytes = b"",
 ) -> tuple[bytes, bytes]:
-    """Return a canonical request up to the hash of its body, and the names that it signs.
+    """Return a canonical request up to the hash of its body, and the signed header names.
 
-    `headers` are in order, their names in lower case; all is canonical already.
+    `headers` must be sorted, with names in lower case; all arguments must be canonical already.
     """
     pairs = list(headers)
     names = b";".join(name for name, _ in pairs)
@@ -39,21 +39,21 @@ def open_canonical_request(
     return b"%b\n%b\n%b\n%b\n%b\n" % (method, path, query, lines, names), names
 
 
-def open_string_to_sign(moment: str, scope: str) -> bytes:
-    """Return what is signed, up to the hash of the canonical request."""
-    return f"{ALGORITHM}\n{moment}\n{scope}\n".encode()
+def begin_string_to_sign(timestamp: str, scope: str) -> bytes:
+    """Return the string to sign, up to the hash of the canonical request."""
+    return f"{ALGORITHM}\n{timestamp}\n{scope}\n".encode()
 
 
 def sign(key: bytes, to_sign: bytes, canonical: bytes, body: bytes) -> str:
-    """Return the signature of a request whose opening parts are made already."""
-    whole = canonical + sha256(body).hexdigest().encode()
-    return hmac.digest(key, to_sign + sha256(whole).hexdigest().encode(), "sha256").hex()
+    """Return the signature of a request; `to_sign` and `canonical` lack only their hashes."""
+    request = canonical + sha256(body).hexdigest().encode()
+    return hmac.digest(key, to_sign + sha256(request).hexdigest().encode(), "sha256").hex()
 
 
-def canonize_path(path: bytes) -> bytes:
-    """Return a path, as it is sent, as it is signed: without detours, and encoded once more.
+def canonicalize_path(path: bytes) -> bytes:
+    """Return the canonical form of a path as sent: normalised, and percent-encoded once more.
 
-    >>> canonize_path(b"/a/./b/../c%20d//")
+    >>> canonicalize_path(b"/a/./b/../c%20d//")
     b'/a/c%2520d/'
     """
     if path == b"/":
@@ -70,10 +70,10 @@ def canonize_path(path: bytes) -> bytes:
     return quote_from_bytes(plain, safe="/").encode()
 
 
-def canonize_query(query: bytes) -> bytes:
-    """Return a query, as it is sent, as it is signed: encoded in one way, and in order.
+def canonicalize_query(query: bytes) -> bytes:
+    """Return the canonical form of a query as sent: encoded uniformly, and sorted.
 
-    >>> canonize_query(b"b=2&a=%7e&a=!&c")
+    >>> canonicalize_query(b"b=2&a=%7e&a=!&c")
     b'a=%21&a=~&b=2&c='
     """
     if not query:
@@ -83,10 +83,10 @@ def canonize_query(query: bytes) -> bytes:
     return b"&".join(b"%b=%b" % pair for pair in encoded)
 
 
-def canonize_value(value: bytes) -> bytes:
-    """Return a header's value as it is signed: without needless spaces.
+def canonicalize_value(value: bytes) -> bytes:
+    """Return the canonical form of a header's value: trimmed, with runs of spaces collapsed.
 
-    >>> canonize_value(b"  a   b ")
+    >>> canonicalize_value(b"  a   b ")
     b'a b'
     """
     return b" ".join(value.split())

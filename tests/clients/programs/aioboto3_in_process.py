@@ -1,4 +1,4 @@
-"""aioboto3's own clients on `keyfold.testing`, in the process.
+"""Clients of aioboto3 on `keyfold.testing`, in the same process.
 
 Run by pytest in the environment that has aioboto3; see ../test_clients.py.
 """
@@ -19,7 +19,7 @@ def make_session() -> Any:
     return import_module("aioboto3").Session()
 
 
-def test_a_client_of_aioboto3_talks_to_the_engine() -> None:
+def test_a_client_of_aioboto3_uses_the_engine() -> None:
     async def use() -> None:
         async with make_session().client("dynamodb") as client:
             await client.create_table(**CREATE)
@@ -43,7 +43,7 @@ def test_a_client_of_aioboto3_talks_to_the_engine() -> None:
         asyncio.run(use())
 
 
-def test_a_resource_of_aioboto3_does_too() -> None:
+def test_a_resource_of_aioboto3_uses_the_engine() -> None:
     async def use() -> None:
         async with make_session().resource("dynamodb") as resource:
             table = await resource.create_table(**CREATE)
@@ -57,7 +57,7 @@ def test_a_resource_of_aioboto3_does_too() -> None:
         asyncio.run(use())
 
 
-def test_a_client_of_aioboto3_made_before_does_too() -> None:
+def test_a_client_of_aioboto3_created_before_uses_the_engine() -> None:
     async def use() -> None:
         options = {"region_name": "eu-west-1", "aws_access_key_id": "a"}
         async with make_session().client(
@@ -69,7 +69,7 @@ def test_a_client_of_aioboto3_made_before_does_too() -> None:
     asyncio.run(use())
 
 
-def test_a_client_of_aiobotocore_meets_hardships() -> None:
+def test_a_client_of_aiobotocore_is_subject_to_faults() -> None:
     async def use() -> None:
         session = import_module("aiobotocore.session").get_session()
         async with session.create_client("dynamodb") as client:

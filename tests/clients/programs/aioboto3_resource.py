@@ -1,4 +1,4 @@
-"""The scenario, told to aioboto3's resource, with its tables, builders and batch writer."""
+"""The scenario, run with aioboto3's resource, with its tables, builders and batch writer."""
 
 # pyright: basic
 # pyright: reportMissingImports=false
@@ -10,9 +10,19 @@ from typing import Any
 import aioboto3
 from boto3.dynamodb.conditions import Attr, Key
 from botocore.exceptions import ClientError
-from telling import EVERY_TYPE, TABLE, TOKEN, URL, Story, describe, from_wire, plain, table_request
+from reporting import (
+    EVERY_TYPE,
+    TABLE,
+    TOKEN,
+    URL,
+    Report,
+    describe,
+    from_wire,
+    plain,
+    table_request,
+)
 
-story = Story()
+report = Report()
 
 
 def key(pk: str, sk: int) -> dict[str, Any]:
@@ -23,8 +33,8 @@ def sort_keys(items: list[dict[str, Any]]) -> list[int]:
     return [int(item["sk"]) for item in items]
 
 
-async def fault(call: Any, **request: Any) -> dict[str, Any]:
-    """The error that a call ends in, as the resource shows it."""
+async def error_of(call: Any, **request: Any) -> dict[str, Any]:
+    """Return the error of a call, as the resource shows it."""
     try:
         await call(**request)
     except ClientError as error:
@@ -41,7 +51,7 @@ async def fault(call: Any, **request: Any) -> dict[str, Any]:
 
 
 def _native(item: dict[str, Any] | None) -> dict[str, Any] | None:
-    # The resource translates the items of answers, and not those of errors.
+    # The resource converts items in responses, but not those in errors.
     return None if item is None else {name: from_wire(one) for name, one in item.items()}
 
 
@@ -58,27 +68,27 @@ async def tables(dynamodb: Any, table: Any) -> None:
         "LocalSecondaryIndexes": await made.local_secondary_indexes,
     }
     for name, seen in describe(description).items():
-        story.tell(name, seen)
-    story.tell("tables.listed", TABLE in [one.name async for one in dynamodb.tables.all()])
+        report.add(name, seen)
+    report.add("tables.listed", TABLE in [one.name async for one in dynamodb.tables.all()])
     client = table.meta.client
     await client.update_time_to_live(
         TableName=TABLE, TimeToLiveSpecification={"AttributeName": "expires", "Enabled": True}
     )
     described = await client.describe_time_to_live(TableName=TABLE)
-    story.tell("tables.expiry", described["TimeToLiveDescription"]["AttributeName"])
+    report.add("tables.expiry", described["TimeToLiveDescription"]["AttributeName"])
 
 
 async def items(dynamodb: Any, table: Any) -> None:
     await table.put_item(Item=_native(EVERY_TYPE))
     got = await table.get_item(Key=key("types", 1), ConsistentRead=True)
-    story.tell("items.stored", plain(got["Item"]))
-    story.tell("items.absent", (await table.get_item(Key=key("types", 2))).get("Item"))
+    report.add("items.stored", plain(got["Item"]))
+    report.add("items.absent", (await table.get_item(Key=key("types", 2))).get("Item"))
     got = await table.get_item(
         Key=key("types", 1),
         ProjectionExpression="#t, #m.#i, #l[1]",
         ExpressionAttributeNames={"#t": "text", "#m": "map", "#i": "inner", "#l": "list"},
     )
-    story.tell("items.projected", plain(got["Item"]))
+    report.add("items.projected", plain(got["Item"]))
     updated = await table.update_item(
         Key=key("counter", 1),
         UpdateExpression="SET #o = :o ADD #n :n, #t :t",
@@ -86,7 +96,7 @@ async def items(dynamodb: Any, table: Any) -> None:
         ExpressionAttributeValues={":o": "ada", ":n": 2, ":t": {"x"}},
         ReturnValues="ALL_NEW",
     )
-    story.tell("items.updated", plain(updated["Attributes"]))
+    report.add("items.updated", plain(updated["Attributes"]))
     updated = await table.update_item(
         Key=key("counter", 1),
         UpdateExpression="SET #n = #n + :n REMOVE #t",
@@ -94,17 +104,17 @@ async def items(dynamodb: Any, table: Any) -> None:
         ExpressionAttributeValues={":n": 3},
         ReturnValues="UPDATED_NEW",
     )
-    story.tell("items.incremented", plain(updated["Attributes"]))
+    report.add("items.incremented", plain(updated["Attributes"]))
     deleted = await table.delete_item(Key=key("counter", 1), ReturnValues="ALL_OLD")
-    story.tell("items.deleted", plain(deleted["Attributes"]))
+    report.add("items.deleted", plain(deleted["Attributes"]))
 
 
 async def conditions(dynamodb: Any, table: Any) -> None:
     created = {**key("condition", 1), "owner": "ada"}
     await table.put_item(Item=created, ConditionExpression=Attr("pk").not_exists())
-    story.tell(
+    report.add(
         "conditions.unmet",
-        await fault(
+        await error_of(
             table.put_item,
             Item={**created, "owner": "bob"},
             ConditionExpression=Attr("pk").not_exists(),
@@ -119,7 +129,7 @@ async def conditions(dynamodb: Any, table: Any) -> None:
         ExpressionAttributeValues={":new": "cy"},
     )
     got = await table.get_item(Key=key("condition", 1))
-    story.tell("conditions.met", plain(got["Item"]))
+    report.add("conditions.met", plain(got["Item"]))
 
 
 async def batches(dynamodb: Any, table: Any) -> None:
@@ -129,12 +139,12 @@ async def batches(dynamodb: Any, table: Any) -> None:
             await batch.put_item(Item={**key("paged", i), "owner": owner, "rank": 100 - i})
     keys = [key("paged", i) for i in (3, 29, 77, 12)]
     response = await dynamodb.batch_get_item(RequestItems={TABLE: {"Keys": keys}})
-    story.tell("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
+    report.add("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
     async with table.batch_writer() as batch:
         for i in range(10, 30):
             await batch.delete_item(Key=key("paged", i))
     counted = await table.query(KeyConditionExpression=Key("pk").eq("paged"), Select="COUNT")
-    story.tell("batches.left", counted["Count"])
+    report.add("batches.left", counted["Count"])
 
 
 async def queries(dynamodb: Any, table: Any) -> None:
@@ -146,27 +156,27 @@ async def queries(dynamodb: Any, table: Any) -> None:
         if "LastEvaluatedKey" not in page:
             break
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-    story.tell("queries.pages", pages)
+    report.add("queries.pages", pages)
     walk = table.meta.client.get_paginator("query").paginate(
         TableName=TABLE, KeyConditionExpression=paged, PaginationConfig={"PageSize": 3}
     )
     walked = [one async for page in walk for one in sort_keys(page["Items"])]
-    story.tell("queries.walked", walked)
+    report.add("queries.walked", walked)
     last = await table.query(KeyConditionExpression=paged, ScanIndexForward=False, Limit=3)
-    story.tell("queries.descending", sort_keys(last["Items"]))
+    report.add("queries.descending", sort_keys(last["Items"]))
     between = await table.query(KeyConditionExpression=paged & Key("sk").between(3, 5))
-    story.tell("queries.between", sort_keys(between["Items"]))
+    report.add("queries.between", sort_keys(between["Items"]))
     odd = await table.query(KeyConditionExpression=paged, FilterExpression=Attr("owner").eq("odd"))
-    story.tell("queries.filtered", sort_keys(odd["Items"]))
-    story.tell("queries.counts", [odd["Count"], odd["ScannedCount"]])
+    report.add("queries.filtered", sort_keys(odd["Items"]))
+    report.add("queries.counts", [odd["Count"], odd["ScannedCount"]])
     owned = await table.query(
         IndexName="by_owner", KeyConditionExpression=Key("owner").eq("even") & Key("sk").gt(2)
     )
-    story.tell("queries.by_owner", sort_keys(owned["Items"]))
+    report.add("queries.by_owner", sort_keys(owned["Items"]))
     ranked = await table.query(IndexName="by_rank", KeyConditionExpression=paged, Limit=3)
-    story.tell("queries.by_rank", sort_keys(ranked["Items"]))
+    report.add("queries.by_rank", sort_keys(ranked["Items"]))
     segments = await asyncio.gather(_scan(table, 0), _scan(table, 1))
-    story.tell("queries.scanned", sorted(one for segment in segments for one in segment))
+    report.add("queries.scanned", sorted(one for segment in segments for one in segment))
 
 
 async def _scan(table: Any, segment: int) -> list[int]:
@@ -199,8 +209,8 @@ async def transactions(dynamodb: Any, table: Any) -> None:
     ]
     for _ in range(2):
         await write(TransactItems=moves, ClientRequestToken=TOKEN)
-    story.tell("transactions.read", await _read(table, 1, 2, 4))
-    story.tell("transactions.absent", (await _read(table, 1, 3))[1])
+    report.add("transactions.read", await _read(table, 1, 2, 4))
+    report.add("transactions.absent", (await _read(table, 1, 3))[1])
     check = {
         "TableName": TABLE,
         "Key": key("account", 4),
@@ -213,13 +223,13 @@ async def transactions(dynamodb: Any, table: Any) -> None:
         values={":least": 40},
         ReturnValuesOnConditionCheckFailure="ALL_OLD",
     )
-    story.tell(
+    report.add(
         "transactions.cancelled",
-        await fault(write, TransactItems=[{"ConditionCheck": check}, too_much, _move(2, 40)]),
+        await error_of(write, TransactItems=[{"ConditionCheck": check}, too_much, _move(2, 40)]),
     )
-    story.tell("transactions.unchanged", await _read(table, 1, 2))
-    mismatch = await fault(write, TransactItems=moves[:2], ClientRequestToken=TOKEN)
-    story.tell("transactions.mismatch", mismatch["code"])
+    report.add("transactions.unchanged", await _read(table, 1, 2))
+    mismatch = await error_of(write, TransactItems=moves[:2], ClientRequestToken=TOKEN)
+    report.add("transactions.mismatch", mismatch["code"])
 
 
 def _move(sk: int, by: int, *, condition: str = "", **more: Any) -> dict[str, Any]:
@@ -243,17 +253,19 @@ async def _read(table: Any, *numbers: int) -> list[dict[str, Any] | None]:
 
 async def errors(dynamodb: Any, table: Any) -> None:
     missing = await dynamodb.Table(f"{TABLE}-missing")
-    story.tell("errors.no_table", await fault(missing.get_item, Key=key("a", 1)))
-    story.tell("errors.table_in_use", await fault(dynamodb.create_table, **table_request()))
-    story.tell("errors.empty_key", await fault(table.put_item, Item=key("", 1)))
-    story.tell(
+    report.add("errors.no_table", await error_of(missing.get_item, Key=key("a", 1)))
+    report.add("errors.table_in_use", await error_of(dynamodb.create_table, **table_request()))
+    report.add("errors.empty_key", await error_of(table.put_item, Item=key("", 1)))
+    report.add(
         "errors.no_index",
-        await fault(table.query, IndexName="by_nothing", KeyConditionExpression=Key("pk").eq("a")),
+        await error_of(
+            table.query, IndexName="by_nothing", KeyConditionExpression=Key("pk").eq("a")
+        ),
     )
-    story.tell("errors.wrong_type", await fault(table.put_item, Item={"pk": "a", "sk": "1"}))
-    story.tell(
+    report.add("errors.wrong_type", await error_of(table.put_item, Item={"pk": "a", "sk": "1"}))
+    report.add(
         "errors.syntax",
-        await fault(
+        await error_of(
             table.update_item,
             Key=key("a", 1),
             UpdateExpression="SET = :v",
@@ -265,7 +277,7 @@ async def errors(dynamodb: Any, table: Any) -> None:
 async def end(dynamodb: Any, table: Any) -> None:
     await table.delete()
     await table.wait_until_not_exists()
-    story.tell("tables.deleted", await fault(table.reload))
+    report.add("tables.deleted", await error_of(table.reload))
 
 
 async def main() -> None:
@@ -273,7 +285,7 @@ async def main() -> None:
         table = await dynamodb.Table(TABLE)
         for part in (tables, items, conditions, batches, queries, transactions, errors, end):
             await part(dynamodb, table)
-    story.end()
+    report.print()
 
 
 asyncio.run(main())

@@ -1,4 +1,4 @@
-"""Stores on clients of aioboto3's and aiobotocore's own, against a live server.
+"""Stores on clients of aioboto3 and aiobotocore, against a live server.
 
 Run by pytest in the environment that has aioboto3; see ../test_clients.py.
 """
@@ -29,7 +29,7 @@ from keyfold.model import Change
 URL = os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
 
 songs = Table("Songs-of-aioboto3", key=Key("pk", "sk"), stream="new and old")
-told: list[str] = []
+titles: list[str] = []
 
 
 class Song(Entity, table=songs, key=("ARTIST#{artist}", "SONG#{title}")):
@@ -42,11 +42,11 @@ class Song(Entity, table=songs, key=("ARTIST#{artist}", "SONG#{title}")):
 @songs.on_change(Song)
 def note(change: Change[Song]) -> None:
     if change.new is not None:
-        told.append(change.new.title)
+        titles.append(change.new.title)
 
 
 def make_client(library: str, service: str = "dynamodb", url: str = URL) -> Any:
-    """What is entered to get a client, which leaves retries to us."""
+    """Return a context manager for a client that leaves retries to us."""
     config = import_module("aiobotocore.config").AioConfig(
         retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=30
     )
@@ -57,7 +57,7 @@ def make_client(library: str, service: str = "dynamodb", url: str = URL) -> Any:
 
 
 def run_on(library: str, use: Callable[[keyfold.AsyncStore, Any], Awaitable[None]]) -> None:
-    """Use a store that `Table.open_async` makes on a client, with the table in it."""
+    """Call `use` with a store that `Table.open_async` opens on a client, with the table created."""
 
     async def main() -> None:
         streams = make_client(library, "dynamodbstreams")
@@ -69,7 +69,7 @@ def run_on(library: str, use: Callable[[keyfold.AsyncStore, Any], Awaitable[None
                     await use(store, client)
                 finally:
                     await store.drop_table(songs)
-            # It is the user's to close.
+            # Closing the store leaves the user's client open.
             assert (await client.list_tables())["TableNames"] == []
 
     asyncio.run(main())
@@ -101,7 +101,7 @@ def test_a_store_reads_and_writes_entities(library: str) -> None:
     run_on(library, use)
 
 
-def test_what_goes_wrong_is_told_as_by_our_own_client(library: str) -> None:
+def test_errors_are_those_of_our_own_client(library: str) -> None:
     song = Song(artist="Nina", title="Feeling Good")
 
     async def use(store: keyfold.AsyncStore, client: Any) -> None:
@@ -132,17 +132,17 @@ def test_what_goes_wrong_is_told_as_by_our_own_client(library: str) -> None:
 
 def test_a_stream_is_followed(library: str) -> None:
     async def use(store: keyfold.AsyncStore, client: Any) -> None:
-        told.clear()
+        titles.clear()
         for title in ("a", "b", "c"):
             await store.run(Song(artist="Nina", title=title).put())
         await store.follow(songs, until_caught_up=True, setup=True)
-        assert told == ["a", "b", "c"]
+        assert titles == ["a", "b", "c"]
         await client.delete_table(TableName=f"{songs.name}-leases")
 
     run_on(library, use)
 
 
-def test_nobody_there_is_said(library: str) -> None:
+def test_a_refused_connection_is_reported(library: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
 
@@ -153,17 +153,17 @@ def test_nobody_there_is_said(library: str) -> None:
         ):
             with pytest.raises(Unreachable):
                 await store.run(Song.get(artist="Nina", title="Sinnerman"))
-            # With one attempt, a connection that was refused is known not to have carried it.
+            # With a single attempt, a refused connection cannot have carried the request.
             with pytest.raises(Unreachable):
                 await store.run(Song(artist="Nina", title="Sinnerman").put())
 
     asyncio.run(main())
 
 
-def test_a_client_that_is_awaited_needs_a_store_that_is(library: str) -> None:
+def test_an_async_client_needs_an_async_store(library: str) -> None:
     async def main() -> None:
         async with make_client(library) as client:
-            with pytest.raises(OptionInvalid, match="open_async takes a client that is awaited"):
+            with pytest.raises(OptionInvalid, match="Use open_async for an asynchronous client"):
                 songs.open(client=client)
 
     asyncio.run(main())

@@ -1,4 +1,4 @@
-"""The scenario, told to aiobotocore's client."""
+"""The scenario, run with aiobotocore's client."""
 
 # pyright: basic
 # pyright: reportMissingImports=false
@@ -9,9 +9,19 @@ from typing import Any
 
 from aiobotocore.session import get_session
 from botocore.exceptions import ClientError
-from telling import EVERY_TYPE, TABLE, TOKEN, URL, Story, describe, from_wire, table_request, wire
+from reporting import (
+    EVERY_TYPE,
+    TABLE,
+    TOKEN,
+    URL,
+    Report,
+    describe,
+    from_wire,
+    table_request,
+    wire,
+)
 
-story = Story()
+report = Report()
 
 
 def text(value: str) -> dict[str, Any]:
@@ -30,8 +40,8 @@ def sort_keys(items: list[dict[str, Any]]) -> list[int]:
     return [int(item["sk"]["N"]) for item in items]
 
 
-async def fault(call: Any, **request: Any) -> dict[str, Any]:
-    """The error that a call ends in, as the client shows it."""
+async def error_of(call: Any, **request: Any) -> dict[str, Any]:
+    """Return the error of a call, as the client shows it."""
     try:
         await call(**request)
     except ClientError as error:
@@ -51,29 +61,29 @@ async def tables(client: Any) -> None:
     await client.create_table(**table_request())
     await client.get_waiter("table_exists").wait(TableName=TABLE)
     for name, seen in describe((await client.describe_table(TableName=TABLE))["Table"]).items():
-        story.tell(name, seen)
+        report.add(name, seen)
     pages = [page async for page in client.get_paginator("list_tables").paginate()]
-    story.tell("tables.listed", any(TABLE in page["TableNames"] for page in pages))
+    report.add("tables.listed", any(TABLE in page["TableNames"] for page in pages))
     await client.update_time_to_live(
         TableName=TABLE, TimeToLiveSpecification={"AttributeName": "expires", "Enabled": True}
     )
     described = await client.describe_time_to_live(TableName=TABLE)
-    story.tell("tables.expiry", described["TimeToLiveDescription"]["AttributeName"])
+    report.add("tables.expiry", described["TimeToLiveDescription"]["AttributeName"])
 
 
 async def items(client: Any) -> None:
     await client.put_item(TableName=TABLE, Item={name: _value(v) for name, v in EVERY_TYPE.items()})
     got = await client.get_item(TableName=TABLE, Key=key("types", 1), ConsistentRead=True)
-    story.tell("items.stored", wire(got["Item"]))
+    report.add("items.stored", wire(got["Item"]))
     got = await client.get_item(TableName=TABLE, Key=key("types", 2))
-    story.tell("items.absent", got.get("Item"))
+    report.add("items.absent", got.get("Item"))
     got = await client.get_item(
         TableName=TABLE,
         Key=key("types", 1),
         ProjectionExpression="#t, #m.#i, #l[1]",
         ExpressionAttributeNames={"#t": "text", "#m": "map", "#i": "inner", "#l": "list"},
     )
-    story.tell("items.projected", wire(got["Item"]))
+    report.add("items.projected", wire(got["Item"]))
     updated = await client.update_item(
         TableName=TABLE,
         Key=key("counter", 1),
@@ -82,7 +92,7 @@ async def items(client: Any) -> None:
         ExpressionAttributeValues={":o": text("ada"), ":n": number(2), ":t": {"SS": ["x"]}},
         ReturnValues="ALL_NEW",
     )
-    story.tell("items.updated", wire(updated["Attributes"]))
+    report.add("items.updated", wire(updated["Attributes"]))
     updated = await client.update_item(
         TableName=TABLE,
         Key=key("counter", 1),
@@ -91,15 +101,15 @@ async def items(client: Any) -> None:
         ExpressionAttributeValues={":n": number(3)},
         ReturnValues="UPDATED_NEW",
     )
-    story.tell("items.incremented", wire(updated["Attributes"]))
+    report.add("items.incremented", wire(updated["Attributes"]))
     deleted = await client.delete_item(
         TableName=TABLE, Key=key("counter", 1), ReturnValues="ALL_OLD"
     )
-    story.tell("items.deleted", wire(deleted["Attributes"]))
+    report.add("items.deleted", wire(deleted["Attributes"]))
 
 
 def _value(value: dict[str, Any]) -> dict[str, Any]:
-    """An attribute value as botocore takes it: binaries as bytes."""
+    """Convert an attribute value for botocore, which takes binaries as bytes."""
     ((kind, _),) = value.items()
     if kind in {"B", "BS"}:
         inner = from_wire(value)
@@ -111,9 +121,9 @@ async def conditions(client: Any) -> None:
     created = {**key("condition", 1), "owner": text("ada")}
     absent = "attribute_not_exists(pk)"
     await client.put_item(TableName=TABLE, Item=created, ConditionExpression=absent)
-    story.tell(
+    report.add(
         "conditions.unmet",
-        await fault(
+        await error_of(
             client.put_item,
             TableName=TABLE,
             Item={**created, "owner": text("bob")},
@@ -130,7 +140,7 @@ async def conditions(client: Any) -> None:
         ExpressionAttributeValues={":new": text("cy"), ":old": text("ada")},
     )
     got = await client.get_item(TableName=TABLE, Key=key("condition", 1))
-    story.tell("conditions.met", wire(got["Item"]))
+    report.add("conditions.met", wire(got["Item"]))
 
 
 async def batches(client: Any) -> None:
@@ -145,11 +155,11 @@ async def batches(client: Any) -> None:
         assert response["UnprocessedItems"] == {}
     keys = [key("paged", i) for i in (3, 29, 77, 12)]
     response = await client.batch_get_item(RequestItems={TABLE: {"Keys": keys}})
-    story.tell("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
+    report.add("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
     deletes = [{"DeleteRequest": {"Key": key("paged", i)}} for i in range(10, 30)]
     await client.batch_write_item(RequestItems={TABLE: deletes})
     counted = await _query(client, Select="COUNT")
-    story.tell("batches.left", counted["Count"])
+    report.add("batches.left", counted["Count"])
 
 
 def _paged(i: int) -> dict[str, Any]:
@@ -174,7 +184,7 @@ async def queries(client: Any) -> None:
         if "LastEvaluatedKey" not in page:
             break
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-    story.tell("queries.pages", pages)
+    report.add("queries.pages", pages)
     walk = client.get_paginator("query").paginate(
         TableName=TABLE,
         KeyConditionExpression="pk = :pk",
@@ -182,8 +192,8 @@ async def queries(client: Any) -> None:
         PaginationConfig={"PageSize": 3},
     )
     walked = [one async for page in walk for one in sort_keys(page["Items"])]
-    story.tell("queries.walked", walked)
-    # Several at once, on connections of their own.
+    report.add("queries.walked", walked)
+    # Several calls at once, on separate connections.
     last, between, odd, ranked = await asyncio.gather(
         _query(client, ScanIndexForward=False, Limit=3),
         _query(
@@ -199,11 +209,11 @@ async def queries(client: Any) -> None:
         ),
         _query(client, IndexName="by_rank", Limit=3),
     )
-    story.tell("queries.descending", sort_keys(last["Items"]))
-    story.tell("queries.between", sort_keys(between["Items"]))
-    story.tell("queries.filtered", sort_keys(odd["Items"]))
-    story.tell("queries.counts", [odd["Count"], odd["ScannedCount"]])
-    story.tell("queries.by_rank", sort_keys(ranked["Items"]))
+    report.add("queries.descending", sort_keys(last["Items"]))
+    report.add("queries.between", sort_keys(between["Items"]))
+    report.add("queries.filtered", sort_keys(odd["Items"]))
+    report.add("queries.counts", [odd["Count"], odd["ScannedCount"]])
+    report.add("queries.by_rank", sort_keys(ranked["Items"]))
     owned = await client.query(
         TableName=TABLE,
         IndexName="by_owner",
@@ -211,9 +221,9 @@ async def queries(client: Any) -> None:
         ExpressionAttributeNames={"#o": "owner"},
         ExpressionAttributeValues={":o": text("even"), ":sk": number(2)},
     )
-    story.tell("queries.by_owner", sort_keys(owned["Items"]))
+    report.add("queries.by_owner", sort_keys(owned["Items"]))
     segments = await asyncio.gather(_scan(client, 0), _scan(client, 1))
-    story.tell("queries.scanned", sorted(one for segment in segments for one in segment))
+    report.add("queries.scanned", sorted(one for segment in segments for one in segment))
 
 
 async def _scan(client: Any, segment: int) -> list[int]:
@@ -242,8 +252,8 @@ async def transactions(client: Any) -> None:
     ]
     for _ in range(2):
         await client.transact_write_items(TransactItems=moves, ClientRequestToken=TOKEN)
-    story.tell("transactions.read", await _read(client, 1, 2, 4))
-    story.tell("transactions.absent", (await _read(client, 1, 3))[1])
+    report.add("transactions.read", await _read(client, 1, 2, 4))
+    report.add("transactions.absent", (await _read(client, 1, 3))[1])
     check = {
         "TableName": TABLE,
         "Key": key("account", 4),
@@ -257,13 +267,13 @@ async def transactions(client: Any) -> None:
         ReturnValuesOnConditionCheckFailure="ALL_OLD",
     )
     write = client.transact_write_items
-    story.tell(
+    report.add(
         "transactions.cancelled",
-        await fault(write, TransactItems=[{"ConditionCheck": check}, too_much, _move(2, 40)]),
+        await error_of(write, TransactItems=[{"ConditionCheck": check}, too_much, _move(2, 40)]),
     )
-    story.tell("transactions.unchanged", await _read(client, 1, 2))
-    mismatch = await fault(write, TransactItems=moves[:2], ClientRequestToken=TOKEN)
-    story.tell("transactions.mismatch", mismatch["code"])
+    report.add("transactions.unchanged", await _read(client, 1, 2))
+    mismatch = await error_of(write, TransactItems=moves[:2], ClientRequestToken=TOKEN)
+    report.add("transactions.mismatch", mismatch["code"])
 
 
 def _move(sk: int, by: int, *, condition: str = "", **more: Any) -> dict[str, Any]:
@@ -287,21 +297,21 @@ async def _read(client: Any, *numbers: int) -> list[dict[str, Any] | None]:
 
 async def errors(client: Any) -> None:
     missing = f"{TABLE}-missing"
-    told = {
-        "no_table": fault(client.get_item, TableName=missing, Key=key("a", 1)),
-        "table_in_use": fault(client.create_table, **table_request()),
-        "empty_key": fault(client.put_item, TableName=TABLE, Item=key("", 1)),
-        "no_index": fault(
+    errors_by_name = {
+        "no_table": error_of(client.get_item, TableName=missing, Key=key("a", 1)),
+        "table_in_use": error_of(client.create_table, **table_request()),
+        "empty_key": error_of(client.put_item, TableName=TABLE, Item=key("", 1)),
+        "no_index": error_of(
             client.query,
             TableName=TABLE,
             IndexName="by_nothing",
             KeyConditionExpression="pk = :pk",
             ExpressionAttributeValues={":pk": text("a")},
         ),
-        "wrong_type": fault(
+        "wrong_type": error_of(
             client.put_item, TableName=TABLE, Item={"pk": text("a"), "sk": text("1")}
         ),
-        "syntax": fault(
+        "syntax": error_of(
             client.update_item,
             TableName=TABLE,
             Key=key("a", 1),
@@ -309,21 +319,23 @@ async def errors(client: Any) -> None:
             ExpressionAttributeValues={":v": number(1)},
         ),
     }
-    for name, seen in zip(told, await asyncio.gather(*told.values()), strict=True):
-        story.tell(f"errors.{name}", seen)
+    for name, seen in zip(
+        errors_by_name, await asyncio.gather(*errors_by_name.values()), strict=True
+    ):
+        report.add(f"errors.{name}", seen)
 
 
 async def end(client: Any) -> None:
     await client.delete_table(TableName=TABLE)
     await client.get_waiter("table_not_exists").wait(TableName=TABLE)
-    story.tell("tables.deleted", await fault(client.describe_table, TableName=TABLE))
+    report.add("tables.deleted", await error_of(client.describe_table, TableName=TABLE))
 
 
 async def main() -> None:
     async with get_session().create_client("dynamodb", endpoint_url=URL) as client:
         for part in (tables, items, conditions, batches, queries, transactions, errors, end):
             await part(client)
-    story.end()
+    report.print()
 
 
 asyncio.run(main())

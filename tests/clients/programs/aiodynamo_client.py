@@ -1,4 +1,4 @@
-"""The scenario, told to aiodynamo, over either of the HTTP libraries that it takes."""
+"""The scenario, run with aiodynamo over either of the HTTP libraries it supports."""
 
 # pyright: basic
 # pyright: reportMissingImports=false
@@ -30,9 +30,9 @@ from aiodynamo.models import (
     ReturnValues,
 )
 from aiodynamo.operations import ConditionCheck, Delete, Get, Put, Update
-from telling import EVERY_TYPE, TABLE, TOKEN, URL, Story, from_wire, plain
+from reporting import EVERY_TYPE, TABLE, TOKEN, URL, Report, from_wire, plain
 
-story = Story()
+report = Report()
 
 PK, SK = KeySpec("pk", KeyType.string), KeySpec("sk", KeyType.number)
 OWNER, RANK = KeySpec("owner", KeyType.string), KeySpec("rank", KeyType.number)
@@ -47,8 +47,8 @@ def sort_keys(items: list[dict[str, Any]]) -> list[int]:
     return [int(item["sk"]) for item in items]
 
 
-async def fault(call: Any) -> dict[str, Any]:
-    """The error that a call ends in, as the client shows it."""
+async def error_of(call: Any) -> dict[str, Any]:
+    """Return the error of a call, as the client shows it."""
     try:
         await call
     except AIODynamoError as error:
@@ -78,10 +78,10 @@ async def create(table: Table) -> None:
 
 async def tables(client: Client, table: Table) -> None:
     await create(table)
-    # Its types say that parts of a description may be absent; those asked for here are not.
+    # By its types parts of a description may be absent; those used here are present.
     description: Any = await table.describe()
-    story.tell("tables.status", description.status.value)
-    story.tell(
+    report.add("tables.status", description.status.value)
+    report.add(
         "tables.keys",
         {
             "HASH": description.key_schema.hash_key.name,
@@ -89,54 +89,54 @@ async def tables(client: Client, table: Table) -> None:
         },
     )
     attributes = {name: kind.value for name, kind in description.attributes.items()}
-    story.tell("tables.attributes", attributes)
-    story.tell("tables.billing", description.throughput.MODE)
+    report.add("tables.attributes", attributes)
+    report.add("tables.billing", description.throughput.MODE)
     await table.time_to_live.enable("expires")
-    story.tell("tables.expiry", (await table.time_to_live.describe()).attribute)
+    report.add("tables.expiry", (await table.time_to_live.describe()).attribute)
 
 
 async def items(client: Client, table: Table) -> None:
     await table.put_item({name: from_wire(value) for name, value in EVERY_TYPE.items()})
     got = await table.get_item(key("types", 1), consistent_read=True)
-    story.tell("items.stored", plain(got))
+    report.add("items.stored", plain(got))
     try:
-        story.tell("items.absent", await table.get_item(key("types", 2)))
+        report.add("items.absent", await table.get_item(key("types", 2)))
     except ItemNotFound:
-        story.tell("items.absent", None)
+        report.add("items.absent", None)
     got = await table.get_item(
         key("types", 1), projection=F("text") & F("map", "inner") & F("list", 1)
     )
-    story.tell("items.projected", plain(got))
+    report.add("items.projected", plain(got))
     updated = await table.update_item(
         key("counter", 1),
         F("owner").set("ada") & F("count").add(2) & F("tags").add({"x"}),
         return_values=ReturnValues.all_new,
     )
-    story.tell("items.updated", plain(updated))
+    report.add("items.updated", plain(updated))
     updated = await table.update_item(
         key("counter", 1),
         F("count").change(3) & F("tags").remove(),
         return_values=ReturnValues.updated_new,
     )
-    story.tell("items.incremented", plain(updated))
+    report.add("items.incremented", plain(updated))
     deleted = await table.delete_item(key("counter", 1), return_values=ReturnValues.all_old)
-    story.tell("items.deleted", plain(deleted))
+    report.add("items.deleted", plain(deleted))
 
 
 async def conditions(client: Client, table: Table) -> None:
     created = {**key("condition", 1), "owner": "ada"}
     absent = F("pk").does_not_exist()
     await table.put_item(created, condition=absent)
-    story.tell(
+    report.add(
         "conditions.unmet",
-        await fault(table.put_item({**created, "owner": "bob"}, condition=absent)),
+        await error_of(table.put_item({**created, "owner": "bob"}, condition=absent)),
     )
     await table.update_item(
         key("condition", 1),
         F("owner").set("cy"),
         condition=F("owner").equals("ada") & F("sk").exists(),
     )
-    story.tell("conditions.met", plain(await table.get_item(key("condition", 1))))
+    report.add("conditions.met", plain(await table.get_item(key("condition", 1))))
 
 
 async def batches(client: Client, table: Table) -> None:
@@ -146,10 +146,10 @@ async def batches(client: Client, table: Table) -> None:
         assert await client.batch_write({TABLE: puts}) == {}
     keys = [key("paged", i) for i in (3, 29, 77, 12)]
     response = await client.batch_get({TABLE: BatchGetRequest(keys)})
-    story.tell("batches.read", sorted(sort_keys(response.items[TABLE])))
+    report.add("batches.read", sorted(sort_keys(response.items[TABLE])))
     deletes = BatchWriteRequest(keys_to_delete=[key("paged", i) for i in range(10, 30)])
     await client.batch_write({TABLE: deletes})
-    story.tell("batches.left", await table.count(HashKey("pk", "paged")))
+    report.add("batches.left", await table.count(HashKey("pk", "paged")))
 
 
 def _paged(i: int) -> dict[str, Any]:
@@ -166,20 +166,20 @@ async def queries(client: Client, table: Table) -> None:
         if page.is_last_page:
             break
         start = page.last_evaluated_key
-    story.tell("queries.pages", pages)
-    story.tell("queries.walked", sort_keys([one async for one in table.query(paged)]))
+    report.add("queries.pages", pages)
+    report.add("queries.walked", sort_keys([one async for one in table.query(paged)]))
     last = [one async for one in table.query(paged, scan_forward=False, limit=3)]
-    story.tell("queries.descending", sort_keys(last))
+    report.add("queries.descending", sort_keys(last))
     between = [one async for one in table.query(paged & RangeKey("sk").between(3, 5))]
-    story.tell("queries.between", sort_keys(between))
+    report.add("queries.between", sort_keys(between))
     odd = table.query(paged, filter_expression=F("owner").equals("odd"))
-    story.tell("queries.filtered", sort_keys([one async for one in odd]))
+    report.add("queries.filtered", sort_keys([one async for one in odd]))
     owned = table.query(HashKey("owner", "even") & RangeKey("sk").gt(2), index="by_owner")
-    story.tell("queries.by_owner", sort_keys([one async for one in owned]))
+    report.add("queries.by_owner", sort_keys([one async for one in owned]))
     ranked = table.query(paged, index="by_rank", limit=3)
-    story.tell("queries.by_rank", sort_keys([one async for one in ranked]))
+    report.add("queries.by_rank", sort_keys([one async for one in ranked]))
     scanned = table.scan(filter_expression=F("pk").equals("paged"))
-    story.tell("queries.scanned", sorted(sort_keys([one async for one in scanned])))
+    report.add("queries.scanned", sorted(sort_keys([one async for one in scanned])))
 
 
 async def transactions(client: Client, table: Table) -> None:
@@ -194,16 +194,16 @@ async def transactions(client: Client, table: Table) -> None:
     ]
     for _ in range(2):
         await client.transact_write_items(moves, request_token=TOKEN)
-    story.tell("transactions.read", await _read(client, 1, 2, 4))
+    report.add("transactions.read", await _read(client, 1, 2, 4))
     too_much = [
         ConditionCheck(TABLE, key("account", 4), F("pk").exists()),
         Update(TABLE, key("account", 1), F("balance").change(-40), F("balance").gte(40)),
         Update(TABLE, key("account", 2), F("balance").change(40)),
     ]
-    story.tell("transactions.cancelled", await fault(client.transact_write_items(too_much)))
-    story.tell("transactions.unchanged", await _read(client, 1, 2))
-    mismatch = await fault(client.transact_write_items(moves[:2], request_token=TOKEN))
-    story.tell("transactions.mismatch", mismatch["code"])
+    report.add("transactions.cancelled", await error_of(client.transact_write_items(too_much)))
+    report.add("transactions.unchanged", await _read(client, 1, 2))
+    mismatch = await error_of(client.transact_write_items(moves[:2], request_token=TOKEN))
+    report.add("transactions.mismatch", mismatch["code"])
 
 
 async def _read(client: Client, *numbers: int) -> list[dict[str, Any] | None]:
@@ -213,22 +213,22 @@ async def _read(client: Client, *numbers: int) -> list[dict[str, Any] | None]:
 
 async def errors(client: Client, table: Table) -> None:
     missing = client.table(f"{TABLE}-missing")
-    story.tell("errors.no_table", await fault(missing.get_item(key("a", 1))))
-    story.tell("errors.table_in_use", await fault(create(table)))
-    story.tell("errors.empty_key", await fault(table.put_item(key("", 1))))
+    report.add("errors.no_table", await error_of(missing.get_item(key("a", 1))))
+    report.add("errors.table_in_use", await error_of(create(table)))
+    report.add("errors.empty_key", await error_of(table.put_item(key("", 1))))
     no_index = table.query_single_page(HashKey("pk", "a"), index="by_nothing")
-    story.tell("errors.no_index", await fault(no_index))
-    story.tell("errors.wrong_type", await fault(table.put_item({"pk": "a", "sk": "1"})))
+    report.add("errors.no_index", await error_of(no_index))
+    report.add("errors.wrong_type", await error_of(table.put_item({"pk": "a", "sk": "1"})))
 
 
 async def end(client: Client, table: Table) -> None:
     await table.delete(wait_for_disabled=True)
-    story.tell("tables.deleted", await fault(table.describe()))
+    report.add("tables.deleted", await error_of(table.describe()))
 
 
 @asynccontextmanager
 async def open_http(library: str) -> AsyncIterator[Any]:
-    """What sends the client's requests."""
+    """Open the HTTP session that sends the client's requests."""
     if library == "httpx":
         import httpx
         from aiodynamo.http.httpx import HTTPX
@@ -251,7 +251,7 @@ async def main(library: str) -> None:
         table = client.table(TABLE)
         for part in (tables, items, conditions, batches, queries, transactions, errors, end):
             await part(client, table)
-    story.end()
+    report.print()
 
 
 asyncio.run(main(sys.argv[3]))

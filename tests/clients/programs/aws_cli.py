@@ -1,7 +1,7 @@
-"""The scenario, told to the AWS command line interface, by its commands.
+"""The scenario, run with the AWS command line interface.
 
-The commands run inside one interpreter, as the interface's own entry runs them: starting it for
-each of them would take a minute.
+The commands run inside one interpreter, through the interface's own entry point: starting a
+process for each would take a minute.
 """
 
 # pyright: basic
@@ -17,17 +17,27 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 from awscli.clidriver import create_clidriver
-from telling import EVERY_TYPE, TABLE, TOKEN, URL, Story, describe, from_wire, table_request, wire
+from reporting import (
+    EVERY_TYPE,
+    TABLE,
+    TOKEN,
+    URL,
+    Report,
+    describe,
+    from_wire,
+    table_request,
+    wire,
+)
 
-story = Story()
+report = Report()
 driver = create_clidriver()
 
 FAILED = re.compile(r"An error occurred \((\w+)\) when calling the \w+ operation: ?(.*)", re.DOTALL)
 
 
 def run(*command: str, **options: Any) -> tuple[int, str, str]:
-    """Run `aws dynamodb COMMAND --option value …`; its status and what it printed."""
-    # The interface writes bytes where it may, so its streams need a buffer below them.
+    """Run `aws dynamodb COMMAND --option value …`; return its status and output."""
+    # The interface writes bytes where possible, so its streams need a `buffer`.
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     with redirect_stdout(out), redirect_stderr(err):
         status = driver.main(_arguments(*command, **options))
@@ -53,15 +63,15 @@ def _printed(stream: io.TextIOWrapper) -> str:
 
 
 def aws(*command: str, **options: Any) -> dict[str, Any]:
-    """What a command prints."""
+    """Run a command and return its parsed output."""
     status, out, err = run(*command, **options)
     if status:
         sys.exit(f"aws dynamodb {command}: {status}: {err}")
     return json.loads(out) if out.strip() else {}
 
 
-def fault(*command: str, **options: Any) -> dict[str, Any]:
-    """The error that a command ends in, as it prints it."""
+def error_of(*command: str, **options: Any) -> dict[str, Any]:
+    """Run a command that fails and return the error that it prints."""
     status, _, err = run(*command, **options)
     found = FAILED.search(err)
     if not status or not found:
@@ -101,32 +111,32 @@ def tables() -> None:
     aws("create-table", **create())
     aws("wait", "table-exists", table_name=TABLE)
     for name, seen in describe(aws("describe-table", table_name=TABLE)["Table"]).items():
-        story.tell(name, seen)
-    # Once as people start it.
+        report.add(name, seen)
+    # Once as a separate process, as users run it.
     listed = subprocess.run(
         [sys.executable, "-m", "awscli", *_arguments("list-tables", query="TableNames")],
         check=True,
         capture_output=True,
     )
-    story.tell("tables.listed", TABLE in json.loads(listed.stdout))
+    report.add("tables.listed", TABLE in json.loads(listed.stdout))
     aws(
         "update-time-to-live",
         table_name=TABLE,
         time_to_live_specification="Enabled=true,AttributeName=expires",
     )
     described = aws("describe-time-to-live", table_name=TABLE)
-    story.tell("tables.expiry", described["TimeToLiveDescription"]["AttributeName"])
+    report.add("tables.expiry", described["TimeToLiveDescription"]["AttributeName"])
 
 
 def items() -> None:
-    # The interface takes binaries as text, and one of these is none.
+    # The interface takes binaries as text, and one of these is not valid text.
     item = {name: value for name, value in EVERY_TYPE.items() if name != "binary"}
     item["binaries"] = {"BS": sorted(one.decode() for one in from_wire(item["binaries"]))}
     aws("put-item", table_name=TABLE, item=item)
     got = aws("get-item", table_name=TABLE, key=key("types", 1), consistent_read=True)
-    story.tell("items.stored", wire(got["Item"]))
+    report.add("items.stored", wire(got["Item"]))
     got = aws("get-item", table_name=TABLE, key=key("types", 2))
-    story.tell("items.absent", got.get("Item"))
+    report.add("items.absent", got.get("Item"))
     got = aws(
         "get-item",
         table_name=TABLE,
@@ -134,7 +144,7 @@ def items() -> None:
         projection_expression="#t, #m.#i, #l[1]",
         expression_attribute_names={"#t": "text", "#m": "map", "#i": "inner", "#l": "list"},
     )
-    story.tell("items.projected", wire(got["Item"]))
+    report.add("items.projected", wire(got["Item"]))
     updated = aws(
         "update-item",
         table_name=TABLE,
@@ -144,7 +154,7 @@ def items() -> None:
         expression_attribute_values={":o": text("ada"), ":n": number(2), ":t": {"SS": ["x"]}},
         return_values="ALL_NEW",
     )
-    story.tell("items.updated", wire(updated["Attributes"]))
+    report.add("items.updated", wire(updated["Attributes"]))
     updated = aws(
         "update-item",
         table_name=TABLE,
@@ -154,18 +164,18 @@ def items() -> None:
         expression_attribute_values={":n": number(3)},
         return_values="UPDATED_NEW",
     )
-    story.tell("items.incremented", wire(updated["Attributes"]))
+    report.add("items.incremented", wire(updated["Attributes"]))
     deleted = aws("delete-item", table_name=TABLE, key=key("counter", 1), return_values="ALL_OLD")
-    story.tell("items.deleted", wire(deleted["Attributes"]))
+    report.add("items.deleted", wire(deleted["Attributes"]))
 
 
 def conditions() -> None:
     created = {**key("condition", 1), "owner": text("ada")}
     absent = "attribute_not_exists(pk)"
     aws("put-item", table_name=TABLE, item=created, condition_expression=absent)
-    story.tell(
+    report.add(
         "conditions.unmet",
-        fault(
+        error_of(
             "put-item",
             table_name=TABLE,
             item={**created, "owner": text("bob")},
@@ -183,7 +193,7 @@ def conditions() -> None:
         expression_attribute_values={":new": text("cy"), ":old": text("ada")},
     )
     got = aws("get-item", table_name=TABLE, key=key("condition", 1))
-    story.tell("conditions.met", wire(got["Item"]))
+    report.add("conditions.met", wire(got["Item"]))
 
 
 def batches() -> None:
@@ -193,10 +203,10 @@ def batches() -> None:
         assert aws("batch-write-item", request_items={TABLE: puts})["UnprocessedItems"] == {}
     keys = [key("paged", i) for i in (3, 29, 77, 12)]
     response = aws("batch-get-item", request_items={TABLE: {"Keys": keys}})
-    story.tell("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
+    report.add("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
     deletes = [{"DeleteRequest": {"Key": key("paged", i)}} for i in range(10, 30)]
     aws("batch-write-item", request_items={TABLE: deletes})
-    story.tell("batches.left", _query(select="COUNT")["Count"])
+    report.add("batches.left", _query(select="COUNT")["Count"])
 
 
 def _paged(i: int) -> dict[str, Any]:
@@ -219,27 +229,27 @@ def queries() -> None:
     pages: list[list[int]] = []
     start: dict[str, Any] = {}
     while True:
-        # With these two options the interface pages as the API does.
+        # With these two options the interface returns pages as the API does.
         page = _query(limit=4, no_paginate=True, **start)
         pages.append(sort_keys(page["Items"]))
         if "LastEvaluatedKey" not in page:
             break
         start = {"exclusive_start_key": page["LastEvaluatedKey"]}
-    story.tell("queries.pages", pages)
+    report.add("queries.pages", pages)
     first = _query(page_size=3, max_items=5)
     rest = _query(page_size=3, starting_token=first["NextToken"])
-    story.tell("queries.walked", sort_keys(first["Items"]) + sort_keys(rest["Items"]))
+    report.add("queries.walked", sort_keys(first["Items"]) + sort_keys(rest["Items"]))
     last = _query(no_scan_index_forward=True, max_items=3)
-    story.tell("queries.descending", sort_keys(last["Items"]))
+    report.add("queries.descending", sort_keys(last["Items"]))
     between = _query("pk = :pk AND sk BETWEEN :a AND :b", values={":a": number(3), ":b": number(5)})
-    story.tell("queries.between", sort_keys(between["Items"]))
+    report.add("queries.between", sort_keys(between["Items"]))
     odd = _query(
         filter_expression="#o = :o",
         expression_attribute_names={"#o": "owner"},
         values={":o": text("odd")},
     )
-    story.tell("queries.filtered", sort_keys(odd["Items"]))
-    story.tell("queries.counts", [odd["Count"], odd["ScannedCount"]])
+    report.add("queries.filtered", sort_keys(odd["Items"]))
+    report.add("queries.counts", [odd["Count"], odd["ScannedCount"]])
     owned = aws(
         "query",
         table_name=TABLE,
@@ -248,9 +258,9 @@ def queries() -> None:
         expression_attribute_names={"#o": "owner"},
         expression_attribute_values={":o": text("even"), ":sk": number(2)},
     )
-    story.tell("queries.by_owner", sort_keys(owned["Items"]))
+    report.add("queries.by_owner", sort_keys(owned["Items"]))
     ranked = _query(index_name="by_rank", max_items=3)
-    story.tell("queries.by_rank", sort_keys(ranked["Items"]))
+    report.add("queries.by_rank", sort_keys(ranked["Items"]))
     scanned = [
         one
         for segment in range(2)
@@ -266,7 +276,7 @@ def queries() -> None:
             )["Items"]
         )
     ]
-    story.tell("queries.scanned", sorted(scanned))
+    report.add("queries.scanned", sorted(scanned))
 
 
 def transactions() -> None:
@@ -281,8 +291,8 @@ def transactions() -> None:
     ]
     for _ in range(2):
         aws("transact-write-items", transact_items=moves, client_request_token=TOKEN)
-    story.tell("transactions.read", _read(1, 2, 4))
-    story.tell("transactions.absent", _read(1, 3)[1])
+    report.add("transactions.read", _read(1, 2, 4))
+    report.add("transactions.absent", _read(1, 3)[1])
     check = {
         "TableName": TABLE,
         "Key": key("account", 4),
@@ -295,16 +305,18 @@ def transactions() -> None:
         values={":least": number(40)},
         ReturnValuesOnConditionCheckFailure="ALL_OLD",
     )
-    story.tell(
+    report.add(
         "transactions.cancelled",
-        fault(
+        error_of(
             "transact-write-items",
             transact_items=[{"ConditionCheck": check}, too_much, _move(2, 40)],
         ),
     )
-    story.tell("transactions.unchanged", _read(1, 2))
-    mismatch = fault("transact-write-items", transact_items=moves[:2], client_request_token=TOKEN)
-    story.tell("transactions.mismatch", mismatch["code"])
+    report.add("transactions.unchanged", _read(1, 2))
+    mismatch = error_of(
+        "transact-write-items", transact_items=moves[:2], client_request_token=TOKEN
+    )
+    report.add("transactions.mismatch", mismatch["code"])
 
 
 def _move(sk: int, by: int, *, condition: str = "", **more: Any) -> dict[str, Any]:
@@ -328,12 +340,12 @@ def _read(*numbers: int) -> list[dict[str, Any] | None]:
 
 def errors() -> None:
     missing = f"{TABLE}-missing"
-    story.tell("errors.no_table", fault("get-item", table_name=missing, key=key("a", 1)))
-    story.tell("errors.table_in_use", fault("create-table", **create()))
-    story.tell("errors.empty_key", fault("put-item", table_name=TABLE, item=key("", 1)))
-    story.tell(
+    report.add("errors.no_table", error_of("get-item", table_name=missing, key=key("a", 1)))
+    report.add("errors.table_in_use", error_of("create-table", **create()))
+    report.add("errors.empty_key", error_of("put-item", table_name=TABLE, item=key("", 1)))
+    report.add(
         "errors.no_index",
-        fault(
+        error_of(
             "query",
             table_name=TABLE,
             index_name="by_nothing",
@@ -341,13 +353,13 @@ def errors() -> None:
             expression_attribute_values={":pk": text("a")},
         ),
     )
-    story.tell(
+    report.add(
         "errors.wrong_type",
-        fault("put-item", table_name=TABLE, item={"pk": text("a"), "sk": text("1")}),
+        error_of("put-item", table_name=TABLE, item={"pk": text("a"), "sk": text("1")}),
     )
-    story.tell(
+    report.add(
         "errors.syntax",
-        fault(
+        error_of(
             "update-item",
             table_name=TABLE,
             key=key("a", 1),
@@ -360,9 +372,9 @@ def errors() -> None:
 def end() -> None:
     aws("delete-table", table_name=TABLE)
     aws("wait", "table-not-exists", table_name=TABLE)
-    story.tell("tables.deleted", fault("describe-table", table_name=TABLE))
+    report.add("tables.deleted", error_of("describe-table", table_name=TABLE))
 
 
 for part in (tables, items, conditions, batches, queries, transactions, errors, end):
     part()
-story.end()
+report.print()

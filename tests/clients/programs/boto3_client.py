@@ -1,4 +1,4 @@
-"""The scenario, told to boto3's client."""
+"""The scenario, run with boto3's client."""
 
 # pyright: basic
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
@@ -8,9 +8,19 @@ from typing import Any
 
 import boto3
 from botocore.exceptions import ClientError
-from telling import EVERY_TYPE, TABLE, TOKEN, URL, Story, describe, from_wire, table_request, wire
+from reporting import (
+    EVERY_TYPE,
+    TABLE,
+    TOKEN,
+    URL,
+    Report,
+    describe,
+    from_wire,
+    table_request,
+    wire,
+)
 
-story = Story()
+report = Report()
 client = boto3.client("dynamodb", endpoint_url=URL)
 
 
@@ -30,8 +40,8 @@ def sort_keys(items: list[dict[str, Any]]) -> list[int]:
     return [int(item["sk"]["N"]) for item in items]
 
 
-def fault(call: Any, **request: Any) -> dict[str, Any]:
-    """The error that a call ends in, as the client shows it."""
+def error_of(call: Any, **request: Any) -> dict[str, Any]:
+    """Return the error of a call, as the client shows it."""
     try:
         call(**request)
     except ClientError as error:
@@ -51,32 +61,32 @@ def tables() -> None:
     client.create_table(**table_request())
     client.get_waiter("table_exists").wait(TableName=TABLE)
     for name, seen in describe(client.describe_table(TableName=TABLE)["Table"]).items():
-        story.tell(name, seen)
+        report.add(name, seen)
     names = [
         name
         for page in client.get_paginator("list_tables").paginate()
         for name in page["TableNames"]
     ]
-    story.tell("tables.listed", TABLE in names)
+    report.add("tables.listed", TABLE in names)
     client.update_time_to_live(
         TableName=TABLE, TimeToLiveSpecification={"AttributeName": "expires", "Enabled": True}
     )
     described = client.describe_time_to_live(TableName=TABLE)["TimeToLiveDescription"]
-    story.tell("tables.expiry", described["AttributeName"])
+    report.add("tables.expiry", described["AttributeName"])
 
 
 def items() -> None:
     client.put_item(TableName=TABLE, Item={name: _value(v) for name, v in EVERY_TYPE.items()})
     got = client.get_item(TableName=TABLE, Key=key("types", 1), ConsistentRead=True)
-    story.tell("items.stored", wire(got["Item"]))
-    story.tell("items.absent", client.get_item(TableName=TABLE, Key=key("types", 2)).get("Item"))
+    report.add("items.stored", wire(got["Item"]))
+    report.add("items.absent", client.get_item(TableName=TABLE, Key=key("types", 2)).get("Item"))
     got = client.get_item(
         TableName=TABLE,
         Key=key("types", 1),
         ProjectionExpression="#t, #m.#i, #l[1]",
         ExpressionAttributeNames={"#t": "text", "#m": "map", "#i": "inner", "#l": "list"},
     )
-    story.tell("items.projected", wire(got["Item"]))
+    report.add("items.projected", wire(got["Item"]))
     updated = client.update_item(
         TableName=TABLE,
         Key=key("counter", 1),
@@ -85,7 +95,7 @@ def items() -> None:
         ExpressionAttributeValues={":o": text("ada"), ":n": number(2), ":t": {"SS": ["x"]}},
         ReturnValues="ALL_NEW",
     )
-    story.tell("items.updated", wire(updated["Attributes"]))
+    report.add("items.updated", wire(updated["Attributes"]))
     updated = client.update_item(
         TableName=TABLE,
         Key=key("counter", 1),
@@ -94,13 +104,13 @@ def items() -> None:
         ExpressionAttributeValues={":n": number(3)},
         ReturnValues="UPDATED_NEW",
     )
-    story.tell("items.incremented", wire(updated["Attributes"]))
+    report.add("items.incremented", wire(updated["Attributes"]))
     deleted = client.delete_item(TableName=TABLE, Key=key("counter", 1), ReturnValues="ALL_OLD")
-    story.tell("items.deleted", wire(deleted["Attributes"]))
+    report.add("items.deleted", wire(deleted["Attributes"]))
 
 
 def _value(value: dict[str, Any]) -> dict[str, Any]:
-    """An attribute value as boto3 takes it: binaries as bytes."""
+    """Convert an attribute value for boto3, which takes binaries as bytes."""
     ((kind, _),) = value.items()
     if kind in {"B", "BS"}:
         inner = from_wire(value)
@@ -112,9 +122,9 @@ def conditions() -> None:
     created = {**key("condition", 1), "owner": text("ada")}
     absent = "attribute_not_exists(pk)"
     client.put_item(TableName=TABLE, Item=created, ConditionExpression=absent)
-    story.tell(
+    report.add(
         "conditions.unmet",
-        fault(
+        error_of(
             client.put_item,
             TableName=TABLE,
             Item={**created, "owner": text("bob")},
@@ -131,7 +141,7 @@ def conditions() -> None:
         ExpressionAttributeValues={":new": text("cy"), ":old": text("ada")},
     )
     got = client.get_item(TableName=TABLE, Key=key("condition", 1))
-    story.tell("conditions.met", wire(got["Item"]))
+    report.add("conditions.met", wire(got["Item"]))
 
 
 def batches() -> None:
@@ -142,11 +152,11 @@ def batches() -> None:
         assert response["UnprocessedItems"] == {}
     keys = [key("paged", i) for i in (3, 29, 77, 12)]
     response = client.batch_get_item(RequestItems={TABLE: {"Keys": keys}})
-    story.tell("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
+    report.add("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
     deletes = [{"DeleteRequest": {"Key": key("paged", i)}} for i in range(10, 30)]
     client.batch_write_item(RequestItems={TABLE: deletes})
     counted = _query(Select="COUNT")
-    story.tell("batches.left", counted["Count"])
+    report.add("batches.left", counted["Count"])
 
 
 def _paged(i: int) -> dict[str, Any]:
@@ -171,26 +181,26 @@ def queries() -> None:
         if "LastEvaluatedKey" not in page:
             break
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-    story.tell("queries.pages", pages)
+    report.add("queries.pages", pages)
     paginator = client.get_paginator("query").paginate(
         TableName=TABLE,
         KeyConditionExpression="pk = :pk",
         ExpressionAttributeValues={":pk": text("paged")},
         PaginationConfig={"PageSize": 3},
     )
-    story.tell("queries.walked", [one for page in paginator for one in sort_keys(page["Items"])])
-    story.tell("queries.descending", sort_keys(_query(ScanIndexForward=False, Limit=3)["Items"]))
+    report.add("queries.walked", [one for page in paginator for one in sort_keys(page["Items"])])
+    report.add("queries.descending", sort_keys(_query(ScanIndexForward=False, Limit=3)["Items"]))
     between = _query(
         condition="pk = :pk AND sk BETWEEN :a AND :b", values={":a": number(3), ":b": number(5)}
     )
-    story.tell("queries.between", sort_keys(between["Items"]))
+    report.add("queries.between", sort_keys(between["Items"]))
     filtered = _query(
         FilterExpression="#o = :o",
         ExpressionAttributeNames={"#o": "owner"},
         values={":o": text("odd")},
     )
-    story.tell("queries.filtered", sort_keys(filtered["Items"]))
-    story.tell("queries.counts", [filtered["Count"], filtered["ScannedCount"]])
+    report.add("queries.filtered", sort_keys(filtered["Items"]))
+    report.add("queries.counts", [filtered["Count"], filtered["ScannedCount"]])
     owned = client.query(
         TableName=TABLE,
         IndexName="by_owner",
@@ -198,8 +208,8 @@ def queries() -> None:
         ExpressionAttributeNames={"#o": "owner"},
         ExpressionAttributeValues={":o": text("even"), ":sk": number(2)},
     )
-    story.tell("queries.by_owner", sort_keys(owned["Items"]))
-    story.tell("queries.by_rank", sort_keys(_query(IndexName="by_rank", Limit=3)["Items"]))
+    report.add("queries.by_owner", sort_keys(owned["Items"]))
+    report.add("queries.by_rank", sort_keys(_query(IndexName="by_rank", Limit=3)["Items"]))
     scanned = [
         one
         for segment in range(2)
@@ -213,7 +223,7 @@ def queries() -> None:
         )
         for one in sort_keys(page["Items"])
     ]
-    story.tell("queries.scanned", sorted(scanned))
+    report.add("queries.scanned", sorted(scanned))
 
 
 def transactions() -> None:
@@ -228,11 +238,11 @@ def transactions() -> None:
     ]
     for _ in range(2):
         client.transact_write_items(TransactItems=moves, ClientRequestToken=TOKEN)
-    story.tell("transactions.read", _read(1, 2, 4))
-    story.tell("transactions.absent", _read(1, 3)[1])
-    story.tell(
+    report.add("transactions.read", _read(1, 2, 4))
+    report.add("transactions.absent", _read(1, 3)[1])
+    report.add(
         "transactions.cancelled",
-        fault(
+        error_of(
             client.transact_write_items,
             TransactItems=[
                 {
@@ -253,9 +263,11 @@ def transactions() -> None:
             ],
         ),
     )
-    story.tell("transactions.unchanged", _read(1, 2))
-    mismatch = fault(client.transact_write_items, TransactItems=moves[:2], ClientRequestToken=TOKEN)
-    story.tell("transactions.mismatch", mismatch["code"])
+    report.add("transactions.unchanged", _read(1, 2))
+    mismatch = error_of(
+        client.transact_write_items, TransactItems=moves[:2], ClientRequestToken=TOKEN
+    )
+    report.add("transactions.mismatch", mismatch["code"])
 
 
 def _move(sk: int, by: int, *, condition: str = "", **more: Any) -> dict[str, Any]:
@@ -279,12 +291,12 @@ def _read(*numbers: int) -> list[dict[str, Any] | None]:
 
 def errors() -> None:
     missing = f"{TABLE}-missing"
-    story.tell("errors.no_table", fault(client.get_item, TableName=missing, Key=key("a", 1)))
-    story.tell("errors.table_in_use", fault(client.create_table, **table_request()))
-    story.tell("errors.empty_key", fault(client.put_item, TableName=TABLE, Item=key("", 1)))
-    story.tell(
+    report.add("errors.no_table", error_of(client.get_item, TableName=missing, Key=key("a", 1)))
+    report.add("errors.table_in_use", error_of(client.create_table, **table_request()))
+    report.add("errors.empty_key", error_of(client.put_item, TableName=TABLE, Item=key("", 1)))
+    report.add(
         "errors.no_index",
-        fault(
+        error_of(
             client.query,
             TableName=TABLE,
             IndexName="by_nothing",
@@ -292,13 +304,13 @@ def errors() -> None:
             ExpressionAttributeValues={":pk": text("a")},
         ),
     )
-    story.tell(
+    report.add(
         "errors.wrong_type",
-        fault(client.put_item, TableName=TABLE, Item={"pk": text("a"), "sk": text("1")}),
+        error_of(client.put_item, TableName=TABLE, Item={"pk": text("a"), "sk": text("1")}),
     )
-    story.tell(
+    report.add(
         "errors.syntax",
-        fault(
+        error_of(
             client.update_item,
             TableName=TABLE,
             Key=key("a", 1),
@@ -311,9 +323,9 @@ def errors() -> None:
 def end() -> None:
     client.delete_table(TableName=TABLE)
     client.get_waiter("table_not_exists").wait(TableName=TABLE)
-    story.tell("tables.deleted", fault(client.describe_table, TableName=TABLE))
+    report.add("tables.deleted", error_of(client.describe_table, TableName=TABLE))
 
 
 for part in (tables, items, conditions, batches, queries, transactions, errors, end):
     part()
-story.end()
+report.print()

@@ -1,4 +1,4 @@
-"""The scenario, told to boto3's resource, with its tables, builders and batch writer."""
+"""The scenario, run with boto3's resource, with its tables, builders and batch writer."""
 
 # pyright: basic
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
@@ -9,9 +9,19 @@ from typing import Any
 import boto3
 from boto3.dynamodb.conditions import Attr, Key
 from botocore.exceptions import ClientError
-from telling import EVERY_TYPE, TABLE, TOKEN, URL, Story, describe, from_wire, plain, table_request
+from reporting import (
+    EVERY_TYPE,
+    TABLE,
+    TOKEN,
+    URL,
+    Report,
+    describe,
+    from_wire,
+    plain,
+    table_request,
+)
 
-story = Story()
+report = Report()
 dynamodb = boto3.resource("dynamodb", endpoint_url=URL)
 table = dynamodb.Table(TABLE)
 
@@ -24,8 +34,8 @@ def sort_keys(items: list[dict[str, Any]]) -> list[int]:
     return [int(item["sk"]) for item in items]
 
 
-def fault(call: Any, **request: Any) -> dict[str, Any]:
-    """The error that a call ends in, as the resource shows it."""
+def error_of(call: Any, **request: Any) -> dict[str, Any]:
+    """Return the error of a call, as the resource shows it."""
     try:
         call(**request)
     except ClientError as error:
@@ -42,7 +52,7 @@ def fault(call: Any, **request: Any) -> dict[str, Any]:
 
 
 def _native(item: dict[str, Any] | None) -> dict[str, Any] | None:
-    # The resource translates the items of answers, and not those of errors.
+    # The resource converts items in responses, but not those in errors.
     return None if item is None else {name: from_wire(one) for name, one in item.items()}
 
 
@@ -59,27 +69,27 @@ def tables() -> None:
         "LocalSecondaryIndexes": made.local_secondary_indexes,
     }
     for name, seen in describe(description).items():
-        story.tell(name, seen)
-    story.tell("tables.listed", TABLE in [one.name for one in dynamodb.tables.all()])
+        report.add(name, seen)
+    report.add("tables.listed", TABLE in [one.name for one in dynamodb.tables.all()])
     client = table.meta.client
     client.update_time_to_live(
         TableName=TABLE, TimeToLiveSpecification={"AttributeName": "expires", "Enabled": True}
     )
     described = client.describe_time_to_live(TableName=TABLE)["TimeToLiveDescription"]
-    story.tell("tables.expiry", described["AttributeName"])
+    report.add("tables.expiry", described["AttributeName"])
 
 
 def items() -> None:
     table.put_item(Item=_native(EVERY_TYPE))
     got = table.get_item(Key=key("types", 1), ConsistentRead=True)
-    story.tell("items.stored", plain(got["Item"]))
-    story.tell("items.absent", table.get_item(Key=key("types", 2)).get("Item"))
+    report.add("items.stored", plain(got["Item"]))
+    report.add("items.absent", table.get_item(Key=key("types", 2)).get("Item"))
     got = table.get_item(
         Key=key("types", 1),
         ProjectionExpression="#t, #m.#i, #l[1]",
         ExpressionAttributeNames={"#t": "text", "#m": "map", "#i": "inner", "#l": "list"},
     )
-    story.tell("items.projected", plain(got["Item"]))
+    report.add("items.projected", plain(got["Item"]))
     updated = table.update_item(
         Key=key("counter", 1),
         UpdateExpression="SET #o = :o ADD #n :n, #t :t",
@@ -87,7 +97,7 @@ def items() -> None:
         ExpressionAttributeValues={":o": "ada", ":n": 2, ":t": {"x"}},
         ReturnValues="ALL_NEW",
     )
-    story.tell("items.updated", plain(updated["Attributes"]))
+    report.add("items.updated", plain(updated["Attributes"]))
     updated = table.update_item(
         Key=key("counter", 1),
         UpdateExpression="SET #n = #n + :n REMOVE #t",
@@ -95,17 +105,17 @@ def items() -> None:
         ExpressionAttributeValues={":n": 3},
         ReturnValues="UPDATED_NEW",
     )
-    story.tell("items.incremented", plain(updated["Attributes"]))
+    report.add("items.incremented", plain(updated["Attributes"]))
     deleted = table.delete_item(Key=key("counter", 1), ReturnValues="ALL_OLD")
-    story.tell("items.deleted", plain(deleted["Attributes"]))
+    report.add("items.deleted", plain(deleted["Attributes"]))
 
 
 def conditions() -> None:
     created = {**key("condition", 1), "owner": "ada"}
     table.put_item(Item=created, ConditionExpression=Attr("pk").not_exists())
-    story.tell(
+    report.add(
         "conditions.unmet",
-        fault(
+        error_of(
             table.put_item,
             Item={**created, "owner": "bob"},
             ConditionExpression=Attr("pk").not_exists(),
@@ -119,7 +129,7 @@ def conditions() -> None:
         ExpressionAttributeNames={"#o": "owner"},
         ExpressionAttributeValues={":new": "cy"},
     )
-    story.tell("conditions.met", plain(table.get_item(Key=key("condition", 1))["Item"]))
+    report.add("conditions.met", plain(table.get_item(Key=key("condition", 1))["Item"]))
 
 
 def batches() -> None:
@@ -129,12 +139,12 @@ def batches() -> None:
             batch.put_item(Item={**key("paged", i), "owner": owner, "rank": 100 - i})
     keys = [key("paged", i) for i in (3, 29, 77, 12)]
     response = dynamodb.batch_get_item(RequestItems={TABLE: {"Keys": keys}})
-    story.tell("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
+    report.add("batches.read", sorted(sort_keys(response["Responses"][TABLE])))
     with table.batch_writer() as batch:
         for i in range(10, 30):
             batch.delete_item(Key=key("paged", i))
     counted = table.query(KeyConditionExpression=Key("pk").eq("paged"), Select="COUNT")
-    story.tell("batches.left", counted["Count"])
+    report.add("batches.left", counted["Count"])
 
 
 def queries() -> None:
@@ -146,24 +156,24 @@ def queries() -> None:
         if "LastEvaluatedKey" not in page:
             break
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-    story.tell("queries.pages", pages)
+    report.add("queries.pages", pages)
     walk = table.meta.client.get_paginator("query").paginate(
         TableName=TABLE, KeyConditionExpression=paged, PaginationConfig={"PageSize": 3}
     )
-    story.tell("queries.walked", [one for page in walk for one in sort_keys(page["Items"])])
+    report.add("queries.walked", [one for page in walk for one in sort_keys(page["Items"])])
     last = table.query(KeyConditionExpression=paged, ScanIndexForward=False, Limit=3)
-    story.tell("queries.descending", sort_keys(last["Items"]))
+    report.add("queries.descending", sort_keys(last["Items"]))
     between = table.query(KeyConditionExpression=paged & Key("sk").between(3, 5))
-    story.tell("queries.between", sort_keys(between["Items"]))
+    report.add("queries.between", sort_keys(between["Items"]))
     odd = table.query(KeyConditionExpression=paged, FilterExpression=Attr("owner").eq("odd"))
-    story.tell("queries.filtered", sort_keys(odd["Items"]))
-    story.tell("queries.counts", [odd["Count"], odd["ScannedCount"]])
+    report.add("queries.filtered", sort_keys(odd["Items"]))
+    report.add("queries.counts", [odd["Count"], odd["ScannedCount"]])
     owned = table.query(
         IndexName="by_owner", KeyConditionExpression=Key("owner").eq("even") & Key("sk").gt(2)
     )
-    story.tell("queries.by_owner", sort_keys(owned["Items"]))
+    report.add("queries.by_owner", sort_keys(owned["Items"]))
     ranked = table.query(IndexName="by_rank", KeyConditionExpression=paged, Limit=3)
-    story.tell("queries.by_rank", sort_keys(ranked["Items"]))
+    report.add("queries.by_rank", sort_keys(ranked["Items"]))
     scanned: list[int] = []
     for segment in range(2):
         start = {}
@@ -179,7 +189,7 @@ def queries() -> None:
             if "LastEvaluatedKey" not in page:
                 break
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-    story.tell("queries.scanned", sorted(scanned))
+    report.add("queries.scanned", sorted(scanned))
 
 
 def transactions() -> None:
@@ -195,8 +205,8 @@ def transactions() -> None:
     ]
     for _ in range(2):
         write(TransactItems=moves, ClientRequestToken=TOKEN)
-    story.tell("transactions.read", _read(1, 2, 4))
-    story.tell("transactions.absent", _read(1, 3)[1])
+    report.add("transactions.read", _read(1, 2, 4))
+    report.add("transactions.absent", _read(1, 3)[1])
     check = {
         "TableName": TABLE,
         "Key": key("account", 4),
@@ -209,13 +219,13 @@ def transactions() -> None:
         values={":least": 40},
         ReturnValuesOnConditionCheckFailure="ALL_OLD",
     )
-    story.tell(
+    report.add(
         "transactions.cancelled",
-        fault(write, TransactItems=[{"ConditionCheck": check}, too_much, _move(2, 40)]),
+        error_of(write, TransactItems=[{"ConditionCheck": check}, too_much, _move(2, 40)]),
     )
-    story.tell("transactions.unchanged", _read(1, 2))
-    mismatch = fault(write, TransactItems=moves[:2], ClientRequestToken=TOKEN)
-    story.tell("transactions.mismatch", mismatch["code"])
+    report.add("transactions.unchanged", _read(1, 2))
+    mismatch = error_of(write, TransactItems=moves[:2], ClientRequestToken=TOKEN)
+    report.add("transactions.mismatch", mismatch["code"])
 
 
 def _move(sk: int, by: int, *, condition: str = "", **more: Any) -> dict[str, Any]:
@@ -239,17 +249,17 @@ def _read(*numbers: int) -> list[dict[str, Any] | None]:
 
 def errors() -> None:
     missing = dynamodb.Table(f"{TABLE}-missing")
-    story.tell("errors.no_table", fault(missing.get_item, Key=key("a", 1)))
-    story.tell("errors.table_in_use", fault(dynamodb.create_table, **table_request()))
-    story.tell("errors.empty_key", fault(table.put_item, Item=key("", 1)))
-    story.tell(
+    report.add("errors.no_table", error_of(missing.get_item, Key=key("a", 1)))
+    report.add("errors.table_in_use", error_of(dynamodb.create_table, **table_request()))
+    report.add("errors.empty_key", error_of(table.put_item, Item=key("", 1)))
+    report.add(
         "errors.no_index",
-        fault(table.query, IndexName="by_nothing", KeyConditionExpression=Key("pk").eq("a")),
+        error_of(table.query, IndexName="by_nothing", KeyConditionExpression=Key("pk").eq("a")),
     )
-    story.tell("errors.wrong_type", fault(table.put_item, Item={"pk": "a", "sk": "1"}))
-    story.tell(
+    report.add("errors.wrong_type", error_of(table.put_item, Item={"pk": "a", "sk": "1"}))
+    report.add(
         "errors.syntax",
-        fault(
+        error_of(
             table.update_item,
             Key=key("a", 1),
             UpdateExpression="SET = :v",
@@ -261,9 +271,9 @@ def errors() -> None:
 def end() -> None:
     table.delete()
     table.wait_until_not_exists()
-    story.tell("tables.deleted", fault(table.reload))
+    report.add("tables.deleted", error_of(table.reload))
 
 
 for part in (tables, items, conditions, batches, queries, transactions, errors, end):
     part()
-story.end()
+report.print()

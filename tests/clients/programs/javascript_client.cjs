@@ -1,4 +1,4 @@
-// The scenario, told to the JavaScript SDK's client, by its commands and paginators.
+// The scenario, run with the JavaScript SDK's client, by its commands and paginators.
 
 const {
   BatchGetItemCommand,
@@ -24,17 +24,17 @@ const {
 } = require("@aws-sdk/client-dynamodb");
 const {
   EVERY_TYPE,
-  Story,
+  Report,
   TABLE,
   TOKEN,
   URL,
   describe,
-  fault,
+  errorOf,
   tableRequest,
   wire,
-} = require("./telling.cjs");
+} = require("./reporting.cjs");
 
-const story = new Story();
+const report = new Report();
 const client = new DynamoDBClient({ endpoint: URL });
 const send = (command) => client.send(command);
 const waiting = { client, maxWaitTime: 30, minDelay: 1 };
@@ -50,14 +50,14 @@ async function tables() {
   await send(new CreateTableCommand(tableRequest()));
   await waitUntilTableExists(waiting, { TableName: TABLE });
   const { Table } = await send(new DescribeTableCommand({ TableName: TABLE }));
-  for (const [name, seen] of Object.entries(describe(Table))) story.tell(name, seen);
+  for (const [name, seen] of Object.entries(describe(Table))) report.add(name, seen);
   const names = [];
   for await (const page of paginateListTables({ client }, {})) names.push(...page.TableNames);
-  story.tell("tables.listed", names.includes(TABLE));
+  report.add("tables.listed", names.includes(TABLE));
   const TimeToLiveSpecification = { AttributeName: "expires", Enabled: true };
   await send(new UpdateTimeToLiveCommand({ TableName: TABLE, TimeToLiveSpecification }));
   const described = await send(new DescribeTimeToLiveCommand({ TableName: TABLE }));
-  story.tell("tables.expiry", described.TimeToLiveDescription.AttributeName);
+  report.add("tables.expiry", described.TimeToLiveDescription.AttributeName);
 }
 
 async function items() {
@@ -66,9 +66,9 @@ async function items() {
   Item.binaries = { BS: Item.binaries.BS.map(bytes) };
   await send(new PutItemCommand({ TableName: TABLE, Item }));
   const stored = { TableName: TABLE, Key: key("types", 1), ConsistentRead: true };
-  story.tell("items.stored", wire((await send(new GetItemCommand(stored))).Item));
+  report.add("items.stored", wire((await send(new GetItemCommand(stored))).Item));
   const absent = { TableName: TABLE, Key: key("types", 2) };
-  story.tell("items.absent", (await send(new GetItemCommand(absent))).Item ?? null);
+  report.add("items.absent", (await send(new GetItemCommand(absent))).Item ?? null);
   const projected = await send(
     new GetItemCommand({
       TableName: TABLE,
@@ -77,7 +77,7 @@ async function items() {
       ExpressionAttributeNames: { "#t": "text", "#m": "map", "#i": "inner", "#l": "list" },
     }),
   );
-  story.tell("items.projected", wire(projected.Item));
+  report.add("items.projected", wire(projected.Item));
   const updated = await send(
     new UpdateItemCommand({
       TableName: TABLE,
@@ -88,7 +88,7 @@ async function items() {
       ReturnValues: "ALL_NEW",
     }),
   );
-  story.tell("items.updated", wire(updated.Attributes));
+  report.add("items.updated", wire(updated.Attributes));
   const incremented = await send(
     new UpdateItemCommand({
       TableName: TABLE,
@@ -99,9 +99,9 @@ async function items() {
       ReturnValues: "UPDATED_NEW",
     }),
   );
-  story.tell("items.incremented", wire(incremented.Attributes));
+  report.add("items.incremented", wire(incremented.Attributes));
   const removal = { TableName: TABLE, Key: key("counter", 1), ReturnValues: "ALL_OLD" };
-  story.tell("items.deleted", wire((await send(new DeleteItemCommand(removal))).Attributes));
+  report.add("items.deleted", wire((await send(new DeleteItemCommand(removal))).Attributes));
 }
 
 async function conditions() {
@@ -113,7 +113,7 @@ async function conditions() {
     Item: { ...created, owner: text("bob") },
     ReturnValuesOnConditionCheckFailure: "ALL_OLD",
   });
-  story.tell("conditions.unmet", await fault(send(again), wire));
+  report.add("conditions.unmet", await errorOf(send(again), wire));
   await send(
     new UpdateItemCommand({
       TableName: TABLE,
@@ -125,7 +125,7 @@ async function conditions() {
     }),
   );
   const got = await send(new GetItemCommand({ TableName: TABLE, Key: key("condition", 1) }));
-  story.tell("conditions.met", wire(got.Item));
+  report.add("conditions.met", wire(got.Item));
 }
 
 async function batches() {
@@ -138,9 +138,9 @@ async function batches() {
   );
   const Keys = [3, 29, 77, 12].map((i) => key("paged", i));
   const read = await send(new BatchGetItemCommand({ RequestItems: { [TABLE]: { Keys } } }));
-  story.tell("batches.read", ordered(sortKeys(read.Responses[TABLE])));
+  report.add("batches.read", ordered(sortKeys(read.Responses[TABLE])));
   await write(numbers.slice(10).map((i) => ({ DeleteRequest: { Key: key("paged", i) } })));
-  story.tell("batches.left", (await query({ Select: "COUNT" })).Count);
+  report.add("batches.left", (await query({ Select: "COUNT" })).Count);
 }
 
 function paged(i) {
@@ -166,7 +166,7 @@ async function queries() {
     pages.push(sortKeys(page.Items));
     ExclusiveStartKey = page.LastEvaluatedKey;
   } while (ExclusiveStartKey);
-  story.tell("queries.pages", pages);
+  report.add("queries.pages", pages);
   const walked = [];
   const walk = paginateQuery(
     { client, pageSize: 3 },
@@ -177,21 +177,21 @@ async function queries() {
     },
   );
   for await (const page of walk) walked.push(...sortKeys(page.Items));
-  story.tell("queries.walked", walked);
+  report.add("queries.walked", walked);
   const last = await query({ ScanIndexForward: false, Limit: 3 });
-  story.tell("queries.descending", sortKeys(last.Items));
+  report.add("queries.descending", sortKeys(last.Items));
   const between = await query({
     KeyConditionExpression: "pk = :pk AND sk BETWEEN :a AND :b",
     values: { ":a": number(3), ":b": number(5) },
   });
-  story.tell("queries.between", sortKeys(between.Items));
+  report.add("queries.between", sortKeys(between.Items));
   const odd = await query({
     FilterExpression: "#o = :o",
     ExpressionAttributeNames: { "#o": "owner" },
     values: { ":o": text("odd") },
   });
-  story.tell("queries.filtered", sortKeys(odd.Items));
-  story.tell("queries.counts", [odd.Count, odd.ScannedCount]);
+  report.add("queries.filtered", sortKeys(odd.Items));
+  report.add("queries.counts", [odd.Count, odd.ScannedCount]);
   const owned = await send(
     new QueryCommand({
       TableName: TABLE,
@@ -201,11 +201,11 @@ async function queries() {
       ExpressionAttributeValues: { ":o": text("even"), ":sk": number(2) },
     }),
   );
-  story.tell("queries.by_owner", sortKeys(owned.Items));
+  report.add("queries.by_owner", sortKeys(owned.Items));
   const ranked = await query({ IndexName: "by_rank", Limit: 3 });
-  story.tell("queries.by_rank", sortKeys(ranked.Items));
+  report.add("queries.by_rank", sortKeys(ranked.Items));
   const segments = await Promise.all([scan(0), scan(1)]);
-  story.tell("queries.scanned", ordered(segments.flat()));
+  report.add("queries.scanned", ordered(segments.flat()));
 }
 
 async function scan(Segment) {
@@ -238,18 +238,18 @@ async function transactions() {
     { Put: { TableName: TABLE, Item: key("account", 4) } },
   ];
   for (let time = 0; time < 2; time++) await write(moves, TOKEN);
-  story.tell("transactions.read", await read(1, 2, 4));
-  story.tell("transactions.absent", (await read(1, 3))[1]);
+  report.add("transactions.read", await read(1, 2, 4));
+  report.add("transactions.absent", (await read(1, 3))[1]);
   const check = {
     TableName: TABLE,
     Key: key("account", 4),
     ConditionExpression: "attribute_exists(pk)",
   };
   const tooMuch = [{ ConditionCheck: check }, move(1, -40, { least: 40 }), move(2, 40)];
-  story.tell("transactions.cancelled", await fault(write(tooMuch), wire));
-  story.tell("transactions.unchanged", await read(1, 2));
-  const mismatch = await fault(write(moves.slice(0, 2), TOKEN), wire);
-  story.tell("transactions.mismatch", mismatch.code);
+  report.add("transactions.cancelled", await errorOf(write(tooMuch), wire));
+  report.add("transactions.unchanged", await read(1, 2));
+  const mismatch = await errorOf(write(moves.slice(0, 2), TOKEN), wire);
+  report.add("transactions.mismatch", mismatch.code);
 }
 
 function move(sk, by, { least } = {}) {
@@ -274,7 +274,7 @@ async function read(...numbers) {
 }
 
 async function errors() {
-  const told = {
+  const commands = {
     no_table: new GetItemCommand({ TableName: `${TABLE}-missing`, Key: key("a", 1) }),
     table_in_use: new CreateTableCommand(tableRequest()),
     empty_key: new PutItemCommand({ TableName: TABLE, Item: key("", 1) }),
@@ -292,8 +292,8 @@ async function errors() {
       ExpressionAttributeValues: { ":v": number(1) },
     }),
   };
-  for (const [name, command] of Object.entries(told)) {
-    story.tell(`errors.${name}`, await fault(send(command), wire));
+  for (const [name, command] of Object.entries(commands)) {
+    report.add(`errors.${name}`, await errorOf(send(command), wire));
   }
 }
 
@@ -301,7 +301,7 @@ async function end() {
   await send(new DeleteTableCommand({ TableName: TABLE }));
   await waitUntilTableNotExists(waiting, { TableName: TABLE });
   const gone = send(new DescribeTableCommand({ TableName: TABLE }));
-  story.tell("tables.deleted", await fault(gone, wire));
+  report.add("tables.deleted", await errorOf(gone, wire));
 }
 
-story.run([tables, items, conditions, batches, queries, transactions, errors, end]);
+report.run([tables, items, conditions, batches, queries, transactions, errors, end]);

@@ -1,4 +1,4 @@
-// The scenario, told to the JavaScript SDK's document client, in JavaScript's own values.
+// The scenario, run with the JavaScript SDK's document client, in JavaScript's own values.
 
 const {
   CreateTableCommand,
@@ -25,16 +25,16 @@ const {
 } = require("@aws-sdk/lib-dynamodb");
 const {
   EVERY_TYPE,
-  Story,
+  Report,
   TABLE,
   TOKEN,
   URL,
   describe,
-  fault,
+  errorOf,
   tableRequest,
-} = require("./telling.cjs");
+} = require("./reporting.cjs");
 
-const story = new Story();
+const report = new Report();
 const bare = new DynamoDBClient({ endpoint: URL });
 // Numbers stay whole: JavaScript's own have no 38 digits.
 const client = DynamoDBDocumentClient.from(bare, { unmarshallOptions: { wrapNumbers: true } });
@@ -92,15 +92,15 @@ async function tables() {
   await send(new CreateTableCommand(tableRequest()));
   await waitUntilTableExists(waiting, { TableName: TABLE });
   const { Table } = await send(new DescribeTableCommand({ TableName: TABLE }));
-  for (const [name, seen] of Object.entries(describe(Table))) story.tell(name, seen);
+  for (const [name, seen] of Object.entries(describe(Table))) report.add(name, seen);
 }
 
 async function items() {
   await send(new PutCommand({ TableName: TABLE, Item: native({ M: EVERY_TYPE }) }));
   const stored = { TableName: TABLE, Key: key("types", 1), ConsistentRead: true };
-  story.tell("items.stored", item((await send(new GetCommand(stored))).Item));
+  report.add("items.stored", item((await send(new GetCommand(stored))).Item));
   const absent = { TableName: TABLE, Key: key("types", 2) };
-  story.tell("items.absent", (await send(new GetCommand(absent))).Item ?? null);
+  report.add("items.absent", (await send(new GetCommand(absent))).Item ?? null);
   const projected = await send(
     new GetCommand({
       TableName: TABLE,
@@ -109,7 +109,7 @@ async function items() {
       ExpressionAttributeNames: { "#t": "text", "#m": "map", "#i": "inner", "#l": "list" },
     }),
   );
-  story.tell("items.projected", item(projected.Item));
+  report.add("items.projected", item(projected.Item));
   const updated = await send(
     new UpdateCommand({
       TableName: TABLE,
@@ -120,7 +120,7 @@ async function items() {
       ReturnValues: "ALL_NEW",
     }),
   );
-  story.tell("items.updated", item(updated.Attributes));
+  report.add("items.updated", item(updated.Attributes));
   const incremented = await send(
     new UpdateCommand({
       TableName: TABLE,
@@ -131,9 +131,9 @@ async function items() {
       ReturnValues: "UPDATED_NEW",
     }),
   );
-  story.tell("items.incremented", item(incremented.Attributes));
+  report.add("items.incremented", item(incremented.Attributes));
   const removal = { TableName: TABLE, Key: key("counter", 1), ReturnValues: "ALL_OLD" };
-  story.tell("items.deleted", item((await send(new DeleteCommand(removal))).Attributes));
+  report.add("items.deleted", item((await send(new DeleteCommand(removal))).Attributes));
 }
 
 async function conditions() {
@@ -145,7 +145,7 @@ async function conditions() {
     Item: { ...created, owner: "bob" },
     ReturnValuesOnConditionCheckFailure: "ALL_OLD",
   });
-  story.tell("conditions.unmet", await fault(send(again), raw));
+  report.add("conditions.unmet", await errorOf(send(again), raw));
   await send(
     new UpdateCommand({
       TableName: TABLE,
@@ -157,7 +157,7 @@ async function conditions() {
     }),
   );
   const got = await send(new GetCommand({ TableName: TABLE, Key: key("condition", 1) }));
-  story.tell("conditions.met", item(got.Item));
+  report.add("conditions.met", item(got.Item));
 }
 
 async function batches() {
@@ -173,9 +173,9 @@ async function batches() {
   }
   const Keys = [3, 29, 77, 12].map((i) => key("paged", i));
   const read = await send(new BatchGetCommand({ RequestItems: { [TABLE]: { Keys } } }));
-  story.tell("batches.read", ordered(sortKeys(read.Responses[TABLE])));
+  report.add("batches.read", ordered(sortKeys(read.Responses[TABLE])));
   await write(numbers.slice(10).map((i) => ({ DeleteRequest: { Key: key("paged", i) } })));
-  story.tell("batches.left", (await query({ Select: "COUNT" })).Count);
+  report.add("batches.left", (await query({ Select: "COUNT" })).Count);
 }
 
 function query({ values = {}, ...more }) {
@@ -197,7 +197,7 @@ async function queries() {
     pages.push(sortKeys(page.Items));
     ExclusiveStartKey = page.LastEvaluatedKey;
   } while (ExclusiveStartKey);
-  story.tell("queries.pages", pages);
+  report.add("queries.pages", pages);
   const walked = [];
   const walk = paginateQuery(
     { client, pageSize: 3 },
@@ -208,21 +208,21 @@ async function queries() {
     },
   );
   for await (const page of walk) walked.push(...sortKeys(page.Items));
-  story.tell("queries.walked", walked);
+  report.add("queries.walked", walked);
   const last = await query({ ScanIndexForward: false, Limit: 3 });
-  story.tell("queries.descending", sortKeys(last.Items));
+  report.add("queries.descending", sortKeys(last.Items));
   const between = await query({
     KeyConditionExpression: "pk = :pk AND sk BETWEEN :a AND :b",
     values: { ":a": 3, ":b": 5 },
   });
-  story.tell("queries.between", sortKeys(between.Items));
+  report.add("queries.between", sortKeys(between.Items));
   const odd = await query({
     FilterExpression: "#o = :o",
     ExpressionAttributeNames: { "#o": "owner" },
     values: { ":o": "odd" },
   });
-  story.tell("queries.filtered", sortKeys(odd.Items));
-  story.tell("queries.counts", [odd.Count, odd.ScannedCount]);
+  report.add("queries.filtered", sortKeys(odd.Items));
+  report.add("queries.counts", [odd.Count, odd.ScannedCount]);
   const owned = await send(
     new QueryCommand({
       TableName: TABLE,
@@ -232,11 +232,11 @@ async function queries() {
       ExpressionAttributeValues: { ":o": "even", ":sk": 2 },
     }),
   );
-  story.tell("queries.by_owner", sortKeys(owned.Items));
+  report.add("queries.by_owner", sortKeys(owned.Items));
   const ranked = await query({ IndexName: "by_rank", Limit: 3 });
-  story.tell("queries.by_rank", sortKeys(ranked.Items));
+  report.add("queries.by_rank", sortKeys(ranked.Items));
   const segments = await Promise.all([scan(0), scan(1)]);
-  story.tell("queries.scanned", ordered(segments.flat()));
+  report.add("queries.scanned", ordered(segments.flat()));
 }
 
 async function scan(Segment) {
@@ -269,18 +269,18 @@ async function transactions() {
     { Put: { TableName: TABLE, Item: key("account", 4) } },
   ];
   for (let time = 0; time < 2; time++) await write(moves, TOKEN);
-  story.tell("transactions.read", await read(1, 2, 4));
-  story.tell("transactions.absent", (await read(1, 3))[1]);
+  report.add("transactions.read", await read(1, 2, 4));
+  report.add("transactions.absent", (await read(1, 3))[1]);
   const check = {
     TableName: TABLE,
     Key: key("account", 4),
     ConditionExpression: "attribute_exists(pk)",
   };
   const tooMuch = [{ ConditionCheck: check }, move(1, -40, { least: 40 }), move(2, 40)];
-  story.tell("transactions.cancelled", await fault(write(tooMuch), raw));
-  story.tell("transactions.unchanged", await read(1, 2));
-  const mismatch = await fault(write(moves.slice(0, 2), TOKEN), raw);
-  story.tell("transactions.mismatch", mismatch.code);
+  report.add("transactions.cancelled", await errorOf(write(tooMuch), raw));
+  report.add("transactions.unchanged", await read(1, 2));
+  const mismatch = await errorOf(write(moves.slice(0, 2), TOKEN), raw);
+  report.add("transactions.mismatch", mismatch.code);
 }
 
 function move(sk, by, { least } = {}) {
@@ -305,7 +305,7 @@ async function read(...numbers) {
 }
 
 async function errors() {
-  const told = {
+  const commands = {
     no_table: new GetCommand({ TableName: `${TABLE}-missing`, Key: key("a", 1) }),
     table_in_use: new CreateTableCommand(tableRequest()),
     empty_key: new PutCommand({ TableName: TABLE, Item: key("", 1) }),
@@ -323,8 +323,8 @@ async function errors() {
       ExpressionAttributeValues: { ":v": 1 },
     }),
   };
-  for (const [name, command] of Object.entries(told)) {
-    story.tell(`errors.${name}`, await fault(send(command), raw));
+  for (const [name, command] of Object.entries(commands)) {
+    report.add(`errors.${name}`, await errorOf(send(command), raw));
   }
 }
 
@@ -332,7 +332,7 @@ async function end() {
   await send(new DeleteTableCommand({ TableName: TABLE }));
   await waitUntilTableNotExists(waiting, { TableName: TABLE });
   const gone = send(new DescribeTableCommand({ TableName: TABLE }));
-  story.tell("tables.deleted", await fault(gone, raw));
+  report.add("tables.deleted", await errorOf(gone, raw));
 }
 
-story.run([tables, items, conditions, batches, queries, transactions, errors, end]);
+report.run([tables, items, conditions, batches, queries, transactions, errors, end]);

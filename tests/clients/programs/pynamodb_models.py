@@ -1,4 +1,4 @@
-"""The scenario, told to PynamoDB: by its models, and its connections where those show more."""
+"""The scenario, run with PynamoDB: its models, and its connections where those show more."""
 
 # pyright: basic
 # pyright: reportMissingImports=false
@@ -31,9 +31,9 @@ from pynamodb.exceptions import (
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, LocalSecondaryIndex
 from pynamodb.models import Model
 from pynamodb.transactions import TransactGet, TransactWrite
-from telling import EVERY_TYPE, TABLE, TOKEN, URL, Story, describe, from_wire, wire
+from reporting import EVERY_TYPE, TABLE, TOKEN, URL, Report, describe, from_wire, wire
 
-story = Story()
+report = Report()
 REGION = "us-east-1"
 
 
@@ -57,7 +57,7 @@ class ByRank(LocalSecondaryIndex):
 
 
 class Thing(Model):
-    """An item of the scenario; which attributes it has depends on what it is."""
+    """An item of the scenario; items of different kinds have different attributes."""
 
     class Meta:
         table_name = TABLE
@@ -98,7 +98,7 @@ class ByNothing(GlobalSecondaryIndex):
 
 
 class Mistaken(Model):
-    """The scenario's table, with a key of another type and an index that is not there."""
+    """The scenario's table, with a wrong key type and an index that does not exist."""
 
     class Meta:
         table_name = TABLE
@@ -111,7 +111,7 @@ class Mistaken(Model):
 
 
 class Missing(Model):
-    """A table that is not there."""
+    """A table that does not exist."""
 
     class Meta:
         table_name = f"{TABLE}-missing"
@@ -131,12 +131,12 @@ def sort_keys(things: Any) -> list[int]:
 
 
 def shown(thing: Model) -> dict[str, Any] | None:
-    """A model's attributes, in DynamoDB's JSON."""
+    """Return a model's attributes in DynamoDB's JSON."""
     return wire(thing.to_dynamodb_dict())
 
 
-def fault(call: Any, *arguments: Any, **options: Any) -> dict[str, Any]:
-    """The error that a call ends in, as PynamoDB shows it."""
+def error_of(call: Any, *arguments: Any, **options: Any) -> dict[str, Any]:
+    """Return the error of a call, as PynamoDB shows it."""
     try:
         call(*arguments, **options)
     except PynamoDBException as error:
@@ -158,9 +158,9 @@ def tables() -> None:
     Thing.create_table(wait=True)
     description = Thing.describe_table()
     for name, seen in describe(description).items():
-        story.tell(name, seen)
+        report.add(name, seen)
     table.connection.add_meta_table(MetaTable(description))
-    story.tell("tables.listed", TABLE in connection.list_tables()["TableNames"])
+    report.add("tables.listed", TABLE in connection.list_tables()["TableNames"])
 
 
 def items() -> None:
@@ -170,35 +170,35 @@ def items() -> None:
         for name, value in EVERY_TYPE.items()
     }
     Thing(**native).save()
-    story.tell("items.stored", shown(Thing.get("types", 1, consistent_read=True)))
+    report.add("items.stored", shown(Thing.get("types", 1, consistent_read=True)))
     try:
-        story.tell("items.absent", Thing.get("types", 2))
+        report.add("items.absent", Thing.get("types", 2))
     except DoesNotExist:
-        story.tell("items.absent", None)
+        report.add("items.absent", None)
     got = table.get_item("types", "1", attributes_to_get=["text", "map.inner", "list[1]"])
-    story.tell("items.projected", wire(got["Item"]))
+    report.add("items.projected", wire(got["Item"]))
     counter = Thing("counter", 1)
     counter.update([Thing.owner.set("ada"), Thing.count_.add(2), Thing.tags.add({"x"})])
-    story.tell("items.updated", shown(counter))
+    report.add("items.updated", shown(counter))
     updated = table.update_item(
         "counter",
         "1",
         actions=[Thing.count_.set(Thing.count_ + 3), Thing.tags.remove()],
         return_values="UPDATED_NEW",
     )
-    story.tell("items.incremented", wire(updated["Attributes"]))
+    report.add("items.incremented", wire(updated["Attributes"]))
     deleted = table.delete_item("counter", "1", return_values="ALL_OLD")
-    story.tell("items.deleted", wire(deleted["Attributes"]))
+    report.add("items.deleted", wire(deleted["Attributes"]))
 
 
 def conditions() -> None:
     Thing("condition", 1, owner="ada").save(condition=Thing.pk.does_not_exist())
     second = Thing("condition", 1, owner="bob")
-    story.tell("conditions.unmet", fault(second.save, condition=Thing.pk.does_not_exist()))
+    report.add("conditions.unmet", error_of(second.save, condition=Thing.pk.does_not_exist()))
     Thing("condition", 1).update(
         [Thing.owner.set("cy")], condition=(Thing.owner == "ada") & Thing.sk.exists()
     )
-    story.tell("conditions.met", shown(Thing.get("condition", 1)))
+    report.add("conditions.met", shown(Thing.get("condition", 1)))
 
 
 def batches() -> None:
@@ -206,11 +206,11 @@ def batches() -> None:
         for i in range(30):
             batch.save(Thing("paged", i, owner="even" if i % 2 == 0 else "odd", rank=100 - i))
     found = Thing.batch_get([("paged", i) for i in (3, 29, 77, 12)])
-    story.tell("batches.read", sorted(sort_keys(found)))
+    report.add("batches.read", sorted(sort_keys(found)))
     with Thing.batch_write() as batch:
         for i in range(10, 30):
             batch.delete(Thing("paged", i))
-    story.tell("batches.left", Thing.count("paged"))
+    report.add("batches.left", Thing.count("paged"))
 
 
 def queries() -> None:
@@ -222,22 +222,22 @@ def queries() -> None:
         start = page.last_evaluated_key
         if start is None:
             break
-    story.tell("queries.pages", pages)
-    story.tell("queries.walked", sort_keys(Thing.query("paged", page_size=3)))
+    report.add("queries.pages", pages)
+    report.add("queries.walked", sort_keys(Thing.query("paged", page_size=3)))
     last = Thing.query("paged", scan_index_forward=False, limit=3)
-    story.tell("queries.descending", sort_keys(last))
-    story.tell("queries.between", sort_keys(Thing.query("paged", Thing.sk.between(3, 5))))
+    report.add("queries.descending", sort_keys(last))
+    report.add("queries.between", sort_keys(Thing.query("paged", Thing.sk.between(3, 5))))
     odd = Thing.query("paged", filter_condition=Thing.owner == "odd")
-    story.tell("queries.filtered", sort_keys(odd))
-    story.tell("queries.counts", [odd.total_count, odd.page_iter.total_scanned_count])
-    story.tell("queries.by_owner", sort_keys(Thing.by_owner.query("even", ByOwner.sk > 2)))
-    story.tell("queries.by_rank", sort_keys(Thing.by_rank.query("paged", limit=3)))
+    report.add("queries.filtered", sort_keys(odd))
+    report.add("queries.counts", [odd.total_count, odd.page_iter.total_scanned_count])
+    report.add("queries.by_owner", sort_keys(Thing.by_owner.query("even", ByOwner.sk > 2)))
+    report.add("queries.by_rank", sort_keys(Thing.by_rank.query("paged", limit=3)))
     scanned = [
         one.sk
         for segment in range(2)
         for one in Thing.scan(Thing.pk == "paged", segment=segment, total_segments=2, page_size=5)
     ]
-    story.tell("queries.scanned", sorted(scanned))
+    report.add("queries.scanned", sorted(scanned))
 
 
 def transactions() -> None:
@@ -250,16 +250,16 @@ def transactions() -> None:
             _move(transaction, 2, 4)
             transaction.delete(Thing("account", 3))
             transaction.save(Thing("account", 4))
-    story.tell("transactions.read", _read(1, 2, 4))
+    report.add("transactions.read", _read(1, 2, 4))
     with TransactGet(connection=connection) as transaction:
         future = transaction.get(Thing, "account", 3)
     try:
-        story.tell("transactions.absent", shown(future.get()))
+        report.add("transactions.absent", shown(future.get()))
     except DoesNotExist:
-        story.tell("transactions.absent", None)
-    story.tell("transactions.cancelled", fault(_overdraw))
-    story.tell("transactions.unchanged", _read(1, 2))
-    story.tell("transactions.mismatch", fault(_reuse_token)["code"])
+        report.add("transactions.absent", None)
+    report.add("transactions.cancelled", error_of(_overdraw))
+    report.add("transactions.unchanged", _read(1, 2))
+    report.add("transactions.mismatch", error_of(_reuse_token)["code"])
 
 
 def _move(transaction: TransactWrite, sk: int, by: int, condition: Any = None) -> None:
@@ -290,8 +290,8 @@ def _read(*numbers: int) -> list[dict[str, Any] | None]:
 
 
 def errors() -> None:
-    story.tell("errors.no_table", fault(Missing.get, "a", 1))
-    again = fault(
+    report.add("errors.no_table", error_of(Missing.get, "a", 1))
+    again = error_of(
         table.create_table,
         attribute_definitions=[
             {"attribute_name": "pk", "attribute_type": "S"},
@@ -303,10 +303,10 @@ def errors() -> None:
         ],
         billing_mode="PAY_PER_REQUEST",
     )
-    story.tell("errors.table_in_use", again)
-    story.tell("errors.empty_key", fault(Thing("", 1).save))
-    story.tell("errors.no_index", fault(list, Mistaken.by_nothing.query("a")))
-    story.tell("errors.wrong_type", fault(Mistaken("a", "1").save))
+    report.add("errors.table_in_use", again)
+    report.add("errors.empty_key", error_of(Thing("", 1).save))
+    report.add("errors.no_index", error_of(list, Mistaken.by_nothing.query("a")))
+    report.add("errors.wrong_type", error_of(Mistaken("a", "1").save))
 
 
 def end() -> None:
@@ -320,4 +320,4 @@ def end() -> None:
 
 for part in (tables, items, conditions, batches, queries, transactions, errors, end):
     part()
-story.end()
+report.print()

@@ -1,4 +1,4 @@
-"""Handlers are told of changes in the types of their entities."""
+"""Handlers get changes with the types of their entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entities are made from the fields that they declare, and do not change."""
+"""Entities are created from their declared fields, and are immutable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns keep their signatures, and what their requests give."""
+"""Patterns keep their signatures and the result types of their requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reading gives: entities, pages, references, counts."""
+"""Result types of reads: entities, pages, references, counts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def references(store: Store) -> None:
     assert_type(refs, Page[Ref[Order]])
     assert_type(refs[0], Ref[Order])
     assert_type(refs[0].get(), Get[Order])
-    assert_type(refs.fit, tuple[Ref[Order], ...])
+    assert_type(refs.valid, tuple[Ref[Order], ...])
     assert_type(refs.invalid, tuple[RawItem, ...])
     assert_type(store.run(refs[0].get()), Order | None)
 

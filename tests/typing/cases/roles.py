@@ -1,4 +1,4 @@
-"""Roles: rights by shard or entity, and what is hidden or fixed."""
+"""Roles: rights by shard or entity, and hidden and fixed attributes."""
 
 from __future__ import annotations
 

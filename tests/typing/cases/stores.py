@@ -1,4 +1,4 @@
-"""Both stores give the same types, one of them awaited."""
+"""Both stores return the same types; one of them must be awaited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables that the other cases are about."""
+"""The tables that the other cases use."""
 
 from __future__ import annotations
 

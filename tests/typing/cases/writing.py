@@ -1,4 +1,4 @@
-"""What writing gives: the entity as it is stored then, or was before."""
+"""Result types of writes: the entity as stored afterwards, or as it was before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the tests of the command line run it, and on what."""
+"""Fixtures of the command line tests: running a command, and the database it uses."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tests.unit.cli.program import Outcome, Run
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what takes a road on every one that a URL leads to."""
+    """Run tests that take a transport on every transport that has a URL."""
     parametrize(metafunc, by=("client",))
 
 
 @pytest.fixture
 def transport(request: pytest.FixtureRequest) -> Transport:
-    """How the database is reached."""
+    """Return the transport of the test."""
     return find_transport(request)
 
 
 @pytest.fixture
 def url(transport: Transport, tmp_path: Path) -> Iterator[str]:
-    """Where a database is that has none of the designs' tables."""
+    """Yield the URL of a database without the designs' tables."""
     if transport.kind == "foreign":
         yield transport.url
         return
@@ -41,7 +41,7 @@ def url(transport: Transport, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `keyfold` in this process."""
+    """Return a function that runs `keyfold` in this process."""
 
     def run(*arguments: object) -> Outcome:
         with pytest.raises(SystemExit) as exited:

@@ -1,4 +1,4 @@
-"""What a run of the program leaves behind, and how a test starts one."""
+"""The outcome of a run of the program, and the type of the `run` fixture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The exit code, and what was printed."""
+    """The exit code and the output of a run."""
 
     code: int | str | None
     out: str

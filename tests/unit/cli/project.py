@@ -1,10 +1,10 @@
-"""A project of a user's, with a table of its own."""
+"""A user's project that declares a table."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# Each project has a module of another name, so that no test meets another's.
+# Each project uses another module name, so that no test imports the module of another.
 SHOP = '''
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table for the tests of the shell, with items in a database."""
+"""A table for the shell tests, and a database with its items."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ORDERS = [
 
 
 def write_shop(file: Path) -> None:
-    """Make a database with the orders, and with a table that is declared nowhere."""
+    """Create a database with the orders and with a table that is not declared."""
     with keyfold.open(shop, file) as store:
         for order in ORDERS:
             store.run(order.put())

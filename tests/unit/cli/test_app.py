@@ -74,7 +74,7 @@ def test_bad_usage_exits_with_two(run: Run, arguments: list[str]) -> None:
         (["unheard-of"], "usage", "No such command"),
     ],
 )
-def test_an_error_is_json_where_that_is_asked_for(
+def test_errors_are_json_on_request(
     run: Run,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -87,10 +87,10 @@ def test_an_error_is_json_where_that_is_asked_for(
     outcome = run(*arguments, "--json")
     assert (outcome.code, outcome.out) == (2, "")
     [line] = outcome.err.splitlines()
-    told = json.loads(line)
-    assert told.keys() == {"error"}
-    assert told["error"]["code"] == code
-    assert told["error"]["message"].startswith(message)
+    result = json.loads(line)
+    assert result.keys() == {"error"}
+    assert result["error"]["code"] == code
+    assert result["error"]["message"].startswith(message)
     plain = run(*arguments)
     assert (plain.code, plain.out) == (2, "")
     assert message in plain.err
@@ -113,23 +113,23 @@ def test_an_error_is_json_where_that_is_asked_for(
         ),
         (
             ["load", "x.csv", "--db", "made.db", "--name", "Market"],
-            "keyfold: --table: got None. x.csv is CSV, which needs the table's declaration. ",
+            "keyfold: --table: got None. x.csv is CSV, which needs the declaration of the table. ",
         ),
         (
             ["load", "x.jsonl", "--db", "absent.db", "--create"],
-            "Invalid value for --create: a table is made as it is declared; say where with --table",
+            "Invalid value for --create: creating a table needs its declaration; give --table",
         ),
         (
             ["copy", "made.db", "absent.db", "--read-rate", "0"],
-            "Invalid value for '--read-rate': 0 units a second never come to an end",
+            "Invalid value for '--read-rate': got 0; give capacity units per second, above 0",
         ),
         (
             ["stream", "follow", "market", "--db", "made.db", "--no-setup"],
-            "or `keyfold stream follow --setup`, to have it made",
+            "or `keyfold stream follow --setup`, to create it",
         ),
     ],
 )
-def test_errors_speak_of_the_options_of_the_command(
+def test_errors_name_the_options_of_the_command(
     run: Run,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -146,7 +146,7 @@ def test_errors_speak_of_the_options_of_the_command(
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_an_end_of_input_is_no_traceback(
+def test_an_eof_error_causes_no_traceback(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     Engine.open(tmp_path / "made.db", upkeep_seconds=None).close()

@@ -7,9 +7,9 @@ import pytest
 
 from keyfold.engine import Engine
 from tests.unit.cli.program import Run
-from tests.unit.transfer.world import make_orders, open_shop, put_all, read_all
+from tests.unit.transfer.shop import make_orders, open_shop, put_all, read_all
 
-SHOP = "tests.unit.transfer.world:shop"
+SHOP = "tests.unit.transfer.shop:shop"
 
 
 @pytest.fixture
@@ -34,27 +34,27 @@ def test_a_dry_run_shows_what_would_change(run: Run, db: Path) -> None:
 def test_a_backfill_brings_items_up_to_date(run: Run, db: Path) -> None:
     outcome = run("backfill", SHOP, "--db", db, "--json")
     assert outcome.code == 0
-    told = json.loads(outcome.out)
-    assert (told["looked_at"], told["changed"]) == ({"Order": 6}, {"Order": 1})
-    assert told["examples"][0]["sets"] == {"city_pk": {"S": "CITY#c1"}}
+    result = json.loads(outcome.out)
+    assert (result["looked_at"], result["changed"]) == ({"Order": 6}, {"Order": 1})
+    assert result["examples"][0]["sets"] == {"city_pk": {"S": "CITY#c1"}}
     with Engine.open(db) as engine:
         assert read_all(engine)["USER#u1 ORDER#0001"]["city_pk"] == {"S": "CITY#c1"}
     again = run("backfill", SHOP, "--db", db)
     assert again.out.startswith("Shop: changed 0 of 6 items")
 
 
-def test_what_fits_no_entity_makes_the_answer_no(run: Run, db: Path) -> None:
+def test_items_that_match_no_entity_make_it_exit_with_one(run: Run, db: Path) -> None:
     with Engine.open(db) as engine:
         put_all(engine, [{"pk": {"S": "?"}, "sk": {"S": "?"}}])
     outcome = run("backfill", SHOP, "--db", db)
     assert outcome.code == 1
-    assert "1 item without an entity, left as is; " in outcome.err
+    assert "1 item matching no entity, left unchanged; " in outcome.err
     assert "reasons" in outcome.err
     dry = run("backfill", SHOP, "--db", db, "--dry-run")
-    assert (dry.code, dry.err) == (1, "1 item without an entity.\n")
+    assert (dry.code, dry.err) == (1, "1 item matching no entity.\n")
 
 
-def test_a_table_that_is_not_there_is_told(run: Run, db: Path) -> None:
+def test_a_missing_table_is_reported(run: Run, db: Path) -> None:
     outcome = run("backfill", SHOP, "--db", db, "--name", "Shops")
     assert outcome.code == 2
     assert outcome.err.endswith("[table-missing]\n")

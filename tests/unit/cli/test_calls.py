@@ -40,9 +40,7 @@ GET = Rate.get(base="USD", target="EUR")
         (transaction(GET), ("TransactGetItems", "", "1 Get in RATE#USD#EUR")),
     ],
 )
-def test_a_call_is_worded_as_it_was_sent(
-    request_: Request[Any], line: tuple[str, str, str]
-) -> None:
+def test_a_call_is_shown_as_it_was_sent(request_: Request[Any], line: tuple[str, str, str]) -> None:
     log = CallLog([table])
     with keyfold.open(table, ":memory:", on_call=[log]) as store:
         store.run(RATE.put())
@@ -53,7 +51,7 @@ def test_a_call_is_worded_as_it_was_sent(
     assert log.take() == []
 
 
-def test_calls_in_a_row_that_are_alike_are_counted() -> None:
+def test_consecutive_similar_calls_are_counted() -> None:
     log = CallLog([table])
     with keyfold.open(table, ":memory:", on_call=[log]) as store:
         log.take()

@@ -1,4 +1,4 @@
-"""What commands do with a database that is not what they expect, or is elsewhere."""
+"""Commands on wrong, empty, missing and remote databases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.cli.program import Run
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
-    """A file with a table of another design."""
+    """Return a file with a table of another design."""
     path = tmp_path / "other.db"
     with Engine.open(path) as engine:
         engine.execute(
@@ -57,7 +57,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         ("backfill", "market"),
     ],
 )
-def test_an_empty_file_is_no_database_to_those_who_look(
+def test_an_empty_file_is_refused_by_commands_that_read(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -65,14 +65,14 @@ def test_an_empty_file_is_no_database_to_those_who_look(
     outcome = run(*command, "--db", "empty.db")
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err == (
-        "keyfold: cannot open empty.db: it is empty. It was left as it is; give another path. "
+        "keyfold: cannot open empty.db: it is empty. The file was not changed; give another path. "
         "[file-not-keyfold]\n"
     )
     assert Path("empty.db").stat().st_size == 0
     assert [each.name for each in tmp_path.iterdir()] == ["empty.db"]
 
 
-def test_an_empty_file_is_no_source_and_can_be_a_target(
+def test_an_empty_file_can_be_a_target_but_not_a_source(
     run: Run, other: Path, tmp_path: Path
 ) -> None:
     empty = tmp_path / "empty.db"
@@ -81,7 +81,7 @@ def test_an_empty_file_is_no_source_and_can_be_a_target(
     assert (refused.code, "it is empty" in refused.err) == (2, True)
     assert not (tmp_path / "copy.db").exists()
     planned = run("plan", "market", "--db", empty)
-    assert (planned.code, planned.err) == (1, f"{empty} is not there yet.\n")
+    assert (planned.code, planned.err) == (1, f"{empty} does not exist yet, or is empty.\n")
     assert empty.stat().st_size == 0
     assert run("copy", other, empty).code == 0
     assert run("sql", "SELECT * FROM Rates", "--db", empty).code == 0
@@ -96,7 +96,7 @@ def test_an_empty_file_is_no_source_and_can_be_a_target(
         ("stream", "dead-letters", "market"),
     ],
 )
-def test_asking_the_wrong_database_says_so_and_makes_nothing(
+def test_reading_from_the_wrong_database_is_reported_and_creates_nothing(
     run: Run, other: Path, command: tuple[str, ...]
 ) -> None:
     outcome = run(*command, "--db", other)
@@ -107,59 +107,69 @@ def test_asking_the_wrong_database_says_so_and_makes_nothing(
         assert engine.execute("ListTables", {})["TableNames"] == ["Rates"]
 
 
-def test_what_is_written_makes_its_table(run: Run, other: Path) -> None:
+def test_a_write_creates_its_table(run: Run, other: Path) -> None:
     assert run("letsgo", "put", '{"category": "made-here", "key": "1"}', "--db", other).code == 0
     assert "1" in run("letsgo", "ls", "made-here", "--db", other).out
 
 
-def test_a_cursor_of_a_service_is_good_for_another_run(run: Run, url: str) -> None:
+def test_a_cursor_of_a_service_is_valid_in_another_run(run: Run, url: str) -> None:
     assert run("apply", "letsgo", "--db", url).code == 0
     for number in range(3):
         item = json.dumps({"category": "paged-here", "key": str(number)})
         assert run("letsgo", "put", item, "--db", url).code == 0
-    asked = ("run", "letsgo", "list-items", "--category", "paged-here", "--limit", "2", "--db", url)
-    first = json.loads(run(*asked, "--json").out)
-    second = json.loads(run(*asked, "--next", first["next"], "--json").out)
+    command = (
+        "run",
+        "letsgo",
+        "list-items",
+        "--category",
+        "paged-here",
+        "--limit",
+        "2",
+        "--db",
+        url,
+    )
+    first = json.loads(run(*command, "--json").out)
+    second = json.loads(run(*command, "--next", first["next"], "--json").out)
     keys = [item["key"] for page in (first, second) for item in page["answer"]]
     assert keys == ["0", "1", "2"]
 
 
-def test_the_key_of_cursors_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_the_cursor_key_file_is_private(tmp_path: Path) -> None:
     key = keep_cursor_key({}, tmp_path)
     assert keep_cursor_key({}, tmp_path) == key
     (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_without_a_place_for_it_the_key_lasts_one_run(tmp_path: Path) -> None:
+def test_without_a_writable_folder_the_cursor_key_lasts_one_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     state = {"XDG_STATE_HOME": str(tmp_path / "file")}
     assert keep_cursor_key(state, tmp_path) != keep_cursor_key(state, tmp_path)
 
 
-def test_a_plan_for_a_file_that_is_not_there_makes_none(run: Run, tmp_path: Path) -> None:
+def test_a_plan_for_a_missing_file_does_not_create_it(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "new.db"
     outcome = run("plan", "market", "--db", path)
     assert outcome.code == 1
     assert "+ create table Market" in outcome.out
-    assert "is not there yet" in outcome.err
+    assert "does not exist yet" in outcome.err
     assert not path.exists()
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         ("def", "cannot be imported: SyntaxError"),
         ("import nowhere_at_all", "there is no module 'nowhere_at_all', which"),
         ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
     ],
 )
-def test_a_module_that_fails_is_told_in_a_line(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, told: str
+def test_a_module_that_fails_to_import_is_reported_in_one_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("failing_shop.py").write_text(code)
     outcome = run("patterns", "--table", "failing_shop:table")
     assert outcome.code == 2
-    assert told in outcome.err
+    assert message in outcome.err
     assert "Traceback" not in outcome.err

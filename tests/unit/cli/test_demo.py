@@ -20,13 +20,15 @@ import keyfold
 from keyfold.cli._calls import CallLog
 from keyfold.cli._demo import exchange_rates as rates_of_demo
 from keyfold.cli._demo import report, run_demo
-from keyfold.cli._demo.world import SEED, Case, Draws, World
+from keyfold.cli._demo.data_set import SEED, Case, DataGenerator, DataSet
 from keyfold.designs import exchange_rates, letsgo, market, pantry
 from keyfold.designs.exchange_rates import Rate
 from keyfold.engine import Engine
 from keyfold.errors import NotFound, WriteRefused
 from keyfold.wire.server import Server
-from tests.unit.cli.program import Run
+from tests.demo_run import DemoRun
+from tests.transports import Transport
+from tests.unit.cli.program import Outcome, Run
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 TABLES = {
@@ -39,19 +41,25 @@ PATTERNS = sum(len(table.patterns) for table in TABLES.values())
 RATE = Rate(base="USD", target="EUR", rate=Decimal("0.85"), at=NOW)
 
 
-def test_every_pattern_of_every_design_runs_and_returns_what_it_must(run: Run) -> None:
-    outcome = run("demo")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert f"{PATTERNS} of {PATTERNS} patterns as expected; " in outcome.out
+def test_every_pattern_of_every_design_runs_and_returns_what_it_must(demo_run: DemoRun) -> None:
+    assert demo_run.errors == ""
+    assert f"{PATTERNS} of {PATTERNS} patterns as expected; " in demo_run.text
     for design, table in TABLES.items():
-        assert f"\n{design}  table {table.name}" in f"\n{outcome.out}"
-    assert len(re.findall("^✓", outcome.out, re.MULTILINE)) == PATTERNS
-    assert "✗" not in outcome.out
-    assert max(map(len, outcome.out.splitlines())) <= 120
+        assert f"\n{design}  table {table.name}" in f"\n{demo_run.text}"
+    assert len(re.findall("^✓", demo_run.text, re.MULTILINE)) == PATTERNS
+    assert "✗" not in demo_run.text
+    lines = [line for line in demo_run.text.splitlines() if demo_run.file not in line]
+    assert max(map(len, lines)) <= 120
 
 
-def test_every_pattern_runs_on_any_database(run: Run, url: str) -> None:
-    outcome = run("demo", "--db", url, "--json")
+def test_every_pattern_runs_on_any_database(
+    run: Run, url: str, transport: Transport, request: pytest.FixtureRequest
+) -> None:
+    if transport.kind == "embedded":
+        shared: DemoRun = request.getfixturevalue("demo_run")
+        outcome = Outcome(0, shared.as_json, shared.errors)
+    else:
+        outcome = run("demo", "--db", url, "--json")
     assert outcome.err == ""
     told = json.loads(outcome.out)
     problems = [each["problems"] for each in told["designs"]]
@@ -61,10 +69,8 @@ def test_every_pattern_runs_on_any_database(run: Run, url: str) -> None:
     assert (outcome.code, told["as_expected"]) == (0, True)
 
 
-def test_json_tells_of_every_pattern(run: Run) -> None:
-    outcome = run("demo", "--json")
-    assert (outcome.code, outcome.err) == (0, "")
-    told = json.loads(outcome.out)
+def test_json_tells_of_every_pattern(demo_run: DemoRun) -> None:
+    told = json.loads(demo_run.as_json)
     assert told["as_expected"] is True
     assert [each["design"] for each in told["designs"]] == list(TABLES)
     for design in told["designs"]:
@@ -85,10 +91,10 @@ def test_json_tells_of_every_pattern(run: Run) -> None:
     assert 0 < only["items"] < 29, "some of the 29 have expired"
 
 
-def test_the_data_set_has_some_thousand_items_and_expired_ones() -> None:
-    reports = run_demo(":memory:", now=NOW)
-    assert sum(each.loaded for each in reports) > 3_000
-    assert {each.design for each in reports if each.expired > 50} == {
+def test_the_data_set_has_some_thousand_items_and_expired_ones(demo_run: DemoRun) -> None:
+    designs = json.loads(demo_run.as_json)["designs"]
+    assert sum(each["items_loaded"] for each in designs) > 3_000
+    assert {each["design"] for each in designs if each["of_them_expired"] > 50} == {
         "exchange_rates",
         "letsgo",
         "market",
@@ -96,20 +102,27 @@ def test_the_data_set_has_some_thousand_items_and_expired_ones() -> None:
 
 
 def test_the_data_set_is_the_same_every_time() -> None:
-    one, other = (rates_of_demo.make_world(Draws(SEED, NOW)) for _ in range(2))
+    one, other = (rates_of_demo.make_data_set(DataGenerator(SEED, NOW)) for _ in range(2))
     assert one.stored == other.stored
     assert one.cases == other.cases
 
 
-@pytest.mark.parametrize("named", ["demo.db", "."])
-def test_a_named_database_is_kept(run: Run, tmp_path: Path, named: str) -> None:
-    file = tmp_path / "demo.db"
-    outcome = run("demo", "--db", tmp_path / named)
-    assert outcome.code == 0
-    assert f"It is all in {file}." in outcome.out
-    with keyfold.open([market.table], file) as store:
+def test_a_named_database_is_kept(demo_run: DemoRun) -> None:
+    """A folder was named, and has a file now."""
+    assert f"The data is in {demo_run.file}." in demo_run.text
+    with keyfold.open([market.table], demo_run.file) as store:
         profile = store.run(market.user_profile("rabinovich"))
     assert profile is not None
+
+
+def test_a_file_may_be_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "_MAKERS", {"exchange_rates": rates_of_demo.make_data_set})
+    file = tmp_path / "mine.db"
+    outcome = run("demo", "--db", file)
+    assert outcome.code == 0
+    assert f"The data is in {file}." in outcome.out
+    with keyfold.open([exchange_rates.table], file) as store:
+        assert store.run(exchange_rates.table.scan().first()) is not None
 
 
 def test_an_existing_file_is_refused_and_left_alone(run: Run, tmp_path: Path) -> None:
@@ -117,7 +130,7 @@ def test_an_existing_file_is_refused_and_left_alone(run: Run, tmp_path: Path) ->
     file.write_bytes(b"mine")
     outcome = run("demo", "--db", file)
     assert outcome.code == 2
-    assert "the demo makes a new file" in outcome.err
+    assert "the demo creates a new file" in outcome.err
     assert file.read_bytes() == b"mine"
 
 
@@ -125,7 +138,7 @@ def test_tables_that_have_items_are_refused_and_left_alone(tmp_path: Path) -> No
     file = tmp_path / "demo.db"
     with keyfold.open(exchange_rates.table, file) as store:
         store.run(RATE.put())
-    with pytest.raises(WriteRefused, match=r"ExchangeRates: it has items already.*"):
+    with pytest.raises(WriteRefused, match=r"ExchangeRates: it already has items.*"):
         run_demo(str(file), now=NOW)
     with keyfold.open(list(TABLES.values()), file) as store:
         for table in TABLES.values():
@@ -155,33 +168,33 @@ def test_a_database_of_an_unknown_kind_is_refused(run: Run) -> None:
 # Wrong answers are told from right ones.
 
 
-def make_wrong_world(tell: Callable[[World], None]) -> Callable[[Draws], World]:
-    def make(draws: Draws) -> World:
-        world = rates_of_demo.make_world(draws)
-        tell(world)
-        return world
+def make_wrong_data_set(tell: Callable[[DataSet], None]) -> Callable[[DataGenerator], DataSet]:
+    def make(generator: DataGenerator) -> DataSet:
+        data = rates_of_demo.make_data_set(generator)
+        tell(data)
+        return data
 
     return make
 
 
-WRONG: list[tuple[Callable[[World], None], str]] = [
+WRONG: list[tuple[Callable[[DataSet], None], str]] = [
     (
-        lambda world: world.expect(exchange_rates.get, None, base="USD", target="GBP"),
+        lambda data: data.expect(exchange_rates.get, None, base="USD", target="GBP"),
         "✗ Get: expected None; got Rate(",
     ),
     (
-        lambda world: world.expect(exchange_rates.mark_stale, NotFound, base="USD", target="GBP"),
+        lambda data: data.expect(exchange_rates.mark_stale, NotFound, base="USD", target="GBP"),
         "✗ MarkStale: expected NotFound; got Rate(",
     ),
     (
-        lambda world: world.expect(exchange_rates.mark_stale, RATE, base="USD", target="XXX"),
+        lambda data: data.expect(exchange_rates.mark_stale, RATE, base="USD", target="XXX"),
         "✗ MarkStale: expected Rate(",
     ),
-    (lambda world: world.put(RATE), "✗ the item RATE#USD#EUR is Rate("),
-    (lambda world: world.drop(RATE), "it must be None"),
+    (lambda data: data.put(RATE), "✗ item RATE#USD#EUR: expected Rate("),
+    (lambda data: data.drop(RATE), "✗ item RATE#USD#EUR: expected None; got Rate("),
     (
-        lambda world: world.cases.remove(
-            next(each for each in world.cases if each.pattern is exchange_rates.get_by_base)
+        lambda data: data.cases.remove(
+            next(each for each in data.cases if each.pattern is exchange_rates.get_by_base)
         ),
         "✗ pattern 'GetByBase' was not run",
     ),
@@ -190,14 +203,20 @@ WRONG: list[tuple[Callable[[World], None], str]] = [
 
 @pytest.mark.parametrize(("tell", "problem"), WRONG)
 def test_what_is_not_as_it_must_be_is_told(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tell: Callable[[World], None], problem: str
+    run: Run, monkeypatch: pytest.MonkeyPatch, tell: Callable[[DataSet], None], problem: str
 ) -> None:
-    monkeypatch.setattr(report, "_MAKERS", {"exchange_rates": make_wrong_world(tell)})
+    monkeypatch.setattr(report, "_MAKERS", {"exchange_rates": make_wrong_data_set(tell)})
     outcome = run("demo")
     assert outcome.code == 1
     assert problem in outcome.out
-    told = json.loads(run("demo", "--json").out)
-    assert told["as_expected"] is False
+
+
+def test_json_tells_of_what_is_not_as_it_must_be(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    tell, _ = WRONG[0]
+    monkeypatch.setattr(report, "_MAKERS", {"exchange_rates": make_wrong_data_set(tell)})
+    outcome = run("demo", "--json")
+    assert outcome.code == 1
+    assert json.loads(outcome.out)["as_expected"] is False
 
 
 @pytest.mark.parametrize(
@@ -226,20 +245,28 @@ def test_an_answer_without_an_order_has_the_same_entities(
 
 
 def test_what_has_expired_is_stored_and_not_found() -> None:
-    world = World(exchange_rates.table, NOW, lambda rate: rate.expires)
+    data = DataSet(exchange_rates.table, NOW, lambda rate: rate.expires)
     old = RATE.model_copy(update={"expires": NOW})
     new = RATE.model_copy(update={"target": "GBP", "expires": NOW + timedelta(seconds=1)})
-    world.load([new, old])
-    assert (world.find(Rate), world.find_expired(Rate), world.expired) == ([new], [old], 1)
-    assert world.find(Rate, with_expired=True) == [old, new], "in the order of their keys"
-    assert list(world.stored) == [("RATE#USD#GBP",), ("RATE#USD#EUR",)]
+    data.load([new, old])
+    assert (data.find(Rate), data.find_expired(Rate), data.expired) == ([new], [old], 1)
+    assert data.find(Rate, with_expired=True) == [old, new], "in the order of their keys"
+    assert list(data.stored) == [("RATE#USD#GBP",), ("RATE#USD#EUR",)]
+
+
+ONE_DESIGN = """
+from keyfold.cli import main
+from keyfold.cli._demo import report
+del report._MAKERS["letsgo"], report._MAKERS["market"], report._MAKERS["pantry"]
+main(["demo"])
+"""
 
 
 def test_a_terminal_is_used_to_its_width() -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     program = subprocess.Popen(
-        [sys.executable, "-m", "keyfold", "demo"],
+        [sys.executable, "-c", ONE_DESIGN],
         stdout=theirs,
         stderr=subprocess.PIPE,
         env={**os.environ, "TERM": "xterm-256color"},

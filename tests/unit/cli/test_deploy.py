@@ -25,9 +25,9 @@ def change(file: Path, change: dict[str, object]) -> None:
         engine.execute("UpdateTable", {"TableName": "Market", **change})
 
 
-def test_a_plan_of_nothing_to_do_is_a_yes(run: Run, file: Path) -> None:
+def test_a_plan_without_steps_exits_with_zero(run: Run, file: Path) -> None:
     outcome = run("plan", "market", "--db", file)
-    assert (outcome.code, outcome.out) == (0, "Market is as declared.\n")
+    assert (outcome.code, outcome.out) == (0, "Market matches its declaration.\n")
 
 
 def test_a_plan_shows_what_is_missing_and_changes_nothing(run: Run, file: Path) -> None:
@@ -37,17 +37,17 @@ def test_a_plan_shows_what_is_missing_and_changes_nothing(run: Run, file: Path) 
         assert (outcome.code, outcome.out) == (1, f"Market\n  + add index {INDEX} by sk, pk\n")
 
 
-def test_apply_tells_what_it_does_apart_from_the_result(run: Run, file: Path) -> None:
+def test_apply_prints_its_progress_to_stderr(run: Run, file: Path) -> None:
     change(file, {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": INDEX}}]})
     outcome = run("apply", "market", "--db", file, "--json")
     assert outcome.code == 0
     assert f"+ Market: add index {INDEX} by sk, pk" in outcome.err
-    [told] = json.loads(outcome.out)["tables"]
-    assert told["done"] == [f"add index {INDEX} by sk, pk"]
-    assert told["as_declared"] is True
+    [result] = json.loads(outcome.out)["tables"]
+    assert result["done"] == [f"add index {INDEX} by sk, pk"]
+    assert result["as_declared"] is True
 
 
-def test_what_would_be_removed_is_left_unless_that_is_allowed(run: Run, file: Path) -> None:
+def test_nothing_is_removed_unless_allowed(run: Run, file: Path) -> None:
     definition = {
         "IndexName": "Extra",
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],

@@ -53,7 +53,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_a_policy_is_printed_and_nothing_else(run: Run) -> None:
+def test_only_the_policy_is_printed_to_stdout(run: Run) -> None:
     outcome = run("export", "iam", "--role", "customer", "--region", "eu-west-1")
     assert (outcome.code, outcome.err) == (0, "")
     policy = json.loads(outcome.out)
@@ -63,14 +63,14 @@ def test_a_policy_is_printed_and_nothing_else(run: Run) -> None:
     assert len(parse_policy(outcome.out).statements) == 2
 
 
-def test_what_iam_cannot_say_is_said_apart(run: Run) -> None:
+def test_what_iam_cannot_express_is_reported_separately(run: Run) -> None:
     outcome = run("export", "iam", "--table", "policed:shop", "--role", "packer")
     assert outcome.code == 0
     json.loads(outcome.out)
     assert outcome.err == (
         "The policy denies what the role allows:\n"
-        "  orders: a batch may put and delete, and IAM cannot tell the two apart, so batches of "
-        "writes are left out. [batch-writes]\n"
+        "  orders: a batch may put and delete, and IAM cannot distinguish the two, so batch writes "
+        "are left out. [batch-writes]\n"
         "    Write items one by one, or in transactions.\n"
     )
 
@@ -82,12 +82,12 @@ def test_a_role_of_several_tables_has_one_policy(run: Run) -> None:
     assert "The policy allows what the role does not:" in outcome.err
 
 
-def test_everything_can_be_had_as_one_json_object(run: Run) -> None:
+def test_the_whole_result_is_available_as_one_json_object(run: Run) -> None:
     outcome = run("export", "iam", "--table", "policed:shop", "--role", "packer", "--json")
     assert (outcome.code, outcome.err) == (0, "")
-    told = json.loads(outcome.out)
-    assert told["policy"]["Statement"]
-    assert told["gaps"] == [
+    result = json.loads(outcome.out)
+    assert result["policy"]["Statement"]
+    assert result["gaps"] == [
         {
             "table": "Shop",
             "kind": "batch-writes",
@@ -95,8 +95,8 @@ def test_everything_can_be_had_as_one_json_object(run: Run) -> None:
             "actions": ["BatchWriteItem"],
             "subject": "orders",
             "index": None,
-            "fact": "a batch may put and delete, and IAM cannot tell the two apart, so batches "
-            "of writes are left out",
+            "fact": "a batch may put and delete, and IAM cannot distinguish the two, so batch writes "
+            "are left out",
             "advice": "Write items one by one, or in transactions.",
         }
     ]
@@ -111,7 +111,7 @@ def test_a_policy_is_written_into_a_file(run: Run) -> None:
     assert "absent/customer.json cannot be written: No such file or directory." in refused.err
 
 
-def test_a_role_of_which_nothing_can_be_said_is_an_answer_of_no(run: Run) -> None:
+def test_a_role_that_iam_cannot_express_exits_with_one(run: Run) -> None:
     outcome = run("export", "iam", "--role", "nobody")
     assert outcome.code == 1
     assert json.loads(outcome.out)["Statement"] == []
@@ -126,17 +126,20 @@ def test_a_role_of_which_nothing_can_be_said_is_an_answer_of_no(run: Run) -> Non
             "there is no role 'absent'; Shop, Logs declares customer, nobody, packer.",
         ),
         (["pantry", "--role", "absent"], "declares none."),
-        (["--role", "customer", "--region", "Frankfurt"], "'Frankfurt' is no region."),
-        (["--role", "customer", "--account", "12"], "'12' is no account; those have 12 digits."),
+        (["--role", "customer", "--region", "Frankfurt"], "'Frankfurt' is not a region."),
+        (
+            ["--role", "customer", "--account", "12"],
+            "'12' is not an account id; those have 12 digits.",
+        ),
     ],
 )
-def test_what_cannot_be_exported_is_refused(run: Run, options: list[str], fact: str) -> None:
+def test_invalid_arguments_are_refused(run: Run, options: list[str], fact: str) -> None:
     outcome = run("export", "iam", *options)
     assert (outcome.code, outcome.out) == (2, "")
     assert " ".join(fact.split()) in " ".join(outcome.err.split())
 
 
-def test_other_parts_of_aws_have_other_arns(run: Run) -> None:
+def test_other_aws_partitions_have_other_arns(run: Run) -> None:
     outcome = run("export", "iam", "--role", "customer", "--region", "cn-north-1")
     resource = json.loads(outcome.out)["Statement"][0]["Resource"]
     assert resource == ["arn:aws-cn:dynamodb:cn-north-1:*:table/Shop"]

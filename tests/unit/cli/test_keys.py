@@ -1,4 +1,4 @@
-"""`keyfold keys`: access keys are made, shown, replaced and revoked; secrets are shown once."""
+"""`keyfold keys`: access keys are created, listed, rotated and revoked; secrets are shown once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_key_is_added_and_its_secret_shown_once(run: Run, file: Path) -> None:
     (key,) = read_keys(str(file)).values()
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.splitlines() == [
-        f"{file}: ada has a new key (role customer user=ada). Its secret is shown this once:",
+        f"{file}: ada has a new key (role customer user=ada). Its secret is shown only this once:",
         f"AWS_ACCESS_KEY_ID={key.access_key}",
         f"AWS_SECRET_ACCESS_KEY={key.secret}",
     ]
@@ -43,23 +43,25 @@ def test_a_key_is_added_and_its_secret_shown_once(run: Run, file: Path) -> None:
 
 
 def test_a_key_with_a_token_shows_it_once_too(run: Run, file: Path) -> None:
-    told = add(run, file, "--name", "ops", "--admin", "--token")
-    key = read_keys(str(file))[told["access_key"]]
-    assert (told["secret"], told["token"], told["admin"]) == (key.secret, key.token, True)
+    result = add(run, file, "--name", "ops", "--admin", "--token")
+    key = read_keys(str(file))[result["access_key"]]
+    assert (result["secret"], result["token"], result["admin"]) == (key.secret, key.token, True)
     (listed,) = read(run("keys", "list", file, "--json"))["keys"]
-    assert listed == {name: told[name] for name in told if name not in ("file", "secret", "token")}
-    assert told["has_token"]
+    assert listed == {
+        name: result[name] for name in result if name not in ("file", "secret", "token")
+    }
+    assert result["has_token"]
 
 
-def test_the_path_of_a_policy_is_kept_as_seen_from_the_file(
+def test_the_path_of_a_policy_is_stored_relative_to_the_file(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "secret").mkdir()
     (tmp_path / "policy.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     file = Path("secret/keys.toml")
-    told = add(run, file, "--name", "ada", "--policy", "policy.json", "--id", "user=ada")
-    assert (told["policy"], told["ids"]) == ("../policy.json", {"user": "ada"})
+    result = add(run, file, "--name", "ada", "--policy", "policy.json", "--id", "user=ada")
+    assert (result["policy"], result["ids"]) == ("../policy.json", {"user": "ada"})
 
 
 def test_a_rotated_key_stays_until_it_is_revoked(run: Run, file: Path) -> None:
@@ -77,14 +79,14 @@ def test_a_rotated_key_stays_until_it_is_revoked(run: Run, file: Path) -> None:
     assert second.secret in outcome.out
     assert (first.name, first.role, first.ids) == (second.name, second.role, second.ids)
     revoked = run("keys", "revoke", file, old)
-    assert revoked.out == f"{file}: {old}, of ada, is revoked.\n"
+    assert revoked.out == f"{file}: {old} of ada is revoked.\n"
     assert list(read_keys(str(file))) == [second.access_key]
-    told = read(run("keys", "revoke", file, second.access_key, "--json"))
-    assert told == {"file": str(file), "revoked": second.access_key, "name": "ada"}
+    result = read(run("keys", "revoke", file, second.access_key, "--json"))
+    assert result == {"file": str(file), "revoked": second.access_key, "name": "ada"}
     assert run("keys", "list", file).out == f"{file}: there are no keys.\n"
 
 
-def test_a_rotated_key_is_told_as_json(run: Run, file: Path) -> None:
+def test_rotate_prints_json_on_request(run: Run, file: Path) -> None:
     old = add(run, file, "--name", "ada", "--admin")
     new = read(run("keys", "rotate", file, old["access_key"], "--json"))
     assert new.keys() == old.keys()
@@ -104,17 +106,20 @@ def test_a_disabled_key_is_not_rotated(run: Run, file: Path) -> None:
     ("arguments", "message"),
     [
         (["--admin"], "Missing option '--name'"),
-        (["--name", "ada"], "give one of --role, --policy and --admin."),
-        (["--name", "ada", "--admin", "--role", "x"], "give one of --role, --policy and --admin."),
-        (["--name", "a b", "--admin"], "has a name that no IAM user has"),
+        (["--name", "ada"], "give exactly one of --role, --policy and --admin."),
+        (
+            ["--name", "ada", "--admin", "--role", "x"],
+            "give exactly one of --role, --policy and --admin.",
+        ),
+        (["--name", "a b", "--admin"], "has a name that is not valid for an IAM user"),
         (["--name", "ada", "--policy", "absent.json"], "there is no file absent.json."),
         (["--name", "ada", "--role", "x", "--id", "user"], "'user' is not NAME=VALUE."),
         (["--name", "ada", "--role", "x", "--id", "=x"], "'=x' is not NAME=VALUE."),
         (["--name", "a", "--role", "x", "--id", "u=x", "--id", "u=y"], "u is given twice."),
-        (["--name", "ada", "--admin", "--id", "u=x"], "has ids, which mean nothing to an admin"),
+        (["--name", "ada", "--admin", "--id", "u=x"], "has ids, which have no effect on an admin"),
     ],
 )
-def test_a_key_that_will_not_do_is_not_made(
+def test_an_invalid_key_is_not_created(
     run: Run, file: Path, arguments: list[str], message: str
 ) -> None:
     outcome = run("keys", "add", file, *arguments)
@@ -124,7 +129,7 @@ def test_a_key_that_will_not_do_is_not_made(
 
 
 @pytest.mark.parametrize("command", ["rotate", "revoke"])
-def test_a_key_that_is_not_there_is_said(run: Run, file: Path, command: str) -> None:
+def test_an_unknown_key_is_reported(run: Run, file: Path, command: str) -> None:
     key = add(run, file, "--name", "ada", "--admin")
     outcome = run("keys", command, file, "AKIANOBODY")
     assert outcome.code == 2
@@ -141,6 +146,6 @@ def test_a_file_that_others_can_read_is_refused(run: Run, file: Path) -> None:
         assert f"Run `chmod 600 {file}`. [keys-unusable]" in outcome.err
 
 
-def test_a_file_that_is_not_there_has_no_keys_to_list(run: Run, file: Path) -> None:
+def test_listing_a_missing_file_is_an_error(run: Run, file: Path) -> None:
     assert "No such file" in run("keys", "list", file).err
     assert "cannot be read" in run("keys", "list", file).err

@@ -17,7 +17,7 @@ from tests.unit.cli.program import Outcome
 
 
 class Shell:
-    """Runs the commands on one file."""
+    """Runs commands on one database file."""
 
     def __init__(
         self, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -52,7 +52,7 @@ def orders(shell: Shell) -> Shell:
 
 def test_put_and_get(shell: Shell) -> None:
     put = shell("put", '{"category": "bill", "key": "bill-123", "total": 0.10, "tags": ["a"]}')
-    assert (put.code, put.out) == (0, "Put 'bill-123' into 'bill'.\n")
+    assert (put.code, put.out) == (0, "Wrote 'bill-123' to 'bill'.\n")
     got = shell("get", "bill", "bill-123")
     assert got.out == 'category: bill\nkey: bill-123\ntotal: 0.1\ntags: ["a"]\n'
     got = shell("get", "bill", "bill-123", "--json")
@@ -88,21 +88,21 @@ def test_numbers_keep_their_digits(shell: Shell) -> None:
         '{"category": "bill", "key": "a", "ttl": 1e400}',
     ],
 )
-def test_what_is_no_item_is_refused(shell: Shell, text: str) -> None:
+def test_invalid_items_are_refused(shell: Shell, text: str) -> None:
     outcome = shell("put", text)
     assert outcome.code == 2
     assert "Invalid value for JSON" in outcome.err
     assert not shell.file.exists()
 
 
-def test_get_of_nothing_exits_with_one(orders: Shell) -> None:
+def test_get_of_a_missing_item_exits_with_one(orders: Shell) -> None:
     outcome = orders("get", "bill", "x")
     assert (outcome.code, outcome.err) == (1, "There is no 'x' in 'bill'.\n")
     outcome = orders("get", "bill", "x", "--json")
     assert (outcome.code, json.loads(outcome.out)) == (1, {"item": None})
 
 
-def test_what_has_expired_is_not_there(shell: Shell) -> None:
+def test_expired_items_are_not_found(shell: Shell) -> None:
     shell.put(category="bill", key="old", ttl=1_704_067_200)
     assert shell("get", "bill", "old").code == 1
     assert shell("ls", "bill").out == ""
@@ -127,7 +127,7 @@ def test_ls_full_shows_items(orders: Shell) -> None:
     }
 
 
-def test_items_of_the_platform_are_shown_as_they_are_stored(shell: Shell) -> None:
+def test_reserved_items_are_shown_as_they_are_stored(shell: Shell) -> None:
     tenant = letsgo.Tenant(tenant_id="acme", created_at=datetime(2024, 1, 1, tzinfo=UTC))
     with keyfold.open(letsgo.table, str(shell.file)) as store:
         store.run(letsgo.create_tenant(tenant))
@@ -140,7 +140,7 @@ def test_items_of_the_platform_are_shown_as_they_are_stored(shell: Shell) -> Non
     }
 
 
-def test_an_item_that_does_not_fit_its_type_is_shown(shell: Shell) -> None:
+def test_an_item_that_does_not_match_its_type_is_shown(shell: Shell) -> None:
     shell.put(category="bill", key="bill-1")
     item = {"category": {"S": "letsgo-issuer"}, "key": {"S": "x"}, "note": {"S": "by hand"}}
     with Engine.open(shell.file) as engine:
@@ -149,7 +149,7 @@ def test_an_item_that_does_not_fit_its_type_is_shown(shell: Shell) -> None:
     assert shown == {"category": "letsgo-issuer", "key": "x", "note": "by hand"}
 
 
-def test_ls_goes_on_by_its_token(orders: Shell) -> None:
+def test_ls_continues_with_its_token(orders: Shell) -> None:
     seen: list[str] = []
     token: list[str] = []
     while True:
@@ -161,12 +161,12 @@ def test_ls_goes_on_by_its_token(orders: Shell) -> None:
         token = ["--next", page["next"]]
     assert seen == sorted(seen)
     assert len(seen) == 6
-    assert "There are more: --next " in orders("ls", "client-bill", "--limit", "4").err
+    assert "There are more items: --next " in orders("ls", "client-bill", "--limit", "4").err
 
 
 def test_rm(orders: Shell) -> None:
     key = "/client-12/bill-0"
-    assert orders("rm", "client-bill", key).out == f"Removed {key!r} from 'client-bill'.\n"
+    assert orders("rm", "client-bill", key).out == f"Deleted {key!r} from 'client-bill'.\n"
     again = orders("rm", "client-bill", key)
     assert (again.code, again.out) == (0, f"There was no {key!r} in 'client-bill'.\n")
     removed = orders("rm", "client-bill", "/client-12/bill-1", "--json")
@@ -182,7 +182,7 @@ def test_reserved_categories_are_refused(orders: Shell) -> None:
 
 
 @pytest.mark.parametrize("command", [("ls", "a"), ("get", "a", "b"), ("rm", "a", "b")])
-def test_a_missing_file_is_refused_and_not_made(shell: Shell, command: tuple[str, ...]) -> None:
+def test_a_missing_file_is_refused_and_not_created(shell: Shell, command: tuple[str, ...]) -> None:
     with pytest.raises(FileUnreachable):
         shell(*command)
     assert not shell.file.exists()

@@ -5,29 +5,29 @@ from pathlib import Path
 
 from keyfold.engine import Engine
 from tests.unit.cli.program import Run
-from tests.unit.transfer.world import open_shop, read_all
+from tests.unit.transfer.shop import open_shop, read_all
 
-SHOP = "tests.unit.transfer.world:shop"
+SHOP = "tests.unit.transfer.shop:shop"
 GOOD = {"pk": {"S": "PRODUCT#a"}, "sk": {"S": "PRODUCT"}, "name": {"S": "thing"}}
 
 
-def test_what_is_not_taken_is_put_beside_the_file(run: Run, tmp_path: Path) -> None:
+def test_rejected_items_are_written_to_a_file_beside_the_source(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     file.write_text(f"{json.dumps(GOOD)}\nnonsense\n")
     outcome = run("load", file, "--db", tmp_path / "new.db", "--table", SHOP)
     rejects = tmp_path / "items.jsonl.rejected.jsonl"
     assert outcome.code == 1
-    assert outcome.err == f"1 item not taken; {rejects} has the reasons.\n"
+    assert outcome.err == f"1 item rejected; see {rejects} for the reasons.\n"
     assert json.loads(rejects.read_text())["line"] == "nonsense\n"
     with Engine.open(tmp_path / "new.db") as engine:
         assert read_all(engine) == {"PRODUCT#a PRODUCT": GOOD}
-    # What is there is not overwritten, since nobody may have looked at it yet.
+    # An existing rejects file is not overwritten: it may not have been read yet.
     again = run("load", file, "--db", tmp_path / "other.db", "--table", SHOP)
     assert again.code == 2
     assert again.err.endswith("[file-taken]\n")
 
 
-def test_without_a_declaration_the_table_has_to_be_there(run: Run, tmp_path: Path) -> None:
+def test_without_a_declaration_the_table_has_to_exist(run: Run, tmp_path: Path) -> None:
     file, db = tmp_path / "items.jsonl", tmp_path / "shop.db"
     file.write_text(json.dumps(GOOD))
     outcome = run("load", file, "--db", db)
@@ -38,7 +38,7 @@ def test_without_a_declaration_the_table_has_to_be_there(run: Run, tmp_path: Pat
     assert run("load", file, "--db", db).code == 0
 
 
-def test_a_file_that_is_not_there_is_told(run: Run, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(run: Run, tmp_path: Path) -> None:
     outcome = run("load", tmp_path / "absent", "--db", tmp_path / "new.db", "--table", SHOP)
     assert outcome.code == 2
-    assert outcome.err.endswith("there is no such file or folder. [source-unreadable]\n")
+    assert outcome.err.endswith("no such file or folder. [source-unreadable]\n")

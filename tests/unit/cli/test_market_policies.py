@@ -1,4 +1,4 @@
-"""The policies of the market's roles: kept whole, so that a change of one is looked at.
+"""The IAM policies of the market's roles, stored in full so that every change is reviewed.
 
 `keyfold export iam market --role NAME --region eu-west-1 --account 123456789012 --json` writes them.
 """
@@ -34,12 +34,12 @@ def access(action: str, partition: str | None, **more: Any) -> Access:
     return Access(action, "Market", partition=values, **more)
 
 
-def test_every_role_has_a_policy_that_is_kept() -> None:
+def test_every_role_has_a_stored_policy() -> None:
     assert sorted(path.stem for path in FOLDER.glob("*.json")) == ROLES
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_the_policy_of_a_role_is_the_one_that_is_kept(role: str, run: Run) -> None:
+def test_the_policy_of_a_role_is_the_stored_one(role: str, run: Run) -> None:
     arguments = ["--region", "eu-west-1", "--account", "123456789012", "--json"]
     outcome = run("export", "iam", "market", "--role", role, *arguments)
     assert (outcome.code, outcome.err) == (0, "")
@@ -47,7 +47,7 @@ def test_the_policy_of_a_role_is_the_one_that_is_kept(role: str, run: Run) -> No
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_no_policy_has_statements_of_partiql_or_streams(role: str) -> None:
+def test_no_policy_allows_partiql_or_streams(role: str) -> None:
     text = export(role).to_json()
     assert "PartiQL" not in text
     assert "stream" not in text.lower()
@@ -70,13 +70,13 @@ def test_no_policy_has_statements_of_partiql_or_streams(role: str) -> None:
         ("GetItem", "N#1", False),
     ],
 )
-def test_a_customer_has_its_own_profile_orders_and_rewards(
+def test_a_customer_may_access_only_its_own_profile_orders_and_rewards(
     action: str, partition: str | None, is_fine: bool
 ) -> None:
     assert is_allowed("customer", access(action, partition), user="ada") is is_fine
 
 
-def test_fulfilment_writes_orders_of_anybody() -> None:
+def test_fulfilment_may_write_orders_of_all_customers() -> None:
     assert is_allowed("fulfilment", access("PutItem", "U#ada#O"))
     assert is_allowed("fulfilment", access("PutItem", "U#bob#R"))
     assert not is_allowed("fulfilment", access("PutItem", "U#bob"))
@@ -84,7 +84,7 @@ def test_fulfilment_writes_orders_of_anybody() -> None:
     assert not is_allowed("fulfilment", access("PutItem", "U#a#b#O"))
 
 
-def test_support_sees_everything_but_how_something_was_paid() -> None:
+def test_support_may_read_everything_except_payment_details() -> None:
     shown = frozenset({"pk", "sk", "amount"})
     get = access("GetItem", "U#ada#B", rights=Right.GET, select="SPECIFIC_ATTRIBUTES")
     assert is_allowed("support", get._replace(attributes=shown))

@@ -21,23 +21,23 @@ DESIGNS = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current directory, from which modules are imported for this test alone."""
+    """Return the current directory; modules imported from it are unloaded after the test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     return tmp_path
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_a_design_s_patterns_are_listed_with_what_they_do(run: Run, design: str) -> None:
+def test_the_patterns_of_a_design_are_listed_with_their_calls(run: Run, design: str) -> None:
     outcome = run("patterns", design)
     assert (outcome.code, outcome.err) == (0, "")
     table = DESIGNS[design]
     assert outcome.out.startswith(f"{table.name}  {len(table.patterns)} access patterns\n")
     assert max(map(len, outcome.out.splitlines())) <= 120
-    told = json.loads(run("patterns", design, "--json").out)["tables"]
-    assert [(each["table"]) for each in told] == [table.name]
-    assert [each["name"] for each in told[0]["patterns"]] == list(table.patterns)
-    for each in told[0]["patterns"]:
+    tables = json.loads(run("patterns", design, "--json").out)["tables"]
+    assert [(each["table"]) for each in tables] == [table.name]
+    assert [each["name"] for each in tables[0]["patterns"]] == list(table.patterns)
+    for each in tables[0]["patterns"]:
         explained = table.patterns[each["name"]].explain()
         assert each["requests"] == [
             {"operation": step.operation, "index": step.index, "key": step.key}
@@ -48,7 +48,7 @@ def test_a_design_s_patterns_are_listed_with_what_they_do(run: Run, design: str)
         assert each["description"]
 
 
-def test_a_pattern_has_its_parameters_with_types(run: Run) -> None:
+def test_a_pattern_is_shown_with_its_parameters_and_types(run: Run) -> None:
     [table] = json.loads(run("patterns", "exchange-rates", "--json").out)["tables"]
     [save] = [each for each in table["patterns"] if each["name"] == "Save"]
     assert save["function"] == "save"
@@ -71,7 +71,7 @@ def test_a_pattern_has_its_parameters_with_types(run: Run) -> None:
     assert "scans" in run("patterns", "pantry").out
 
 
-def test_a_table_of_the_user_s_own_is_found_by_its_path(run: Run, folder: Path) -> None:
+def test_a_users_table_is_found_by_its_path(run: Run, folder: Path) -> None:
     path = write_project(folder, "shop_by_path")
     outcome = run("patterns", "--table", path)
     assert outcome.code == 0
@@ -83,7 +83,7 @@ def test_a_table_of_the_user_s_own_is_found_by_its_path(run: Run, folder: Path) 
 
 
 @pytest.mark.parametrize("setting", ['tables = ["shop_one:shop"]', 'table = "shop_one:shop"'])
-def test_a_project_names_its_tables(
+def test_a_project_may_declare_its_tables(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, setting: str
 ) -> None:
     write_project(folder, "shop_one", settings=f"[tool.keyfold]\n{setting}\n")
@@ -101,22 +101,22 @@ def test_a_project_may_have_several_tables(run: Run, folder: Path) -> None:
     write_project(folder, "shop_first")
     settings = '[tool.keyfold]\ntables = ["shop_first:shop", "shop_second:shop"]\n'
     write_project(folder, "shop_second", settings=settings)
-    told = json.loads(run("patterns", "--json").out)["tables"]
-    assert [each["table"] for each in told] == ["Shop_First", "Shop_Second"]
+    tables = json.loads(run("patterns", "--json").out)["tables"]
+    assert [each["table"] for each in tables] == ["Shop_First", "Shop_Second"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "name a design, exchange_rates, letsgo, market, pantry, or a table of your own"),
-        (["markt"], "there is no 'markt'; there are exchange_rates, letsgo, market, pantry."),
-        (["market", "--table", "a:b"], "are two ways to say which; give one."),
-        (["--table", "shop"], "'shop' does not say where a table is; give MODULE:NAME."),
+        (["markt"], "there is no table 'markt'; there are exchange_rates, letsgo, market, pantry."),
+        (["market", "--table", "a:b"], "both name a table; give one of them."),
+        (["--table", "shop"], "'shop' is not MODULE:NAME."),
         (["--table", "nowhere.at_all:shop"], "there is no module 'nowhere'"),
         (["--table", "shop_there:cart"], "shop_there has no table 'cart'; it has shop."),
     ],
 )
-def test_what_names_no_table_is_bad_usage(
+def test_an_invalid_table_name_is_bad_usage(
     run: Run, folder: Path, arguments: list[str], message: str
 ) -> None:
     write_project(folder, "shop_there")
@@ -128,12 +128,15 @@ def test_what_names_no_table_is_bad_usage(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ("[tool.keyfold]\ntables = 7\n", "[tool.keyfold] tables is a list of texts"),
+        (
+            "[tool.keyfold]\ntables = 7\n",
+            "[tool.keyfold] tables must be a list of MODULE:NAME strings",
+        ),
         ("[tool.keyfold\n", "it cannot be read"),
         ('[tool.keyfold]\ntables = ["nowhere_else:shop"]\n', "there is no module 'nowhere_else'"),
     ],
 )
-def test_what_a_project_says_wrongly_is_told_with_its_file(
+def test_invalid_project_settings_are_reported_with_the_file(
     run: Run, folder: Path, settings: str, message: str
 ) -> None:
     (folder / "pyproject.toml").write_text(settings, "utf-8")
@@ -143,22 +146,22 @@ def test_what_a_project_says_wrongly_is_told_with_its_file(
     assert "pyproject.toml" in outcome.err
 
 
-def test_a_bad_entry_is_told_to_those_whom_it_concerns(run: Run, folder: Path) -> None:
+def test_an_invalid_entry_is_reported_only_by_commands_that_need_it(run: Run, folder: Path) -> None:
     settings = '[tool.keyfold]\ntables = ["nowhere_at_all:shop", "shop_beside:shop"]\n'
     write_project(folder, "shop_beside", settings=settings)
     fact = "there is no module 'nowhere_at_all'"
-    for asked in ("market", "shop-beside"):
-        outcome = run("patterns", asked)
+    for name in ("market", "shop-beside"):
+        outcome = run("patterns", name)
         assert (outcome.code, outcome.err) == (0, "")
     for arguments in ([], ["absent"]):
         outcome = run("patterns", *arguments)
         assert (outcome.code, outcome.out, fact in outcome.err) == (2, "", True)
     assert run("apply", "market", "--db", "market.db").code == 0
-    asked = ("run", "market", "bonuses", "--user", "ada", "--db", "market.db")
-    assert (run(*asked).code, run("patterns", "--table", "shop_beside:shop").code) == (0, 0)
+    command = ("run", "market", "bonuses", "--user", "ada", "--db", "market.db")
+    assert (run(*command).code, run("patterns", "--table", "shop_beside:shop").code) == (0, 0)
 
 
-def test_the_shell_says_what_is_wrong_with_a_project_and_goes_on(
+def test_the_shell_reports_an_invalid_project_and_continues(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = '[tool.keyfold]\ntables = ["nowhere_at_all:shop", "shop_asked:shop"]\n'
@@ -170,7 +173,7 @@ def test_the_shell_says_what_is_wrong_with_a_project_and_goes_on(
     assert outcome.err.count("there is no module 'nowhere_at_all'") == 1
 
 
-def test_one_pattern_is_no_plural(run: Run, folder: Path) -> None:
+def test_one_pattern_is_counted_in_the_singular(run: Run, folder: Path) -> None:
     (folder / "shop_single.py").write_text(
         "from keyfold import Entity, Key, Query, Table, part\n"
         "shop = Table('Single', key=Key('pk'))\n"

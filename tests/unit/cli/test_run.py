@@ -35,7 +35,7 @@ CART = Cart(
 
 @pytest.fixture
 def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A database with some items of two designs, which is the one that commands take."""
+    """Return a database with items of two designs; commands use it by default."""
     file = tmp_path / "demo.db"
     with keyfold.open([exchange_rates.table, market.table], file) as store:
         for rate in RATES:
@@ -54,7 +54,7 @@ def answer_of(outcome: Outcome) -> Any:
     return json.loads(outcome.out, parse_float=Decimal)["answer"]
 
 
-# What is read.
+# Reads.
 
 
 def test_an_entity_is_shown_with_what_it_cost(run: Run, db: Path) -> None:
@@ -74,12 +74,12 @@ def test_an_entity_is_shown_with_what_it_cost(run: Run, db: Path) -> None:
 
 def test_json_has_every_digit_and_every_call(run: Run, db: Path) -> None:
     outcome = run("run", "exchange_rates", "Get", "--base", "USD", "--target=JPY", "--json")
-    told = json.loads(outcome.out, parse_float=Decimal)
-    assert told["pattern"] == "Get"
-    assert told["answer"]["rate"] == Decimal("150.123456789012345678")
-    assert told["next"] is None
-    assert told["capacity_units"] == Decimal("0.5")
-    [call] = told["calls"]
+    result = json.loads(outcome.out, parse_float=Decimal)
+    assert result["pattern"] == "Get"
+    assert result["answer"]["rate"] == Decimal("150.123456789012345678")
+    assert result["next"] is None
+    assert result["capacity_units"] == Decimal("0.5")
+    [call] = result["calls"]
     assert (call["operation"], call["index"]) == ("GetItem", None)
     assert call["key"] == "PK = 'RATE#USD#JPY'"
 
@@ -89,53 +89,54 @@ def test_nothing_found_exits_with_one(run: Run, db: Path) -> None:
     assert (outcome.code, outcome.err) == (1, "")
     assert outcome.out.startswith("Nothing found.\n")
     outcome = run("run", "exchange_rates", "GetByBase", "--base", "XXX")
-    assert outcome.code == 0, "an empty list is an answer"
+    assert outcome.code == 0, "an empty list is a result"
     assert outcome.out.startswith("Nothing found.\n")
 
 
-def test_a_query_goes_on_after_a_page(run: Run, db: Path) -> None:
-    asked = ("run", "exchange_rates", "get-by-base", "--base", "USD")
-    assert len(answer_of(run(*asked, "--json"))) == 3
-    first = json.loads(run(*asked, "--limit", 2, "--json").out)
-    second = json.loads(run(*asked, "--limit", 2, "--next", first["next"], "--json").out)
+def test_a_query_continues_after_a_page(run: Run, db: Path) -> None:
+    command = ("run", "exchange_rates", "get-by-base", "--base", "USD")
+    assert len(answer_of(run(*command, "--json"))) == 3
+    first = json.loads(run(*command, "--limit", 2, "--json").out)
+    second = json.loads(run(*command, "--limit", 2, "--next", first["next"], "--json").out)
     assert second["next"] is None
     targets = {each["target"] for page in (first, second) for each in page["answer"]}
     assert (len(first["answer"]), targets) == (2, {"EUR", "GBP", "JPY"})
-    shown = run(*asked, "--limit", 2)
+    shown = run(*command, "--limit", 2)
     assert shown.code == 0
-    assert shown.err.startswith("There are more: --next ")
+    assert shown.err.startswith("There are more items: --next ")
 
 
 def test_a_limit_is_the_pattern_s_own_where_it_has_one(run: Run, db: Path) -> None:
     with keyfold.open(letsgo.table, db) as store:
         for number in range(3):
             store.run(letsgo.put_item(letsgo.AnyItem.of("memo", f"{number}")))
-    asked = ("run", "letsgo", "list-items", "--category", "memo", "--limit", 2, "--json")
-    first = json.loads(run(*asked).out)
+    command = ("run", "letsgo", "list-items", "--category", "memo", "--limit", 2, "--json")
+    first = json.loads(run(*command).out)
     assert [each["key"] for each in first["answer"]] == ["0", "1"]
-    second = json.loads(run(*asked, "--next", first["next"]).out)
+    second = json.loads(run(*command, "--next", first["next"]).out)
     assert [each["key"] for each in second["answer"]] == ["2"]
 
 
-def test_what_is_no_query_has_no_pages(run: Run, db: Path) -> None:
-    asked = ("run", "exchange_rates", "Get", "--base", "USD", "--target", "EUR")
+def test_patterns_that_are_not_queries_have_no_pages(run: Run, db: Path) -> None:
+    command = ("run", "exchange_rates", "Get", "--base", "USD", "--target", "EUR")
     for option in ("--limit", "--next"):
-        outcome = run(*asked, option, "1")
+        outcome = run(*command, option, "1")
         assert outcome.code == 2
         assert (
-            f"Invalid value for {option}: the pattern is no query, and has no pages." in outcome.err
+            f"Invalid value for {option}: the pattern is not a query, so it has no pages."
+            in outcome.err
         )
 
 
-def test_a_collection_is_shown_member_by_member(run: Run, db: Path) -> None:
+def test_each_member_of_a_collection_is_shown(run: Run, db: Path) -> None:
     outcome = run("run", "market", "order_by_id", "--id", "2025-1")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert lines[0] == "order"
     assert lines[lines.index("lines") + 1].split()[:3] == ["user", "order", "line"]
-    told = answer_of(run("run", "market", "order_by_id", "--id", "2025-1", "--json"))
-    assert told["order"]["total"] == Decimal("0.9")
-    assert [line["name"] for line in told["lines"]] == ["Apple"]
+    result = answer_of(run("run", "market", "order_by_id", "--id", "2025-1", "--json"))
+    assert result["order"]["total"] == Decimal("0.9")
+    assert [line["name"] for line in result["lines"]] == ["Apple"]
 
 
 def test_entities_of_several_types_are_shown_by_type(run: Run, db: Path, tmp_path: Path) -> None:
@@ -159,10 +160,10 @@ def test_entities_of_several_types_are_shown_by_type(run: Run, db: Path, tmp_pat
     outcome = run("run", "--table", path, "All")
     assert outcome.code == 0
     assert {"User", "Order", "RawItem"} < set(outcome.out.splitlines())
-    assert "no entity of the table has such a key" in outcome.out
-    assert "note" not in outcome.out, "a column of nothing is left out"
-    told = answer_of(run("run", "--table", path, "All", "--json"))
-    assert {"user": "ada", "name": "Ada"} in told
+    assert "its key matches no entity of the table" in outcome.out
+    assert "note" not in outcome.out, "an empty column is left out"
+    result = answer_of(run("run", "--table", path, "All", "--json"))
+    assert {"user": "ada", "name": "Ada"} in result
 
 
 def test_a_count_is_a_number(run: Run, db: Path, tmp_path: Path) -> None:
@@ -173,7 +174,7 @@ def test_a_count_is_a_number(run: Run, db: Path, tmp_path: Path) -> None:
     assert outcome.out.startswith("0\n")
 
 
-# What is written.
+# Writes.
 
 
 def test_a_write_takes_entities_as_json_and_durations_as_iso_8601_or_seconds(
@@ -191,40 +192,40 @@ def test_a_write_takes_entities_as_json_and_durations_as_iso_8601_or_seconds(
     assert (found.rate, found.at) == (Decimal("0.885"), NOW)
 
 
-def test_a_write_makes_the_file(run: Run, tmp_path: Path) -> None:
+def test_a_write_creates_the_file(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "new.db"
-    asked = ("run", "pantry", "GetCategories", "--db", file)
-    missing = run(*asked)
+    command = ("run", "pantry", "GetCategories", "--db", file)
+    missing = run(*command)
     assert (missing.code, missing.out) == (2, "")
     assert "[file-unreachable]" in missing.err
     assert not file.exists()
     names = '["Dairy", "Fruit"]'
     assert run("run", "pantry", "set-categories", "--names", names, "--db", file).code == 0
-    assert answer_of(run(*asked, "--json")) == {
+    assert answer_of(run(*command, "--json")) == {
         "categories": [{"name": "Dairy"}, {"name": "Fruit"}]
     }
 
 
 def test_a_condition_that_does_not_hold_exits_with_one(run: Run, db: Path) -> None:
-    asked = ("run", "exchange_rates", "mark-stale", "--base", "USD", "--target", "XXX")
-    outcome = run(*asked)
+    command = ("run", "exchange_rates", "mark-stale", "--base", "USD", "--target", "XXX")
+    outcome = run(*command)
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err.endswith("it does not exist. [not-found]\n")
-    told = json.loads(run(*asked, "--json").out)
-    assert told["error"]["code"] == "not-found"
+    result = json.loads(run(*command, "--json").out)
+    assert result["error"]["code"] == "not-found"
     cart = CART.model_dump_json()
     outcome = run("run", "market", "place-order", "--cart", cart, "--order", ORDER, "--id", "9")
     assert outcome.code == 1
     assert "[transaction-failed]" in outcome.err
 
 
-def test_a_write_that_returns_nothing_is_done(run: Run, db: Path) -> None:
+def test_a_write_that_returns_nothing_reports_done(run: Run, db: Path) -> None:
     outcome = run("run", "exchange_rates", "delete", "--base", "USD", "--target", "XXX")
     assert outcome.code == 0
     assert outcome.out.startswith("Done.\n")
 
 
-# Which pattern.
+# Finding the pattern.
 
 
 @pytest.mark.parametrize(
@@ -241,24 +242,22 @@ def test_a_write_that_returns_nothing_is_done(run: Run, db: Path) -> None:
         ("orders-between", "Orders between two dates"),
     ],
 )
-def test_a_pattern_is_found_by_its_name_or_its_function_s_or_their_start(
-    text: str, name: str
-) -> None:
+def test_a_pattern_is_found_by_its_name_its_function_or_a_prefix(text: str, name: str) -> None:
     table, pattern = find_pattern([market.table, pantry.table], text)
     assert (table, pattern.name) == (market.table, name)
 
 
-def test_a_whole_name_is_preferred_to_a_start() -> None:
+def test_an_exact_name_is_preferred_to_a_prefix() -> None:
     assert find_pattern([exchange_rates.table], "get")[1].name == "Get"
     assert find_pattern([exchange_rates.table], "getby")[1].name == "GetByBase"
 
 
 def test_words_of_a_pattern_need_no_quotes(run: Run, db: Path) -> None:
-    told = answer_of(run("run", "market", "Get", "user", "--user", "rabinovich", "--json"))
-    assert told["user"]["name"] == "Rabinovich"
+    result = answer_of(run("run", "market", "Get", "user", "--user", "rabinovich", "--json"))
+    assert result["user"]["name"] == "Rabinovich"
 
 
-def test_a_project_s_patterns_need_no_table(run: Run, db: Path, tmp_path: Path) -> None:
+def test_patterns_of_a_project_need_no_table_option(run: Run, db: Path, tmp_path: Path) -> None:
     settings = '[tool.keyfold]\ntables = ["shop_ours:shop"]\n'
     write_project(tmp_path, "shop_ours", settings=settings)
     assert run("apply").code == 0
@@ -273,12 +272,12 @@ def test_a_parameter_named_like_an_option_is_given_after_a_lone_dash(
 ) -> None:
     path = write_project(tmp_path, "shop_odd")
     assert run("apply", "--table", path).code == 0
-    asked = ("run", "--table", path, "odd", "--json", "--", "--db", "a", "--table", "b")
-    told = json.loads(run(*asked).out)
-    assert told["calls"][0]["key"] == "pk = 'USER#ab' AND begins_with(sk, 'ORDER#')"
+    command = ("run", "--table", path, "odd", "--json", "--", "--db", "a", "--table", "b")
+    result = json.loads(run(*command).out)
+    assert result["calls"][0]["key"] == "pk = 'USER#ab' AND begins_with(sk, 'ORDER#')"
 
 
-# What cannot be asked.
+# Bad usage.
 
 MARKET = ("run", "market")
 RATE = ("run", "exchange_rates")
@@ -288,8 +287,8 @@ RATE = ("run", "exchange_rates")
     ("arguments", "messages"),
     [
         (["run"], ["DESIGN"]),
-        (["run", "markt", "bonuses"], ["there is no 'markt'; there are exchange_rates"]),
-        ([*MARKET], ["name one. There are:", "  Get user profile\n"]),
+        (["run", "markt", "bonuses"], ["there is no table 'markt'; there are exchange_rates"]),
+        ([*MARKET], ["name a pattern. There are:", "  Get user profile\n"]),
         ([*MARKET, "nothing"], ["Market has no pattern 'nothing'. There are:", "  Grant a reward"]),
         ([*MARKET, "get"], ["'get' could be any of these", "  Get user profile\n"]),
         (
@@ -298,10 +297,10 @@ RATE = ("run", "exchange_rates")
         ),
         (
             [*MARKET, "bonuses", "--usr", "x"],
-            ["--usr", "'Display bonuses for user' does not take it; it takes --user str."],
+            ["--usr", "'Display bonuses for user' has no such parameter; it takes --user str."],
         ),
         ([*MARKET, "bonuses", "--user"], ["--user: it needs a value."]),
-        ([*MARKET, "bonuses", "--user", "a", "b"], ["'b' follows no parameter"]),
+        ([*MARKET, "bonuses", "--user", "a", "b"], ["'b' is not a parameter"]),
         ([*MARKET, "last-orders", "--user", "a", "--count", "two"], ["--count", "valid integer"]),
         (
             [*MARKET, "last-orders", "--user", "a", "--count", "0"],
@@ -309,17 +308,17 @@ RATE = ("run", "exchange_rates")
         ),
         (
             [*RATE, "Get", "--base", "usd", "--target", "EUR"],
-            ["--base: 'usd' will not do, for str"],
+            ["--base: 'usd' is not valid for type str"],
         ),
         (
             [*RATE, "save", "--rate", '{"base": "USD"}', "--ttl", "PT1H"],
             ["--rate", "target: Field required; rate: Field required"],
         ),
-        ([*RATE, "save", "--rate", "{", "--ttl", "PT1H"], ["--rate", "for Rate (JSON)"]),
+        ([*RATE, "save", "--rate", "{", "--ttl", "PT1H"], ["--rate", "for type Rate (JSON)"]),
         ([*MARKET, "find_by_key", "--key", "U#x", "--db", "gopher://x"], ["[url-unknown]"]),
     ],
 )
-def test_bad_usage_says_what_there_is(
+def test_bad_usage_lists_the_choices(
     run: Run, db: Path, arguments: list[str], messages: list[str]
 ) -> None:
     outcome = run(*arguments)
@@ -335,10 +334,10 @@ def test_a_database_has_to_be_named(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert "--db" in outcome.err
 
 
-# Texts as arguments.
+# Arguments as text.
 
 
-def test_texts_are_read_as_their_parameters_types() -> None:
+def test_texts_are_parsed_by_the_type_of_the_parameter() -> None:
     between = market.table.patterns["Orders between two dates"]
     words = ["--user", "123", "--since", "2026-01-31", "--until=2026-01-31T12:00+00:00"]
     assert read_arguments(between, words) == {
@@ -374,7 +373,7 @@ def test_texts_are_read_as_their_parameters_types() -> None:
     assert read_arguments(listed, words) == {"category": "a", "consistent": False}
 
 
-def test_an_open_type_is_the_example_s() -> None:
+def test_an_open_parameter_type_is_taken_from_the_example() -> None:
     put = letsgo.table.patterns["put_item"]
     item = {"category": "note", "key": "1", "stars": 4.50}
     read = read_arguments(put, ["--item", json.dumps(item)])

@@ -1,4 +1,4 @@
-"""`keyfold serve`, as a process of its own."""
+"""`keyfold serve` in a separate process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.unit.wire.server.http import CREATE, TABLE, ask, get, put, read_respo
 def serving(
     *arguments: object, folder: Path | None = None
 ) -> Generator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """Start a server on a free port; give its process and what it says when it is ready."""
+    """Start a server on a free port; yield its process and the JSON it prints when ready."""
     command = [sys.executable, "-m", "keyfold", "serve", "--port", "0", "--json"]
     server = subprocess.Popen(
         [*command, *map(str, arguments)],
@@ -62,12 +62,12 @@ def exchange(url: str, sent: bytes) -> Any:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_serves_a_file_until_it_is_told_to_stop(tmp_path: Path, number: int) -> None:
+def test_the_server_runs_until_it_gets_a_signal(tmp_path: Path, number: int) -> None:
     path = tmp_path / "shop.db"
-    with serving(path) as (server, told):
-        url = told["url"]
-        assert told["serving"] == str(path)
-        assert told["environment"]["AWS_ENDPOINT_URL_DYNAMODB"] == url
+    with serving(path) as (server, ready):
+        url = ready["url"]
+        assert ready["serving"] == str(path)
+        assert ready["environment"]["AWS_ENDPOINT_URL_DYNAMODB"] == url
         exchange(url, ask("CreateTable", CREATE))
         exchange(url, put("a"))
         server.send_signal(number)
@@ -85,7 +85,7 @@ def test_the_ready_line_names_the_url_and_the_variables() -> None:
         line = server.stdout.readline()
         server.terminate()
         assert server.wait() == 0
-        assert server.stdout.read() == "", "one line, and no more"
+        assert server.stdout.read() == "", "only one line"
     assert line.startswith("Keyfold serves :memory: at http://127.0.0.1:")
     assert "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:" in line
 
@@ -99,13 +99,13 @@ def worker_pids(server: subprocess.Popen[str]) -> list[int]:
 
 def test_workers_serve_one_file_together(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
-    with serving(path, "--workers", 2, "--metrics") as (server, told):
-        url = told["url"]
+    with serving(path, "--workers", 2, "--metrics") as (server, ready):
+        url = ready["url"]
         exchange(url, ask("CreateTable", CREATE))
         for number in range(40):
             exchange(url, put(str(number)))
             assert exchange(url, get(str(number)))["Item"]
-        # One that dies is replaced; nothing that was answered is lost.
+        # A worker that dies is replaced; no acknowledged write is lost.
         first, *_ = worker_pids(server)
         os.kill(first, signal.SIGKILL)
         assert server.stderr is not None
@@ -119,24 +119,24 @@ def test_workers_serve_one_file_together(tmp_path: Path) -> None:
         assert engine.verify() == []
 
 
-def test_workers_end_with_the_process_that_minds_them(tmp_path: Path) -> None:
-    with serving(tmp_path / "shop.db", "--workers", 2) as (server, told):
+def test_workers_end_with_their_supervisor(tmp_path: Path) -> None:
+    with serving(tmp_path / "shop.db", "--workers", 2) as (server, ready):
         pids = worker_pids(server)
         assert len(pids) == 2
         server.kill()
         server.wait()
-        # The last to hold the pipe closes it by ending.
+        # The pipe closes when the last process that holds it has ended.
         assert server.stderr is not None
         server.stderr.read()
         with pytest.raises(ConnectionRefusedError):
-            exchange(told["url"], get("a"))
+            exchange(ready["url"], get("a"))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name a file, or give --memory, and not both."),
-        (["shop.db", "--memory"], "name a file, or give --memory, and not both."),
+        ([], "give either a file or --memory."),
+        (["shop.db", "--memory"], "give either a file or --memory."),
         (["--memory", "--workers", 2], "several processes cannot share memory."),
         (["--memory", "--port", 70_000], "port 70000: ports go from 0 to 65535."),
         (["--memory", "--host", "256.0.0.1", "--port", 0], "cannot listen on 256.0.0.1, port 0"),
@@ -146,7 +146,7 @@ def test_workers_end_with_the_process_that_minds_them(tmp_path: Path) -> None:
         (["--memory", "--port", 0, "--tls-cert", "absent.pem"], "--tls-cert: got 'absent.pem'."),
     ],
 )
-def test_what_cannot_be_served_is_refused(
+def test_invalid_arguments_are_refused(
     run: Run,
     arguments: list[object],
     message: str,
@@ -160,10 +160,10 @@ def test_what_cannot_be_served_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_exports_to_the_folders_of_buckets(tmp_path: Path) -> None:
+def test_exports_are_written_to_the_folders_of_buckets(tmp_path: Path) -> None:
     (tmp_path / "data" / "reports").mkdir(parents=True)
-    with serving("--memory", "--buckets", tmp_path / "data") as (_, told):
-        url = told["url"]
+    with serving("--memory", "--buckets", tmp_path / "data") as (_, ready):
+        url = ready["url"]
         exchange(url, ask("CreateTable", CREATE))
         recovery = {"PointInTimeRecoveryEnabled": True}
         exchange(
@@ -178,7 +178,7 @@ def test_it_exports_to_the_folders_of_buckets(tmp_path: Path) -> None:
     assert len(list((tmp_path / "data" / "reports").rglob("manifest-summary.json"))) == 1
 
 
-def test_buckets_have_to_be_there(run: Run, tmp_path: Path) -> None:
+def test_the_buckets_folder_has_to_exist(run: Run, tmp_path: Path) -> None:
     result = run("serve", "--memory", "--port", "0", "--buckets", str(tmp_path / "absent"))
     assert result.code == 2
     assert "buckets" in result.err
@@ -207,8 +207,8 @@ SHELF = "S#01JZ0000000000000000000000"
 
 
 def add_key(run: Run, file: Path, *more: str) -> Credentials:
-    told = json.loads(run("keys", "add", file, "--json", *more).out)
-    return Credentials(told["access_key"], told["secret"], told.get("token"))
+    added = json.loads(run("keys", "add", file, "--json", *more).out)
+    return Credentials(added["access_key"], added["secret"], added.get("token"))
 
 
 def connect(url: str, credentials: Credentials, region: str = "us-east-1") -> Client:
@@ -220,15 +220,17 @@ def key_of(user: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_keys_are_asked_for_and_their_rights_kept(run: Run, tmp_path: Path, workers: int) -> None:
+def test_keys_are_required_and_their_rights_enforced(
+    run: Run, tmp_path: Path, workers: int
+) -> None:
     (tmp_path / "shop.py").write_text(SHOP)
     file = tmp_path / "keys.toml"
     admin = add_key(run, file, "--name", "ops", "--admin", "--token")
     ada = add_key(run, file, "--name", "ada", "--role", "reader", "--id", "user=ada")
     arguments = ("shop.db", "--auth", "keys.toml", "--table", "shop:shop", "--workers", workers)
-    with serving(*arguments, folder=tmp_path) as (server, told):
-        url = told["url"]
-        assert told["environment"] == {
+    with serving(*arguments, folder=tmp_path) as (server, ready):
+        url = ready["url"]
+        assert ready["environment"] == {
             "AWS_ENDPOINT_URL_DYNAMODB": url,
             "AWS_REGION": "us-east-1",
             "AWS_DEFAULT_REGION": "us-east-1",
@@ -237,7 +239,7 @@ def test_keys_are_asked_for_and_their_rights_kept(run: Run, tmp_path: Path, work
             client.execute("CreateTable", CREATE)
             client.execute("PutItem", {"TableName": TABLE, "Item": key_of("ada")["Key"]})
         for _ in range(8):
-            # On as many connections, so that both workers have their turn.
+            # On many connections, so that both workers get requests.
             with connect(url, ada) as client:
                 assert client.execute("GetItem", key_of("ada"))["Item"]
                 with pytest.raises(AccessDeniedException, match="user/ada is not authorized"):
@@ -266,7 +268,7 @@ def test_keys_are_asked_for_and_their_rights_kept(run: Run, tmp_path: Path, work
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_policy_holds_for_everybody(tmp_path: Path, workers: int) -> None:
+def test_a_policy_applies_to_all_requests(tmp_path: Path, workers: int) -> None:
     statement = {
         "Effect": "Allow",
         "Action": "dynamodb:GetItem",
@@ -281,18 +283,18 @@ def test_a_policy_holds_for_everybody(tmp_path: Path, workers: int) -> None:
     with Engine.open(tmp_path / "shop.db") as engine:
         engine.execute("CreateTable", CREATE)
     arguments = (tmp_path / "shop.db", "--policy", tmp_path / "policy.json", "--id", "user=ada")
-    with serving(*arguments, "--workers", workers) as (_, told):
-        assert told["environment"]["AWS_ACCESS_KEY_ID"] == "local"
-        assert exchange(told["url"], get("ada")) == {}
+    with serving(*arguments, "--workers", workers) as (_, ready):
+        assert ready["environment"]["AWS_ACCESS_KEY_ID"] == "local"
+        assert exchange(ready["url"], get("ada")) == {}
         with (
-            connect(told["url"], Credentials("any", "key")) as client,
+            connect(ready["url"], Credentials("any", "key")) as client,
             pytest.raises(AccessDeniedException, match="user/local is not authorized"),
         ):
             client.execute("GetItem", {"TableName": TABLE, "Key": {"pk": {"S": "bob"}}})
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_keys_that_cannot_be_used_are_refused_at_the_start(
+def test_unusable_keys_are_refused_at_the_start(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -302,11 +304,11 @@ def test_keys_that_cannot_be_used_are_refused_at_the_start(
     add_key(run, tmp_path / "keys.toml", "--name", "x", "--role", "absent")
     outcome = run(*common)
     assert outcome.code == 2
-    assert "has role 'absent', and the roles that are served are none" in outcome.err
-    # Each test has a module of its own by this name.
+    assert "has role 'absent', but the roles being served are none" in outcome.err
+    # Each test imports its own module of this name.
     monkeypatch.delitem(sys.modules, "shop", raising=False)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    assert "that are served are ['reader']" in run(*common, "--table", "shop:shop").err
+    assert "being served are ['reader']" in run(*common, "--table", "shop:shop").err
     monkeypatch.delitem(sys.modules, "shop", raising=False)
     (tmp_path / "keys.toml").chmod(0o644)
     assert "Run `chmod 600 keys.toml`." in run(*common).err
@@ -316,16 +318,14 @@ def test_keys_that_cannot_be_used_are_refused_at_the_start(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--auth", "a.toml", "--policy", "b.json"], "the keys of --auth have policies of"),
-        (["--table", "shop:shop"], "its roles are those of keys. Give --auth, too."),
-        (["--id", "user=ada"], "it is for a policy. Give --policy,"),
+        (["--auth", "a.toml", "--policy", "b.json"], "the keys of --auth have their own rights"),
+        (["--table", "shop:shop"], "it declares the roles of access keys. Give --auth, too."),
+        (["--id", "user=ada"], "it is for --policy. Give --policy,"),
         (["--policy", "b.json", "--id", "user"], "'user' is not NAME=VALUE."),
         (["--policy", "b.json"], "b.json: it cannot be read: No such file"),
     ],
 )
-def test_rules_that_contradict_each_other_are_refused(
-    run: Run, arguments: list[str], message: str
-) -> None:
+def test_contradictory_options_are_refused(run: Run, arguments: list[str], message: str) -> None:
     outcome = run("serve", "--memory", "--port", 0, *arguments)
     assert outcome.code == 2
     assert message in outcome.err

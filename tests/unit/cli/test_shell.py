@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from keyfold.cli._shell._conversation import answer_lines
 from keyfold.cli._shell._entries import Entries
 from keyfold.cli._shell._history import History, find_history_file
+from keyfold.cli._shell._prompt import run_lines
 from keyfold.cli._shell._session import Session
 from keyfold.connect import open_executor
 from tests.unit.cli.program import Outcome, Run
@@ -30,7 +30,7 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def ask(run: Run, db: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """Run the shell on lines, with the shop's table declared."""
+    """Return a function that runs the shell on lines of input, with the shop's table declared."""
 
     def ask(*lines: str, options: tuple[object, ...] = ("--table", TABLE)) -> Outcome:
         monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
@@ -39,7 +39,7 @@ def ask(run: Run, db: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return ask
 
 
-def told(outcome: Outcome) -> list[Any]:
+def json_documents(outcome: Outcome) -> list[Any]:
     return [json.loads(line) for line in outcome.out.splitlines()]
 
 
@@ -74,7 +74,7 @@ def test_lines_become_entries(lines: list[str], expected: list[str]) -> None:
     assert entries.take() == []
 
 
-def test_a_statement_goes_on_until_it_ends() -> None:
+def test_a_statement_continues_until_it_ends() -> None:
     entries = Entries()
     assert entries.add("SELECT *") == []
     assert entries.pending == "SELECT *\n"
@@ -85,7 +85,7 @@ def test_a_statement_goes_on_until_it_ends() -> None:
 # Statements and patterns.
 
 
-def test_a_statement_is_answered_with_what_it_cost(ask: Ask) -> None:
+def test_the_result_of_a_statement_is_shown_with_its_cost(ask: Ask) -> None:
     outcome = ask("SELECT sk, total FROM Shop", "WHERE pk = 'USER#ada' AND total > 10", "")
     assert (outcome.code, outcome.err) == (0, "")
     assert rows(outcome.out) == [
@@ -106,7 +106,7 @@ def test_a_statement_is_answered_with_what_it_cost(ask: Ask) -> None:
         "ORDERS-OF --user 'ada';",
     ],
 )
-def test_a_pattern_is_answered_as_keyfold_run_does(ask: Ask, line: str) -> None:
+def test_a_pattern_gives_the_result_of_keyfold_run(ask: Ask, line: str) -> None:
     outcome = ask(line)
     assert (outcome.code, outcome.err) == (0, "")
     shown = rows(outcome.out)
@@ -117,7 +117,7 @@ def test_a_pattern_is_answered_as_keyfold_run_does(ask: Ask, line: str) -> None:
 def test_json_is_one_document_for_each_entry(ask: Ask) -> None:
     lines = ("SELECT total FROM Shop WHERE pk = 'USER#ada';", "orders-of user=ada", "nonsense")
     outcome = ask(*lines, options=("--table", TABLE, "--json"))
-    statement, pattern, error = told(outcome)
+    statement, pattern, error = json_documents(outcome)
     assert (outcome.code, outcome.err) == (1, "")
     assert statement["items"] == [{"total": {"N": str(total)}} for total in (10, 20, 30)]
     assert (statement["next"], statement["capacity_units"]) == (None, 0.5)
@@ -136,29 +136,29 @@ def test_json_is_turned_on_and_off(ask: Ask) -> None:
 @pytest.mark.parametrize(
     "line", ["SELECT sk FROM Shop WHERE pk = 'USER#ada';", "orders-of user=ada"]
 )
-def test_next_goes_on_page_by_page(ask: Ask, line: str) -> None:
+def test_next_shows_page_after_page(ask: Ask, line: str) -> None:
     outcome = ask("json on", "limit 2", line, "next", "next")
-    first, second, third = told(outcome)
+    first, second, third = json_documents(outcome)
     members = "items" if "items" in first else "answer"
     assert (len(first[members]), len(second[members])) == (2, 1)
     assert first[members] + second[members] != [first[members][0]] * 3
     assert (first["next"] is None, second["next"]) == (False, None)
-    assert third["error"]["message"] == "Invalid value for next: no answer has more pages."
+    assert third["error"]["message"] == "Invalid value for next: there is no next page."
     assert outcome.code == 1
 
 
-def test_a_page_that_ends_says_how_to_go_on(ask: Ask) -> None:
+def test_the_end_of_a_page_says_how_to_continue(ask: Ask) -> None:
     outcome = ask("orders-of user=ada", options=("--table", TABLE, "--limit", 2))
-    assert outcome.out.splitlines()[-1] == "There are more: next"
+    assert outcome.out.splitlines()[-1] == "There are more items: next"
     assert "There are more" not in ask("limit off", "orders-of user=ada").out
 
 
-def test_pages_without_any_item_are_passed_over(ask: Ask) -> None:
+def test_empty_pages_are_skipped(ask: Ask) -> None:
     outcome = ask("json on", "limit 1", "SELECT sk FROM Shop WHERE total = 30;")
-    assert [each["items"] for each in told(outcome)] == [[{"sk": {"S": "ORDER#0003"}}]]
+    assert [each["items"] for each in json_documents(outcome)] == [[{"sk": {"S": "ORDER#0003"}}]]
 
 
-def test_writes_are_written(ask: Ask) -> None:
+def test_statements_can_write(ask: Ask) -> None:
     outcome = ask(
         """add-order --order '{"user": "cy", "number": 1, "city": "Linz", "total": 5}'""",
         "UPDATE Shop SET total = 6 WHERE pk = 'USER#cy' AND sk = 'ORDER#0001';",
@@ -169,17 +169,17 @@ def test_writes_are_written(ask: Ask) -> None:
     assert json.loads(outcome.out.splitlines()[-1])["items"] == [{"total": {"N": "6"}}]
 
 
-def test_a_pattern_that_reads_does_not_make_the_table_that_a_database_lacks(ask: Ask) -> None:
+def test_a_pattern_that_reads_does_not_create_a_missing_table(ask: Ask) -> None:
     outcome = ask("orders-of user=ada", "tables", options=("--table", TABLE, "--db", ":memory:"))
     assert outcome.code == 1
     assert "there is no table Shop" in outcome.err
     assert outcome.out.startswith("Shop  declared, not in the database\n")
 
 
-# What fails.
+# Errors.
 
 
-def test_errors_are_told_with_their_line_and_the_rest_goes_on(ask: Ask) -> None:
+def test_errors_are_reported_with_their_line_and_the_rest_is_run(ask: Ask) -> None:
     outcome = ask(
         "SELECT * FROM elsewhere;",
         "describe",
@@ -194,17 +194,17 @@ def test_errors_are_told_with_their_line_and_the_rest_goes_on(ask: Ask) -> None:
     assert outcome.err.splitlines() == [
         (
             "keyfold: line 1: this database: there is no table elsewhere. It has Shop, day-log. "
-            "`keyfold apply` makes what is declared. [table-missing]"
+            "`keyfold apply` creates declared tables. [table-missing]"
         ),
-        "keyfold: line 2: Invalid value for describe: it is given as: describe TABLE.",
-        "keyfold: line 3: Invalid value for .nonsense: there is no such command; see help.",
+        "keyfold: line 2: Invalid value for describe: usage: describe TABLE.",
+        "keyfold: line 3: Invalid value for .nonsense: no such command; see help.",
         "keyfold: line 4: Invalid value for orders-of: No closing quotation.",
         "keyfold: line 5: Invalid value for limit: '0' is neither a number above 0 nor off.",
         "keyfold: line 6: DuplicateItemException: Duplicate primary key exists in table",
     ]
 
 
-def test_a_pattern_that_raises_is_shown_whole_and_the_rest_goes_on(ask: Ask) -> None:
+def test_a_pattern_that_raises_shows_its_traceback_and_the_rest_is_run(ask: Ask) -> None:
     outcome = ask("Delete nothing --is-new user=ada", "tables")
     assert outcome.code == 1
     assert "in failing\n" in outcome.err
@@ -216,14 +216,14 @@ def test_a_value_may_look_like_a_parameter(ask: Ask) -> None:
     assert "keyfold: line 1: user=ada False" in ask("failing --user user=ada").err
 
 
-def test_a_file_that_is_not_there_is_not_made(run: Run, tmp_path: Path) -> None:
+def test_a_missing_file_is_not_created(run: Run, tmp_path: Path) -> None:
     outcome = run("shell", "--db", tmp_path / "none.db")
     assert outcome.code == 2
     assert "there is no such file" in outcome.err
     assert not (tmp_path / "none.db").exists()
 
 
-# What there is.
+# Descriptions.
 
 
 def test_a_table_is_described(ask: Ask) -> None:
@@ -239,9 +239,9 @@ def test_a_table_is_described(ask: Ask) -> None:
     ]
 
 
-def test_keys_are_shown_by_their_beginning(ask: Ask) -> None:
+def test_keys_can_be_listed_by_prefix(ask: Ask) -> None:
     outcome = ask("json on", "keys Shop", "keys Shop USER#b", "keys day-log 7")
-    every, some, numbers = told(outcome)
+    every, some, numbers = json_documents(outcome)
     assert sorted(every["keys"]) == ["USER#ada", "USER#bob o'hara"]
     assert (every["all"], every["capacity_units"]) == (True, 0.5)
     assert some["keys"] == ["USER#bob o'hara"]
@@ -255,7 +255,7 @@ def test_patterns_and_help_are_shown(ask: Ask) -> None:
     assert "\ndescribe TABLE " in outcome.out
 
 
-def test_without_declared_tables_there_are_statements_only(
+def test_without_declared_tables_only_statements_are_available(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -270,14 +270,14 @@ def test_nothing_is_read_after_exit(
     db: Path, word: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with open_executor(db) as executor:
-        assert answer_lines(Session(executor, [shop]), [word, "nonsense"])
+        assert run_lines(Session(executor, [shop]), [word, "nonsense"])
     assert capsys.readouterr() == ("", "")
 
 
 # History.
 
 
-def test_history_is_kept_where_the_environment_says() -> None:
+def test_the_environment_decides_where_history_is_stored() -> None:
     home = Path("/home/ada")
     usual = home / ".local" / "state" / "keyfold" / "history"
     assert find_history_file({}, home) == usual
@@ -287,7 +287,7 @@ def test_history_is_kept_where_the_environment_says() -> None:
     assert find_history_file({"KEYFOLD_HISTORY": ""}, home) is None
 
 
-def test_history_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_the_history_file_is_private(tmp_path: Path) -> None:
     file = tmp_path / "keyfold" / "history"
     history = History(file)
     assert history.add("tables") == ["tables"]
@@ -301,14 +301,14 @@ def test_history_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_history_is_cut_when_it_is_long(tmp_path: Path) -> None:
+def test_long_history_is_truncated(tmp_path: Path) -> None:
     file = tmp_path / "history"
     file.write_text("".join(f"keys t {number}\n" for number in range(2001)), "utf-8")
     assert History(file).entries[0] == "keys t 1001"
     assert len(file.read_text("utf-8").splitlines()) == 1000
 
 
-def test_without_a_place_for_it_there_is_no_history(tmp_path: Path) -> None:
+def test_without_a_writable_folder_there_is_no_history(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", "utf-8")
     history = History(tmp_path / "file" / "history")
     assert history.add("tables") == ["tables"]

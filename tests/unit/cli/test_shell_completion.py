@@ -22,7 +22,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Names]:
 
 
 def completed(text: str, names: Names) -> list[str]:
-    """Return the text with each of its completions."""
+    """Return every completed form of the text."""
     completion = complete(text, names)
     return sorted(text[: completion.start] + each for each in completion.candidates)
 
@@ -85,35 +85,35 @@ def completed(text: str, names: Names) -> list[str]:
         ("SELECT * FROM nothing WHERE pk = 'USER#", []),
     ],
 )
-def test_what_is_typed_is_completed(names: Names, text: str, expected: list[str]) -> None:
+def test_input_is_completed(names: Names, text: str, expected: list[str]) -> None:
     assert completed(text, names) == expected
 
 
-def test_all_that_can_begin_an_entry_is_offered(names: Names) -> None:
+def test_everything_that_can_begin_an_entry_is_offered(names: Names) -> None:
     offered = completed("", names)
     assert {"SELECT ", "tables ", "orders-of ", "add-order "} <= set(offered)
 
 
-def test_readline_gets_what_follows_the_last_space(names: Names) -> None:
+def test_readline_gets_the_part_after_the_last_space(names: Names) -> None:
     line = "SELECT * FROM Shop WHERE pk = 'USER#bob o"
     begin = line.rindex(" ") + 1
     assert to_matches("", line, begin, names) == ["o''hara'"]
     assert to_matches("", "WHERE", 0, names) == []
 
 
-def test_lines_before_it_belong_to_what_is_completed(names: Names) -> None:
+def test_earlier_lines_of_a_statement_are_taken_into_account(names: Names) -> None:
     pending, line = "SELECT *\nFROM Shop\n", "WHERE pk='USER#a"
     assert to_matches(pending, line, line.index(" ") + 1, names) == ["pk='USER#ada'"]
 
 
-def test_keys_that_were_seen_are_offered_too(names: Names) -> None:
-    names.note("Shop", [{"pk": {"S": "USER#zoe"}, "seen": {"N": "1"}}])
+def test_keys_from_earlier_results_are_offered_too(names: Names) -> None:
+    names.remember("Shop", [{"pk": {"S": "USER#zoe"}, "seen": {"N": "1"}}])
     assert completed("keys Shop USER#z", names) == ["keys Shop USER#zoe"]
     assert completed("SELECT * FROM Shop WHERE see", names) == ["SELECT * FROM Shop WHERE seen"]
 
 
-class Counted:
-    """An executor that counts its calls, and may refuse them all."""
+class CountingExecutor:
+    """An executor that counts its calls and may refuse all of them."""
 
     def __init__(self, inner: Any = None) -> None:
         self.inner, self.calls = inner, list[tuple[str, Any]]()
@@ -125,10 +125,10 @@ class Counted:
         return self.inner.execute(operation, request)
 
 
-def test_a_table_is_glanced_at_once(tmp_path: Path) -> None:
+def test_a_table_is_sampled_only_once(tmp_path: Path) -> None:
     write_shop(tmp_path / "shop.db")
     with open_executor(tmp_path / "shop.db") as executor:
-        counted = Counted(executor)
+        counted = CountingExecutor(executor)
         names = Names(counted, [shop])
         assert counted.calls == []
         for _ in range(2):
@@ -136,8 +136,8 @@ def test_a_table_is_glanced_at_once(tmp_path: Path) -> None:
         assert [call for call in counted.calls if call[0] == "Scan"] == [("Scan", 100)]
 
 
-def test_what_is_declared_is_offered_where_the_database_refuses_to_tell() -> None:
-    names = Names(Counted(), [shop])
+def test_declared_names_are_offered_if_the_database_refuses_requests() -> None:
+    names = Names(CountingExecutor(), [shop])
     assert completed("SELECT * FROM ", names) == ["SELECT * FROM Shop"]
     assert completed("SELECT * FROM Shop.", names) == ["SELECT * FROM Shop.by_city"]
     assert completed("SELECT * FROM Shop WHERE tot", names) == ["SELECT * FROM Shop WHERE total"]

@@ -1,4 +1,4 @@
-"""The shell as somebody sees it who types: in a terminal of its own."""
+"""The shell as a user sees it, in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ pytest.importorskip("readline")
 pty = pytest.importorskip("pty")
 
 ROOT = Path(__file__).resolve().parents[3]
-# Ctrl-C is for the programs of a terminal that they call their own.
+# Ctrl-C only reaches programs whose controlling terminal it is typed into.
 START = """
 import fcntl, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 from keyfold.cli import main
 main(["shell", "--table", "tests.unit.cli.shop:shop"])
 """
-PATIENCE_SECONDS = 60
-# A signal that comes just before Python waits for a key is noticed with the next.
+TIMEOUT_SECONDS = 60
+# Where it cannot be seen that a program waits for a key: how long until Ctrl-C is pressed again.
 SIGNAL_SECONDS = 5
 PROMPT = "keyfold> "
 
 
 class Terminal:
-    """A program in a terminal, and what it shows."""
+    """A program in a pseudo-terminal, and what it displays."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self._screen, inside = pty.openpty()
@@ -48,31 +48,38 @@ class Terminal:
         self._unread = ""
 
     def read_until(self, text: str) -> str:
-        """Return what is shown up to a text, which is waited for."""
+        """Wait for a text to appear; return the output up to and including it."""
         while text not in self._unread:
-            ready, _, _ = select.select([self._screen], [], [], PATIENCE_SECONDS)
-            assert ready, f"{text!r} does not come after {self._unread!r}"
+            ready, _, _ = select.select([self._screen], [], [], TIMEOUT_SECONDS)
+            assert ready, f"{text!r} does not appear after {self._unread!r}"
             self._unread += os.read(self._screen, 4096).decode()
         shown, _, self._unread = self._unread.partition(text)
         return shown + text
 
     def interrupt_until(self, text: str) -> None:
-        """Press Ctrl-C, again as somebody would to whom nothing happens, until a text comes."""
-        for _ in range(PATIENCE_SECONDS // SIGNAL_SECONDS):
+        """Press Ctrl-C repeatedly, as a user would, until a text appears."""
+        for _ in range(TIMEOUT_SECONDS // SIGNAL_SECONDS):
+            self._wait_until_it_sleeps()
             self.type("\x03")
             while select.select([self._screen], [], [], SIGNAL_SECONDS)[0]:
                 self._unread += os.read(self._screen, 4096).decode()
                 if text in self._unread:
                     self.read_until(text)
                     return
-        raise AssertionError(f"{text!r} does not come after {self._unread!r}")
+        raise AssertionError(f"{text!r} does not appear after {self._unread!r}")
+
+    def _wait_until_it_sleeps(self) -> None:
+        """Wait until the program waits for a key: a signal just before goes unnoticed."""
+        status = Path(f"/proc/{self.program.pid}/stat")
+        while status.exists() and status.read_text().rpartition(") ")[2][0] != "S":
+            select.select([], [], [], 0.001)
 
     def type(self, text: str) -> None:
-        """Type a text, as keys."""
+        """Type a text."""
         os.write(self._screen, text.encode())
 
     def close(self) -> None:
-        """End the program, if it has not ended."""
+        """Kill the program if it is still running."""
         self.program.kill()
         self.program.wait()
         os.close(self._screen)
@@ -95,7 +102,7 @@ def terminal(tmp_path: Path, history: Path) -> Iterator[Terminal]:
         terminal.close()
 
 
-def test_tab_completes_and_what_was_entered_is_recalled(terminal: Terminal, history: Path) -> None:
+def test_tab_completes_and_history_recalls_entries(terminal: Terminal, history: Path) -> None:
     terminal.type("SELECT sk FROM Sh\t")
     terminal.read_until("Shop")
     terminal.type(" WHERE pk = 'USER#a\t")
@@ -110,12 +117,12 @@ def test_tab_completes_and_what_was_entered_is_recalled(terminal: Terminal, hist
     terminal.read_until(PROMPT)
     # Ctrl-D leaves.
     terminal.type("\x04")
-    assert terminal.program.wait(PATIENCE_SECONDS) == 0
+    assert terminal.program.wait(TIMEOUT_SECONDS) == 0
     assert history.read_text("utf-8") == "SELECT sk FROM Shop WHERE pk = 'USER#ada';\n"
     assert history.stat().st_mode & 0o777 == 0o600
 
 
-def test_ctrl_c_drops_what_is_typed_and_errors_do_not_end_it(terminal: Terminal) -> None:
+def test_ctrl_c_discards_the_input_and_errors_do_not_end_the_shell(terminal: Terminal) -> None:
     terminal.type("SELECT sk\r")
     terminal.read_until("...> ")
     terminal.type("FROM")
@@ -128,4 +135,4 @@ def test_ctrl_c_drops_what_is_typed_and_errors_do_not_end_it(terminal: Terminal)
     terminal.read_until("day-log")
     terminal.read_until(PROMPT)
     terminal.type("exit\r")
-    assert terminal.program.wait(PATIENCE_SECONDS) == 0
+    assert terminal.program.wait(TIMEOUT_SECONDS) == 0

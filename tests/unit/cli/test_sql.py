@@ -38,7 +38,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_items_are_shown_as_a_table_with_what_they_cost(run: Run, file: Path) -> None:
+def test_items_are_shown_as_a_table_with_their_cost(run: Run, file: Path) -> None:
     outcome = run("sql", "SELECT * FROM orders WHERE pk = 'U#7'", "--db", file)
     assert (outcome.code, outcome.err) == (0, "2 items, 0.5 capacity units\n")
     lines = [line.split() for line in outcome.out.splitlines() if line.strip()]
@@ -47,7 +47,7 @@ def test_items_are_shown_as_a_table_with_what_they_cost(run: Run, file: Path) ->
     assert lines[2] == ["U#7", "O#2", '["[red]"]', '"aGk="']
 
 
-def test_items_that_are_too_wide_for_a_table_stand_upright(run: Run, file: Path) -> None:
+def test_items_too_wide_for_a_table_are_shown_as_lists(run: Run, file: Path) -> None:
     wide = {f"attribute-{place:02}": {"S": f"value {place:02}"} for place in range(20)}
     with Engine.open(file, upkeep_seconds=None) as engine:
         for number in "12":
@@ -66,7 +66,7 @@ def test_items_that_are_too_wide_for_a_table_stand_upright(run: Run, file: Path)
         *((f"attribute-{place:02}", f"value {place:02}") for place in range(20)),
     ]
     assert other.splitlines()[1].split() == ["sk", "2"]
-    # What is longer than a line goes on below itself, and what an item lacks is left out.
+    # Long values wrap, and attributes that an item lacks are left out.
     assert [line.split() for line in last.splitlines()] == [
         ["pk", "wide"],
         ["sk", "3"],
@@ -74,8 +74,8 @@ def test_items_that_are_too_wide_for_a_table_stand_upright(run: Run, file: Path)
         ["x" * 36],
     ]
     assert max(map(len, outcome.out.splitlines())) <= 120
-    told = json.loads(run("sql", statement, "--db", file, "--json").out)
-    assert told["items"][2] == long
+    result = json.loads(run("sql", statement, "--db", file, "--json").out)
+    assert result["items"][2] == long
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_items_that_are_too_wide_for_a_table_stand_upright(run: Run, file: Path)
         "DELETE FROM absent WHERE pk = 'a' AND sk = 'b'",
     ],
 )
-def test_a_table_that_is_missing_is_named(run: Run, file: Path, statement: str) -> None:
+def test_the_error_names_a_missing_table(run: Run, file: Path, statement: str) -> None:
     outcome = run("sql", statement, "--db", file)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err == (
-        f"keyfold: {file}: there is no table absent. It has orders. `keyfold apply` makes what is "
-        "declared. [table-missing]\n"
+        f"keyfold: {file}: there is no table absent. It has orders. `keyfold apply` creates "
+        "declared tables. [table-missing]\n"
     )
 
 
@@ -114,7 +114,7 @@ def test_a_limit_gives_a_page_and_the_token_of_the_next(run: Run, file: Path) ->
     outcome = run("sql", statement, "--db", file, "--limit", 5, "--next", first["next"], "--json")
     assert json.loads(outcome.out)["items"] == [{"sk": {"S": "O#2"}}]
     outcome = run("sql", statement, "--db", file, "--limit", 1)
-    assert f"There are more: --next {first['next']}\n" in outcome.err
+    assert f"There are more items: --next {first['next']}\n" in outcome.err
 
 
 def test_parameters_are_json_or_values_in_the_form_of_the_api(run: Run, file: Path) -> None:
@@ -137,25 +137,25 @@ def test_parameters_are_json_or_values_in_the_form_of_the_api(run: Run, file: Pa
 
 
 @pytest.mark.parametrize("text", ["abc", "NaN", "{"])
-def test_a_parameter_that_is_no_json_is_refused(run: Run, file: Path, text: str) -> None:
+def test_a_parameter_that_is_not_json_is_refused(run: Run, file: Path, text: str) -> None:
     outcome = run("sql", "SELECT * FROM orders WHERE pk = ?", "--db", file, "--param", text)
     assert outcome.code == 2
-    assert f"{text} is no JSON" in outcome.err
+    assert f"{text} is not JSON" in outcome.err
 
 
-def test_a_condition_that_does_not_hold_is_a_no(run: Run, file: Path) -> None:
+def test_a_failed_condition_exits_with_one(run: Run, file: Path) -> None:
     statement = "UPDATE orders SET paid = true WHERE pk = 'U#7' AND sk = 'O#9'"
     outcome = run("sql", statement, "--db", file)
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err == (
         "keyfold: ConditionalCheckFailedException: The conditional request failed\n"
     )
-    told = run("sql", statement, "--db", file, "--json")
-    assert (told.code, told.err) == (1, "")
-    assert json.loads(told.out)["error"]["code"] == "ConditionalCheckFailedException"
+    result = run("sql", statement, "--db", file, "--json")
+    assert (result.code, result.err) == (1, "")
+    assert json.loads(result.out)["error"]["code"] == "ConditionalCheckFailedException"
 
 
-def test_a_statement_that_cannot_be_read_is_bad_usage(run: Run, file: Path) -> None:
+def test_an_invalid_statement_is_bad_usage(run: Run, file: Path) -> None:
     outcome = run("sql", "SELECT * FROM", "--db", file)
     assert outcome.code == 2
     assert outcome.err == (
@@ -164,7 +164,7 @@ def test_a_statement_that_cannot_be_read_is_bad_usage(run: Run, file: Path) -> N
     )
 
 
-def test_a_missing_file_is_refused_and_not_made(run: Run, tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_and_not_created(run: Run, tmp_path: Path) -> None:
     missing = tmp_path / "missing.db"
     outcome = run("sql", "SELECT * FROM orders", "--db", missing)
     assert outcome.code == 2
@@ -172,7 +172,7 @@ def test_a_missing_file_is_refused_and_not_made(run: Run, tmp_path: Path) -> Non
     assert not missing.exists()
 
 
-def test_a_database_elsewhere_is_asked_too(run: Run, file: Path) -> None:
+def test_statements_run_on_a_remote_database_too(run: Run, file: Path) -> None:
     with Engine.open(file) as engine, Server(engine).running() as url:
         outcome = run("sql", "SELECT * FROM orders WHERE pk = 'U#7'", "--db", url)
     assert (outcome.code, outcome.err) == (0, "2 items, 0.5 capacity units\n")

@@ -28,17 +28,17 @@ class Order(Entity, table=shop, key="ORDER#{{number}}"):
 
 
 @shop.on_change(Order)
-def tell(change: Change[Order]) -> None:
+def record_total(change: Change[Order]) -> None:
     if Path("broken").exists():
         raise ConnectionError("nobody answers")
-    with Path("told").open("a") as file:
+    with Path("totals").open("a") as file:
         file.write(f"{{change.new and change.new.total}} ")
 """
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current directory, from which modules are imported for this test alone."""
+    """Return the current directory; modules imported from it are unloaded after the test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     return tmp_path
@@ -60,7 +60,7 @@ def test_a_design_is_followed(run: Run, folder: Path) -> None:
         store.run(order.create())
     outcome = run("stream", "follow", "market", "--db", "market.db", "--until-caught-up")
     assert (outcome.code, outcome.err) == (0, "")
-    # The bill and the reward are changes, too, which nobody handles.
+    # The bill and the reward are changes too, but have no handler.
     assert outcome.out == "Market: 3 changes, 2 handled, 0 dead letters, 0 gaps.\n"
     with keyfold.open(market.table, "market.db") as store:
         [reward] = store.run(market.bonuses("ada"))
@@ -76,23 +76,23 @@ def test_a_design_is_followed(run: Run, folder: Path) -> None:
     }
 
 
-def test_signals_are_for_whoever_had_them_before(run: Run, folder: Path) -> None:
+def test_signal_handlers_are_restored(run: Run, folder: Path) -> None:
     where = ("--table", write_shop(folder, "signalshop", 1), "--db", "shop.db")
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     assert run("stream", "follow", *where, "--until-caught-up").code == 0
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-def test_one_change_is_no_plural(run: Run, folder: Path) -> None:
+def test_one_change_is_counted_in_the_singular(run: Run, folder: Path) -> None:
     where = ("--table", write_shop(folder, "oneshop", 1), "--db", "shop.db")
     outcome = run("stream", "follow", *where, "--until-caught-up")
     assert outcome.out == "Oneshop: 1 change, 1 handled, 0 dead letters, 0 gaps.\n"
 
 
-def test_what_failed_is_shown_and_handed_out_again(run: Run, folder: Path) -> None:
-    where = ("--table", write_shop(folder, "parkshop", 1, 2), "--db", "shop.db")
+def test_dead_letters_are_listed_and_retried(run: Run, folder: Path) -> None:
+    where = ("--table", write_shop(folder, "deadlettershop", 1, 2), "--db", "shop.db")
     outcome = run("stream", "dead-letters", *where)
-    assert (outcome.code, outcome.out) == (0, "Parkshop: no dead letters.\n")
+    assert (outcome.code, outcome.out) == (0, "Deadlettershop: no dead letters.\n")
     Path("broken").touch()
     assert run("stream", "follow", *where, "--until-caught-up", "--attempts", "1").code == 0
     outcome = run("stream", "dead-letters", *where)
@@ -107,14 +107,14 @@ def test_what_failed_is_shown_and_handed_out_again(run: Run, folder: Path) -> No
     assert [(each["state"], each["attempts"]) for each in listed] == [("failed", 1), ("waiting", 0)]
     Path("broken").unlink()
     outcome = run("stream", "retry", *where)
-    assert outcome.out == "Parkshop: 1 change will be handed out again.\n"
-    assert json.loads(run("stream", "retry", *where, "--json").out)["again"] == 0
+    assert outcome.out == "Deadlettershop: 1 dead letter scheduled for retry.\n"
+    assert json.loads(run("stream", "retry", *where, "--json").out)["retrying"] == 0
     run("stream", "follow", *where, "--until-caught-up")
-    assert Path("told").read_text() == "1 2 "
+    assert Path("totals").read_text() == "1 2 "
     assert run("stream", "dead-letters", *where).code == 0
 
 
-def test_what_cannot_be_followed_is_said(run: Run, folder: Path) -> None:
+def test_invalid_arguments_are_refused(run: Run, folder: Path) -> None:
     outcome = run("stream", "dead-letters", "market", "--db", "absent.db")
     assert (outcome.code, "there is no such file" in outcome.err) == (2, True)
     where = ("--table", write_shop(folder, "oddshop"), "--db", "shop.db")

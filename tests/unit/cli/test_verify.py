@@ -17,18 +17,18 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_sound_file_has_no_problems(run: Run, file: Path) -> None:
+def test_an_intact_file_has_no_problems(run: Run, file: Path) -> None:
     outcome = run("verify", file)
     assert (outcome.code, outcome.out, outcome.err) == (0, f"{file}: no problems\n", "")
 
 
-def test_a_sound_file_has_no_problems_in_json(run: Run, file: Path) -> None:
+def test_an_intact_file_has_no_problems_in_json(run: Run, file: Path) -> None:
     outcome = run("verify", file, "--json")
     assert outcome.code == 0
     assert json.loads(outcome.out) == {"file": str(file), "problems": []}
 
 
-def test_a_missing_file_is_refused_and_not_made(run: Run, tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_and_not_created(run: Run, tmp_path: Path) -> None:
     missing = tmp_path / "missing.db"
     outcome = run("verify", missing)
     assert outcome.code == 2
@@ -80,7 +80,7 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(run: Run, tmp_path: Pa
     assert letter.read_text() == "Dear reader, " * 1000
 
 
-def test_problems_are_listed_and_the_answer_is_no(
+def test_problems_are_listed_and_it_exits_with_one(
     run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problems = [Problem("table Orders", "has a hole"), Problem("file", "is short")]
@@ -101,7 +101,7 @@ def test_problems_are_listed_and_the_answer_is_no(
     assert json.loads(outcome.out)["problems"] == [str(problem) for problem in problems]
 
 
-def test_a_file_too_damaged_to_open_is_not_sound(run: Run, file: Path) -> None:
+def test_a_file_too_damaged_to_open_is_reported(run: Run, file: Path) -> None:
     content = bytearray(file.read_bytes())
     content[100:] = b"\xff" * (len(content) - 100)
     file.write_bytes(content)

@@ -1,4 +1,4 @@
-"""Tables made as they are declared: what is planned, what is done, and what is left alone."""
+"""Deploying declared tables: the planned steps, the applied changes, and what is left alone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def describe(database: Engine) -> dict[str, Any]:
 
 
 def make(database: Engine, table: Table, **options: Any) -> list[str]:
-    """Apply a declaration, and return what was done; it must then be as declared."""
+    """Apply a declaration and return the steps done; check that the table is then as declared."""
     (report,) = apply(database, [table], sleep=no_sleep, **options)
     assert report.is_as_declared
     assert plan(database, [table])[0].is_as_declared
@@ -69,7 +69,7 @@ def no_sleep(seconds: float) -> None:
     pytest.fail(f"slept for {seconds} seconds")
 
 
-def test_a_table_that_is_not_there_is_created(database: Engine) -> None:
+def test_a_missing_table_is_created(database: Engine) -> None:
     table = declare(
         BY_YEAR,
         ttl="ttl",
@@ -94,7 +94,7 @@ def test_a_table_as_declared_needs_nothing(database: Engine) -> None:
     assert make(database, declare(BY_YEAR, BY_LABEL)) == []
 
 
-def test_what_is_not_declared_is_left_as_it_is(database: Engine) -> None:
+def test_undeclared_settings_are_left_alone(database: Engine) -> None:
     make(
         database,
         declare(billing=Provisioned(3, 2), deletion_protection=True, tags={"a": "b"}, stream="new"),
@@ -128,7 +128,7 @@ def test_an_index_of_a_provisioned_table_gets_units(database: Engine) -> None:
     assert index["ProvisionedThroughput"]["ReadCapacityUnits"] == 3
 
 
-def test_nothing_is_removed_unless_that_is_allowed(database: Engine) -> None:
+def test_nothing_is_removed_unless_allowed(database: Engine) -> None:
     make(
         database,
         declare(BY_YEAR, ttl="ttl", deletion_protection=True, tags={"a": "1", "b": "2"}),
@@ -148,13 +148,13 @@ def test_nothing_is_removed_unless_that_is_allowed(database: Engine) -> None:
     assert "GlobalSecondaryIndexes" not in describe(database)
 
 
-def test_an_index_that_differs_is_made_anew_only_if_it_may_be_removed(database: Engine) -> None:
+def test_a_different_index_is_recreated_only_if_removal_is_allowed(database: Engine) -> None:
     make(database, declare(Index("ByYear", key=Key("label")), BY_LABEL))
     table = declare(BY_YEAR, BY_LABEL)
     (planned,) = plan(database, [table])
     assert planned.steps == ()
     assert [step.text for step in planned.withheld] == [
-        "remove index ByYear (label (S), all attributes), to make it anew as declared",
+        "remove index ByYear (label (S), all attributes), to add it again as declared",
         "add index ByYear by year",
     ]
     assert len(make(database, table, allow_removal=True)) == 2
@@ -163,7 +163,7 @@ def test_an_index_that_differs_is_made_anew_only_if_it_may_be_removed(database: 
     assert state.indexes["ByYear"].key == (("year", "HASH", "S"),)
 
 
-def test_a_projection_is_compared_whatever_the_order_of_its_names(database: Engine) -> None:
+def test_the_order_of_projected_names_does_not_matter(database: Engine) -> None:
     make(database, declare(Index("ByYear", key=Key("year"), project=("label", "until"))))
     assert (
         make(database, declare(Index("ByYear", key=Key("year"), project=("until", "label")))) == []
@@ -173,15 +173,15 @@ def test_a_projection_is_compared_whatever_the_order_of_its_names(database: Engi
 
 
 @pytest.mark.parametrize("key", [Key("artist"), Key("title", "artist")])
-def test_a_key_that_differs_is_an_obstacle(database: Engine, key: Key) -> None:
+def test_a_different_key_is_an_obstacle(database: Engine, key: Key) -> None:
     make(database, declare())
     (report,) = apply(database, [declare(key=key)], sleep=no_sleep)
     (obstacle,) = report.plan.obstacles
-    assert obstacle.fact.startswith("its key is artist (S), title (S); declared is ")
+    assert obstacle.fact.startswith("its key is artist (S), title (S); the declared key is ")
     assert "keyfold copy" in obstacle.advice
 
 
-def test_local_indexes_are_an_obstacle_both_ways(database: Engine) -> None:
+def test_a_missing_or_extra_local_index_is_an_obstacle(database: Engine) -> None:
     local = Index("ByYear", key=Key("artist", "year"), local=True)
     make(database, declare())
     (planned,) = plan(database, [declare(local)])
@@ -193,7 +193,7 @@ def test_local_indexes_are_an_obstacle_both_ways(database: Engine) -> None:
     assert "Declare it." in planned.obstacles[0].advice
 
 
-def test_expiry_by_another_attribute_is_off_before_it_is_on(database: Engine) -> None:
+def test_expiry_is_disabled_before_another_attribute_is_enabled(database: Engine) -> None:
     make(database, declare(ttl="ttl"))
     steps = ["no longer expire by ttl", "let items expire by until"]
     assert texts(database, declare(ttl="until")) == []
@@ -220,7 +220,7 @@ def test_billing_changes_for_the_table_and_its_indexes(
     assert make(database, declare(BY_YEAR, billing=after)) == [text]
 
 
-def test_a_stream_of_another_view_is_off_before_it_is_on(database: Engine) -> None:
+def test_a_stream_is_disabled_before_another_view_is_enabled(database: Engine) -> None:
     make(database, declare(stream="keys"))
     assert texts(database, declare(stream="new and old")) == []
     assert make(database, declare(stream="new and old"), allow_removal=True) == [
@@ -234,8 +234,8 @@ def test_tags_are_added_and_changed(database: Engine) -> None:
     assert make(database, declare(tags={"a": "1", "b": "3", "c": "4"})) == ["tag it b=3, c=4"]
 
 
-class Slow:
-    """A database that takes its time, as the service does: each fact is scripted by a test."""
+class SlowDatabase:
+    """A database whose changes take effect slowly, as scripted by a test."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -255,9 +255,11 @@ class Slow:
 
 def test_each_step_waits_until_the_one_before_has_taken_effect(database: Engine) -> None:
     make(database, declare(BY_YEAR))
-    slow, events, slept = Slow(database), list[Event](), list[float]()
+    slow, events, slept = SlowDatabase(database), list[Event](), list[float]()
     slow.index_status = ["CREATING", "CREATING", "ACTIVE"]
-    (report,) = apply(slow, [declare(BY_YEAR, BY_LABEL)], tell=events.append, sleep=slept.append)
+    (report,) = apply(
+        slow, [declare(BY_YEAR, BY_LABEL)], on_event=events.append, sleep=slept.append
+    )
     assert report.is_as_declared
     assert len(slept) == 2
     assert slept[1] > slept[0]
@@ -268,29 +270,33 @@ def test_each_step_waits_until_the_one_before_has_taken_effect(database: Engine)
     ]
 
 
-def test_one_that_never_settles_ends_with_an_error(database: Engine) -> None:
+def test_a_change_that_never_takes_effect_ends_with_an_error(database: Engine) -> None:
     make(database, declare(BY_YEAR))
-    slow = Slow(database)
+    slow = SlowDatabase(database)
     slow.index_status = ["CREATING"] * 100
-    with pytest.raises(TableUnsettled, match=r"Songs: a change is still under way .* apply again"):
+    with pytest.raises(
+        TableUnsettled, match=r"Songs: a change is still in progress .* apply again"
+    ):
         apply(slow, [declare(BY_YEAR)], sleep=lambda _: None, longest_wait_seconds=30)
 
 
 @pytest.mark.parametrize("error", [ResourceInUseException("busy"), LimitExceededException("many")])
-def test_a_busy_table_or_account_is_asked_again(database: Engine, error: Exception) -> None:
+def test_requests_to_a_busy_table_or_account_are_retried(
+    database: Engine, error: Exception
+) -> None:
     make(database, declare())
-    slow, slept = Slow(database), list[float]()
+    slow, slept = SlowDatabase(database), list[float]()
     slow.failures["UpdateTable"] = [error, error]
     (report,) = apply(slow, [declare(BY_YEAR)], sleep=slept.append)
     assert report.is_as_declared
     assert len(slept) == 2
 
 
-def test_a_table_that_somebody_else_is_making_is_waited_for(database: Engine) -> None:
+def test_apply_waits_for_a_table_that_another_process_is_creating(database: Engine) -> None:
     make(database, declare())
 
-    class Late(Slow):
-        """The first look comes before somebody else made the table."""
+    class StaleDatabase(SlowDatabase):
+        """Its first description is from before another process created the table."""
 
         def execute(self, operation: str, request: dict[str, Any], /) -> dict[str, Any]:
             if operation == "DescribeTable" and not self.calls:
@@ -298,25 +304,25 @@ def test_a_table_that_somebody_else_is_making_is_waited_for(database: Engine) ->
                 return self.engine.execute("DescribeTable", {"TableName": "Nothing"})
             return super().execute(operation, request)
 
-    (report,) = apply(Late(database), [declare()], sleep=no_sleep)
+    (report,) = apply(StaleDatabase(database), [declare()], sleep=no_sleep)
     assert report.is_as_declared
 
 
-def test_expiry_that_was_changed_an_hour_ago_is_postponed(database: Engine) -> None:
+def test_a_change_of_expiry_within_an_hour_is_postponed(database: Engine) -> None:
     make(database, declare())
-    slow, events = Slow(database), list[Event]()
+    slow, events = SlowDatabase(database), list[Event]()
     slow.failures["UpdateTimeToLive"] = [
         ValidationException("Time to live has been modified multiple times within a fixed interval")
     ]
     table = declare(BY_YEAR, ttl="ttl", tags={"a": "1"})
-    (report,) = apply(slow, [table], tell=events.append, sleep=no_sleep)
+    (report,) = apply(slow, [table], on_event=events.append, sleep=no_sleep)
     assert [step.text for step in report.postponed] == ["let items expire by ttl"]
     assert [step.text for step in report.done] == ["add index ByYear by year", "tag it a=1"]
     assert not report.is_as_declared
     assert make(database, table) == ["let items expire by ttl"]
 
 
-def test_an_interrupted_apply_does_the_rest_when_run_again(database: Engine) -> None:
+def test_an_interrupted_apply_continues_when_run_again(database: Engine) -> None:
     table = declare(BY_YEAR, BY_LABEL, ttl="ttl", tags={"a": "1"}, stream="new and old")
     make(database, declare())
     whole = len(plan(database, [table])[0].steps)
@@ -327,6 +333,6 @@ def test_an_interrupted_apply_does_the_rest_when_run_again(database: Engine) -> 
 
     for left in reversed(range(whole)):
         with pytest.raises(KeyboardInterrupt):
-            apply(database, [table], tell=interrupt, sleep=no_sleep)
+            apply(database, [table], on_event=interrupt, sleep=no_sleep)
         assert len(plan(database, [table])[0].steps) == left
     assert plan(database, [table])[0].is_as_declared

@@ -1,4 +1,4 @@
-"""Designs on every road to a database."""
+"""Run the tests of designs on every transport."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tests.unit.designs import stale_databases
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run every test of a design on every road."""
+    """Run every test of a design on every transport."""
     transports.parametrize(metafunc)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what an engine of others cannot be told: to lag."""
+    """Deselect tests with stale reads, which other engines cannot be told to return."""
     if config.getoption("--engine") is None:
         return
-    left = [item for item in items if _has(item, stale_databases.LAGGING)]
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if item not in left]
+    deselected = [item for item in items if _has(item, stale_databases.STALE_READS)]
+    config.hook.pytest_deselected(items=deselected)
+    items[:] = [item for item in items if item not in deselected]
 
 
 def _has(item: pytest.Item, value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Designs on a database as AWS runs one: answers lag, and what has expired stays for a while."""
+"""Designs on a database like AWS: reads may be stale, and expired items stay for a while."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tests.transports import START, Execute, Transport, executor_on, open_databa
 
 V = TypeVar("V")
 
-# Expired items are still stored, up to two days after their time.
-KEPT = FaultProfile(ttl_lag_seconds=172_800)
-LAGGING = FaultProfile(ttl_lag_seconds=172_800, stale_reads=1.0, index_lag=1.0, lag_writes=3)
+# Expired items stay stored for up to two days.
+LATE_EXPIRY = FaultProfile(ttl_lag_seconds=172_800)
+STALE_READS = FaultProfile(ttl_lag_seconds=172_800, stale_reads=1.0, index_lag=1.0, lag_writes=3)
 
 
 class Database:
-    """A store on a service, its clock, and every call that went there.
+    """A store on a service, its clock, and a record of its calls.
 
-    `execute` is what calls the service, and `read` what reads its tables as they are.
+    `execute` calls the service; `read` reads its tables past all faults.
     """
 
     def __init__(self, table: Table, clock: Clock, execute: Execute, read: Execute) -> None:
@@ -41,50 +41,50 @@ class Database:
         self.calls.append((operation, request))
         return self._execute(operation, request)
 
-    def settle(self, request: Request[V], is_right: Callable[[V], bool]) -> V:
-        """Run a request until its answer is right: late answers come nearer with each."""
-        answer = self.run(request)
+    def run_until(self, request: Request[V], is_right: Callable[[V], bool]) -> V:
+        """Run a request until its result is right: each call makes stale reads less stale."""
+        result = self.run(request)
         for _ in range(20):
-            if is_right(answer):
+            if is_right(result):
                 break
-            answer = self.run(request)
-        return answer
+            result = self.run(request)
+        return result
 
     def stored(self, table: Table) -> list[dict[str, Any]]:
-        """Return every item as it is in the table, expired or not."""
+        """Return every item in the table, expired or not."""
         return self._read("Scan", {"TableName": table.name})["Items"]
 
 
-# The road that the test at hand takes; its fixture sets it.
+# The transport of the current test; its fixture sets it.
 transport: ContextVar[Transport] = ContextVar("transport")
 
 
 @contextmanager
 def database(table: Table, faults: FaultProfile) -> Generator[Database]:
-    taken, clock = transport.get(), Clock(START)
-    if taken.kind == "foreign":
-        # It lags as it likes, if at all.
-        with open_database(taken, clock=clock) as found:
+    used, clock = transport.get(), Clock(START)
+    if used.kind == "foreign":
+        # Other engines cannot be told to return stale reads.
+        with open_database(used, clock=clock) as found:
             yield Database(table, clock, found.execute, found.execute)
-    elif taken.kind == "embedded":
+    elif used.kind == "embedded":
         with dynamodb(clock=clock, faults=faults) as service:
             yield Database(table, clock, service.execute, service.engine.execute)
             assert service.engine.verify() == []
     else:
-        with _far_database(taken, table, clock, faults) as far:
-            yield far
+        with _served_database(used, table, clock, faults) as served:
+            yield served
 
 
 @contextmanager
-def _far_database(
-    taken: Transport, table: Table, clock: Clock, faults: FaultProfile
+def _served_database(
+    used: Transport, table: Table, clock: Clock, faults: FaultProfile
 ) -> Generator[Database]:
-    """The same behind a server; boto3 is not answered in process, as it would be elsewhere."""
+    """A database behind a server, which boto3 calls over HTTP, not in process."""
     core = Core(clock=clock, faults=faults, region="us-east-1", sleep=lambda _: None)
     with (
         closing(core),
         Server(Service(core)).running() as url,
-        executor_on(taken, url) as execute,
+        executor_on(used, url) as execute,
     ):
         yield Database(table, clock, execute, core.engine.execute)
         assert core.engine.verify() == []

@@ -1,4 +1,4 @@
-"""Each access pattern of the exchange rates, at once and with answers that lag."""
+"""Each access pattern of the exchange rates, with consistent and with stale reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from keyfold.designs import exchange_rates
 from keyfold.designs.exchange_rates import ExchangeRates, Rate
 from keyfold.errors import NotFound, ValueInvalid
-from tests.unit.designs.stale_databases import KEPT, LAGGING, START, Database, database
+from tests.unit.designs.stale_databases import LATE_EXPIRY, STALE_READS, START, Database, database
 
 DAY = timedelta(days=1)
 
@@ -22,7 +22,7 @@ EUR_GBP = Rate(base="EUR", target="GBP", rate=Decimal("0.88"), at=START)
 
 
 def example(base: str, target: str, rate: str) -> dict[str, dict[str, object]]:
-    """Return an example item of the document, but for its time, as DynamoDB stores it."""
+    """Return an example item of the document as DynamoDB stores it, with another time."""
     return {
         "PK": {"S": f"RATE#{base}#{target}"},
         "Base": {"S": base},
@@ -34,7 +34,7 @@ def example(base: str, target: str, rate: str) -> dict[str, dict[str, object]]:
     }
 
 
-@pytest.fixture(params=[KEPT, LAGGING], ids=["at once", "lagging"])
+@pytest.fixture(params=[LATE_EXPIRY, STALE_READS], ids=["consistent", "stale"])
 def rates(request: pytest.FixtureRequest) -> Iterator[Database]:
     with database(exchange_rates.table, request.param) as rates:
         for each in (USD_EUR, USD_GBP, EUR_GBP):
@@ -44,10 +44,10 @@ def rates(request: pytest.FixtureRequest) -> Iterator[Database]:
 
 def test_get(rates: Database) -> None:
     request = exchange_rates.get("USD", "EUR")
-    found = rates.settle(request, bool)
+    found = rates.run_until(request, bool)
     assert found == USD_EUR.model_copy(update={"expires": START + DAY})
     rates.run(exchange_rates.mark_stale("USD", "EUR"))
-    flagged = rates.settle(request, lambda rate: rate is not None and rate.stale)
+    flagged = rates.run_until(request, lambda rate: rate is not None and rate.stale)
     assert flagged is not None
     assert flagged.stale, "a live rate has its flag as stored"
     rates.clock.advance(DAY)
@@ -58,15 +58,15 @@ def test_get(rates: Database) -> None:
 
 def test_get_by_base(rates: Database) -> None:
     request = exchange_rates.get_by_base("USD")
-    found = rates.settle(request, lambda page: len(page) == 2)
+    found = rates.run_until(request, lambda page: len(page) == 2)
     assert {each.target for each in found} == {"EUR", "GBP"}
-    assert list(rates.settle(exchange_rates.get_by_base("EUR"), bool)) == [
+    assert list(rates.run_until(exchange_rates.get_by_base("EUR"), bool)) == [
         EUR_GBP.model_copy(update={"expires": START + DAY})
     ]
     rates.clock.advance(timedelta(hours=12))
     rates.run(exchange_rates.save(USD_GBP, DAY))
     rates.clock.advance(timedelta(hours=12))
-    left = rates.settle(request, lambda page: len(page) == 1)
+    left = rates.run_until(request, lambda page: len(page) == 1)
     assert [each.target for each in left] == ["GBP"]
 
 
@@ -79,7 +79,7 @@ def test_save(rates: Database) -> None:
     ]
     better = USD_EUR.model_copy(update={"rate": Decimal("0.86")})
     assert rates.run(exchange_rates.save(better, DAY)).expires == START + DAY
-    found = rates.settle(
+    found = rates.run_until(
         exchange_rates.get("USD", "EUR"), lambda rate: rate is not None and rate.rate > USD_EUR.rate
     )
     assert found is not None
@@ -89,7 +89,7 @@ def test_save(rates: Database) -> None:
 def test_delete(rates: Database) -> None:
     for _ in range(2):
         rates.run(exchange_rates.delete("USD", "EUR"))
-        assert rates.settle(exchange_rates.get("USD", "EUR"), lambda rate: rate is None) is None
+        assert rates.run_until(exchange_rates.get("USD", "EUR"), lambda rate: rate is None) is None
     assert len(rates.stored(exchange_rates.table)) == 2
 
 
@@ -97,7 +97,7 @@ def test_get_stale(rates: Database) -> None:
     repository = ExchangeRates(rates.store)
     rates.run(exchange_rates.mark_stale("USD", "GBP"))
     request = exchange_rates.get_stale("USD", "GBP")
-    rates.settle(request, lambda rate: rate is not None and rate.stale)
+    rates.run_until(request, lambda rate: rate is not None and rate.stale)
     fresh, flagged = repository.get_stale("USD", "EUR"), repository.get_stale("USD", "GBP")
     assert fresh is not None
     assert flagged is not None
@@ -110,10 +110,10 @@ def test_get_stale(rates: Database) -> None:
     assert rates.run(stored) == fresh, "it is not stored as stale"
 
 
-def test_what_was_deleted_after_it_expired_is_not_even_stale(rates: Database) -> None:
+def test_an_expired_rate_that_was_deleted_is_not_returned_as_stale(rates: Database) -> None:
     rates.clock.advance(timedelta(days=4))
     request = exchange_rates.get_stale("USD", "EUR")
-    assert rates.settle(request, lambda rate: rate is None) is None
+    assert rates.run_until(request, lambda rate: rate is None) is None
 
 
 def test_mark_stale(rates: Database) -> None:
@@ -176,7 +176,7 @@ def test_the_reserved_word_base_reaches_the_engine_only_behind_a_placeholder(
     assert queries[0]["ExpressionAttributeNames"] == {"#0": "Base"}
 
 
-def test_the_table_is_the_documents() -> None:
+def test_the_table_matches_the_document() -> None:
     assert exchange_rates.table.to_dynamodb() == {
         "TableName": "ExchangeRates",
         "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}],
@@ -203,7 +203,7 @@ def test_the_table_is_the_documents() -> None:
 def test_a_rate_comes_back_digit_for_digit(rates: Database, text: str) -> None:
     rate = Rate(base="USD", target="XTS", rate=Decimal(text), at=START)
     rates.run(exchange_rates.save(rate, DAY))
-    found = rates.settle(exchange_rates.get("USD", "XTS"), bool)
+    found = rates.run_until(exchange_rates.get("USD", "XTS"), bool)
     assert found is not None
     assert found.rate == Decimal(text)
     assert found.rate.as_tuple().digits == Decimal(text).as_tuple().digits
@@ -227,7 +227,7 @@ def test_a_code_of_other_than_three_capital_letters_is_refused(code: str) -> Non
         exchange_rates.delete("EUR", code)
 
 
-def test_a_rate_is_saved_for_some_time() -> None:
+def test_a_rate_needs_a_positive_time_to_live() -> None:
     with pytest.raises(ValueInvalid):
         exchange_rates.save(USD_EUR, timedelta())
 

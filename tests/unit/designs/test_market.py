@@ -1,4 +1,4 @@
-"""Each access pattern of the market, at once and with answers that lag."""
+"""Each access pattern of the market, with consistent and with stale reads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from keyfold.errors import (
     TransactionInvalid,
 )
 from keyfold.store import Followed
-from tests.unit.designs.stale_databases import KEPT, LAGGING, START, Database, database
+from tests.unit.designs.stale_databases import LATE_EXPIRY, STALE_READS, START, Database, database
 
 pytestmark = pytest.mark.all_transports
 
@@ -66,9 +66,9 @@ CART = Cart(user=RABINOVICH, cart=CartId("C#01JZ10H7X367VB2NF4YQ973DHV"), lines=
 USER = User(user=RABINOVICH, id="rabinovich@example.com", name="Rabinovich", phones=["+1 555 0100"])
 
 
-@pytest.fixture(params=[KEPT, LAGGING], ids=["at once", "lagging"])
+@pytest.fixture(params=[LATE_EXPIRY, STALE_READS], ids=["consistent", "stale"])
 def shop(request: pytest.FixtureRequest) -> Iterator[Database]:
-    """The document's user with the document's two orders, and a cart that is full again."""
+    """The document's user with the document's two orders, and a cart that was filled again."""
     with database(market.table, request.param) as shop:
         shop.run(USER.create())
         shop.run(CART.create())
@@ -91,8 +91,8 @@ def line_of(order: OrderId, line: int, product: ProductId) -> OrderLine:
 
 
 def check(shop: Database, request: Request[Any], expected: object) -> None:
-    """See an answer become what it has to be."""
-    assert shop.settle(request, lambda answer: answer == expected) == expected
+    """Check that a request eventually returns what is expected."""
+    assert shop.run_until(request, lambda answer: answer == expected) == expected
 
 
 def keys_of(shop: Database) -> list[tuple[str, str]]:
@@ -274,13 +274,13 @@ def test_an_order_too_large_for_one_transaction_is_refused(number: str | None, m
         market.place_order(cart, OrderId.at(START), number)
     del lines[ProductId.at(START)]
     fitting = cart.model_copy(update={"lines": lines})
-    with database(market.table, KEPT) as shop:
+    with database(market.table, LATE_EXPIRY) as shop:
         shop.run(fitting.create())
         shop.run(market.place_order(fitting, OrderId.at(START), number))
         assert len(shop.run(OrderLine.query(user=ANOTHER))) == most
 
 
-def test_an_empty_cart_is_no_order() -> None:
+def test_an_empty_cart_cannot_be_ordered() -> None:
     with pytest.raises(TransactionInvalid, match="empty"):
         market.place_order(CART.model_copy(update={"lines": {}}), FIRST, None)
 
@@ -335,7 +335,7 @@ def test_every_type_lies_in_its_shard() -> None:
     price, name = Decimal(1), "it"
     account, bill = AccountId(f"A#{key}"), BillId(f"B#{key}")
     payment, product = PaymentId(f"P#{key}"), ProductId(f"I#{key}")
-    with database(market.table, KEPT) as shop:
+    with database(market.table, LATE_EXPIRY) as shop:
         for item in (
             Account(account=account, name=name),
             Bill(user=ANOTHER, bill=bill, order=FIRST, amount=price),
@@ -356,7 +356,7 @@ def test_every_type_lies_in_its_shard() -> None:
 
 
 @pytest.mark.parametrize("user", ["rabinovich#O", ""])
-def test_no_user_reaches_into_a_shard_that_is_another_s(user: str) -> None:
+def test_no_user_id_reaches_into_the_shard_of_another_user(user: str) -> None:
     with pytest.raises(KeyfoldError):
         market.user_profile(user)
     with pytest.raises(KeyfoldError):
@@ -414,7 +414,7 @@ def expiring_items(at: datetime) -> list[Any]:
 def test_any_item_may_expire() -> None:
     items = expiring_items(START + DAY)
     assert {type(item).__name__ for item in items} == market.table.entities.keys()
-    with database(market.table, KEPT) as shop:
+    with database(market.table, LATE_EXPIRY) as shop:
         for item in items:
             shop.run(item.create())
         assert len(shop.run(market.table.scan())) == len(items)
@@ -475,7 +475,7 @@ def test_a_placed_order_produces_its_reward_and_its_bill(shop: Database) -> None
 def test_an_order_has_one_reward_and_one_bill_however_often_it_is_seen(shop: Database) -> None:
     follow(shop)
     paid = market.id_for(BillId, FIRST)
-    # The bill goes on to be changed; to see the order again must not undo that.
+    # The bill is changed later; handling the order again must not undo that.
     shop.run(Bill.update(user=RABINOVICH, bill=paid).set(Bill.f.id, "B-1"))
     before = keys_of(shop)
     for name in ("again", "and again"):
@@ -486,7 +486,7 @@ def test_an_order_has_one_reward_and_one_bill_however_often_it_is_seen(shop: Dat
     assert bill.id == "B-1"
 
 
-def test_an_order_that_changes_or_goes_makes_nothing_more(shop: Database) -> None:
+def test_an_order_that_is_changed_or_deleted_produces_nothing_more(shop: Database) -> None:
     follow(shop)
     before = [each for each in keys_of(shop) if not each[1].startswith(SECOND)]
     shop.run(market.release_order_number(RABINOVICH, FIRST, "2025-1"))
@@ -500,7 +500,7 @@ def test_an_order_too_small_for_a_reward_has_none(shop: Database) -> None:
     shop.run(Order(user=ANOTHER, order=OrderId.at(START), total=Decimal("0.19")).create())
     follow(shop)
     check(shop, market.bonuses(ANOTHER), [])
-    assert len(shop.settle(Bill.query(user=ANOTHER), lambda found: len(found) == 1)) == 1
+    assert len(shop.run_until(Bill.query(user=ANOTHER), lambda found: len(found) == 1)) == 1
 
 
 def test_the_document_s_patterns_have_its_names() -> None:

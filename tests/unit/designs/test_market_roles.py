@@ -123,7 +123,7 @@ def test_a_customer_writes_no_orders_and_no_rewards(ada: Store) -> None:
     )
 
 
-def test_a_customer_has_nothing_to_do_with_bills_sales_and_accounts(ada: Store) -> None:
+def test_a_customer_may_not_use_bills_sales_and_accounts(ada: Store) -> None:
     deny(
         ada,
         Bill.query(user="ada"),
@@ -136,7 +136,7 @@ def test_a_customer_has_nothing_to_do_with_bills_sales_and_accounts(ada: Store) 
     )
 
 
-def test_an_order_is_found_by_its_id_by_whom_it_is_of(store: Store, ada: Store) -> None:
+def test_an_order_is_found_by_its_id_only_by_its_owner(store: Store, ada: Store) -> None:
     bob = store.as_principal("customer", user="bob")
     found = ada.run(market.order_by_id("2026-1"))
     assert found is not None
@@ -146,7 +146,7 @@ def test_an_order_is_found_by_its_id_by_whom_it_is_of(store: Store, ada: Store) 
     assert ada.run(market.find_by_key(str(HERS))) == found.order
     assert ada.run(market.find_by_key(str(HIS))) is None
     assert ada.run(market.find_by_key(f"O#{ULID}Z")) is None
-    # What is theirs and not for them is not there for them either.
+    # Their own items that their role may not read count as absent, too.
     assert ada.run(market.find_by_key(str(PAYMENT.payment))) is None
 
 
@@ -192,7 +192,7 @@ def test_fulfilment_runs_what_follows_from_an_order(store: Store) -> None:
     assert len(fulfilment.run(Bill.query(user="eve"))) == 1
 
 
-def test_fulfilment_makes_no_users_and_no_payments_undone(store: Store) -> None:
+def test_fulfilment_may_not_create_users_or_delete_payments(store: Store) -> None:
     deny(
         store.as_principal("fulfilment"),
         User(user="eve", name="Eve").create(),
@@ -203,7 +203,7 @@ def test_fulfilment_makes_no_users_and_no_payments_undone(store: Store) -> None:
     )
 
 
-def test_support_reads_everything_but_how_something_was_paid(store: Store) -> None:
+def test_support_reads_everything_but_payment_details(store: Store) -> None:
     support = store.as_principal("support")
     for user in ("ada", "bob"):
         assert support.run(market.user_profile(user)) is not None
@@ -236,6 +236,6 @@ def test_support_changes_nothing(store: Store) -> None:
     )
 
 
-def test_a_user_whose_id_has_a_delimiter_is_nobody(store: Store) -> None:
+def test_a_user_id_with_a_delimiter_is_refused(store: Store) -> None:
     with pytest.raises(PrincipalInvalid):
         store.as_principal("customer", user="ada#O")

@@ -1,4 +1,4 @@
-"""Each access pattern of the pantry, at once and with answers that lag."""
+"""Each access pattern of the pantry, with consistent and with stale reads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from keyfold.designs.pantry import (
     User,
 )
 from keyfold.errors import AlreadyExists, ConditionFailed, NotFound, TransactionFailed
-from tests.unit.designs.stale_databases import KEPT, LAGGING, START, Database, database
+from tests.unit.designs.stale_databases import LATE_EXPIRY, STALE_READS, START, Database, database
 
 HOUR = timedelta(hours=1)
 
@@ -47,7 +47,7 @@ MILK = Food(
 RICE = Food(id=UUID(int=0x32), name="Rice", created=START)
 
 
-@pytest.fixture(params=[KEPT, LAGGING], ids=["at once", "lagging"])
+@pytest.fixture(params=[LATE_EXPIRY, STALE_READS], ids=["consistent", "stale"])
 def home(request: pytest.FixtureRequest) -> Iterator[Database]:
     """A group of two with a fridge, beside a group of one."""
     with database(pantry.table, request.param) as home:
@@ -61,8 +61,8 @@ def home(request: pytest.FixtureRequest) -> Iterator[Database]:
 
 
 def check(home: Database, request: Request[Any], expected: object) -> None:
-    """See an answer become what it has to be."""
-    assert home.settle(request, lambda answer: answer == expected) == expected
+    """Check that a request eventually returns what is expected."""
+    assert home.run_until(request, lambda answer: answer == expected) == expected
 
 
 def stored_under(home: Database, pk: UUID | str, sk: str) -> dict[str, Any] | None:
@@ -149,11 +149,11 @@ def test_list_of_expired_join_links_of_group(home: Database) -> None:
     check(home, request, [])
     home.clock.advance(2 * HOUR)
     check(home, request, links[:2])
-    assert home.run(request).scanned == 2, "nothing is read but what is returned"
+    assert home.run(request).scanned == 2, "it reads more than it returns"
 
 
 def test_the_index_may_be_behind_and_then_catches_up() -> None:
-    with database(pantry.table, LAGGING) as home:
+    with database(pantry.table, STALE_READS) as home:
         home.run(pantry.create_user(ADA))
         home.run(pantry.create_group(HOME, "Home", ADA.user))
         assert home.run(pantry.list_of_users(HOME)) == []
@@ -219,7 +219,7 @@ def test_remove_member(home: Database) -> None:
 def test_members_stay_right_under_concurrent_changes() -> None:
     people = [User(user=UUID(int=n), name=f"{n}", email=f"{n}@example.com") for n in range(24)]
     gone, staying = people[:12], people[12:]
-    with database(pantry.table, KEPT) as home:
+    with database(pantry.table, LATE_EXPIRY) as home:
         for user in (ADA, *people):
             home.run(pantry.create_user(user))
         home.run(pantry.create_group(HOME, "Home", ADA.user))
@@ -348,7 +348,7 @@ def test_a_change_of_food_is_one_write_and_no_read(home: Database) -> None:
     home.run(pantry.remove_food(FRIDGE, RICE.id))
     changes = home.calls[before:]
     assert [operation for operation, _ in changes] == ["UpdateItem"] * 3
-    # The food is gone again, so that it can be added once more.
+    # The food was removed, so it can be added again.
     operation, request = changes[0]
     answer = home.execute(operation, request | {"ReturnConsumedCapacity": "INDEXES"})
     assert answer["ConsumedCapacity"] == {

@@ -1,4 +1,4 @@
-"""Every access pattern of every design has a test of its name, which also runs with answers that lag."""
+"""Every access pattern of every design has a test of its name, which also runs with stale reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from keyfold.designs import exchange_rates, letsgo, market, pantry
-from tests.unit.designs.stale_databases import KEPT, LAGGING
+from tests.unit.designs.stale_databases import LATE_EXPIRY, STALE_READS
 
 MODULES = {
     "exchange_rates": exchange_rates,
@@ -22,20 +22,21 @@ PATTERNS = [(design, name) for design, module in MODULES.items() for name in mod
 
 
 def name_of_test(pattern: str) -> str:
-    """Return what the test of a pattern is called: GetByBase is tested by test_get_by_base."""
+    """Return the name of a pattern's test: GetByBase is tested by test_get_by_base."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", pattern).lower()
     return "test_" + re.sub(r"\W+", "_", words)
 
 
-@pytest.mark.parametrize(("design", "pattern"), PATTERNS)
-def test_a_pattern_has_a_test_of_its_name(design: str, pattern: str) -> None:
-    tests = importlib.import_module(f"tests.unit.designs.test_{design}")
-    test = getattr(tests, name_of_test(pattern))
-    first = next(iter(inspect.signature(test).parameters))
-    fixture: Any = getattr(tests, first)
-    marker = fixture._fixture_function_marker
-    assert list(marker.params) == [KEPT, LAGGING]
+def test_a_pattern_has_a_test_of_its_name(subtests: pytest.Subtests) -> None:
+    for design, pattern in PATTERNS:
+        with subtests.test(design=design, pattern=pattern):
+            tests = importlib.import_module(f"tests.unit.designs.test_{design}")
+            test = getattr(tests, name_of_test(pattern))
+            first = next(iter(inspect.signature(test).parameters))
+            fixture: Any = getattr(tests, first)
+            marker = fixture._fixture_function_marker
+            assert list(marker.params) == [LATE_EXPIRY, STALE_READS]
 
 
-def test_lagging_means_late_indexes_and_late_reads() -> None:
-    assert (LAGGING.index_lag, LAGGING.stale_reads) == (1.0, 1.0)
+def test_stale_reads_include_late_indexes() -> None:
+    assert (STALE_READS.index_lag, STALE_READS.stale_reads) == (1.0, 1.0)

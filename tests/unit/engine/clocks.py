@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Clock:
-    """Says the time that it was told: give it to an engine, and let time pass."""
+    """A clock for an engine; the test sets its time."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self.now = now
@@ -13,5 +13,5 @@ class Clock:
         return self.now
 
     def let_pass(self, seconds: float) -> None:
-        """Move on."""
+        """Move the clock forward."""
         self.now += seconds

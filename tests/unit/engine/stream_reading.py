@@ -1,4 +1,4 @@
-"""Reading streams as a consumer does: shard by shard, parents before their children."""
+"""Read streams as a consumer does: shard by shard, parents before their children."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def list_shards(engine: Engine, arn: str, page: int = 2) -> list[dict[str, Any]]
 
 
 def open_shards(engine: Engine, arn: str) -> list[dict[str, Any]]:
-    """Return the shards that still take records."""
+    """Return the open shards."""
     shards = list_shards(engine, arn)
     return [each for each in shards if "EndingSequenceNumber" not in each["SequenceNumberRange"]]
 
@@ -29,7 +29,7 @@ def open_shards(engine: Engine, arn: str) -> list[dict[str, Any]]:
 def get_iterator(
     engine: Engine, arn: str, shard: str, kind: str = "TRIM_HORIZON", **more: Any
 ) -> str:
-    """Return an iterator of one shard."""
+    """Return an iterator for a shard."""
     request = {"StreamArn": arn, "ShardId": shard, "ShardIteratorType": kind, **more}
     return engine.execute("GetShardIterator", request)["ShardIterator"]
 
@@ -37,7 +37,7 @@ def get_iterator(
 def read_on(
     engine: Engine, iterator: str, limit: int | None = None
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """Return the records from an iterator on, until there are none; and where to go on."""
+    """Read from an iterator until there are no more records; return them and the next iterator."""
     found: list[dict[str, Any]] = []
     request: dict[str, Any] = {} if limit is None else {"Limit": limit}
     place: str | None = iterator
@@ -51,7 +51,7 @@ def read_on(
 
 
 def read_stream(engine: Engine, arn: str, limit: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the records of all shards; a child's only once its parent was read to its end."""
+    """Yield the records of all shards; those of a child only after its parent's."""
     known: set[str] = set()
     ended: set[str] = set()
     for shard in list_shards(engine, arn):

@@ -1,4 +1,4 @@
-"""New indexes of tables that hold items already: filled in steps, whatever happens between."""
+"""New indexes of tables with items: they are backfilled in steps, despite other changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.unit.engine.storage.tables import (
     query_index,
 )
 
-# More than two steps fill.
+# More items than two steps backfill.
 MANY = 600
 
 
@@ -76,15 +76,17 @@ def test_the_index_of_a_small_table_is_ready_at_once(engine: Engine) -> None:
     assert len(query_index(engine, "x")) == 100
 
 
-def test_the_index_of_a_large_table_is_refused_until_upkeep_has_filled_it(engine: Engine) -> None:
+def test_the_index_of_a_large_table_cannot_be_queried_until_upkeep_has_filled_it(
+    engine: Engine,
+) -> None:
     _fill(engine)
     engine.execute("UpdateTable", ADD_INDEX)
     index = _index(engine)
     assert (index["IndexStatus"], index["Backfilling"]) == ("CREATING", True)
-    assert 0 < index["ItemCount"] < MANY, "the first step is made, and not the last"
+    assert 0 < index["ItemCount"] < MANY, "the first step is done, and not the last"
     with pytest.raises(ValidationException, match="Cannot read from backfilling"):
         query_index(engine, "x")
-    assert engine.verify() == [], "half a fill is no problem"
+    assert engine.verify() == [], "a half-filled index is not a problem"
     assert engine.run_upkeep() == 0
     index = _index(engine)
     assert (index["IndexStatus"], index["ItemCount"]) == ("ACTIVE", MANY)
@@ -92,11 +94,11 @@ def test_the_index_of_a_large_table_is_refused_until_upkeep_has_filled_it(engine
     assert query_index(engine, "x") == {f"thing-{number}" for number in range(MANY)}
 
 
-def test_what_is_written_during_a_fill_counts_as_it_is_in_the_end(engine: Engine) -> None:
+def test_items_written_during_a_backfill_are_indexed_in_their_final_state(engine: Engine) -> None:
     _fill(engine)
     engine.execute("UpdateTable", ADD_INDEX)
     expected = {f"thing-{number}" for number in range(MANY)}
-    # Before and behind the place that the fill has come to: keys are hashed.
+    # Keys are hashed, so these are both before and after the backfill's position.
     for number in range(0, 60, 3):
         put(engine, f"thing-{number}", a={"S": "y"})
         engine.execute(
@@ -111,14 +113,14 @@ def test_what_is_written_during_a_fill_counts_as_it_is_in_the_end(engine: Engine
     assert query_index(engine, "y") == {f"thing-{number}" for number in range(0, 60, 3)}
 
 
-def test_what_an_index_refuses_is_refused_during_its_fill(engine: Engine) -> None:
+def test_an_index_refuses_invalid_values_during_its_backfill(engine: Engine) -> None:
     _fill(engine)
     engine.execute("UpdateTable", ADD_INDEX)
     with pytest.raises(ValidationException, match="Type mismatch for Index Key a"):
         put(engine, "new", a={"N": "1"})
 
 
-def test_large_items_are_filled_in_shorter_steps(engine: Engine) -> None:
+def test_large_items_are_backfilled_in_shorter_steps(engine: Engine) -> None:
     for number in range(8):
         put(engine, f"large-{number}", a={"S": "x"}, x={"S": "x" * 390_000})
     engine.execute("UpdateTable", ADD_INDEX)
@@ -135,8 +137,8 @@ def test_a_table_of_exactly_one_step_is_filled(engine: Engine) -> None:
     assert len(query_index(engine, "x")) == 250
 
 
-def test_no_item_is_passed_over_between_two_steps(engine: Engine) -> None:
-    # Each sort key is the start of the next: what follows a step's last key is near.
+def test_no_item_is_skipped_between_two_steps(engine: Engine) -> None:
+    # Each sort key is a prefix of the next, so keys at the boundary of a step are adjacent.
     schema = [("pk", "HASH"), ("sk", "RANGE")]
     engine.execute(
         "CreateTable",
@@ -158,7 +160,7 @@ def test_no_item_is_passed_over_between_two_steps(engine: Engine) -> None:
     assert described["GlobalSecondaryIndexes"][0]["ItemCount"] == MANY
 
 
-def test_an_index_that_is_being_filled_keeps_others_waiting(engine: Engine) -> None:
+def test_a_second_index_is_refused_while_one_is_being_filled(engine: Engine) -> None:
     _fill(engine)
     engine.execute("UpdateTable", ADD_INDEX)
     with pytest.raises(ResourceInUseException, match=f"Table is being updated: {TABLE}"):
@@ -171,7 +173,7 @@ def test_an_index_that_is_being_filled_keeps_others_waiting(engine: Engine) -> N
     assert len(query_index(engine, "x")) == MANY
 
 
-def test_expiry_may_be_switched_on_while_an_index_is_filled(engine: Engine) -> None:
+def test_expiry_may_be_enabled_while_an_index_is_filled(engine: Engine) -> None:
     _fill(engine)
     engine.execute("UpdateTable", ADD_INDEX)
     engine.execute(
@@ -183,7 +185,7 @@ def test_expiry_may_be_switched_on_while_an_index_is_filled(engine: Engine) -> N
     assert len(query_index(engine, "x")) == MANY
 
 
-def test_a_table_that_goes_takes_its_fill_along(engine: Engine) -> None:
+def test_deleting_a_table_ends_its_backfill(engine: Engine) -> None:
     _fill(engine)
     engine.execute("UpdateTable", ADD_INDEX)
     engine.execute("DeleteTable", {"TableName": TABLE})
@@ -196,7 +198,7 @@ def test_a_table_that_goes_takes_its_fill_along(engine: Engine) -> None:
     assert get(engine, "new") is not None
 
 
-def test_the_next_to_open_the_file_goes_on_with_the_fill(tmp_path: Path) -> None:
+def test_the_next_engine_to_open_the_file_continues_the_backfill(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
         create(engine)
@@ -209,7 +211,7 @@ def test_the_next_to_open_the_file_goes_on_with_the_fill(tmp_path: Path) -> None
         assert engine.verify() == []
 
 
-def test_a_fill_does_not_wait_for_a_process_that_may_be_dead(tmp_path: Path) -> None:
+def test_a_backfill_is_continued_after_its_process_died(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
         create(engine)
@@ -226,7 +228,7 @@ def test_a_fill_does_not_wait_for_a_process_that_may_be_dead(tmp_path: Path) -> 
 
 
 # Values that the new index would refuse.
-UNFIT: dict[str, dict[str, Any]] = {
+INVALID: dict[str, dict[str, Any]] = {
     "number": {"N": "1"},
     "null": {"NULL": True},
     "set": {"SS": ["x"]},
@@ -236,48 +238,50 @@ UNFIT: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def invalid(engine: Engine) -> Engine:
-    """An engine whose table got its index when items were there that do not fit it."""
-    for name, value in UNFIT.items():
+def engine_with_invalid(engine: Engine) -> Engine:
+    """Return an engine whose table had items with invalid values when its index was added."""
+    for name, value in INVALID.items():
         put(engine, name, a=value)
     put(engine, "fit", a={"S": "x"})
     engine.execute("UpdateTable", ADD_INDEX)
     return engine
 
 
-def test_what_does_not_fit_is_left_out_of_the_index(invalid: Engine) -> None:
-    assert _index(invalid)["ItemCount"] == 1
-    found = invalid.execute("Scan", {"TableName": TABLE, "IndexName": "by-a"})
+def test_items_with_invalid_values_are_left_out_of_the_index(engine_with_invalid: Engine) -> None:
+    assert _index(engine_with_invalid)["ItemCount"] == 1
+    found = engine_with_invalid.execute("Scan", {"TableName": TABLE, "IndexName": "by-a"})
     assert [item["pk"] for item in found["Items"]] == [{"S": "fit"}]
-    assert invalid.execute("Scan", {"TableName": TABLE})["Count"] == len(UNFIT) + 1
+    assert engine_with_invalid.execute("Scan", {"TableName": TABLE})["Count"] == len(INVALID) + 1
 
 
-@pytest.mark.parametrize("name", UNFIT)
-def test_what_does_not_fit_can_be_changed_elsewhere(invalid: Engine, name: str) -> None:
-    assert add(invalid, name) == 1
-    item = get(invalid, name)
-    assert item is not None
-    assert (item["a"], item["n"]) == (UNFIT[name], {"N": "1"})
-
-
-@pytest.mark.parametrize("name", UNFIT)
-def test_what_does_not_fit_can_be_made_to_fit_taken_out_or_deleted(
-    invalid: Engine, name: str
+@pytest.mark.parametrize("name", INVALID)
+def test_other_attributes_of_items_with_invalid_values_can_be_changed(
+    engine_with_invalid: Engine, name: str
 ) -> None:
-    _update(invalid, name, "SET a = :a", a={"S": "x"})
-    assert query_index(invalid, "x") == {"fit", name}
-    _update(invalid, name, "REMOVE a")
-    assert query_index(invalid, "x") == {"fit"}
-    invalid.execute("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": name}}})
-    assert get(invalid, name) is None
-
-
-@pytest.mark.parametrize("name", UNFIT)
-def test_what_does_not_fit_cannot_be_written_again(invalid: Engine, name: str) -> None:
-    with pytest.raises(ValidationException, match=r"."):
-        put(invalid, name, a=UNFIT[name])
-    with pytest.raises(ValidationException, match=r"."):
-        _update(invalid, name, "SET a = :a", a={"BOOL": True})
-    item = get(invalid, name)
+    assert add(engine_with_invalid, name) == 1
+    item = get(engine_with_invalid, name)
     assert item is not None
-    assert item["a"] == UNFIT[name]
+    assert (item["a"], item["n"]) == (INVALID[name], {"N": "1"})
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_invalid_values_can_be_corrected_removed_or_deleted(
+    engine_with_invalid: Engine, name: str
+) -> None:
+    _update(engine_with_invalid, name, "SET a = :a", a={"S": "x"})
+    assert query_index(engine_with_invalid, "x") == {"fit", name}
+    _update(engine_with_invalid, name, "REMOVE a")
+    assert query_index(engine_with_invalid, "x") == {"fit"}
+    engine_with_invalid.execute("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": name}}})
+    assert get(engine_with_invalid, name) is None
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_invalid_values_cannot_be_written_again(engine_with_invalid: Engine, name: str) -> None:
+    with pytest.raises(ValidationException, match=r"."):
+        put(engine_with_invalid, name, a=INVALID[name])
+    with pytest.raises(ValidationException, match=r"."):
+        _update(engine_with_invalid, name, "SET a = :a", a={"BOOL": True})
+    item = get(engine_with_invalid, name)
+    assert item is not None
+    assert item["a"] == INVALID[name]

@@ -1,4 +1,4 @@
-"""Backups: of one moment, kept in the same file, restored with or without changes."""
+"""Backups: consistent snapshots in the same file, restored with or without changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from keyfold.errors import (
 from tests.unit.engine.clocks import Clock
 from tests.unit.engine.storage.tables import ADD_INDEX, TABLE, create, put
 
-# More than the batches that are done before the answer.
+# More than the batches that are restored before the response.
 MANY = BATCH_ROWS * 55
 
 
@@ -74,7 +74,7 @@ def items_of(engine: Engine, name: str) -> dict[str, dict[str, Any]]:
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
-def test_a_backup_keeps_what_was_there(engine: Engine) -> None:
+def test_a_backup_keeps_the_items_of_its_time(engine: Engine) -> None:
     fill(engine, 300)
     before = items_of(engine, TABLE)
     arn = back_up(engine)
@@ -95,8 +95,8 @@ def test_a_backup_outlives_its_table(engine: Engine) -> None:
     assert items_of(engine, TABLE).keys() == {"kept"}
 
 
-def test_a_backup_is_of_one_moment_however_much_is_written(tmp_path: Path) -> None:
-    """Each writer keeps two items equal: a backup in between would show them differ."""
+def test_a_backup_is_a_consistent_snapshot_despite_concurrent_writes(tmp_path: Path) -> None:
+    """Each writer keeps two items equal: in an inconsistent backup they would differ."""
     pairs, stopping = 8, threading.Event()
     with Engine.open(tmp_path / "things.db", durability="process") as engine:
         create(engine)
@@ -214,7 +214,7 @@ def test_throughput_and_encryption_may_be_changed(engine: Engine) -> None:
         restore(engine, arn, "Other", BillingModeOverride="PROVISIONED")
 
 
-def test_a_large_table_is_made_until_upkeep_has_filled_it(engine: Engine) -> None:
+def test_a_large_restored_table_is_creating_until_upkeep_has_filled_it(engine: Engine) -> None:
     fill(engine, MANY)
     engine.execute("UpdateTable", ADD_INDEX)
     engine.run_upkeep()
@@ -237,7 +237,7 @@ def test_a_large_table_is_made_until_upkeep_has_filled_it(engine: Engine) -> Non
             engine.execute(operation, {"TableName": "Restored", **more})
     with pytest.raises(BackupInUseException):
         engine.execute("DeleteBackup", {"BackupArn": arn})
-    assert engine.verify() == [], "half a restore is no problem"
+    assert engine.verify() == [], "a half-finished restore is not a problem"
     engine.run_upkeep()
     restored = describe(engine, "Restored")
     assert (restored["TableStatus"], restored["ItemCount"]) == ("ACTIVE", MANY)
@@ -245,7 +245,7 @@ def test_a_large_table_is_made_until_upkeep_has_filled_it(engine: Engine) -> Non
     engine.execute("DeleteBackup", {"BackupArn": arn})
 
 
-def test_a_restore_goes_on_in_the_next_process(tmp_path: Path) -> None:
+def test_a_restore_continues_in_the_next_process(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
         create(engine)
@@ -257,13 +257,13 @@ def test_a_restore_goes_on_in_the_next_process(tmp_path: Path) -> None:
         assert items_of(engine, "Restored") == items_of(engine, TABLE)
 
 
-def test_an_existing_table_is_not_restored_over(engine: Engine) -> None:
+def test_a_restore_does_not_overwrite_an_existing_table(engine: Engine) -> None:
     arn = back_up(engine)
     with pytest.raises(TableAlreadyExistsException, match=f"Table already exists: {TABLE}"):
         restore(engine, arn, TABLE)
 
 
-def test_a_deleted_backup_is_gone(engine: Engine) -> None:
+def test_a_deleted_backup_is_not_found(engine: Engine) -> None:
     arn = back_up(engine)
     answer = engine.execute("DeleteBackup", {"BackupArn": arn})["BackupDescription"]
     assert answer["BackupDetails"]["BackupStatus"] == "DELETED"
@@ -299,7 +299,7 @@ def test_backups_are_listed_by_table_time_and_page() -> None:
         assert "LastEvaluatedBackupArn" not in engine.execute("ListBackups", {"Limit": 4})
 
 
-def test_one_backup_of_a_table_is_made_at_a_time(engine: Engine) -> None:
+def test_a_table_has_only_one_backup_in_progress(engine: Engine) -> None:
     storage = _storage(engine)
     _leave_unfinished(storage, back_up(engine))
     with pytest.raises(BackupInUseException):
@@ -307,7 +307,7 @@ def test_one_backup_of_a_table_is_made_at_a_time(engine: Engine) -> None:
     storage.write(lambda writer: _change(writer, status="AVAILABLE"))
 
 
-def test_what_a_killed_process_left_is_taken_away_once_it_is_silent(
+def test_the_unfinished_backup_of_a_killed_process_is_removed_after_its_lease(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storage = _storage(engine)
@@ -337,14 +337,14 @@ def test_a_backup_that_fails_leaves_nothing(
         raise FileFailed("things.db", "the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("keyfold.engine._backups.keep_in", fail_late)
+        patch.setattr("keyfold.engine._backups.row_writer", fail_late)
         with pytest.raises(FileFailed):
             back_up(engine)
     assert calls == 1
     assert engine.execute("ListBackups", {}) == {"BackupSummaries": []}
 
 
-def test_a_damaged_backup_is_a_problem(tmp_path: Path) -> None:
+def test_verify_reports_a_damaged_backup(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     with Engine.open(path, upkeep_seconds=None) as engine:
         create(engine)
@@ -358,11 +358,11 @@ def test_a_damaged_backup_is_a_problem(tmp_path: Path) -> None:
 
 
 def _storage(engine: Engine) -> SqliteStorage:
-    return engine._storage  # to bring about what only a crash can
+    return engine._storage  # to create states that only a crash leaves
 
 
 def _leave_unfinished(storage: SqliteStorage, arn: str) -> None:
-    """Make a backup look as if its process had died just now."""
+    """Make a backup look as if its process had just died."""
     (backup,) = storage.read(lambda reader: reader.list_records(BACKUP_RECORD))
     assert backup[0] == arn.rpartition("/")[2]
     storage.write(lambda writer: _change(writer, status="CREATING"))

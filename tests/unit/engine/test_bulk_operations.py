@@ -1,4 +1,4 @@
-"""Bulk operations: files of a folder into a table in use, with conditions and reports."""
+"""Bulk operations: load files into an existing table, with conditions and reports."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def record(pk: str, n: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def read_report(bucket: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the summary of the one report there is, and its lines."""
+    """Return the summary and the lines of the only report."""
     (path,) = (bucket / "out" / "AWSDynamoDB").glob("*/manifest-summary.json")
     summary = json.loads(path.read_text())
     lines: list[dict[str, Any]] = []
@@ -125,7 +125,7 @@ def read_report(bucket: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return summary, lines
 
 
-def test_items_are_put_in_place_of_those_that_are_there(engine: Engine, bucket: Path) -> None:
+def test_items_replace_existing_ones(engine: Engine, bucket: Path) -> None:
     old = {"pk": {"S": "b"}, "note": {"S": "old"}}
     engine.execute("PutItem", {"TableName": TABLE, "Item": old})
     write_records(bucket / "in" / "1.json", record("a", 1), "", record("b", 2))
@@ -150,7 +150,7 @@ def test_items_are_put_in_place_of_those_that_are_there(engine: Engine, bucket: 
     assert read_report(bucket)[0]["files"] == []
 
 
-def test_streams_see_what_is_put(engine: Engine, bucket: Path) -> None:
+def test_puts_of_a_bulk_operation_are_in_the_stream(engine: Engine, bucket: Path) -> None:
     engine.execute("PutItem", {"TableName": TABLE, "Item": record("same")["Item"]})
     write_records(bucket / "in" / "1.json", record("same"), record("new", 1), record("new", 2))
     run(engine)
@@ -159,11 +159,11 @@ def test_streams_see_what_is_put(engine: Engine, bucket: Path) -> None:
         (each["eventName"], each["dynamodb"]["Keys"]["pk"]["S"])
         for each in read_stream(engine, arn)
     ]
-    # Putting what is there changes nothing.
+    # Putting an identical item changes nothing.
     assert seen == [("INSERT", "same"), ("INSERT", "new"), ("MODIFY", "new")]
 
 
-def test_point_in_time_recovery_sees_what_is_put(
+def test_puts_of_a_bulk_operation_are_in_point_in_time_recovery(
     engine: Engine, bucket: Path, clock: Clock
 ) -> None:
     recovery = {"PointInTimeRecoveryEnabled": True}
@@ -214,7 +214,7 @@ def test_records_may_have_conditions(engine: Engine, bucket: Path) -> None:
     ]
 
 
-def test_records_that_are_wrong_are_reported(engine: Engine, bucket: Path) -> None:
+def test_invalid_records_are_reported(engine: Engine, bucket: Path) -> None:
     write_records(
         bucket / "in" / "1.json",
         record("good"),
@@ -245,7 +245,7 @@ def test_records_that_are_wrong_are_reported(engine: Engine, bucket: Path) -> No
     ]
 
 
-def test_only_what_is_asked_for_is_reported(engine: Engine, bucket: Path) -> None:
+def test_only_requested_outcomes_are_reported(engine: Engine, bucket: Path) -> None:
     write_records(
         bucket / "in" / "1.json",
         "not JSON",
@@ -276,7 +276,7 @@ def test_a_long_report_has_several_files(
     assert [line["Record"] for line in lines] == list(range(1, 251))
 
 
-def test_a_large_operation_goes_on_where_it_was_left(bucket: Path, tmp_path: Path) -> None:
+def test_a_large_operation_resumes_where_it_stopped(bucket: Path, tmp_path: Path) -> None:
     records = [record(f"item-{number}") for number in range(MANY)]
     write_records(bucket / "in" / "1.json", "wrong", *records[: MANY // 2])
     write_records(bucket / "in" / "2.json", *records[MANY // 2 :])
@@ -325,7 +325,7 @@ def test_a_cancelled_operation_keeps_what_it_wrote(engine: Engine, bucket: Path)
     assert engine.execute("CancelBulkOperation", arn)["BulkOperationStatus"] == "CANCELLED"
 
 
-def test_a_batch_that_could_not_be_written_is_read_again(
+def test_a_batch_that_failed_to_be_written_is_read_again(
     engine: Engine, bucket: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = BATCH_RECORDS * 2
@@ -347,7 +347,7 @@ def test_a_batch_that_could_not_be_written_is_read_again(
     assert counts(describe(engine, begun)) == ("COMPLETED", many, 0)
 
 
-def test_a_table_that_goes_away_ends_the_operation(engine: Engine, bucket: Path) -> None:
+def test_deleting_the_table_ends_the_operation(engine: Engine, bucket: Path) -> None:
     records = [record(f"item-{number}") for number in range(MANY)]
     write_records(bucket / "in" / "1.json", *records)
     begun = begin(engine)
@@ -360,7 +360,7 @@ def test_a_table_that_goes_away_ends_the_operation(engine: Engine, bucket: Path)
     assert items_of(engine, TABLE) == {}
 
 
-def test_without_its_buckets_an_operation_fails_before_anything_is_put(
+def test_without_its_buckets_an_operation_fails_before_any_put(
     engine: Engine, bucket: Path
 ) -> None:
     assert run(engine)["FailureCode"] == "S3NoSuchKey"
@@ -381,7 +381,7 @@ def test_a_report_that_cannot_be_written_fails_the_operation(engine: Engine, buc
     assert items_of(engine, TABLE).keys() == {"a"}
 
 
-def test_a_token_is_good_for_one_operation(engine: Engine, bucket: Path, clock: Clock) -> None:
+def test_a_token_identifies_one_operation(engine: Engine, bucket: Path, clock: Clock) -> None:
     write_records(bucket / "in" / "1.json", record("a"))
     first = begin(engine, ClientToken="once")
     again = begin(engine, ClientToken="once")
@@ -450,13 +450,13 @@ def test_the_latest_operations_are_listed_first(engine: Engine, bucket: Path, cl
         ),
     ],
 )
-def test_what_cannot_be_done_is_refused(engine: Engine, more: dict[str, Any], message: str) -> None:
+def test_invalid_requests_are_refused(engine: Engine, more: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationException, match=message):
         begin(engine, **more)
     assert engine.execute("ListBulkOperations", {}) == {"BulkOperationsSummaryList": []}
 
 
-def test_tables_that_cannot_take_items_are_refused(engine: Engine, bucket: Path) -> None:
+def test_missing_busy_and_global_tables_are_refused(engine: Engine, bucket: Path) -> None:
     with pytest.raises(ResourceNotFoundException):
         begin(engine, TableName="Nowhere")
     write_records(bucket / "in" / "1.json", *(record(f"item-{each}") for each in range(300)))

@@ -1,4 +1,4 @@
-"""Capacity: what a transaction consumes, in whole and of each table and index."""
+"""Capacity that a transaction consumes, in total and per table and index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def engine() -> Iterator[Engine]:
 
 
 def _item(name: str, size_bytes: int = 0, **more: dict[str, Any]) -> dict[str, Any]:
-    """Return an item, filled up to a size that includes nothing of `more`."""
+    """Return an item padded to a size, which does not include `more`."""
     item: dict[str, Any] = {"pk": {"S": name}, **more}
     if size_bytes:
         item["x"] = {"S": "x" * (size_bytes - len("pk") - len(name) - len("x"))}
@@ -70,7 +70,7 @@ def test_a_transaction_costs_twice_what_its_writes_do(engine: Engine) -> None:
     ]
 
 
-def test_each_table_and_each_index_is_charged_by_itself(engine: Engine) -> None:
+def test_each_table_and_each_index_is_charged_separately(engine: Engine) -> None:
     put(engine, "moved", a={"S": "before"})
     consumed = _write(
         engine,
@@ -86,7 +86,7 @@ def test_each_table_and_each_index_is_charged_by_itself(engine: Engine) -> None:
         },
         _put(OTHERS, _item("a")),
     )
-    # In the index one entry appears, and one is taken away here and added there.
+    # In the index one entry is added, and another moves: one removal and one addition.
     assert consumed == [
         {"TableName": OTHERS, **_units(2, "Write"), "Table": _units(2, "Write")},
         {
@@ -98,7 +98,7 @@ def test_each_table_and_each_index_is_charged_by_itself(engine: Engine) -> None:
     ]
 
 
-def test_an_old_item_that_is_larger_decides(engine: Engine) -> None:
+def test_a_write_is_charged_for_the_larger_of_old_and_new_item(engine: Engine) -> None:
     engine.execute("PutItem", {"TableName": OTHERS, "Item": _item("a", 5 * 1_024)})
     assert _write(engine, _put(OTHERS, _item("a")))[0]["CapacityUnits"] == 10
     assert _write(engine, {"Delete": {"TableName": OTHERS, "Key": _key("a")}}) == [
@@ -106,7 +106,7 @@ def test_an_old_item_that_is_larger_decides(engine: Engine) -> None:
     ]
 
 
-def test_only_the_sum_is_told_in_total_and_nothing_unless_asked(engine: Engine) -> None:
+def test_total_reports_only_the_sum_and_none_reports_nothing(engine: Engine) -> None:
     member = _put(TABLE, _item("a", a={"S": "x"}))
     assert _write(engine, member, ReturnConsumedCapacity="TOTAL") == [
         {"TableName": TABLE, **_units(4, "Write")}
@@ -116,7 +116,7 @@ def test_only_the_sum_is_told_in_total_and_nothing_unless_asked(engine: Engine) 
         assert engine.execute("TransactWriteItems", request) == {}
 
 
-def test_a_repeated_token_is_charged_for_looking(engine: Engine) -> None:
+def test_a_repeated_token_is_charged_as_a_read(engine: Engine) -> None:
     members = [_put(OTHERS, _item("a", 3 * 1_024)), _put(TABLE, _item("b", a={"S": "x"}))]
     first = _write(engine, *members, ClientRequestToken="token")
     assert [each["CapacityUnits"] for each in first] == [6, 4]

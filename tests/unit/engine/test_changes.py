@@ -1,4 +1,4 @@
-"""The log of a table's changes: what is written down, in which order, and for how long."""
+"""A table's change log: what it records, in which order, and for how long."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._changes import DAY_SECONDS, keep_body, list_logs
+from keyfold.engine._changes import DAY_SECONDS, list_logs, save_changed_body
 from keyfold.engine._tables import RecoveryBody, TableBody
 from keyfold.engine.storage import RowChange, StorageReader
 from tests.unit.engine.clocks import Clock
@@ -40,7 +40,7 @@ def _switch(engine: Engine, stream: dict[str, Any]) -> None:
 
 
 def _body(engine: Engine) -> TableBody:
-    return engine._services.catalog.bodies()[0]
+    return engine._context.catalog.bodies()[0]
 
 
 def _read(engine: Engine, log: int, after: int = 0, **options: Any) -> list[RowChange]:
@@ -56,8 +56,8 @@ def _logs(engine: Engine) -> list[int]:
     return [log["number"] for log in engine._storage.read(list_logs)]
 
 
-def _told(engine: Engine) -> list[tuple[Any, Any]]:
-    """Return what the log says that items were and became, without their keys."""
+def _images(engine: Engine) -> list[tuple[Any, Any]]:
+    """Return the old and new images in the log."""
 
     def load(image: bytes | None) -> Any:
         return None if image is None else orjson.loads(image)
@@ -65,7 +65,7 @@ def _told(engine: Engine) -> list[tuple[Any, Any]]:
     return [(load(change.old), load(change.new)) for change in _changes(engine)]
 
 
-def test_every_kind_of_write_is_written_down_with_both_images(engine: Engine) -> None:
+def test_every_kind_of_write_is_logged_with_both_images(engine: Engine) -> None:
     one = {"pk": {"S": "one"}}
     put(engine, "one")
     put(engine, "one", a={"S": "x"})
@@ -84,7 +84,7 @@ def test_every_kind_of_write_is_written_down_with_both_images(engine: Engine) ->
     member = {"Delete": {"TableName": TABLE, "Key": {"pk": {"S": "two"}}}}
     engine.execute("TransactWriteItems", {"TransactItems": [member]})
     engine.execute("DeleteItem", {"TableName": TABLE, "Key": one})
-    assert _told(engine) == [
+    assert _images(engine) == [
         (None, one),
         (one, {**one, "a": {"S": "x"}}),
         ({**one, "a": {"S": "x"}}, one),
@@ -98,7 +98,7 @@ def test_every_kind_of_write_is_written_down_with_both_images(engine: Engine) ->
     assert [change.sequence for change in _changes(engine)] == list(range(1, 10))
 
 
-def test_a_write_that_changes_nothing_is_not_written_down(engine: Engine) -> None:
+def test_a_write_that_changes_nothing_is_not_logged(engine: Engine) -> None:
     item = {"pk": {"S": "one"}, "s": {"SS": ["a", "b"]}, "m": {"M": {"x": {"N": "1"}}}}
     same = {"m": {"M": {"x": {"N": "1.0"}}}, "s": {"SS": ["b", "a"]}, "pk": {"S": "one"}}
     key = {"TableName": TABLE, "Key": {"pk": {"S": "one"}}}
@@ -108,10 +108,10 @@ def test_a_write_that_changes_nothing_is_not_written_down(engine: Engine) -> Non
     engine.execute("BatchWriteItem", {"RequestItems": {TABLE: [{"PutRequest": {"Item": same}}]}})
     engine.execute("UpdateItem", {**key, "UpdateExpression": "REMOVE nothing"})
     engine.execute("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": "absent"}}})
-    assert _told(engine) == [(None, item)]
+    assert _images(engine) == [(None, item)]
 
 
-def test_a_write_that_is_refused_is_not_written_down(engine: Engine) -> None:
+def test_a_refused_write_is_not_logged(engine: Engine) -> None:
     put(engine, "one")
     with pytest.raises(Exception, match="conditional request failed"):
         engine.execute(
@@ -139,7 +139,7 @@ def test_an_expired_item_is_marked(engine: Engine, clock: Clock) -> None:
     ]
 
 
-def test_times_never_go_back(engine: Engine, clock: Clock) -> None:
+def test_logged_times_never_go_back(engine: Engine, clock: Clock) -> None:
     start = clock.now
     for seconds in (0.25, -50, 10, 60):
         clock.let_pass(seconds)
@@ -163,7 +163,7 @@ def test_changes_are_found_by_their_time(engine: Engine, clock: Clock) -> None:
     ]
 
 
-def test_reading_is_bounded_by_number_key_limit_and_bytes(engine: Engine) -> None:
+def test_reads_of_the_log_are_limited_by_key_sequence_count_and_bytes(engine: Engine) -> None:
     for name in ("one", "two", "one", "two"):
         add(engine, name)
     log = _logs(engine)[0]
@@ -176,7 +176,7 @@ def test_reading_is_bounded_by_number_key_limit_and_bytes(engine: Engine) -> Non
     assert len(_read(engine, log, max_bytes=first + 1)) == 2
 
 
-def test_numbers_go_on_when_a_log_was_closed_and_another_opened(engine: Engine) -> None:
+def test_sequence_numbers_continue_in_a_new_log(engine: Engine) -> None:
     add(engine, "one")
     _switch(engine, OFF)
     add(engine, "one")
@@ -193,19 +193,19 @@ def test_numbers_go_on_when_a_log_was_closed_and_another_opened(engine: Engine) 
     ]
 
 
-def test_numbers_and_times_go_on_after_trimming(engine: Engine, clock: Clock) -> None:
+def test_sequence_numbers_and_times_continue_after_trimming(engine: Engine, clock: Clock) -> None:
     for _ in range(3):
         add(engine, "one")
     clock.let_pass(DAY_SECONDS + 1)
     engine.run_upkeep()
-    # The newest stays, for the numbers to go on from.
+    # The newest change stays, so that the sequence numbers can continue from it.
     assert [change.sequence for change in _changes(engine)] == [3]
     clock.let_pass(-10)
     add(engine, "one")
     assert [change.sequence for change in _changes(engine)] == [3, 4]
 
 
-def test_changes_stay_for_a_day_or_as_long_as_a_table_is_to_be_restored(
+def test_changes_are_kept_for_a_day_or_for_the_recovery_period(
     engine: Engine, clock: Clock
 ) -> None:
     def let_days_pass(days: float) -> list[int]:
@@ -225,14 +225,16 @@ def test_changes_stay_for_a_day_or_as_long_as_a_table_is_to_be_restored(
     assert let_days_pass(6) == [4, 5]
 
 
-def test_a_log_that_two_use_stays_until_both_are_done(engine: Engine, clock: Clock) -> None:
+def test_a_log_used_by_stream_and_recovery_stays_until_both_are_off(
+    engine: Engine, clock: Clock
+) -> None:
     def change(**settings: Any) -> None:
         before = _body(engine)
         after = cast(TableBody, {**before, **settings})
         if settings.get("recovery", ...) is None:
             del after["recovery"]
-        engine._storage.write(lambda writer: keep_body(writer, before, after, clock.now))
-        engine._services.catalog.forget()
+        engine._storage.write(lambda writer: save_changed_body(writer, before, after, clock.now))
+        engine._context.catalog.forget()
 
     put(engine, "one")
     change(recovery=RecoveryBody(days=1, since=clock.now))
@@ -261,7 +263,7 @@ def test_a_closed_log_is_removed_after_a_day(engine: Engine, clock: Clock) -> No
     add(engine, "one")
 
 
-def test_a_table_that_nobody_follows_has_no_log() -> None:
+def test_a_table_without_stream_and_recovery_has_no_log() -> None:
     with Engine.open(":memory:") as engine:
         create(engine)
         put(engine, "one")
@@ -269,16 +271,16 @@ def test_a_table_that_nobody_follows_has_no_log() -> None:
         assert engine.verify() == []
 
 
-def test_another_process_writes_down_what_it_has_not_heard_is_to_be(tmp_path: Path) -> None:
+def test_a_process_logs_changes_of_a_stream_that_another_process_enabled(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "a.db") as one, Engine.open(tmp_path / "a.db") as other:
         create(one)
         put(other, "before")
         _switch(one, ON)
         put(other, "plain")
-        assert [new["pk"]["S"] for _, new in _told(one)] == ["plain"]
+        assert [new["pk"]["S"] for _, new in _images(one)] == ["plain"]
         _switch(one, OFF)
         put(other, "after")
-        assert [new["pk"]["S"] for _, new in _told(one)] == ["plain"]
+        assert [new["pk"]["S"] for _, new in _images(one)] == ["plain"]
         assert one.verify() == []
 
 
@@ -304,7 +306,7 @@ def test_only_a_file_with_a_log_has_the_newer_format(tmp_path: Path) -> None:
         assert [change.sequence for change in _changes(engine)] == [1, 2]
 
 
-def test_new_indexes_are_filled_while_changes_are_written_down(engine: Engine) -> None:
+def test_new_indexes_are_filled_while_changes_are_logged(engine: Engine) -> None:
     put(engine, "one", a={"S": "x"})
     engine.execute("UpdateTable", ADD_INDEX)
     put(engine, "two", a={"S": "x"})
@@ -314,33 +316,33 @@ def test_new_indexes_are_filled_while_changes_are_written_down(engine: Engine) -
 
 DAMAGES = {
     "UPDATE c2 SET s = 7 WHERE s = 3": "change 7 does not follow 2",
-    "UPDATE c2 SET t = 5 WHERE s = 2": "change 2 is older than the one before",
+    "UPDATE c2 SET t = 5 WHERE s = 2": "change 2 is older than the previous change",
     "UPDATE c2 SET n = o WHERE s = 2": "change 2 changed nothing",
     "UPDATE c2 SET n = x'7b' WHERE s = 2": "cannot be read",
-    "UPDATE c2 SET o = NULL WHERE s = 2": "change 2 found another item",
-    "UPDATE c2 SET x = 1 WHERE s = 2": "change 2 is an expiry that left an item",
+    "UPDATE c2 SET o = NULL WHERE s = 2": "change 2 has an old image that differs",
+    "UPDATE c2 SET x = 1 WHERE s = 2": "change 2 is an expiry, but has a new image",
     "UPDATE c2 SET k = x'00112233' WHERE s = 3": "change 3 has an image with another key",
-    "DELETE FROM c2 WHERE s = 3": "did not leave row",
-    "DELETE FROM c2": "has not even its mark",
-    "DROP TABLE c2": "its changes are not there",
-    "DELETE FROM metadata WHERE kind = 'log'": "its log 2 is not there",
+    "DELETE FROM c2 WHERE s = 3": "does not match the row",
+    "DELETE FROM c2": "a log is empty",
+    "DROP TABLE c2": "its changes are missing",
+    "DELETE FROM metadata WHERE kind = 'log'": "its log 2 is missing",
     "UPDATE metadata SET body = '{}' WHERE kind = 'log'": "cannot be read",
     "DELETE FROM metadata WHERE kind = 'table'": "does not use it",
     "UPDATE metadata SET body = '{}' WHERE kind = 'stream'": "cannot be read",
     "UPDATE metadata SET body = replace(body, '\"low\":0', '\"low\":1') WHERE kind = 'stream'": (
-        "not for every key once"
+        "do not cover every key exactly once"
     ),
     "UPDATE metadata SET body = replace(body, '\"view\":\"N', '\"view\":\"O') WHERE kind = 'stream'": (
-        "not the one of table Things"
+        "not the stream of table Things"
     ),
     "UPDATE metadata SET body = replace(body, '\"start\":0', '\"start\":9') WHERE kind = 'stream'": (
-        "not a stretch of log 2"
+        "not a range of log 2"
     ),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_verify_finds_a_log_that_does_not_agree(tmp_path: Path, damage: str) -> None:
+def test_verify_finds_an_inconsistent_log(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "a.db"
     with Engine.open(path, upkeep_seconds=None) as engine:
         engine.execute("CreateTable", {**CREATE, "StreamSpecification": ON})
@@ -353,7 +355,7 @@ def test_verify_finds_a_log_that_does_not_agree(tmp_path: Path, damage: str) -> 
         assert DAMAGES[damage] in "\n".join(map(str, engine.verify()))
 
 
-def test_a_reader_sees_a_log_as_of_one_moment(tmp_path: Path) -> None:
+def test_a_reader_sees_a_consistent_snapshot_of_a_log(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "a.db", upkeep_seconds=None) as engine:
         engine.execute("CreateTable", {**CREATE, "StreamSpecification": ON})
         add(engine, "one")

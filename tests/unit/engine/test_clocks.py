@@ -1,4 +1,4 @@
-"""Clocks that stand still or go back: nothing is lost by them, and nothing mixed up."""
+"""Clocks that stand still or go back: nothing is lost or mixed up."""
 
 from __future__ import annotations
 
@@ -48,21 +48,19 @@ def keys_in_stream(engine: Engine, arn: str) -> list[str]:
     described = engine.execute("DescribeStream", {"StreamArn": arn})["StreamDescription"]
     found: list[str] = []
     for shard in described["Shards"]:
-        asked = {
+        parameters = {
             "StreamArn": arn,
             "ShardId": shard["ShardId"],
             "ShardIteratorType": "TRIM_HORIZON",
         }
-        iterator = engine.execute("GetShardIterator", asked)["ShardIterator"]
+        iterator = engine.execute("GetShardIterator", parameters)["ShardIterator"]
         records = engine.execute("GetRecords", {"ShardIterator": iterator})["Records"]
         found += [record["dynamodb"]["Keys"]["pk"]["S"] for record in records]
     return found
 
 
 @pytest.mark.parametrize("step_back", [0.0, 5.0])
-def test_a_table_made_again_has_a_stream_of_its_own(
-    engine: Engine, clock: Clock, step_back: float
-) -> None:
+def test_a_recreated_table_has_a_new_stream(engine: Engine, clock: Clock, step_back: float) -> None:
     arns: list[str] = []
     for key in ("first", "second", "third"):
         made = engine.execute("CreateTable", {**CREATE, "StreamSpecification": STREAM})
@@ -73,7 +71,7 @@ def test_a_table_made_again_has_a_stream_of_its_own(
     assert [keys_in_stream(engine, arn) for arn in arns] == [["first"], ["second"], ["third"]]
 
 
-def test_the_latest_state_has_all_writes_though_the_clock_went_back(
+def test_the_latest_state_has_all_writes_even_if_the_clock_went_back(
     engine: Engine, clock: Clock
 ) -> None:
     engine.execute("CreateTable", CREATE)
@@ -87,8 +85,12 @@ def test_the_latest_state_has_all_writes_though_the_clock_went_back(
     clock.now -= 2
     put(engine, "b")
     clock.now += 1
-    asked = {"SourceTableName": TABLE, "TargetTableName": "Copy", "UseLatestRestorableTime": True}
-    engine.execute("RestoreTableToPointInTime", asked)
+    parameters = {
+        "SourceTableName": TABLE,
+        "TargetTableName": "Copy",
+        "UseLatestRestorableTime": True,
+    }
+    engine.execute("RestoreTableToPointInTime", parameters)
     assert engine.execute("Scan", {"TableName": "Copy"})["Count"] == 2
     arn = engine.execute("DescribeTable", {"TableName": TABLE})["Table"]["TableArn"]
     begun = engine.execute("ExportTableToPointInTime", {"TableArn": arn, "S3Bucket": "bucket"})

@@ -1,4 +1,4 @@
-"""Rows that are JSON, and no item: whoever meets one is told that the file is damaged."""
+"""Rows that are JSON but not items: operations that read one report a damaged file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = "Things"
 KEY = {"pk": {"S": "a"}}
 ONE = {":one": {"N": "1"}}
 
-NO_ITEMS = [
+NOT_ITEMS = [
     "[]",
     "7",
     "null",
@@ -86,9 +86,9 @@ ALL = [*((name, {"TableName": TABLE, **request}) for name, request in REQUESTS),
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with one item, in an index that holds a part of it."""
-    path = tmp_path_factory.mktemp("sound") / "things.db"
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an undamaged file with one item, which is also in an index."""
+    path = tmp_path_factory.mktemp("undamaged") / "things.db"
     with Engine.open(path, upkeep_seconds=None) as engine:
         engine.execute(
             "CreateTable",
@@ -114,10 +114,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def damage(sound: Path, folder: Path, text: str) -> Path:
-    """Copy the file, with another text in the item's place."""
+def damage(undamaged: Path, folder: Path, text: str) -> Path:
+    """Copy the file, with the item's row replaced by another text."""
     path = folder / "damaged.db"
-    path.write_bytes(sound.read_bytes())
+    path.write_bytes(undamaged.read_bytes())
     with closing(sqlite3.connect(path)) as connection:
         found = connection.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'r1v_'")
         (rows,) = next(iter(found))
@@ -127,20 +127,24 @@ def damage(sound: Path, folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("text", NO_ITEMS)
-@pytest.mark.parametrize(("operation", "request_"), ALL)
-def test_whoever_works_with_one_is_told_so(
-    sound: Path, tmp_path: Path, text: str, operation: str, request_: dict[str, Any]
+@pytest.mark.parametrize("text", NOT_ITEMS)
+def test_every_operation_on_a_damaged_item_reports_it_or_a_service_error(
+    undamaged: Path, tmp_path: Path, text: str, subtests: pytest.Subtests
 ) -> None:
-    with Engine.open(damage(sound, tmp_path, text), upkeep_seconds=None) as engine:
-        assert engine.verify() != []
-        # What does not look into it, or finds another fault before, has its answer.
-        with suppress(FileDamaged, ServiceError):
-            engine.execute(operation, request_)
+    content = damage(undamaged, tmp_path, text).read_bytes()
+    for place, (operation, request) in enumerate(ALL):
+        with subtests.test(operation=operation, request=request):
+            path = tmp_path / f"{place}.db"
+            path.write_bytes(content)
+            with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
+                assert engine.verify() != []
+                # Operations that do not read the item, or fail before, give their normal outcome.
+                with suppress(FileDamaged, ServiceError):
+                    engine.execute(operation, request)
 
 
-def test_it_says_which_row_and_why(sound: Path, tmp_path: Path) -> None:
-    path = damage(sound, tmp_path, "7")
+def test_the_error_says_which_row_is_damaged_and_why(undamaged: Path, tmp_path: Path) -> None:
+    path = damage(undamaged, tmp_path, "7")
     with Engine.open(path, upkeep_seconds=None) as engine:
         for _ in range(2):
             with pytest.raises(FileDamaged) as raised:
@@ -150,29 +154,33 @@ def test_it_says_which_row_and_why(sound: Path, tmp_path: Path) -> None:
             assert raised.value.__cause__ is not None
 
 
-@pytest.mark.parametrize("way", ["try_fast", "run"])
-def test_a_mistake_of_ours_is_not_put_down_to_a_sound_file(sound: Path, way: str) -> None:
+@pytest.mark.parametrize("method", ["try_fast", "run"])
+def test_a_bug_is_not_reported_as_a_damaged_file(undamaged: Path, method: str) -> None:
     operation = load_operation("GetItem")
-    fail = mock.Mock(side_effect=ZeroDivisionError("a mistake of ours"))
-    mistaken = operation._replace(**{"try_fast": None, way: fail})
+    fail = mock.Mock(side_effect=ZeroDivisionError("a bug"))
+    buggy = operation._replace(**{"try_fast": None, method: fail})
     with (
-        Engine.open(sound, upkeep_seconds=None) as engine,
-        mock.patch.dict(LOADED, {"GetItem": mistaken}),
-        pytest.raises(ZeroDivisionError, match="a mistake of ours"),
+        Engine.open(undamaged, upkeep_seconds=None) as engine,
+        mock.patch.dict(LOADED, {"GetItem": buggy}),
+        pytest.raises(ZeroDivisionError, match="a bug"),
     ):
         engine.execute("GetItem", {"TableName": TABLE, "Key": KEY})
 
 
-def test_those_who_share_a_commit_with_it_are_served(sound: Path, tmp_path: Path) -> None:
-    with Engine.open(damage(sound, tmp_path, "7"), upkeep_seconds=None) as engine:
+def test_requests_that_share_a_commit_with_a_damaged_item_succeed(
+    undamaged: Path, tmp_path: Path
+) -> None:
+    with Engine.open(damage(undamaged, tmp_path, "7"), upkeep_seconds=None) as engine:
         other = {"pk": {"S": "b"}}
         calls = [
             ("PutItem", {"TableName": TABLE, "Item": other}),
             ("UpdateItem", {"TableName": TABLE, "Key": KEY, **ADD}),
             ("UpdateItem", {"TableName": TABLE, "Key": other, **ADD}),
         ]
-        told = engine.execute_json_together([(name, orjson.dumps(body)) for name, body in calls])
-        assert [told[0], told[2]] == [b"{}", b"{}"]
-        assert isinstance(told[1], FileDamaged)
+        outcomes = engine.execute_json_together(
+            [(name, orjson.dumps(body)) for name, body in calls]
+        )
+        assert [outcomes[0], outcomes[2]] == [b"{}", b"{}"]
+        assert isinstance(outcomes[1], FileDamaged)
         found = engine.execute("GetItem", {"TableName": TABLE, "Key": other})["Item"]
         assert found == {**other, "n": {"N": "1"}}

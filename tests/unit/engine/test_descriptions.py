@@ -1,4 +1,4 @@
-"""Tables as they are described: what they hold, and what protects them."""
+"""Table descriptions: sizes, counts and deletion protection."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_description_counts_items_and_bytes_of_table_and_indexes(engine: Engin
     }
 
 
-def test_a_small_table_is_counted_each_time(engine: Engine) -> None:
+def test_a_small_table_is_counted_at_each_request(engine: Engine) -> None:
     engine.execute("CreateTable", CREATE)
     assert (_describe(engine)["ItemCount"], _describe(engine)["TableSizeBytes"]) == (0, 0)
     for number in range(1, 4):
@@ -131,7 +131,7 @@ def test_a_large_table_is_counted_every_six_hours(engine: Engine, clock: Clock) 
     assert _describe(engine)["ItemCount"] == LARGE + 2
 
 
-def test_a_new_table_is_described_as_it_was_made(engine: Engine, clock: Clock) -> None:
+def test_a_new_table_is_described_as_it_was_created(engine: Engine, clock: Clock) -> None:
     created = engine.execute("CreateTable", CREATE)["TableDescription"]
     expected = {
         **{name: CREATE[name] for name in ("TableName", "AttributeDefinitions", "KeySchema")},
@@ -172,7 +172,7 @@ def test_a_protected_table_is_not_deleted(engine: Engine) -> None:
         _describe(engine)
 
 
-def test_protection_is_switched_on_later_and_kept_in_the_file(tmp_path: Path) -> None:
+def test_protection_can_be_enabled_later_and_is_stored_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     with Engine.open(path) as engine:
         engine.execute("CreateTable", CREATE)
@@ -187,7 +187,7 @@ def test_protection_is_switched_on_later_and_kept_in_the_file(tmp_path: Path) ->
         engine.execute("DeleteTable", {"TableName": TABLE})
 
 
-def test_a_protected_table_can_be_changed_otherwise(engine: Engine) -> None:
+def test_a_protected_table_can_still_be_changed(engine: Engine) -> None:
     engine.execute("CreateTable", {**CREATE, "DeletionProtectionEnabled": True})
     put(engine, "there")
     engine.execute("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": "there"}}})

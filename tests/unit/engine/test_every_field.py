@@ -1,4 +1,4 @@
-"""CreateTable and UpdateTable take every field of the API, and descriptions give it back."""
+"""CreateTable and UpdateTable accept every field of the API, and descriptions return it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ VECTOR: dict[str, Any] = {
     "DistanceFunction": "EUCLIDEAN",
 }
 
-# Each field of CreateTable: what to ask for with it, and what a description has then.
+# Each field of CreateTable: the request, and what a description then contains.
 CREATED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "AttributeDefinitions": ({}, {"AttributeDefinitions": CREATE["AttributeDefinitions"]}),
     "TableName": ({}, {"TableName": TABLE, "TableArn": ARN}),
@@ -300,7 +300,7 @@ def _describe(engine: Engine) -> dict[str, Any]:
 
 
 def _holds(expected: Any, actual: Any) -> bool:
-    """Whether everything that is expected is there, at any depth; the rest is not looked at."""
+    """Return whether the actual value contains the expected one, at any depth."""
     if isinstance(expected, dict):
         return all(_holds(one, actual.get(name)) for name, one in expected.items())  # pyright: ignore[reportUnknownVariableType] - of JSON
     if isinstance(expected, list):
@@ -315,8 +315,8 @@ def test_the_fields_are_those_of_the_model() -> None:
 
 @pytest.mark.parametrize("field", sorted(CREATED))
 def test_a_field_of_create_table_is_described(engine: Engine, field: str) -> None:
-    asked, expected = CREATED[field]
-    answer = engine.execute("CreateTable", {**CREATE, **asked})["TableDescription"]
+    parameters, expected = CREATED[field]
+    answer = engine.execute("CreateTable", {**CREATE, **parameters})["TableDescription"]
     described = _describe(engine)
     for name, value in expected.items():
         assert described[name] == value
@@ -325,15 +325,15 @@ def test_a_field_of_create_table_is_described(engine: Engine, field: str) -> Non
 
 @pytest.mark.parametrize("field", sorted(UPDATED))
 def test_a_field_of_update_table_is_described(engine: Engine, field: str) -> None:
-    asked, expected = UPDATED[field]
+    parameters, expected = UPDATED[field]
     engine.execute("CreateTable", CREATE)
     if field == "DisassociationProtectionEnabled":
         replica = [{"Create": {"RegionName": "eu-west-1"}}]
         engine.execute("UpdateTable", {"TableName": TABLE, "ReplicaUpdates": replica})
-    answer = engine.execute("UpdateTable", {"TableName": TABLE, **asked})["TableDescription"]
+    answer = engine.execute("UpdateTable", {"TableName": TABLE, **parameters})["TableDescription"]
     assert answer["TableStatus"] == "UPDATING"
     assert _holds(expected, _describe(engine))
-    # What was set stays when something else is changed.
+    # A setting stays when another is changed.
     engine.execute("UpdateTable", {"TableName": TABLE, "DeletionProtectionEnabled": True})
     assert _holds(expected, _describe(engine))
 
@@ -345,8 +345,8 @@ def test_tags_and_the_policy_of_a_new_table_are_kept(engine: Engine) -> None:
     assert engine.execute("GetResourcePolicy", {"ResourceArn": ARN})["Policy"] == POLICY
 
 
-def _update(engine: Engine, **asked: Any) -> None:
-    engine.execute("UpdateTable", {"TableName": TABLE, **asked})
+def _update(engine: Engine, **parameters: Any) -> None:
+    engine.execute("UpdateTable", {"TableName": TABLE, **parameters})
 
 
 def test_warm_throughput_only_grows(engine: Engine) -> None:
@@ -361,7 +361,7 @@ def test_warm_throughput_only_grows(engine: Engine) -> None:
         _update(engine, WarmThroughput={"ReadUnitsPerSecond": 14_000})
     with pytest.raises(ValidationException, match="WarmThroughput must not be empty"):
         _update(engine, WarmThroughput={})
-    # A provisioned table need not start with as much.
+    # A provisioned table may start with less.
     engine.execute(
         "CreateTable",
         {
@@ -374,7 +374,7 @@ def test_warm_throughput_only_grows(engine: Engine) -> None:
     )
 
 
-def test_warm_throughput_that_is_set_in_part_is_described_whole(engine: Engine) -> None:
+def test_partly_set_warm_throughput_is_described_in_full(engine: Engine) -> None:
     warm = {"ReadUnitsPerSecond": 12_001}
     engine.execute("CreateTable", {**CREATE, "WarmThroughput": warm, "OnDemandThroughput": {}})
     described = _describe(engine)
@@ -394,7 +394,7 @@ def test_replicas_are_added_changed_and_removed_with_a_warning(
         _update(engine, ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
     (record,) = caplog.records
     assert record.message == (
-        "table Music, replicas in eu-west-1: kept and described, "
+        "table Music, replicas in eu-west-1: recorded and described, "
         "but nothing is replicated by Keyfold"
     )
     change = {
@@ -412,7 +412,7 @@ def test_replicas_are_added_changed_and_removed_with_a_warning(
         assert name not in described
 
 
-NONSENSE: list[tuple[dict[str, Any], str]] = [
+INVALID: list[tuple[dict[str, Any], str]] = [
     ({"ReplicaUpdates": [{}]}, "There are no actions specified"),
     (
         {"ReplicaUpdates": [{"Update": {"RegionName": "eu-west-1"}}]},
@@ -487,19 +487,19 @@ NONSENSE: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "words"), NONSENSE)
-def test_updates_of_replicas_that_make_no_sense_are_refused(
-    engine: Engine, asked: dict[str, Any], words: str
+@pytest.mark.parametrize(("parameters", "words"), INVALID)
+def test_invalid_updates_of_replicas_are_refused(
+    engine: Engine, parameters: dict[str, Any], words: str
 ) -> None:
     engine.execute("CreateTable", CREATE)
     _update(engine, ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
     before = _describe(engine)
     with pytest.raises(ValidationException, match=words):
-        _update(engine, **asked)
+        _update(engine, **parameters)
     assert _describe(engine) == before
 
 
-def test_strong_consistency_takes_three_regions(engine: Engine) -> None:
+def test_strong_consistency_needs_three_regions(engine: Engine) -> None:
     engine.execute("CreateTable", CREATE)
     with pytest.raises(ValidationException, match="or two replicas and one witness"):
         _update(
@@ -537,7 +537,7 @@ def test_a_replica_is_disassociated_once_its_protection_is_off(engine: Engine) -
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("parameters", "words"),
     [
         ({"Enabled": False, "SSEType": "KMS"}, "SSEType can not be specified if Enabled is false"),
         (
@@ -551,14 +551,14 @@ def test_a_replica_is_disassociated_once_its_protection_is_off(engine: Engine) -
         ),
     ],
 )
-def test_encryption_that_contradicts_itself_is_refused(
-    engine: Engine, asked: dict[str, Any], words: str
+def test_contradictory_encryption_settings_are_refused(
+    engine: Engine, parameters: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ValidationException, match=words):
-        engine.execute("CreateTable", {**CREATE, "SSESpecification": asked})
+        engine.execute("CreateTable", {**CREATE, "SSESpecification": parameters})
 
 
-def test_settings_are_replicated_whole_where_there_is_no_replica(engine: Engine) -> None:
+def test_settings_replication_cannot_have_overrides_without_replicas(engine: Engine) -> None:
     engine.execute("CreateTable", CREATE)
     with pytest.raises(ValidationException, match="Only ENABLED and DISABLED"):
         _update(engine, GlobalTableSettingsReplicationMode="ENABLED_WITH_OVERRIDES")
@@ -570,7 +570,7 @@ def test_a_replica_of_another_account_needs_its_settings_replicated(engine: Engi
         engine.execute("CreateTable", {**CREATE, "GlobalTableSourceArn": source})
 
 
-def test_a_table_that_is_being_filled_takes_no_other_index(engine: Engine) -> None:
+def test_a_table_accepts_no_second_index_while_one_is_being_filled(engine: Engine) -> None:
     engine.execute("CreateTable", CREATE)
     for number in range(300):
         key = {"artist": {"S": "Nina"}, "song": {"S": str(number)}}

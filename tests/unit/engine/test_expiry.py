@@ -54,8 +54,8 @@ def _status(engine: Engine) -> dict[str, Any]:
     return engine.execute("DescribeTimeToLive", {"TableName": TABLE})["TimeToLiveDescription"]
 
 
-def _at(moment: float) -> dict[str, str]:
-    return {"N": str(int(moment))}
+def _at(seconds: float) -> dict[str, str]:
+    return {"N": str(int(seconds))}
 
 
 def test_an_item_expires_after_its_time_and_the_grace(engine: Engine, clock: Clock) -> None:
@@ -76,7 +76,7 @@ def test_an_item_expires_after_its_time_and_the_grace(engine: Engine, clock: Clo
     assert names(engine) == {"never"}
 
 
-def test_nothing_expires_unless_it_is_switched_on(engine: Engine, clock: Clock) -> None:
+def test_nothing_expires_unless_expiry_is_enabled(engine: Engine, clock: Clock) -> None:
     put(engine, "old", ttl=_at(clock.now - 1_000))
     assert engine.run_upkeep() == 0
     assert _status(engine) == {"TimeToLiveStatus": "DISABLED"}
@@ -85,9 +85,7 @@ def test_nothing_expires_unless_it_is_switched_on(engine: Engine, clock: Clock) 
     assert engine.run_upkeep() == 1
 
 
-def test_what_is_more_than_five_years_old_is_taken_for_a_mistake(
-    engine: Engine, clock: Clock
-) -> None:
+def test_times_more_than_five_years_ago_are_ignored(engine: Engine, clock: Clock) -> None:
     _switch(engine)
     put(engine, "just", ttl=_at(clock.now - FIVE_YEARS))
     put(engine, "too old", ttl=_at(clock.now - FIVE_YEARS - 1))
@@ -96,7 +94,7 @@ def test_what_is_more_than_five_years_old_is_taken_for_a_mistake(
     assert names(engine) == {"too old", "zero"}
 
 
-def test_what_is_no_time_never_expires(engine: Engine, clock: Clock) -> None:
+def test_items_without_a_valid_time_never_expire(engine: Engine, clock: Clock) -> None:
     _switch(engine)
     past = str(int(clock.now - 1_000))
     for name, value in {
@@ -117,13 +115,13 @@ def test_what_is_no_time_never_expires(engine: Engine, clock: Clock) -> None:
     assert names(engine) == before
 
 
-def test_parts_of_a_second_are_left_away(engine: Engine, clock: Clock) -> None:
+def test_fractions_of_a_second_are_ignored(engine: Engine, clock: Clock) -> None:
     _switch(engine)
     put(engine, "part", ttl={"N": f"{int(clock.now) - GRACE - 1}.999"})
     assert engine.run_upkeep() == 1
 
 
-def test_a_time_that_is_changed_or_removed_counts_no_more(engine: Engine, clock: Clock) -> None:
+def test_a_changed_or_removed_time_no_longer_counts(engine: Engine, clock: Clock) -> None:
     _switch(engine)
     for name in ("removed", "moved", "replaced", "text", "touched", "kept"):
         put(engine, name, ttl=_at(clock.now + 5))
@@ -148,7 +146,7 @@ def test_a_time_that_is_changed_or_removed_counts_no_more(engine: Engine, clock:
     assert names(engine) == {"removed", "moved", "replaced", "text"}
 
 
-def test_switched_off_nothing_expires_and_switched_on_by_another_attribute_that_one_counts(
+def test_disabled_expiry_deletes_nothing_and_can_be_enabled_with_another_attribute(
     engine: Engine, clock: Clock
 ) -> None:
     _switch(engine)
@@ -167,7 +165,7 @@ def test_switched_off_nothing_expires_and_switched_on_by_another_attribute_that_
     assert names(engine) == set()
 
 
-def test_one_attribute_at_a_time_decides(engine: Engine) -> None:
+def test_only_one_attribute_at_a_time_can_be_the_expiry_attribute(engine: Engine) -> None:
     with pytest.raises(ValidationException, match="TimeToLive is already disabled"):
         _switch(engine, on=False)
     _switch(engine)
@@ -179,7 +177,7 @@ def test_one_attribute_at_a_time_decides(engine: Engine) -> None:
     assert _status(engine)["AttributeName"] == "ttl"
 
 
-def test_expired_items_leave_their_indexes_too(engine: Engine, clock: Clock) -> None:
+def test_expired_items_are_removed_from_indexes_too(engine: Engine, clock: Clock) -> None:
     engine.execute("UpdateTable", ADD_INDEX)
     _switch(engine)
     put(engine, "old", a={"S": "x"}, ttl=_at(clock.now - 100))
@@ -196,7 +194,7 @@ def test_the_attribute_may_be_the_key_of_an_index(engine: Engine, clock: Clock) 
     assert query_index(engine, str(int(clock.now - 100))) == {"text"}
 
 
-def test_one_upkeep_deletes_however_many_have_expired(engine: Engine, clock: Clock) -> None:
+def test_one_upkeep_run_deletes_any_number_of_expired_items(engine: Engine, clock: Clock) -> None:
     _switch(engine)
     for number in range(350):
         put(engine, f"old-{number}", ttl=_at(clock.now - 100 - number))
@@ -205,7 +203,7 @@ def test_one_upkeep_deletes_however_many_have_expired(engine: Engine, clock: Clo
     assert names(engine) == {f"new-{number}" for number in range(350)}
 
 
-def test_one_upkeep_deletes_however_large_they_are(engine: Engine, clock: Clock) -> None:
+def test_one_upkeep_run_deletes_expired_items_of_any_size(engine: Engine, clock: Clock) -> None:
     _switch(engine)
     for number in range(12):
         put(engine, f"large-{number}", ttl=_at(clock.now - 100), x={"S": "x" * 390_000})
@@ -213,9 +211,7 @@ def test_one_upkeep_deletes_however_large_they_are(engine: Engine, clock: Clock)
     assert names(engine) == set()
 
 
-def test_items_from_before_the_switch_expire_however_many_they_are(
-    engine: Engine, clock: Clock
-) -> None:
+def test_items_written_before_expiry_was_enabled_expire_too(engine: Engine, clock: Clock) -> None:
     for number in range(600):
         put(engine, f"old-{number}", ttl=_at(clock.now - 100))
     _switch(engine)
@@ -223,7 +219,7 @@ def test_items_from_before_the_switch_expire_however_many_they_are(
     assert names(engine) == set()
 
 
-def test_every_table_has_its_turn(engine: Engine, clock: Clock) -> None:
+def test_upkeep_covers_every_table(engine: Engine, clock: Clock) -> None:
     _switch(engine)
     put(engine, "old", ttl=_at(clock.now - 100))
     for name in ("Another", "Zebras"):
@@ -247,33 +243,33 @@ def test_every_table_has_its_turn(engine: Engine, clock: Clock) -> None:
     assert engine.run_upkeep() == 3
 
 
-class _WatchedClock(Clock):
-    """Counts how often the thread of upkeep asks the time, and may refuse it."""
+class _CountingClock(Clock):
+    """Counts the readings of the upkeep thread, and may fail for the first of them."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked = 0
-        self.refusals = 0
-        self.often = threading.Event()
+        self.readings = 0
+        self.failures = 0
+        self.read_ten_times = threading.Event()
 
     def __call__(self) -> float:
         if threading.current_thread() is not threading.main_thread():
-            self.asked += 1
-            if self.asked >= 10:
-                self.often.set()
-            if self.asked <= self.refusals:
+            self.readings += 1
+            if self.readings >= 10:
+                self.read_ten_times.set()
+            if self.readings <= self.failures:
                 raise ZeroDivisionError
         return super().__call__()
 
 
-@pytest.mark.parametrize("refusals", [0, 3])
+@pytest.mark.parametrize("failures", [0, 3])
 @pytest.mark.parametrize("kind", ["memory", "file"])
-def test_expired_items_go_by_themselves_whatever_the_thread_meets(
-    tmp_path: Path, kind: str, refusals: int
+def test_the_upkeep_thread_deletes_expired_items_despite_errors(
+    tmp_path: Path, kind: str, failures: int
 ) -> None:
     path = ":memory:" if kind == "memory" else tmp_path / "things.db"
-    clock = _WatchedClock()
-    clock.refusals = refusals
+    clock = _CountingClock()
+    clock.failures = failures
     with Engine.open(
         path, durability=None if kind == "memory" else "process", clock=clock, upkeep_seconds=0.001
     ) as engine:
@@ -281,18 +277,18 @@ def test_expired_items_go_by_themselves_whatever_the_thread_meets(
         put(engine, "old", ttl=_at(clock.now - 100))
         put(engine, "new", ttl=_at(clock.now + 100))
         _switch(engine)
-        # Each round asks the time before it looks: the tenth comes after several have ended.
-        assert clock.often.wait(120)
+        # Each round reads the clock first, so the tenth reading comes after several full rounds.
+        assert clock.read_ten_times.wait(120)
         assert names(engine) == {"new"}
         assert engine.verify() == []
 
 
-def test_a_file_with_expiry_is_swept_again_when_it_is_opened(tmp_path: Path) -> None:
-    path, clock = tmp_path / "things.db", _WatchedClock()
+def test_upkeep_resumes_when_a_file_with_expiry_is_opened(tmp_path: Path) -> None:
+    path, clock = tmp_path / "things.db", _CountingClock()
     with Engine.open(path, clock=clock, upkeep_seconds=None) as engine:
         create(engine)
         _switch(engine)
         put(engine, "old", ttl=_at(clock.now - 100))
     with Engine.open(path, clock=clock, upkeep_seconds=0.001) as engine:
-        assert clock.often.wait(120)
+        assert clock.read_ten_times.wait(120)
         assert names(engine) == set()

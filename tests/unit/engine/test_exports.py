@@ -1,4 +1,4 @@
-"""Exports: folders in DynamoDB's layout, whole or not at all."""
+"""Exports: folders in DynamoDB's layout, complete or absent."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def export(engine: Engine, **more: Any) -> dict[str, Any]:
 
 
 def read_lines(bucket: Path, described: dict[str, Any]) -> list[dict[str, Any]]:
-    """The lines of an export, found as a reader would: from the summary on."""
+    """Return the lines of an export, found through its summary and manifest."""
     summary_file = bucket / described["ExportManifest"]
     summary = json.loads(summary_file.read_bytes())
     files_file = bucket / summary["manifestFilesS3Key"]
@@ -121,7 +121,7 @@ def test_a_large_export_is_written_in_several_files(
     assert len(set(names)) == len(names) == BATCH_ROWS * 60
 
 
-def test_an_incremental_export_holds_what_changed_on_balance(
+def test_an_incremental_export_has_the_net_change_of_each_item(
     engine: Engine, clock: Clock, bucket: Path
 ) -> None:
     for name in ("kept", "changed", "deleted", "replaced"):
@@ -163,7 +163,9 @@ def test_an_incremental_export_holds_what_changed_on_balance(
     assert summary["exportFromTime"] == "2023-11-14T23:13:20.000Z"
 
 
-def test_an_export_that_cannot_be_written_says_so(engine: Engine, bucket: Path) -> None:
+def test_an_export_that_cannot_be_written_fails_with_a_message(
+    engine: Engine, bucket: Path
+) -> None:
     (bucket / "AWSDynamoDB").write_text("in the way")
     described = export(engine)
     assert (described["ExportStatus"], described["FailureCode"]) == ("FAILED", "S3Error")
@@ -174,7 +176,7 @@ def test_an_export_that_cannot_be_written_says_so(engine: Engine, bucket: Path) 
     engine.execute("DeleteTable", {"TableName": TABLE})
 
 
-def test_a_link_does_not_lead_out_of_the_bucket(
+def test_a_symbolic_link_out_of_the_bucket_is_not_followed(
     engine: Engine, bucket: Path, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
@@ -187,7 +189,7 @@ def test_a_link_does_not_lead_out_of_the_bucket(
 
 
 @pytest.mark.parametrize("prefix", ["..", "../x", "a/../b", "/x", "a//b", "a\\b", "c:x", "./a"])
-def test_a_prefix_that_is_a_path_is_refused(engine: Engine, bucket: Path, prefix: str) -> None:
+def test_a_prefix_with_path_segments_is_refused(engine: Engine, bucket: Path, prefix: str) -> None:
     with pytest.raises(ValidationException, match="Invalid S3Prefix"):
         export(engine, S3Prefix=prefix)
     assert list(bucket.iterdir()) == []
@@ -204,14 +206,12 @@ def test_a_prefix_that_is_a_path_is_refused(engine: Engine, bucket: Path, prefix
         ),
     ],
 )
-def test_what_cannot_be_exported_is_refused(
-    engine: Engine, more: dict[str, Any], message: str
-) -> None:
+def test_invalid_requests_are_refused(engine: Engine, more: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationException, match=message):
         export(engine, **more)
 
 
-def test_an_engine_without_buckets_says_what_to_do(clock: Clock) -> None:
+def test_the_error_without_buckets_says_what_to_do(clock: Clock) -> None:
     with Engine.open(":memory:", clock=clock, upkeep_seconds=None) as engine:
         create(engine)
         switch(engine)
@@ -220,7 +220,7 @@ def test_an_engine_without_buckets_says_what_to_do(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("buckets", ["absent", 7, "a\0b"])
-def test_buckets_are_a_folder(tmp_path: Path, buckets: Any) -> None:
+def test_buckets_must_be_an_existing_folder(tmp_path: Path, buckets: Any) -> None:
     given = tmp_path / buckets if buckets == "absent" else buckets
     with pytest.raises(OptionInvalid, match="buckets"):
         Engine.open(":memory:", buckets=given)

@@ -1,4 +1,4 @@
-"""Global tables of the first version, and auto scaling: kept and described."""
+"""Global tables of the first version, and auto scaling: stored and described."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _regions(engine: Engine) -> list[str]:
     return [each["RegionName"] for each in described["ReplicationGroup"]]
 
 
-def test_a_global_table_is_kept_with_a_warning(
+def test_a_global_table_is_stored_with_a_warning(
     engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="keyfold.engine"):
@@ -109,7 +109,7 @@ def test_replicas_are_added_and_removed(engine: Engine) -> None:
         engine.execute("UpdateGlobalTable", {**NAMED, "ReplicaUpdates": []})
 
 
-def test_a_global_table_is_made_once_of_a_table_that_is_there(engine: Engine) -> None:
+def test_a_global_table_is_created_once_from_an_existing_table(engine: Engine) -> None:
     with pytest.raises(TableNotFoundException):
         _create(engine, GlobalTableName="Absent")
     with pytest.raises(ValidationException, match="RegionName must be specified"):
@@ -138,7 +138,7 @@ def test_global_tables_are_listed_by_region_a_page_at_a_time(engine: Engine) -> 
     assert engine.execute("ListGlobalTables", {"RegionName": "eu-west-1"}) == rest
 
 
-def test_settings_are_kept_for_every_region_and_for_one(tmp_path: Path) -> None:
+def test_settings_are_stored_for_all_regions_and_for_one(tmp_path: Path) -> None:
     path = tmp_path / "music.db"
     request: dict[str, Any] = {
         **NAMED,
@@ -192,11 +192,11 @@ def test_settings_are_kept_for_every_region_and_for_one(tmp_path: Path) -> None:
     assert index["ProvisionedReadCapacityAutoScalingSettings"] == SCALED
 
 
-def test_settings_of_what_is_not_there_are_refused(engine: Engine) -> None:
+def test_settings_of_missing_replicas_and_indexes_are_refused(engine: Engine) -> None:
     _create(engine)
 
-    def update(**asked: Any) -> None:
-        engine.execute("UpdateGlobalTableSettings", {**NAMED, **asked})
+    def update(**parameters: Any) -> None:
+        engine.execute("UpdateGlobalTableSettings", {**NAMED, **parameters})
 
     with pytest.raises(ReplicaNotFoundException):
         update(ReplicaSettingsUpdate=[{"RegionName": "us-west-2"}])
@@ -207,7 +207,7 @@ def test_settings_of_what_is_not_there_are_refused(engine: Engine) -> None:
         update(GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate=wrong)
 
 
-def test_auto_scaling_is_kept_for_a_table_and_its_replicas(engine: Engine) -> None:
+def test_auto_scaling_is_stored_for_a_table_and_its_replicas(engine: Engine) -> None:
     replica = [{"Create": {"RegionName": "eu-west-1"}}]
     engine.execute("UpdateTable", {"TableName": TABLE, "ReplicaUpdates": replica})
     request: dict[str, Any] = {
@@ -245,7 +245,7 @@ def test_auto_scaling_is_kept_for_a_table_and_its_replicas(engine: Engine) -> No
     assert abroad["ReplicaProvisionedReadCapacityAutoScalingSettings"] == SCALED
     (index,) = abroad["GlobalSecondaryIndexes"]
     assert index["ProvisionedReadCapacityAutoScalingSettings"] == SCALED
-    # A change may leave out what is to stay.
+    # Settings left out of a change stay as they are.
     update = {"ProvisionedWriteCapacityAutoScalingUpdate": {"MaximumUnits": 20}}
     engine.execute("UpdateTableReplicaAutoScaling", {"TableName": TABLE, **update})
     described = engine.execute("DescribeTableReplicaAutoScaling", {"TableName": TABLE})
@@ -256,9 +256,9 @@ def test_auto_scaling_is_kept_for_a_table_and_its_replicas(engine: Engine) -> No
     }
 
 
-def test_auto_scaling_of_what_is_not_there_is_refused(engine: Engine) -> None:
-    def update(**asked: Any) -> None:
-        engine.execute("UpdateTableReplicaAutoScaling", {"TableName": TABLE, **asked})
+def test_auto_scaling_of_missing_replicas_and_indexes_is_refused(engine: Engine) -> None:
+    def update(**parameters: Any) -> None:
+        engine.execute("UpdateTableReplicaAutoScaling", {"TableName": TABLE, **parameters})
 
     with pytest.raises(ValidationException, match="At least one of"):
         update()

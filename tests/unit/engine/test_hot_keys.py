@@ -1,4 +1,4 @@
-"""Counting the keys that are used most, in bounded memory."""
+"""Counting the most used keys in bounded memory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def test_few_keys_are_counted_exactly() -> None:
     assert counter.top(1) == [(b"a", 5, 5)]
 
 
-def test_the_hot_keys_of_a_skewed_load_are_found_in_their_order() -> None:
+def test_the_hot_keys_of_a_skewed_load_are_found_in_order() -> None:
     random = Random(7)
-    # A tenth of all uses, then a twentieth, and so on; the rest is spread over a great many keys.
+    # A tenth of all uses, then a twentieth, and so on; the rest is spread over very many keys.
     hot = [b"hot %d" % place for place in range(5)]
     load = [key for place, key in enumerate(hot) for _ in range(10_000 >> place)]
     load += [b"cold %d" % random.randrange(100_000) for _ in range(80_000)]
@@ -40,7 +40,7 @@ def test_the_hot_keys_of_a_skewed_load_are_found_in_their_order() -> None:
 
 
 @given(st.lists(st.integers(0, 30), max_size=300), st.integers(1, 10))
-def test_no_count_is_too_small_nor_too_large_by_more_than_the_bound(
+def test_counts_are_never_too_small_and_too_large_only_within_the_bound(
     numbers: list[int], kept: int
 ) -> None:
     keys = [b"%d" % number for number in numbers]

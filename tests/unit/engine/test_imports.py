@@ -1,4 +1,4 @@
-"""Imports: files of a folder into a new table, errors counted."""
+"""Imports: load the files of a folder into a new table, and count errors."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_every_file_with_the_prefix_is_imported(engine: Engine, bucket: Path) ->
     assert describe(engine, "Imported")["GlobalSecondaryIndexes"][0]["ItemCount"] == 7
 
 
-def test_records_that_are_wrong_are_counted_and_the_rest_is_imported(
+def test_invalid_records_are_counted_and_the_rest_is_imported(
     engine: Engine, bucket: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = [
@@ -139,7 +139,7 @@ def test_compressed_files_are_read(engine: Engine, bucket: Path) -> None:
     assert len(items_of(engine, "Imported")) == 5
 
 
-def test_csv_has_text_and_typed_keys(engine: Engine, bucket: Path) -> None:
+def test_csv_values_are_strings_except_for_typed_keys(engine: Engine, bucket: Path) -> None:
     text = 'pk;n;note\none;1.50;"a; b"\ntwo;;\n;3;no key\nthree;word;no number\nfour;4\n'
     (bucket / "a.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
     options = {"Csv": {"Delimiter": ";"}}
@@ -151,7 +151,7 @@ def test_csv_has_text_and_typed_keys(engine: Engine, bucket: Path) -> None:
     }
 
 
-def test_a_csv_record_that_cannot_be_read_spoils_no_other(engine: Engine, bucket: Path) -> None:
+def test_an_invalid_csv_record_does_not_affect_the_others(engine: Engine, bucket: Path) -> None:
     wrong = [b"two,\xff\n", b"three," + b"x" * 420_000 + b"\n"]
     (bucket / "a.csv").write_bytes(b"pk,note\none,1\n" + b"".join(wrong) + b"four,4\nfive,5\n")
     described = run_import(engine, InputFormat="CSV")
@@ -159,7 +159,7 @@ def test_a_csv_record_that_cannot_be_read_spoils_no_other(engine: Engine, bucket
     assert items_of(engine, "Imported").keys() == {"one", "four", "five"}
 
 
-def test_a_header_list_makes_the_first_line_data(engine: Engine, bucket: Path) -> None:
+def test_with_a_header_list_the_first_line_is_data(engine: Engine, bucket: Path) -> None:
     (bucket / "a.csv").write_text("one,1\ntwo,2\n")
     options = {"Csv": {"HeaderList": ["pk", "n"]}}
     described = run_import(engine, InputFormat="CSV", InputFormatOptions=options)
@@ -167,7 +167,7 @@ def test_a_header_list_makes_the_first_line_data(engine: Engine, bucket: Path) -
     assert items_of(engine, "Imported")["two"] == {"pk": {"S": "two"}, "n": {"N": "2"}}
 
 
-def test_a_large_import_goes_on_where_it_was_left(bucket: Path, tmp_path: Path) -> None:
+def test_a_large_import_resumes_where_it_stopped(bucket: Path, tmp_path: Path) -> None:
     many = BATCH_RECORDS * 55
     write_items(bucket / "a.json", many // 2)
     write_items(bucket / "b.json", many - many // 2, start=many // 2)
@@ -188,7 +188,7 @@ def test_a_large_import_goes_on_where_it_was_left(bucket: Path, tmp_path: Path) 
         assert len(items_of(engine, "Imported")) == many
 
 
-def test_a_batch_that_could_not_be_written_is_read_again(
+def test_a_batch_that_failed_to_be_written_is_read_again(
     engine: Engine, bucket: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_items(bucket / "a.json", BATCH_RECORDS * 2)
@@ -210,7 +210,7 @@ def test_a_batch_that_could_not_be_written_is_read_again(
     assert counts(describe_import(engine, arn)) == done
 
 
-def test_without_the_bucket_the_import_fails_and_no_table_stays(
+def test_without_the_bucket_the_import_fails_and_leaves_no_table(
     engine: Engine, bucket: Path
 ) -> None:
     described = run_import(engine)
@@ -221,7 +221,7 @@ def test_without_the_bucket_the_import_fails_and_no_table_stays(
     assert engine.execute("ListTables", {})["TableNames"] == []
 
 
-def test_a_link_out_of_the_bucket_is_not_followed(
+def test_a_symbolic_link_out_of_the_bucket_is_not_followed(
     engine: Engine, bucket: Path, tmp_path: Path
 ) -> None:
     write_items(tmp_path / "secret.json", 3)
@@ -229,7 +229,7 @@ def test_a_link_out_of_the_bucket_is_not_followed(
     assert run_import(engine)["FailureCode"] == "S3NoSuchKey"
 
 
-def test_a_token_is_good_for_one_import(engine: Engine, bucket: Path) -> None:
+def test_a_token_identifies_one_import(engine: Engine, bucket: Path) -> None:
     write_items(bucket / "a.json", 1)
     arn = begin(engine, ClientToken="once")
     assert begin(engine, ClientToken="once") == arn
@@ -247,15 +247,13 @@ def test_a_token_is_good_for_one_import(engine: Engine, bucket: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_imported_is_refused(
-    engine: Engine, more: dict[str, Any], message: str
-) -> None:
+def test_invalid_requests_are_refused(engine: Engine, more: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationException, match=message):
         begin(engine, **more)
     assert engine.execute("ListTables", {})["TableNames"] == []
 
 
-def test_zstd_depends_on_this_python(engine: Engine, bucket: Path) -> None:
+def test_zstd_is_supported_if_this_python_has_it(engine: Engine, bucket: Path) -> None:
     if has_zstd():
         (bucket / "a.json.zst").write_bytes(b"not compressed")
         described = run_import(engine, InputCompressionType="ZSTD")

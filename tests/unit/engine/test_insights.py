@@ -1,4 +1,4 @@
-"""Contributor insights: where they are on, and what is said about them."""
+"""Contributor insights: enabling, disabling and describing them."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def test_insights_are_off_until_they_are_enabled(engine: Engine, clock: Clock) -
     assert _describe(engine)["LastUpdateDateTime"] == 1_700_000_001.5
 
 
-def test_an_index_has_rules_of_its_own(engine: Engine) -> None:
+def test_an_index_has_its_own_rules(engine: Engine) -> None:
     answer = _update(
         engine, "ENABLE", IndexName="ByGenre", ContributorInsightsMode="THROTTLED_KEYS"
     )
     assert (answer["IndexName"], answer["ContributorInsightsMode"]) == ("ByGenre", "THROTTLED_KEYS")
-    # Its key has no sort key, and only what is throttled is counted.
+    # Its key has no sort key, and only throttled requests are counted.
     assert _describe(engine, IndexName="ByGenre")["ContributorInsightsRuleList"] == [
         "DynamoDBContributorInsights-PKT-Music-ByGenre-1700000000500"
     ]
     assert _describe(engine)["ContributorInsightsStatus"] == "DISABLED"
 
 
-def test_what_is_not_there_has_no_insights(engine: Engine) -> None:
+def test_missing_tables_and_indexes_have_no_insights(engine: Engine) -> None:
     with pytest.raises(ResourceNotFoundException):
         _describe(engine, TableName="Absent")
     with pytest.raises(ResourceNotFoundException):
@@ -112,7 +112,7 @@ def test_insights_are_listed_a_page_at_a_time(engine: Engine) -> None:
         engine.execute("ListContributorInsights", {"NextToken": "x"})
 
 
-def test_the_name_of_a_rule_is_never_too_long(engine: Engine) -> None:
+def test_rule_names_are_never_too_long(engine: Engine) -> None:
     long = "T" * 255
     engine.execute("CreateTable", {**CREATE, "TableName": long})
     request = {"TableName": long, "ContributorInsightsAction": "ENABLE"}

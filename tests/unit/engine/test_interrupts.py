@@ -1,6 +1,6 @@
-"""Interrupts, such as Ctrl-C: wherever one comes, work is done once or not at all.
+"""Interrupts, such as Ctrl-C: wherever one strikes, work is done once or not at all.
 
-The storage's view of SQLite raises them: before or after each thing that it is asked to do.
+The tests raise them in the storage's view of SQLite, before or after each of its calls.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tests.unit.engine.storage.tables import (
     query_index,
 )
 
-# What a write asks of the view, in its order.
-POINTS = [
-    (call, moment) for call in ("begin", "get", "put", "commit") for moment in ("before", "after")
+# The view's methods that a write calls, in order.
+INTERRUPTS = [
+    (call, timing) for call in ("begin", "get", "put", "commit") for timing in ("before", "after")
 ]
 COMMITTED = ("commit", "after")
 
@@ -55,7 +55,7 @@ def _is_in_transaction(engine: Engine) -> bool:
 
 
 @contextmanager
-def _interrupted(engine: Engine, call: str, moment: str, *, at: int = 1) -> Generator[None]:
+def _interrupted(engine: Engine, call: str, timing: str, *, at: int = 1) -> Generator[None]:
     """Raise KeyboardInterrupt once, before or after the view's `at`-th call of this name."""
     view = type(engine._storage._view)
     original: Callable[..., Any] = getattr(view, call)
@@ -64,7 +64,7 @@ def _interrupted(engine: Engine, call: str, moment: str, *, at: int = 1) -> Gene
     def interrupt(*arguments: Any, **options: Any) -> Any:
         nonlocal count
         count += 1
-        if count == at and moment == "before":
+        if count == at and timing == "before":
             raise KeyboardInterrupt
         result = original(*arguments, **options)
         if count == at:
@@ -73,36 +73,34 @@ def _interrupted(engine: Engine, call: str, moment: str, *, at: int = 1) -> Gene
 
     with mock.patch.object(view, call, interrupt):
         yield
-    assert count >= at, "it never came to that"
+    assert count >= at, "the call was never made"
 
 
-@pytest.mark.parametrize(("call", "moment"), POINTS)
+@pytest.mark.parametrize(("call", "timing"), INTERRUPTS)
 def test_an_interrupted_update_is_done_once_or_not_at_all(
-    engine: Engine, call: str, moment: str
+    engine: Engine, call: str, timing: str
 ) -> None:
-    with _interrupted(engine, call, moment), pytest.raises(KeyboardInterrupt):
+    with _interrupted(engine, call, timing), pytest.raises(KeyboardInterrupt):
         add(engine, "sum")
     assert not _is_in_transaction(engine)
-    done = int((call, moment) == COMMITTED)
+    done = int((call, timing) == COMMITTED)
     assert names(engine) == ({"there", "sum"} if done else {"there"})
     assert add(engine, "sum") == done + 1
-    # What is acknowledged from now on is kept, and nothing comes after it.
+    # Later writes are kept, and the interrupted one does not reappear after them.
     put(engine, "later")
     assert add(engine, "sum") == done + 2
     assert names(engine) == {"there", "sum", "later"}
 
 
 @pytest.mark.parametrize("place", [1, 2, 3])
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_interrupted_transaction_leaves_no_part_of_it(
-    engine: Engine, moment: str, place: int
-) -> None:
+@pytest.mark.parametrize("timing", ["before", "after"])
+def test_an_interrupted_transaction_is_rolled_back(engine: Engine, timing: str, place: int) -> None:
     members = [
         {"Put": {"TableName": TABLE, "Item": {"pk": {"S": name}, "a": {"S": "x"}}}}
         for name in ("one", "two", "three")
     ]
     request = {"TransactItems": members, "ClientRequestToken": "token"}
-    with _interrupted(engine, "put", moment, at=place), pytest.raises(KeyboardInterrupt):
+    with _interrupted(engine, "put", timing, at=place), pytest.raises(KeyboardInterrupt):
         engine.execute("TransactWriteItems", request)
     assert names(engine) == {"there"}
     assert query_index(engine, "x") == {"there"}
@@ -110,11 +108,11 @@ def test_an_interrupted_transaction_leaves_no_part_of_it(
     assert query_index(engine, "x") == {"there", "one", "two", "three"}
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_interrupted_put_is_there_with_its_index_or_not_at_all(
-    engine: Engine, moment: str
+@pytest.mark.parametrize("timing", ["before", "after"])
+def test_an_interrupted_put_writes_item_and_index_entry_or_neither(
+    engine: Engine, timing: str
 ) -> None:
-    with _interrupted(engine, "put", moment), pytest.raises(KeyboardInterrupt):
+    with _interrupted(engine, "put", timing), pytest.raises(KeyboardInterrupt):
         put(engine, "new", a={"S": "x"})
     assert not _is_in_transaction(engine)
     assert names(engine) == query_index(engine, "x")
@@ -123,38 +121,36 @@ def test_an_interrupted_put_is_there_with_its_index_or_not_at_all(
 
 
 @pytest.mark.parametrize("call", ["begin", "get_record", "change_columns", "set_record", "commit"])
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_interrupted_change_of_a_table_is_made_or_not(
-    engine: Engine, call: str, moment: str
+@pytest.mark.parametrize("timing", ["before", "after"])
+def test_an_interrupted_table_change_is_complete_or_absent(
+    engine: Engine, call: str, timing: str
 ) -> None:
     expire = {
         "TableName": TABLE,
         "TimeToLiveSpecification": {"AttributeName": "t", "Enabled": True},
     }
-    with _interrupted(engine, call, moment), pytest.raises(KeyboardInterrupt):
+    with _interrupted(engine, call, timing), pytest.raises(KeyboardInterrupt):
         engine.execute("UpdateTimeToLive", expire)
     assert not _is_in_transaction(engine)
     described = engine.execute("DescribeTimeToLive", {"TableName": TABLE})["TimeToLiveDescription"]
-    is_done = (call, moment) == COMMITTED
+    is_done = (call, timing) == COMMITTED
     assert described["TimeToLiveStatus"] == ("ENABLED" if is_done else "DISABLED")
     put(engine, "new", a={"S": "x"})
     assert query_index(engine, "x") == {"there", "new"}
 
 
 @pytest.mark.parametrize("call", ["get", "read_span"])
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_interrupted_read_keeps_nobody_from_writing(
-    engine: Engine, call: str, moment: str
-) -> None:
+@pytest.mark.parametrize("timing", ["before", "after"])
+def test_an_interrupted_read_does_not_block_writers(engine: Engine, call: str, timing: str) -> None:
     read = {"get": lambda: get(engine, "there"), "read_span": lambda: names(engine)}[call]
-    with _interrupted(engine, call, moment), pytest.raises(KeyboardInterrupt):
+    with _interrupted(engine, call, timing), pytest.raises(KeyboardInterrupt):
         read()
     assert not _is_in_transaction(engine)
     assert add(engine, "sum") == 1
     assert read()
 
 
-def test_an_interrupt_inside_the_work_itself_leaves_nothing(engine: Engine) -> None:
+def test_an_interrupt_inside_a_transaction_rolls_it_back(engine: Engine) -> None:
     def work(writer: StorageWriter) -> None:
         writer.set_record("test", "trace", b"x")
         raise KeyboardInterrupt
@@ -182,7 +178,7 @@ class _Writers:
             self.interrupted += 1
 
     def run_together(self) -> None:
-        """Hold the lock until all of them wait."""
+        """Start the threads, and hold the lock until all of them wait for it."""
         storage = self._engine._storage
         lock: Any = storage._lock
         with lock:
@@ -196,26 +192,26 @@ class _Writers:
             assert not thread.is_alive()
 
 
-@pytest.mark.parametrize(("call", "moment"), POINTS)
-def test_who_waited_with_an_interrupted_writer_is_served_once(
-    engine: Engine, call: str, moment: str
+@pytest.mark.parametrize(("call", "timing"), INTERRUPTS)
+def test_writers_that_waited_with_an_interrupted_one_are_committed_once(
+    engine: Engine, call: str, timing: str
 ) -> None:
     writers = _Writers(engine, 3)
-    with _interrupted(engine, call, moment):
+    with _interrupted(engine, call, timing):
         writers.run_together()
     assert writers.interrupted == 1
     assert len(writers.acknowledged) == 2
     item = get(engine, "sum")
     assert item is not None
-    done = 3 if (call, moment) == COMMITTED else 2
+    done = 3 if (call, timing) == COMMITTED else 2
     assert item["n"] == {"N": str(done)}
     assert len(set(writers.acknowledged)) == 2
     assert not engine._storage._waiting
     assert add(engine, "sum") == done + 1
 
 
-class _LockThatIsInterrupted:
-    """Looks taken; who waits for it is interrupted."""
+class _InterruptingLock:
+    """A lock that looks held; waiting for it raises KeyboardInterrupt."""
 
     def acquire(self, blocking: bool = True) -> bool:
         if blocking:
@@ -232,9 +228,9 @@ class _LockThatIsInterrupted:
         self.release()
 
 
-def test_who_is_interrupted_while_it_waits_has_its_work_withdrawn(engine: Engine) -> None:
+def test_a_writer_interrupted_while_waiting_is_removed_from_the_queue(engine: Engine) -> None:
     storage = engine._storage
-    lock, storage._lock = storage._lock, _LockThatIsInterrupted()  # pyright: ignore[reportAttributeAccessIssue] - stands in for a lock
+    lock, storage._lock = storage._lock, _InterruptingLock()  # pyright: ignore[reportAttributeAccessIssue] - stands in for a lock
     try:
         with pytest.raises(KeyboardInterrupt):
             add(engine, "sum")

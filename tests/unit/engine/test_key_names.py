@@ -1,4 +1,4 @@
-"""The key names of tables are always those of the tables as they are."""
+"""The key names of tables are always those of the current tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def create(engine: Engine, *names: str, **more: Any) -> None:
     )
 
 
-def test_a_table_has_key_names_while_it_is_there() -> None:
+def test_a_table_has_key_names_while_it_exists() -> None:
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
         assert engine.find_key_names("Shop") is None
         create(engine, "pk", "sk")
@@ -58,7 +58,7 @@ def test_indexes_have_the_names_of_their_partition_keys() -> None:
     assert names == TableKeyNames("pk", None, {"ByCity": ("country", "city")})
 
 
-def test_a_table_that_another_process_made_anew_is_not_taken_for_the_old_one(
+def test_a_table_that_another_process_recreated_has_the_new_key_names(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "shop.db"

@@ -1,4 +1,4 @@
-"""Kinesis destinations: kept and described, with a warning that nothing is sent."""
+"""Kinesis destinations: stored and described, with a warning that nothing is sent."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_destination_is_enabled_changed_and_disabled(
     assert _list(engine) == [("ACTIVE", "MICROSECOND")]
 
 
-def test_a_destination_in_another_state_is_refused(engine: Engine) -> None:
+def test_a_destination_in_the_wrong_state_is_refused(engine: Engine) -> None:
     with pytest.raises(ValidationException, match="must be ACTIVE to perform DISABLE operation"):
         engine.execute("DisableKinesisStreamingDestination", NAMED)
     with pytest.raises(ValidationException, match="Updates are only allowed in ACTIVE state"):
@@ -76,7 +76,7 @@ def test_a_destination_in_another_state_is_refused(engine: Engine) -> None:
         engine.execute("UpdateKinesisStreamingDestination", NAMED)
 
 
-def test_what_is_no_stream_or_no_table_is_refused(engine: Engine) -> None:
+def test_invalid_streams_and_missing_tables_are_refused(engine: Engine) -> None:
     other = "arn:aws:sqs:us-east-1:000000000000:a-queue-and-no-stream"
     with pytest.raises(ValidationException, match="is not the ARN of a Kinesis stream"):
         engine.execute("EnableKinesisStreamingDestination", {**NAMED, "StreamArn": other})

@@ -1,4 +1,4 @@
-"""Opening and closing: options that are refused, and an engine that is no more."""
+"""Opening and closing: invalid options, and closed engines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARN = f"arn:aws:dynamodb:us-east-1:000000000000:table/{TABLE}"
 
 
 @pytest.mark.parametrize("path", [None, "", b"", "a\0b", b"a\0b", 5, ["x"], "\ud800"])
-def test_what_names_no_file_is_refused(path: Any) -> None:
+def test_invalid_paths_are_refused(path: Any) -> None:
     with pytest.raises(OptionInvalid, match=r"^path: got .*\[option-invalid\]$") as refused:
         Engine.open(path)
     assert refused.value.option == "path"
@@ -43,21 +43,21 @@ def test_a_path_may_be_text_bytes_or_a_path(tmp_path: Path) -> None:
         for value in (float("nan"), float("inf"), -1, -0.001, "x", "5", b"1")
     ],
 )
-def test_what_is_no_time_is_refused(option: str, value: Any) -> None:
+def test_invalid_durations_are_refused(option: str, value: Any) -> None:
     with pytest.raises(OptionInvalid, match=f"^{option}: got ") as refused:
         Engine.open(":memory:", **{option: value})
     assert (refused.value.option, refused.value.received) == (option, value)
 
 
 @pytest.mark.parametrize("option", ["ttl_grace_seconds", "busy_seconds"])
-def test_only_upkeep_may_have_no_time(option: str) -> None:
+def test_only_upkeep_seconds_may_be_none(option: str) -> None:
     absent: Any = {option: None}
     with pytest.raises(OptionInvalid, match=f"^{option}: got None"):
         Engine.open(":memory:", **absent)
     Engine.open(":memory:", upkeep_seconds=None).close()
 
 
-def test_upkeep_cannot_be_done_without_a_pause() -> None:
+def test_upkeep_needs_a_pause_between_runs() -> None:
     with pytest.raises(OptionInvalid, match=r"upkeep_seconds: got 0\b"):
         Engine.open(":memory:", upkeep_seconds=0)
 
@@ -79,14 +79,14 @@ def test_upkeep_cannot_be_done_without_a_pause() -> None:
         ("durability", "process"),
     ],
 )
-def test_what_an_option_does_not_take_is_refused(option: str, value: Any) -> None:
+def test_invalid_option_values_are_refused(option: str, value: Any) -> None:
     with pytest.raises(OptionInvalid, match=f"^{option}: got ") as refused:
         Engine.open(":memory:", **{option: value})
     assert refused.value.option == option
     assert isinstance(refused.value, ValueError)
 
 
-def test_a_file_has_no_durability_of_memory_and_is_not_made(tmp_path: Path) -> None:
+def test_memory_durability_is_refused_for_a_file(tmp_path: Path) -> None:
     with pytest.raises(OptionInvalid, match="durability: got 'memory'"):
         Engine.open(tmp_path / "things.db", durability="memory")
     assert list(tmp_path.iterdir()) == []
@@ -98,7 +98,7 @@ def test_region_and_account_appear_in_arns() -> None:
         assert described["TableArn"] == f"arn:aws:dynamodb:eu-west-1:123456789012:table/{TABLE}"
 
 
-def test_the_clock_and_the_ids_are_the_callers() -> None:
+def test_clock_and_ids_can_be_supplied_by_the_caller() -> None:
     with Engine.open(":memory:", clock=lambda: 5.25, new_id=lambda: "my-id") as engine:
         described = engine.execute("CreateTable", CREATE)["TableDescription"]
         assert (described["CreationDateTime"], described["TableId"]) == (5.25, "my-id")
@@ -111,7 +111,7 @@ def test_errors_about_options_and_closed_engines_survive_pickling() -> None:
         assert (type(again), str(again)) == (type(error), str(error))
 
 
-# Every operation that asks something of the file.
+# Every operation that accesses the file.
 REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("BatchGetItem", {"RequestItems": {TABLE: {"Keys": [KEY]}}}),
     ("BatchWriteItem", {"RequestItems": {TABLE: [{"PutRequest": {"Item": KEY}}]}}),
@@ -150,7 +150,7 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("kind", ["memory", "file"])
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_closed_engine_refuses_everything(tmp_path: Path, kind: str, is_known: bool) -> None:
+def test_a_closed_engine_refuses_every_operation(tmp_path: Path, kind: str, is_known: bool) -> None:
     path = ":memory:" if kind == "memory" else str(tmp_path / "things.db")
     with Engine.open(path, upkeep_seconds=None) as engine:
         create(engine)
@@ -171,7 +171,7 @@ def test_a_closed_engine_refuses_everything(tmp_path: Path, kind: str, is_known:
         engine.verify()
 
 
-def test_the_same_requests_are_good_while_it_is_open() -> None:
+def test_an_open_engine_accepts_the_same_requests() -> None:
     for operation, request in REQUESTS:
         with Engine.open(":memory:") as engine:
             create(engine)
@@ -179,7 +179,7 @@ def test_the_same_requests_are_good_while_it_is_open() -> None:
             engine.execute(operation, request)
 
 
-def test_an_engine_may_be_closed_again(tmp_path: Path) -> None:
+def test_closing_an_engine_twice_is_allowed(tmp_path: Path) -> None:
     engine = Engine.open(tmp_path / "things.db")
     create(engine)
     engine.close()

@@ -1,4 +1,4 @@
-"""Resource policies: kept with their table, and given back word for word."""
+"""Resource policies: stored with their table, and returned verbatim."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATEMENT = {
     "Action": ["dynamodb:GetItem"],
     "Resource": ARN,
 }
-# Spaces and all: it comes back as it was given.
+# With odd spacing: it must be returned verbatim.
 POLICY = json.dumps({"Version": "2012-10-17", "Statement": [STATEMENT]}, indent=3)
 OTHER = json.dumps({"Statement": {**STATEMENT, "Effect": "Deny", "Action": "*"}})
 REVISION = "Resource-based policy not found for the provided ResourceArn: Requested"
@@ -56,9 +56,9 @@ def test_a_policy_is_put_replaced_and_removed(engine: Engine) -> None:
     first = _put(engine)
     assert _get(engine) == {"Policy": POLICY, "RevisionId": first}
     assert _put(engine) == first
-    # Another layout says the same.
+    # The same policy in another layout.
     assert _put(engine, json.dumps(json.loads(POLICY))) == first
-    # The clock has not moved, and yet it is another revision.
+    # It is a new revision although the clock has not moved.
     second = _put(engine, OTHER)
     assert second != first
     assert _get(engine) == {"Policy": OTHER, "RevisionId": second}
@@ -68,7 +68,7 @@ def test_a_policy_is_put_replaced_and_removed(engine: Engine) -> None:
         _get(engine)
 
 
-def test_a_revision_that_is_not_there_is_refused(engine: Engine) -> None:
+def test_a_wrong_revision_is_refused(engine: Engine) -> None:
     with pytest.raises(PolicyNotFoundException, match=f"{REVISION} update .* no associated policy"):
         _put(engine, ExpectedRevisionId="1")
     with pytest.raises(PolicyNotFoundException):
@@ -101,7 +101,7 @@ def test_a_revision_that_is_not_there_is_refused(engine: Engine) -> None:
         ),
     ],
 )
-def test_a_policy_that_makes_no_sense_is_refused(engine: Engine, policy: str, words: str) -> None:
+def test_an_invalid_policy_is_refused(engine: Engine, policy: str, words: str) -> None:
     with pytest.raises(ValidationException, match=f"Invalid policy document: {words}"):
         _put(engine, policy)
     with pytest.raises(PolicyNotFoundException):
@@ -109,14 +109,14 @@ def test_a_policy_that_makes_no_sense_is_refused(engine: Engine, policy: str, wo
 
 
 @pytest.mark.parametrize("principal", ["*", {"AWS": "*"}])
-def test_a_policy_that_lets_everybody_in_is_refused(engine: Engine, principal: Any) -> None:
+def test_a_public_policy_is_refused(engine: Engine, principal: Any) -> None:
     policy = json.dumps({"Statement": {**STATEMENT, "Principal": principal}})
     with pytest.raises(ValidationException, match="grants unbounded access"):
         _put(engine, policy)
     _put(engine, json.dumps({"Statement": {**STATEMENT, "Principal": "*", "Effect": "Deny"}}))
 
 
-def test_a_policy_has_an_end(engine: Engine) -> None:
+def test_the_size_of_a_policy_is_limited(engine: Engine) -> None:
     padding = 20 * 1024 - len(json.dumps({"Statement": STATEMENT, "Id": ""}))
     longest = json.dumps({"Statement": STATEMENT, "Id": "x" * padding})
     _put(engine, longest)
@@ -134,7 +134,9 @@ def test_a_policy_has_an_end(engine: Engine) -> None:
         (TABLE, ValidationException),
     ],
 )
-def test_only_what_is_there_has_a_policy(engine: Engine, arn: str, error: type[Exception]) -> None:
+def test_missing_and_invalid_resources_have_no_policy(
+    engine: Engine, arn: str, error: type[Exception]
+) -> None:
     for operation in ("PutResourcePolicy", "GetResourcePolicy", "DeleteResourcePolicy"):
         with pytest.raises(error):
             engine.execute(operation, {"ResourceArn": arn, "Policy": POLICY})

@@ -1,4 +1,4 @@
-"""Damaged records of backups and jobs: reported, and in nobody else's way."""
+"""Damaged records of backups and jobs: reported, without affecting other operations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DAMAGED = [b"", b"[]", b"not JSON", b"\xff\xfe", b'{"rows": 7']
         ("import-job", "ListTables", None),
     ],
 )
-def test_a_damaged_record_is_reported_and_no_more(
+def test_a_damaged_record_is_reported_and_does_no_harm(
     tmp_path: Path, kind: str, operation: str, request_: dict[str, Any] | None, record: bytes
 ) -> None:
     path = tmp_path / "things.db"

@@ -1,4 +1,4 @@
-"""Continuous backups: how far back, for how long, and what stays of a deleted table."""
+"""Continuous backups: recovery window, retention, and recovery of deleted tables."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def rewind(engine: Engine, at: float, name: str = "Restored") -> None:
     engine.execute("RestoreTableToPointInTime", request)
 
 
-def test_the_second_in_which_recovery_began_counts(engine: Engine, clock: Clock) -> None:
+def test_recovery_includes_the_second_in_which_it_was_enabled(engine: Engine, clock: Clock) -> None:
     clock.let_pass(0.75)
     put(engine, "one")
     assert switch(engine)["EarliestRestorableDateTime"] == START + 0.75
@@ -63,7 +63,7 @@ def test_the_second_in_which_recovery_began_counts(engine: Engine, clock: Clock)
         rewind(engine, START - 0.25, "Earlier")
 
 
-def test_changes_are_kept_for_as_long_as_was_asked(engine: Engine, clock: Clock) -> None:
+def test_changes_are_kept_for_the_requested_period(engine: Engine, clock: Clock) -> None:
     switch(engine, days=2)
     put(engine, "one", n={"N": "1"})
     clock.let_pass(DAY)
@@ -78,7 +78,7 @@ def test_changes_are_kept_for_as_long_as_was_asked(engine: Engine, clock: Clock)
         rewind(engine, START + 1, "Late")
 
 
-def test_a_longer_period_does_not_bring_back_what_a_shorter_one_gave_up(
+def test_lengthening_the_period_does_not_restore_trimmed_changes(
     engine: Engine, clock: Clock
 ) -> None:
     switch(engine)
@@ -91,11 +91,11 @@ def test_a_table_without_recovery_has_no_log(engine: Engine) -> None:
     switch(engine)
     switch(engine, on=False)
     assert switch(engine, on=False) == {"PointInTimeRecoveryStatus": "DISABLED"}
-    body = engine._services.catalog.bodies()[0]
+    body = engine._context.catalog.bodies()[0]
     assert "log" not in body
 
 
-def test_a_restore_keeps_its_source(engine: Engine, clock: Clock) -> None:
+def test_the_source_of_a_running_restore_cannot_be_deleted(engine: Engine, clock: Clock) -> None:
     switch(engine)
     fill(engine, MANY)
     clock.let_pass(1)
@@ -111,7 +111,7 @@ def test_a_restore_keeps_its_source(engine: Engine, clock: Clock) -> None:
     switch(engine, on=False)
 
 
-def test_a_restore_goes_on_although_the_source_gets_an_index(engine: Engine) -> None:
+def test_a_restore_continues_when_the_source_gets_an_index(engine: Engine) -> None:
     switch(engine)
     fill(engine, MANY)
     rewind(engine, START)
@@ -121,7 +121,7 @@ def test_a_restore_goes_on_although_the_source_gets_an_index(engine: Engine) -> 
     assert items_of(engine, "Restored") == items_of(engine, TABLE)
 
 
-def test_a_deleted_table_can_be_had_back_for_35_days(engine: Engine, clock: Clock) -> None:
+def test_a_deleted_table_can_be_restored_for_35_days(engine: Engine, clock: Clock) -> None:
     switch(engine)
     put(engine, "kept")
     engine.execute("DeleteTable", {"TableName": TABLE})
@@ -137,7 +137,7 @@ def test_a_deleted_table_can_be_had_back_for_35_days(engine: Engine, clock: Cloc
     engine.run_upkeep()
     assert engine.execute("ListBackups", {}) == {"BackupSummaries": []}
     engine.execute("DeleteTable", {"TableName": TABLE})
-    assert engine.execute("ListBackups", {}) == {"BackupSummaries": []}, "it had no recovery"
+    assert engine.execute("ListBackups", {}) == {"BackupSummaries": []}, "recovery was not enabled"
 
 
 def test_two_names_of_the_source_must_agree(engine: Engine) -> None:
@@ -157,7 +157,7 @@ def test_two_names_of_the_source_must_agree(engine: Engine) -> None:
 
 def test_no_restore_shows_half_a_transaction() -> None:
     class TickingClock(Clock):
-        """Time passes whenever somebody looks."""
+        """Advances with every reading."""
 
         def __call__(self) -> float:
             self.let_pass(1)

@@ -1,6 +1,6 @@
-"""A request that finds its table changed by another process is run again, and judged the same.
+"""A request that finds its table changed by another process is retried, with the same outcome.
 
-Whatever is wrong with it is still wrong, and is said in the same words.
+An invalid request still fails, with the same message.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _change_index(engine: Engine) -> None:
     engine.execute("UpdateTable", DROP_INDEX if has_one else ADD_INDEX)
 
 
-def _make_anew(engine: Engine) -> None:
+def _recreate(engine: Engine) -> None:
     # The new table has the old one's name, key and version, and the same item.
     engine.execute("DeleteTable", {"TableName": TABLE})
     create(engine)
@@ -65,20 +65,20 @@ def engines(tmp_path: Path) -> Generator[list[Engine]]:
 
 
 @pytest.fixture(scope="module")
-def lasting_engines(tmp_path_factory: pytest.TempPathFactory) -> Generator[list[Engine]]:
-    """The same for requests that leave everything as it was."""
+def shared_engines(tmp_path_factory: pytest.TempPathFactory) -> Generator[list[Engine]]:
+    """Three engines on one file, for tests whose requests change nothing."""
     yield from _open_three(tmp_path_factory.mktemp("lasting") / "things.db")
 
 
 def _change(engines: list[Engine], change: Change) -> None:
-    """Let the last of the engines change the table that all of them know."""
+    """Let the last engine change the table after all of them have cached its definition."""
     for engine in engines:
         assert get(engine, "there") is not None
     change(engines[-1])
 
 
 changes = pytest.mark.parametrize(
-    "change", [_change_index, _make_anew, _change_expiry], ids=["index", "made anew", "expiry"]
+    "change", [_change_index, _recreate, _change_expiry], ids=["index", "recreated", "expiry"]
 )
 
 
@@ -117,7 +117,7 @@ REFUSED: dict[str, tuple[str, Any, str]] = {
     "a number that is one": ("PutItem", _item(n={"N": 1}), SERIALIZATION),
     "an empty set": ("PutItem", _item(s={"SS": []}), VALIDATION),
     "an item that is too large": ("PutItem", _item(s={"S": "x" * 409_600}), VALIDATION),
-    "values that nobody asked for": (
+    "unused expression values": (
         "PutItem",
         {**_item(), "ExpressionAttributeValues": {":v": {"S": "x"}}},
         VALIDATION,
@@ -236,7 +236,7 @@ REFUSED: dict[str, tuple[str, Any, str]] = {
     ),
     "a table that is there": ("CreateTable", CREATE, "ResourceInUseException"),
     "no change of a table": ("UpdateTable", {"TableName": TABLE}, VALIDATION),
-    "an operation that is none": ("PutItems", {}, "UnknownOperationException"),
+    "an unknown operation": ("PutItems", {}, "UnknownOperationException"),
 }
 
 
@@ -247,24 +247,30 @@ def _refusal(ask: Callable[[], object]) -> tuple[Any, ...]:
 
 
 @changes
-@pytest.mark.parametrize("fault", REFUSED)
-def test_a_bad_request_gets_its_own_error(
-    lasting_engines: list[Engine], change: Change, fault: str
+def test_an_invalid_request_gets_the_same_error(
+    shared_engines: list[Engine], change: Change, subtests: pytest.Subtests
 ) -> None:
-    one, two, other = lasting_engines
-    operation, request, kind = REFUSED[fault]
-    _change(lasting_engines, change)
+    for fault, (operation, request, kind) in REFUSED.items():
+        with subtests.test(fault=fault):
+            _change(shared_engines, change)
+            _check_refusal(shared_engines, operation, request, kind)
+
+
+def _check_refusal(
+    engines: list[Engine], operation: str, request: dict[str, Any], kind: str
+) -> None:
+    one, two, other = engines
     before = other.execute("Scan", {"TableName": TABLE})
     expected = _refusal(lambda: other.execute(operation, request))
     assert expected[0] == kind
     assert _refusal(lambda: one.execute(operation, request)) == expected
     body = json.dumps(request).encode()
     assert _refusal(lambda: two.execute_json(operation, body)) == expected
-    for engine in lasting_engines:
+    for engine in engines:
         assert engine.execute("Scan", {"TableName": TABLE}) == before
 
 
-ANSWERED: dict[str, tuple[str, dict[str, Any]]] = {
+ACCEPTED: dict[str, tuple[str, dict[str, Any]]] = {
     "put": ("PutItem", _item(a={"S": "x"})),
     "put and old": ("PutItem", {"TableName": TABLE, "Item": KEY, "ReturnValues": "ALL_OLD"}),
     "put if absent": ("PutItem", {**_item(), **CONDITION}),
@@ -301,11 +307,11 @@ ANSWERED: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @changes
-@pytest.mark.parametrize("wanted", ANSWERED)
-def test_a_good_request_is_done_and_done_once(
+@pytest.mark.parametrize("wanted", ACCEPTED)
+def test_a_valid_request_is_executed_exactly_once(
     engines: list[Engine], change: Change, wanted: str
 ) -> None:
-    operation, request = ANSWERED[wanted]
+    operation, request = ACCEPTED[wanted]
     with Engine.open(":memory:") as fresh:
         create(fresh)
         put(fresh, "there", a={"S": "x"}, n={"N": "1"})
@@ -317,7 +323,7 @@ def test_a_good_request_is_done_and_done_once(
         assert engine.execute("Scan", {"TableName": TABLE}) == left
 
 
-def test_a_transaction_that_sees_one_of_two_tables_changed_is_done_once(tmp_path: Path) -> None:
+def test_a_transaction_with_one_of_two_tables_changed_is_executed_once(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     members = [
         {"Update": {**_update("ADD n :v", v={"N": "1"}), "TableName": name}}

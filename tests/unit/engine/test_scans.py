@@ -1,4 +1,4 @@
-"""Scans: one order, whoever asks and however often, and segments that share it out."""
+"""Scans: a stable order, and segments that divide it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def engine() -> Iterator[Engine]:
 
 
 def _put(engine: Engine, number: int) -> None:
-    # A third is not in the index; the others share ten of its partitions.
+    # A third of the items are not in the index; the others share ten of its partitions.
     more = {"a": {"S": f"group-{number % 10}"}} if number % 3 else {}
     put(engine, f"thing-{number}", **more)
 
@@ -49,7 +49,7 @@ THROUGH: list[dict[str, Any]] = [{}, {"IndexName": "by-a"}]
 
 
 @pytest.mark.parametrize("through", THROUGH)
-def test_the_order_is_the_same_each_time_and_with_every_page(
+def test_the_order_is_the_same_each_time_and_for_every_page_size(
     engine: Engine, through: dict[str, Any]
 ) -> None:
     whole = _scan(engine, **through)
@@ -59,7 +59,9 @@ def test_the_order_is_the_same_each_time_and_with_every_page(
     assert whole != sorted(whole), "by hash, not by name"
 
 
-def test_the_order_is_that_of_the_keys_not_of_their_writing(engine: Engine, tmp_path: Path) -> None:
+def test_the_order_depends_on_the_keys_and_not_on_the_order_of_writes(
+    engine: Engine, tmp_path: Path
+) -> None:
     numbers = list(range(MANY))
     random.Random(1).shuffle(numbers)
     path = tmp_path / "things.db"
@@ -72,7 +74,7 @@ def test_the_order_is_that_of_the_keys_not_of_their_writing(engine: Engine, tmp_
         assert _scan(other) == _scan(engine)
 
 
-def test_what_is_not_touched_keeps_its_place(engine: Engine) -> None:
+def test_other_writes_do_not_move_an_item(engine: Engine) -> None:
     before = _scan(engine)
     for name in before[::2]:
         engine.execute("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": name}}})
@@ -81,7 +83,7 @@ def test_what_is_not_touched_keeps_its_place(engine: Engine) -> None:
 
 @pytest.mark.parametrize("through", THROUGH)
 @pytest.mark.parametrize("total", [1, 2, 3, 7, 64, 1_000])
-def test_segments_hold_every_item_once_in_the_order_of_the_whole(
+def test_segments_have_every_item_once_in_the_order_of_a_full_scan(
     engine: Engine, total: int, through: dict[str, Any]
 ) -> None:
     parts = [
@@ -92,8 +94,8 @@ def test_segments_hold_every_item_once_in_the_order_of_the_whole(
 
 
 @pytest.mark.parametrize("edge", ["first", "last"])
-def test_an_item_at_the_edge_of_a_segment_is_in_one_of_them(edge: str) -> None:
-    # With so many segments each is a few thousand hashes wide, so such keys are soon found.
+def test_an_item_at_a_segment_boundary_is_in_exactly_one_segment(edge: str) -> None:
+    # With this many segments each is a few thousand hashes wide, so such keys are found quickly.
     hashes, total = 1 << 32, 1_000_000
     found: list[tuple[str, int]] = []
     for number in range(50_000):
@@ -113,12 +115,12 @@ def test_an_item_at_the_edge_of_a_segment_is_in_one_of_them(edge: str) -> None:
             assert holders == ([-1] if edge == "last" else [0])
 
 
-def test_segments_share_the_work(engine: Engine) -> None:
+def test_segments_are_of_similar_size(engine: Engine) -> None:
     sizes = [len(_scan(engine, Segment=segment, TotalSegments=4)) for segment in range(4)]
     assert min(sizes) > MANY / 8
 
 
-def test_a_scan_goes_on_though_its_start_is_gone(engine: Engine) -> None:
+def test_a_scan_continues_after_its_start_key_was_deleted(engine: Engine) -> None:
     whole = _scan(engine)
     key = {"pk": {"S": whole[99]}}
     engine.execute("DeleteItem", {"TableName": TABLE, "Key": key})

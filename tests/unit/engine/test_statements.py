@@ -1,4 +1,4 @@
-"""PartiQL in the engine: pages and their tokens, and what a batch keeps apart."""
+"""PartiQL in the engine: pages, their tokens, and batches."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def execute(engine: Engine, statement: str, *parameters: Any, **more: Any) -> di
 
 
 def read_all(engine: Engine, statement: str, *parameters: Any, **more: Any) -> list[list[str]]:
-    """The years of each page."""
+    """Return the years on each page."""
     pages: list[list[str]] = []
     token: dict[str, str] = {}
     while True:
@@ -74,7 +74,7 @@ def read_all(engine: Engine, statement: str, *parameters: Any, **more: Any) -> l
         (7, [["3", "4", "5", "3", "4", "5"]]),
     ],
 )
-def test_pages_go_on_from_one_partition_to_the_next(
+def test_pages_continue_from_one_partition_to_the_next(
     engine: Engine, limit: int, pages: list[list[str]]
 ) -> None:
     fill(engine)
@@ -83,13 +83,13 @@ def test_pages_go_on_from_one_partition_to_the_next(
     assert found == pages
 
 
-def test_pages_backwards_go_on_backwards(engine: Engine) -> None:
+def test_descending_pages_continue_in_descending_order(engine: Engine) -> None:
     fill(engine)
     statement = SELECT + " ORDER BY artist DESC, year DESC"
     assert read_all(engine, statement, {"N": "3"}, Limit=3) == [["5", "4", "5"], ["4"]]
 
 
-def test_a_page_reads_ten_keys_of_a_list(engine: Engine) -> None:
+def test_a_page_reads_at_most_ten_keys_of_an_in_list(engine: Engine) -> None:
     fill(engine)
     years = ", ".join(str(year) for year in range(1, 13))
     statement = f"SELECT year FROM Songs WHERE artist IN ['a', 'b'] AND year IN [{years}]"
@@ -105,7 +105,7 @@ def test_a_page_of_several_partitions_ends_at_one_megabyte(engine: Engine) -> No
     assert [len(page) for page in pages] == [4, 4, 2]
 
 
-def test_a_token_is_good_for_its_statement_and_parameters_alone(engine: Engine) -> None:
+def test_a_token_is_valid_only_for_its_statement_and_parameters(engine: Engine) -> None:
     fill(engine)
     token = execute(engine, SELECT, {"N": "2"}, Limit=1)["NextToken"]
     assert execute(engine, SELECT, {"N": "2"}, Limit=1, NextToken=token)["Items"]
@@ -119,7 +119,7 @@ def test_a_token_is_good_for_its_statement_and_parameters_alone(engine: Engine) 
         assert message == mismatch
 
 
-def test_a_token_is_not_good_for_a_table_of_the_same_name(engine: Engine) -> None:
+def test_a_token_is_not_valid_for_a_recreated_table(engine: Engine) -> None:
     fill(engine)
     token = execute(engine, SELECT, {"N": "2"}, Limit=1)["NextToken"]
     engine.execute("DeleteTable", {"TableName": "Songs"})
@@ -156,7 +156,7 @@ def test_a_token_that_was_forged_is_refused(engine: Engine, position: list[Any])
 
 
 @pytest.mark.parametrize("token", ["x", "é", "AAAA", "=", "!" * 40])
-def test_what_is_no_token_is_refused(engine: Engine, token: str) -> None:
+def test_invalid_tokens_are_refused(engine: Engine, token: str) -> None:
     message = refusal_of(lambda: execute(engine, SELECT, {"N": "2"}, NextToken=token))
     assert message == "Invalid NextToken"
 
@@ -166,7 +166,7 @@ def test_too_many_parameters_are_refused(engine: Engine) -> None:
     assert message == "Number of parameters in request and statement don't match."
 
 
-def test_half_a_surrogate_pair_is_no_text(engine: Engine) -> None:
+def test_an_unpaired_surrogate_is_refused(engine: Engine) -> None:
     for statement in (
         "SELECT * FROM Songs WHERE artist = '\ud800'",
         "UPDATE Songs SET \"\ud800\" = 1 WHERE artist = 'a' AND year = 1",
@@ -175,7 +175,7 @@ def test_half_a_surrogate_pair_is_no_text(engine: Engine) -> None:
             execute(engine, statement)
 
 
-def test_an_attribute_has_a_name(engine: Engine) -> None:
+def test_an_empty_attribute_name_is_refused(engine: Engine) -> None:
     for statement in (
         'SELECT "" FROM Songs',
         "SELECT a[''] FROM Songs",
@@ -191,7 +191,7 @@ def test_a_column_that_is_too_deep_is_refused(engine: Engine) -> None:
     assert message == "The document path has too many nesting levels; nesting levels: 33"
 
 
-def test_a_transaction_carries_four_megabytes(engine: Engine) -> None:
+def test_a_transaction_is_limited_to_four_megabytes(engine: Engine) -> None:
     members = [
         {
             "Statement": f"INSERT INTO Songs VALUE {{'artist': 'a', 'year': {year}, 'blob': ?}}",
@@ -204,7 +204,7 @@ def test_a_transaction_carries_four_megabytes(engine: Engine) -> None:
     assert message.startswith("Transaction payload size cannot exceed 4MB. Payload Size: 4")
 
 
-def test_to_order_several_partitions_takes_their_key(engine: Engine) -> None:
+def test_ordering_several_partitions_requires_the_partition_key(engine: Engine) -> None:
     message = refusal_of(lambda: execute(engine, SELECT + " ORDER BY year", {"N": "1"}))
     assert message == (
         "Must have hash key in ORDER BY clause when more than one hash key condition "
@@ -218,7 +218,7 @@ def test_more_operators_than_300_are_refused(engine: Engine) -> None:
     assert message == "The expression contains too many operators; operator count: 301"
 
 
-def test_each_partition_is_charged_by_itself(engine: Engine) -> None:
+def test_each_partition_is_charged_separately(engine: Engine) -> None:
     fill(engine)
     read = execute(engine, SELECT, {"N": "2"}, ReturnConsumedCapacity="TOTAL")
     assert read["ConsumedCapacity"]["CapacityUnits"] == 1.0
@@ -227,7 +227,7 @@ def test_each_partition_is_charged_by_itself(engine: Engine) -> None:
     assert (read["Items"], read["ConsumedCapacity"]["CapacityUnits"]) == ([], 0.5)
 
 
-def test_a_statement_hears_of_a_table_that_another_process_changed(tmp_path: Path) -> None:
+def test_a_statement_notices_a_table_that_another_process_changed(tmp_path: Path) -> None:
     path = tmp_path / "songs.db"
     with Engine.open(path) as first, Engine.open(path) as second:
         first.execute("CreateTable", TABLE)
@@ -241,7 +241,7 @@ def test_a_statement_hears_of_a_table_that_another_process_changed(tmp_path: Pat
         assert answers["Responses"] == [{"TableName": "Songs"}]
 
 
-def test_what_statements_write_is_in_the_stream(engine: Engine) -> None:
+def test_writes_of_statements_are_in_the_stream(engine: Engine) -> None:
     stream = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
     engine.execute("CreateTable", {**TABLE, "TableName": "Told", "StreamSpecification": stream})
     execute(engine, "INSERT INTO Told VALUE {'artist': 'a', 'year': 1}")

@@ -1,4 +1,4 @@
-"""Streams: what their records say, how long they stay, and how their shards follow each other."""
+"""Streams: the contents of records, their retention, and how shards split and end."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def switch(engine: Engine, stream: dict[str, Any]) -> None:
     engine.execute("UpdateTable", {"TableName": TABLE, "StreamSpecification": stream})
 
 
-def told(records: list[dict[str, Any]]) -> list[str]:
-    """Return the names of the items that records are about."""
+def key_names(records: list[dict[str, Any]]) -> list[str]:
+    """Return the key of each record's item."""
     return [record["dynamodb"]["Keys"]["pk"]["S"] for record in records]
 
 
-def test_a_record_says_what_happened_when_and_where(engine: Engine, clock: Clock) -> None:
+def test_a_record_has_the_event_its_time_and_its_region(engine: Engine, clock: Clock) -> None:
     clock.let_pass(0.75)
     put(engine, "one", b={"B": b"raw"}, n={"N": "12"})
     (record,) = read_stream(engine, arn_of(engine))
@@ -92,7 +92,7 @@ def test_a_record_says_what_happened_when_and_where(engine: Engine, clock: Clock
     assert len(record["eventID"]) == 32
 
 
-def test_the_wire_gets_binaries_as_text(engine: Engine) -> None:
+def test_binaries_are_base64_in_json(engine: Engine) -> None:
     put(engine, "one", b={"B": b"raw"})
     iterator = get_iterator(engine, arn_of(engine), first_shard(engine))
     answer = engine.execute_json("GetRecords", orjson.dumps({"ShardIterator": iterator}))
@@ -100,7 +100,7 @@ def test_the_wire_gets_binaries_as_text(engine: Engine) -> None:
     assert record["dynamodb"]["NewImage"]["b"] == {"B": "cmF3"}
 
 
-def test_a_record_has_one_id_whoever_reads_it(engine: Engine) -> None:
+def test_a_record_has_the_same_id_for_every_reader(engine: Engine) -> None:
     for _ in range(5):
         add(engine, "one")
     ids = [record["eventID"] for record in read_stream(engine, arn_of(engine))]
@@ -108,7 +108,7 @@ def test_a_record_has_one_id_whoever_reads_it(engine: Engine) -> None:
     assert ids == [record["eventID"] for record in read_stream(engine, arn_of(engine), limit=1)]
 
 
-def test_expired_items_are_removed_by_the_service(engine: Engine, clock: Clock) -> None:
+def test_expired_items_are_recorded_as_removed_by_the_service(engine: Engine, clock: Clock) -> None:
     specification = {"AttributeName": "ttl", "Enabled": True}
     engine.execute(
         "UpdateTimeToLive", {"TableName": TABLE, "TimeToLiveSpecification": specification}
@@ -132,12 +132,12 @@ def test_a_page_has_a_megabyte_at_most_and_one_more_record(engine: Engine) -> No
         put(engine, name, text={"S": "x" * 300_000})
     iterator = get_iterator(engine, arn_of(engine), first_shard(engine))
     answer = engine.execute("GetRecords", {"ShardIterator": iterator})
-    assert told(answer["Records"]) == ["a", "b", "c", "d"]
+    assert key_names(answer["Records"]) == ["a", "b", "c", "d"]
     records, _ = read_on(engine, answer["NextShardIterator"])
-    assert told(records) == ["e", "f"]
+    assert key_names(records) == ["e", "f"]
 
 
-def test_iterators_start_where_they_say(engine: Engine, clock: Clock) -> None:
+def test_each_iterator_type_starts_at_its_position(engine: Engine, clock: Clock) -> None:
     arn, shard = arn_of(engine), first_shard(engine)
     for name in "abcd":
         clock.let_pass(10)
@@ -146,7 +146,7 @@ def test_iterators_start_where_they_say(engine: Engine, clock: Clock) -> None:
     assert sorted(numbers) == numbers
 
     def read(kind: str, **more: Any) -> list[str]:
-        return told(read_on(engine, get_iterator(engine, arn, shard, kind, **more))[0])
+        return key_names(read_on(engine, get_iterator(engine, arn, shard, kind, **more))[0])
 
     assert read("TRIM_HORIZON") == ["a", "b", "c", "d"]
     assert read("LATEST") == []
@@ -166,14 +166,14 @@ def test_a_latest_iterator_reads_what_comes_after_it(engine: Engine) -> None:
     iterator = get_iterator(engine, arn, first_shard(engine), "LATEST")
     put(engine, "after")
     records, place = read_on(engine, iterator)
-    assert told(records) == ["after"]
+    assert key_names(records) == ["after"]
     put(engine, "later")
     assert place is not None
-    assert told(read_on(engine, place)[0]) == ["later"]
+    assert key_names(read_on(engine, place)[0]) == ["later"]
 
 
 @pytest.mark.parametrize("change", [-1, 10])
-def test_a_number_of_another_place_is_refused(engine: Engine, change: int) -> None:
+def test_a_sequence_number_outside_the_shard_is_refused(engine: Engine, change: int) -> None:
     put(engine, "one")
     shard = list_shards(engine, arn_of(engine))[0]
     number = int(shard["SequenceNumberRange"]["StartingSequenceNumber"]) + change
@@ -198,11 +198,11 @@ def test_an_iterator_expires_after_fifteen_minutes(engine: Engine, clock: Clock)
     read_on(engine, place)
 
 
-def test_a_clock_may_tell_whole_seconds() -> None:
+def test_a_clock_may_return_whole_seconds() -> None:
     with Engine.open(":memory:", clock=lambda: 1_700_000_000, upkeep_seconds=None) as engine:
         engine.execute("CreateTable", {**CREATE, "StreamSpecification": on()})
         put(engine, "one")
-        assert told(list(read_stream(engine, arn_of(engine)))) == ["one"]
+        assert key_names(list(read_stream(engine, arn_of(engine)))) == ["one"]
 
 
 def test_a_damaged_iterator_is_refused(engine: Engine) -> None:
@@ -223,21 +223,21 @@ def test_a_damaged_iterator_is_refused(engine: Engine) -> None:
         read_on(engine, f"x|{kind}|{place}")
 
 
-def test_records_are_there_for_a_day(engine: Engine, clock: Clock) -> None:
+def test_records_are_kept_for_a_day(engine: Engine, clock: Clock) -> None:
     arn = arn_of(engine)
     put(engine, "old")
     clock.let_pass(60)
     put(engine, "young")
     clock.let_pass(DAY - 60 - 1)
-    assert told(list(read_stream(engine, arn))) == ["old", "young"]
+    assert key_names(list(read_stream(engine, arn))) == ["old", "young"]
     clock.let_pass(1)
-    # Whether upkeep was there or not.
-    assert told(list(read_stream(engine, arn))) == ["young"]
+    # With or without upkeep.
+    assert key_names(list(read_stream(engine, arn))) == ["young"]
     engine.run_upkeep()
-    assert told(list(read_stream(engine, arn))) == ["young"]
+    assert key_names(list(read_stream(engine, arn))) == ["young"]
 
 
-def test_reading_what_is_trimmed_is_refused(engine: Engine, clock: Clock) -> None:
+def test_reading_trimmed_records_is_refused(engine: Engine, clock: Clock) -> None:
     arn, shard = arn_of(engine), first_shard(engine)
     put(engine, "old")
     clock.let_pass(60)
@@ -252,13 +252,15 @@ def test_reading_what_is_trimmed_is_refused(engine: Engine, clock: Clock) -> Non
         with pytest.raises(TrimmedDataAccessException, match="has been trimmed"):
             get_iterator(engine, arn, shard, "AT_SEQUENCE_NUMBER", SequenceNumber=first)
         after = get_iterator(engine, arn, shard, "AFTER_SEQUENCE_NUMBER", SequenceNumber=first)
-        assert told(read_on(engine, after)[0]) == ["young"]
+        assert key_names(read_on(engine, after)[0]) == ["young"]
         at = get_iterator(engine, arn, shard, "AT_SEQUENCE_NUMBER", SequenceNumber=second)
-        assert told(read_on(engine, at)[0]) == ["young"]
+        assert key_names(read_on(engine, at)[0]) == ["young"]
         engine.run_upkeep()
 
 
-def test_what_is_trimmed_from_another_shard_is_no_loss(engine: Engine, clock: Clock) -> None:
+def test_trimming_one_shard_does_not_affect_iterators_of_another(
+    engine: Engine, clock: Clock
+) -> None:
     arn = arn_of(engine)
     for number in range(8):
         put(engine, str(number))
@@ -278,12 +280,12 @@ def test_what_is_trimmed_from_another_shard_is_no_loss(engine: Engine, clock: Cl
     assert read_on(engine, iterators[1]) == ([], None)
 
 
-def test_a_shard_that_takes_many_records_is_split(engine: Engine) -> None:
+def test_a_shard_with_many_records_is_split(engine: Engine) -> None:
     arn = arn_of(engine)
     for number in range(7):
         put(engine, str(number))
     assert len(list_shards(engine, arn)) == 1
-    # Not at every record is it counted, but a few times while a shard fills.
+    # The size is not checked at every record, but a few times while a shard fills.
     for number in (7, 8):
         put(engine, str(number))
     parent, *children = list_shards(engine, arn)
@@ -291,12 +293,12 @@ def test_a_shard_that_takes_many_records_is_split(engine: Engine) -> None:
     assert "EndingSequenceNumber" in parent["SequenceNumberRange"]
     for number in range(9, 16):
         put(engine, str(number))
-    assert sorted(told(list(read_stream(engine, arn))), key=int) == [str(n) for n in range(16)]
+    assert sorted(key_names(list(read_stream(engine, arn))), key=int) == [str(n) for n in range(16)]
     for child in children:
         assert read_on(engine, get_iterator(engine, arn, child["ShardId"]))[0]
 
 
-def test_all_changes_of_an_item_are_in_one_line_of_shards(engine: Engine) -> None:
+def test_all_changes_of_an_item_are_in_one_lineage_of_shards(engine: Engine) -> None:
     arn = arn_of(engine)
     for _ in range(20):
         for name in "abcdef":
@@ -329,7 +331,7 @@ def test_numbers_of_a_child_come_after_those_of_its_parent(engine: Engine) -> No
             assert number <= span.get("EndingSequenceNumber", number)
 
 
-def test_a_shard_of_one_busy_key_is_not_split_without_end(engine: Engine) -> None:
+def test_a_shard_with_one_busy_key_is_not_split_forever(engine: Engine) -> None:
     arn = arn_of(engine)
     for _ in range(200):
         add(engine, "one")
@@ -353,9 +355,9 @@ def test_a_shard_is_closed_after_four_hours(engine: Engine, clock: Clock) -> Non
     assert child["ParentShardId"] == parent["ShardId"]
     put(engine, "two")
     records, place = read_on(engine, get_iterator(engine, arn, parent["ShardId"]))
-    assert (told(records), place) == (["one"], None)
+    assert (key_names(records), place) == (["one"], None)
     records, place = read_on(engine, get_iterator(engine, arn, child["ShardId"]))
-    assert told(records) == ["two"]
+    assert key_names(records) == ["two"]
     assert place is not None
 
 
@@ -371,7 +373,7 @@ def test_upkeep_closes_shards_too(engine: Engine, clock: Clock) -> None:
     assert read_on(engine, place) == ([], None)
 
 
-def test_a_shard_is_forgotten_a_day_after_it_was_closed(engine: Engine, clock: Clock) -> None:
+def test_a_shard_is_removed_a_day_after_it_was_closed(engine: Engine, clock: Clock) -> None:
     arn = arn_of(engine)
     shard = first_shard(engine)
     clock.let_pass(SHARD_SECONDS)
@@ -387,27 +389,27 @@ def test_a_shard_is_forgotten_a_day_after_it_was_closed(engine: Engine, clock: C
     assert read_on(engine, iterator) == ([], None)
 
 
-def test_a_shards_children_can_be_asked_for(engine: Engine) -> None:
+def test_the_children_of_a_shard_can_be_requested(engine: Engine) -> None:
     arn = arn_of(engine)
     for number in range(30):
         put(engine, str(number))
         list_shards(engine, arn)
     shards = list_shards(engine, arn)
     for shard in shards:
-        asked = {"Type": "CHILD_SHARDS", "ShardId": shard["ShardId"]}
-        answer = engine.execute("DescribeStream", {"StreamArn": arn, "ShardFilter": asked})
+        parameters = {"Type": "CHILD_SHARDS", "ShardId": shard["ShardId"]}
+        answer = engine.execute("DescribeStream", {"StreamArn": arn, "ShardFilter": parameters})
         assert answer["StreamDescription"]["Shards"] == [
             each for each in shards if each.get("ParentShardId") == shard["ShardId"]
         ]
 
 
-def test_a_stream_that_is_off_can_be_read_for_a_day(engine: Engine, clock: Clock) -> None:
+def test_a_disabled_stream_can_be_read_for_a_day(engine: Engine, clock: Clock) -> None:
     arn = arn_of(engine)
     put(engine, "one")
     switch(engine, OFF)
     put(engine, "two")
     clock.let_pass(DAY - 1)
-    assert told(list(read_stream(engine, arn))) == ["one"]
+    assert key_names(list(read_stream(engine, arn))) == ["one"]
     assert open_shards(engine, arn) == []
     clock.let_pass(1)
     with pytest.raises(ResourceNotFoundException, match="not found"):
@@ -417,7 +419,7 @@ def test_a_stream_that_is_off_can_be_read_for_a_day(engine: Engine, clock: Clock
     assert engine._storage.read(lambda reader: reader.list_records("stream")) == []
 
 
-def test_a_stream_that_is_on_again_is_another(engine: Engine, clock: Clock) -> None:
+def test_a_stream_that_is_enabled_again_is_a_new_stream(engine: Engine, clock: Clock) -> None:
     first = arn_of(engine)
     put(engine, "one")
     switch(engine, OFF)
@@ -426,8 +428,8 @@ def test_a_stream_that_is_on_again_is_another(engine: Engine, clock: Clock) -> N
     second = arn_of(engine)
     put(engine, "two")
     assert second != first
-    assert told(list(read_stream(engine, first))) == ["one"]
-    assert told(list(read_stream(engine, second))) == ["two"]
+    assert key_names(list(read_stream(engine, first))) == ["one"]
+    assert key_names(list(read_stream(engine, second))) == ["two"]
     listed = engine.execute("ListStreams", {"TableName": TABLE})["Streams"]
     assert [each["StreamArn"] for each in listed] == [first, second]
 
@@ -441,11 +443,11 @@ def test_a_deleted_tables_stream_can_be_read_for_a_day(engine: Engine, clock: Cl
     put(engine, "other")
     clock.let_pass(DAY - 61)
     engine.run_upkeep()
-    assert told(list(read_stream(engine, arn))) == ["one"]
+    assert key_names(list(read_stream(engine, arn))) == ["one"]
     clock.let_pass(1)
     with pytest.raises(ResourceNotFoundException):
         list_shards(engine, arn)
-    assert told(list(read_stream(engine, arn_of(engine)))) == ["other"]
+    assert key_names(list(read_stream(engine, arn_of(engine)))) == ["other"]
 
 
 def test_streams_are_listed_by_table_and_age(engine: Engine) -> None:
@@ -462,9 +464,9 @@ def test_streams_are_listed_by_table_and_age(engine: Engine) -> None:
     assert found == ["Thing", TABLE, "Things-more", "Things.more"]
 
 
-def test_any_process_goes_on_from_an_iterator(tmp_path: Path) -> None:
+def test_an_iterator_can_be_used_by_another_process(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    # Upkeep would close the shard in the middle, now and then.
+    # Upkeep might close the shard halfway through the test.
     options: dict[str, Any] = {"shard_records": 4, "upkeep_seconds": None}
     with Engine.open(path, **options) as one, Engine.open(path, **options) as other:
         one.execute("CreateTable", {**CREATE, "StreamSpecification": on()})
@@ -473,14 +475,14 @@ def test_any_process_goes_on_from_an_iterator(tmp_path: Path) -> None:
         for name in "abcdefgh":
             put(other, name)
         records, place = read_on(other, iterator, limit=3)
-        assert sorted(told(list(read_stream(one, arn)))) == list("abcdefgh")
-        assert told(records) == list("abcdefgh")
+        assert sorted(key_names(list(read_stream(one, arn)))) == list("abcdefgh")
+        assert key_names(records) == list("abcdefgh")
         assert place is None
         assert len(list_shards(other, arn)) == 3
         assert one.verify() == []
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "8", True])
-def test_the_size_of_shards_is_checked(number: Any) -> None:
+def test_an_invalid_shard_size_is_refused(number: Any) -> None:
     with pytest.raises(OptionInvalid, match="shard_records"):
         Engine.open(":memory:", shard_records=number)

@@ -51,7 +51,7 @@ def test_tags_are_added_replaced_and_removed(engine: Engine) -> None:
     assert _tags(engine) == {"team": "blue", "empty": ""}
 
 
-def test_a_table_may_be_made_with_tags_and_keeps_them(tmp_path: Path) -> None:
+def test_a_table_may_be_created_with_tags_and_keeps_them(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
         engine.execute("CreateTable", {**CREATE, "Tags": _list({"team": "red"})})
@@ -60,7 +60,7 @@ def test_a_table_may_be_made_with_tags_and_keeps_them(tmp_path: Path) -> None:
         assert _tags(engine) == {"team": "red"}
         engine.execute("DeleteTable", {"TableName": TABLE})
         create(engine)
-        assert _tags(engine) == {}, "it is another table"
+        assert _tags(engine) == {}, "it is a new table"
 
 
 def test_a_table_has_fifty_tags_at_the_most(engine: Engine) -> None:
@@ -84,7 +84,7 @@ def test_a_table_has_fifty_tags_at_the_most(engine: Engine) -> None:
         ([{"Key": "a", "Value": "1?"}], r"The Tag Value provided is invalid, Value: 1\?"),
     ],
 )
-def test_a_tag_with_a_fault_is_refused_and_the_others_with_it(
+def test_an_invalid_tag_is_refused_together_with_the_others(
     engine: Engine, tags: list[dict[str, str]], message: str
 ) -> None:
     good = {"Key": "good", "Value": "x"}
@@ -113,7 +113,7 @@ ABOUT_TAGS: dict[str, dict[str, Any]] = {
         (None, "Invalid TableArn"),
     ],
 )
-def test_what_names_no_table_is_refused(
+def test_arns_that_are_not_of_a_table_are_refused(
     engine: Engine, operation: str, arn: str | None, message: str
 ) -> None:
     with pytest.raises(ValidationException, match=message):
@@ -121,12 +121,12 @@ def test_what_names_no_table_is_refused(
 
 
 @pytest.mark.parametrize("operation", ABOUT_TAGS)
-def test_a_table_that_is_not_there_has_no_tags(engine: Engine, operation: str) -> None:
+def test_a_missing_table_has_no_tags(engine: Engine, operation: str) -> None:
     arn = ARN.replace(TABLE, "Nowhere")
     with pytest.raises(ResourceNotFoundException, match=f"{arn} not found"):
         engine.execute(operation, {"ResourceArn": arn, **ABOUT_TAGS[operation]})
 
 
-def test_nothing_to_remove_is_refused(engine: Engine) -> None:
+def test_an_empty_list_of_tags_to_remove_is_refused(engine: Engine) -> None:
     with pytest.raises(ValidationException, match="Atleast one Tag Key needs to be provided"):
         engine.execute("UntagResource", {"ResourceArn": ARN, "TagKeys": []})

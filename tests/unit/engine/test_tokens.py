@@ -1,4 +1,4 @@
-"""Idempotency tokens: a transaction is done once in ten minutes, and its token kept no longer."""
+"""Idempotency tokens: within ten minutes a transaction is executed once; then its token expires."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ def _sum(engine: Engine) -> int:
     return int((get(engine, "sum") or {"n": {"N": "0"}})["n"]["N"])
 
 
-def test_without_a_token_a_transaction_is_done_each_time(engine: Engine) -> None:
+def test_without_a_token_a_transaction_is_executed_each_time(engine: Engine) -> None:
     _add(engine, None)
     _add(engine, None)
     assert _sum(engine) == 2
 
 
-def test_with_the_same_token_a_transaction_is_done_once(engine: Engine, clock: Clock) -> None:
+def test_with_the_same_token_a_transaction_is_executed_once(engine: Engine, clock: Clock) -> None:
     assert _add(engine, "token") == _add(engine, "token") == {}
     clock.let_pass(TEN_MINUTES - 1)
     _add(engine, "token")
     assert _sum(engine) == 1
 
 
-def test_what_is_asked_for_beside_the_writes_may_differ(engine: Engine) -> None:
+def test_parameters_other_than_the_writes_may_differ(engine: Engine) -> None:
     _add(engine, "token")
     _add(engine, "token", ReturnConsumedCapacity="TOTAL")
     _add(engine, "token", Unknown=1)
     assert _sum(engine) == 1
 
 
-def test_a_token_does_not_stand_for_another_transaction(engine: Engine, clock: Clock) -> None:
+def test_a_token_is_refused_for_another_transaction(engine: Engine, clock: Clock) -> None:
     _add(engine, "token")
     with pytest.raises(IdempotentParameterMismatchException):
         _add(engine, "token", amount=2)
@@ -75,10 +75,10 @@ def test_a_token_does_not_stand_for_another_transaction(engine: Engine, clock: C
     assert _sum(engine) == 3
 
 
-def test_after_ten_minutes_the_transaction_is_done_again_and_then_not_again(
+def test_after_ten_minutes_the_transaction_is_executed_once_more(
     engine: Engine, clock: Clock
 ) -> None:
-    # Older ones come before it when tokens are cleared away, a few at a time.
+    # Tokens are removed a few at a time, and these come before it.
     for number in range(10):
         _add(engine, f"older-{number}", amount=0)
     clock.let_pass(1)
@@ -86,7 +86,7 @@ def test_after_ten_minutes_the_transaction_is_done_again_and_then_not_again(
     clock.let_pass(TEN_MINUTES + 1)
     _add(engine, "token")
     assert _sum(engine) == 2
-    # Those who clear away what is old find nothing of this one.
+    # Removing old tokens does not remove the renewed one.
     for number in range(10):
         clock.let_pass(1)
         _add(engine, f"newer-{number}", amount=100)
@@ -103,7 +103,7 @@ def test_a_token_used_every_eleven_minutes_counts_every_time(engine: Engine, clo
         assert _sum(engine) == time
 
 
-def test_old_tokens_are_cleared_away(engine: Engine, clock: Clock) -> None:
+def test_old_tokens_are_removed(engine: Engine, clock: Clock) -> None:
     for number in range(40):
         _add(engine, f"token-{number}")
     clock.let_pass(TEN_MINUTES + 1)
@@ -131,12 +131,12 @@ def test_a_cancelled_transaction_leaves_no_token(engine: Engine) -> None:
     for _ in range(2):
         with pytest.raises(TransactionCanceledException):
             put_new()
-    # Had it been kept, these parameters would not match it.
+    # Had the token been kept, these parameters would not match it.
     _add(engine, "token")
     assert _sum(engine) == 1
 
 
-def test_another_process_knows_the_token_and_so_does_the_next(tmp_path: Path, clock: Clock) -> None:
+def test_tokens_are_shared_with_other_and_later_processes(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "things.db"
     with Engine.open(path, clock=clock) as one, Engine.open(path, clock=clock) as other:
         create(one)

@@ -1,4 +1,4 @@
-"""Tables whose use is watched: maximums on demand, by a clock that is moved, and hot keys."""
+"""Usage monitoring: on-demand maximums, with a clock that tests move, and hot keys."""
 
 from __future__ import annotations
 
@@ -114,11 +114,13 @@ def test_reads_past_the_maximum_of_a_second_are_throttled(engine: Engine, clock:
     _get(engine)
     with pytest.raises(ThrottlingException):
         _get(engine)
-    # Writes have a maximum of their own, which is not set.
+    # Writes have a separate maximum, which is not set.
     _put(engine)
 
 
-def test_what_was_used_too_much_is_owed_by_those_that_follow(engine: Engine, clock: Clock) -> None:
+def test_units_used_beyond_the_maximum_are_owed_by_later_requests(
+    engine: Engine, clock: Clock
+) -> None:
     _limit(engine, MaxWriteRequestUnits=2)
     _put(engine, text={"S": "x" * 5_000})
     clock.let_pass(1.0)
@@ -128,7 +130,7 @@ def test_what_was_used_too_much_is_owed_by_those_that_follow(engine: Engine, clo
     _put(engine)
 
 
-def test_unused_units_are_kept_for_a_second_only(engine: Engine, clock: Clock) -> None:
+def test_unused_units_are_kept_for_only_a_second(engine: Engine, clock: Clock) -> None:
     _limit(engine, MaxReadRequestUnits=2)
     clock.let_pass(3_600)
     _get(engine)
@@ -137,7 +139,7 @@ def test_unused_units_are_kept_for_a_second_only(engine: Engine, clock: Clock) -
         _get(engine)
 
 
-def test_a_clock_that_steps_back_gives_nothing(engine: Engine, clock: Clock) -> None:
+def test_a_clock_that_steps_back_adds_no_units(engine: Engine, clock: Clock) -> None:
     _limit(engine, MaxReadRequestUnits=1)
     _get(engine)
     clock.let_pass(-10)
@@ -148,7 +150,7 @@ def test_a_clock_that_steps_back_gives_nothing(engine: Engine, clock: Clock) -> 
 
 
 @pytest.mark.parametrize("operation", ["Query", "Scan", "GetItem", "ExecuteStatement"])
-def test_every_way_of_reading_is_held_to_the_maximum(engine: Engine, operation: str) -> None:
+def test_every_read_operation_respects_the_maximum(engine: Engine, operation: str) -> None:
     _limit(engine, MaxReadRequestUnits=1)
 
     def read() -> None:
@@ -168,7 +170,7 @@ def test_every_way_of_reading_is_held_to_the_maximum(engine: Engine, operation: 
 
 
 @pytest.mark.parametrize("operation", ["PutItem", "UpdateItem", "DeleteItem"])
-def test_every_way_of_writing_is_held_to_the_maximum(engine: Engine, operation: str) -> None:
+def test_every_write_operation_respects_the_maximum(engine: Engine, operation: str) -> None:
     _limit(engine, MaxWriteRequestUnits=1)
     named = "Item" if operation == "PutItem" else "Key"
     request = {"TableName": TABLE, named: _key()}
@@ -190,7 +192,7 @@ def test_a_condition_that_fails_is_charged_too(engine: Engine) -> None:
         engine.execute("PutItem", refused)
 
 
-def test_a_batch_leaves_what_is_throttled_for_later(engine: Engine, clock: Clock) -> None:
+def test_a_batch_returns_throttled_members_as_unprocessed(engine: Engine, clock: Clock) -> None:
     _limit(engine, MaxReadRequestUnits=1, MaxWriteRequestUnits=1)
     puts = [{"PutRequest": {"Item": _key(song=song)}} for song in "abc"]
     written = engine.execute("BatchWriteItem", {"RequestItems": {TABLE: puts}})
@@ -207,7 +209,7 @@ def test_a_batch_leaves_what_is_throttled_for_later(engine: Engine, clock: Clock
     assert _get(engine) == {}
 
 
-def test_a_transaction_says_which_members_are_throttled(engine: Engine) -> None:
+def test_a_transaction_reports_which_members_are_throttled(engine: Engine) -> None:
     _limit(engine, MaxReadRequestUnits=1, MaxWriteRequestUnits=1)
     gets = [{"Get": {"TableName": TABLE, "Key": _key(song=song)}} for song in "ab"]
     engine.execute("TransactGetItems", {"TransactItems": gets})
@@ -270,7 +272,7 @@ def test_a_statement_on_an_index_uses_its_maximum(engine: Engine) -> None:
     engine.execute("ExecuteStatement", {"Statement": SELECT})
 
 
-def test_an_index_has_maximums_of_its_own(engine: Engine, clock: Clock) -> None:
+def test_an_index_has_its_own_maximums(engine: Engine, clock: Clock) -> None:
     _limit_index(engine, MaxReadRequestUnits=1, MaxWriteRequestUnits=1)
     _put(engine, genre={"S": "jazz"})
     with pytest.raises(ThrottlingException) as caught:
@@ -302,7 +304,7 @@ def test_minus_one_removes_a_maximum(engine: Engine) -> None:
     }
 
 
-def test_maximums_may_be_given_with_a_new_table(clock: Clock) -> None:
+def test_maximums_may_be_set_when_creating_a_table(clock: Clock) -> None:
     with Engine.open(":memory:", clock=clock, upkeep_seconds=None) as engine:
         engine.execute("CreateTable", {**CREATE, "OnDemandThroughput": {"MaxReadRequestUnits": 1}})
         _get(engine)
@@ -311,7 +313,7 @@ def test_maximums_may_be_given_with_a_new_table(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("units", [0, -2])
-def test_a_maximum_that_cannot_be_kept_to_is_refused(engine: Engine, units: int) -> None:
+def test_an_invalid_maximum_is_refused(engine: Engine, units: int) -> None:
     with pytest.raises(ValidationException, match="for table is outside of valid range"):
         _limit(engine, MaxReadRequestUnits=units)
     with pytest.raises(ValidationException, match="for index : ByGenre is outside of valid range"):
@@ -344,7 +346,7 @@ def test_the_hottest_partitions_and_items_are_counted(engine: Engine) -> None:
     for _ in range(3):
         _get(engine, "Miles")
     _query(engine)
-    # Three written; then four read by the query.
+    # Three items written, then four read by the query.
     assert engine.hottest_keys(TABLE) == [
         HotKey({"artist": {"S": "Nina"}}, 7, 7),
         HotKey({"artist": {"S": "Miles"}}, 3, 3),
@@ -389,7 +391,7 @@ def test_every_statement_counts_the_items_it_touches(engine: Engine) -> None:
     assert engine.hottest_keys(TABLE, by="item") == [HotKey(_key(), 7, 7)]
 
 
-def test_a_throttled_statement_is_counted_apart(engine: Engine) -> None:
+def test_a_throttled_statement_is_counted_separately(engine: Engine) -> None:
     _count(engine)
     _limit(engine, MaxReadRequestUnits=1)
     consistent = {"Statement": SELECT, "ConsistentRead": True}
@@ -410,7 +412,7 @@ def test_an_index_is_counted_by_its_own_key(engine: Engine) -> None:
         engine.hottest_keys(TABLE)
 
 
-def test_what_was_throttled_is_counted_apart(engine: Engine) -> None:
+def test_throttled_requests_are_counted_separately(engine: Engine) -> None:
     _limit(engine, MaxReadRequestUnits=1)
     _count(engine, ContributorInsightsMode="THROTTLED_KEYS")
     _get(engine)
@@ -421,11 +423,11 @@ def test_what_was_throttled_is_counted_apart(engine: Engine) -> None:
         _query(engine)
     assert engine.hottest_keys(TABLE, throttled=True) == [HotKey({"artist": {"S": "Nina"}}, 4, 4)]
     assert engine.hottest_keys(TABLE, by="item", throttled=True) == [HotKey(_key(), 3, 3)]
-    # This mode leaves what was not throttled uncounted.
+    # This mode counts only throttled requests.
     assert engine.hottest_keys(TABLE) == []
 
 
-def test_hottest_keys_refuses_what_it_does_not_know(engine: Engine) -> None:
+def test_hottest_keys_refuses_unknown_tables_and_invalid_options(engine: Engine) -> None:
     _count(engine)
     with pytest.raises(ResourceNotFoundException):
         engine.hottest_keys("Absent")
@@ -447,7 +449,7 @@ def test_another_process_counts_and_throttles_as_well(tmp_path: Path, clock: Clo
         one.execute("CreateTable", CREATE)
         _put(other)
         assert _get(other) == {"Item": _key()}
-        # The other engine knows the table by now, and would answer on its quick road.
+        # The other engine has cached the table by now, and would use its fast path.
         _count(one)
         _limit(one, MaxReadRequestUnits=1)
         _get(other)
@@ -456,7 +458,7 @@ def test_another_process_counts_and_throttles_as_well(tmp_path: Path, clock: Clo
             _get(other)
 
 
-def test_a_table_made_anew_starts_anew(engine: Engine) -> None:
+def test_a_recreated_table_starts_without_counts(engine: Engine) -> None:
     _count(engine)
     _put(engine)
     engine.execute("DeleteTable", {"TableName": TABLE})

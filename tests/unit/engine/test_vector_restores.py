@@ -1,4 +1,4 @@
-"""Vector indexes of tables that come from backups and imports."""
+"""Vector indexes of restored and imported tables."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _restore(engine: Engine, backup: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def backup(engine: Engine) -> str:
-    """A backup of a table with two vector indexes and two items, one of them in one index."""
+    """Return a backup of a table with two vector indexes; one of its two items is in only one."""
     engine.execute("CreateTable", create(SEARCHED, PLAIN))
     put(engine, "a", 1.0, 2.0, 3.0, shop={"S": "x"}, size={"N": "1"})
     engine.execute("PutItem", {"TableName": TABLE, "Item": {"id": {"S": "b"}}})
@@ -54,7 +54,7 @@ def backup(engine: Engine) -> str:
     return engine.execute("CreateBackup", request)["BackupDetails"]["BackupArn"]
 
 
-def test_a_backup_says_which_vector_indexes_there_were(engine: Engine, backup: str) -> None:
+def test_a_backup_describes_the_vector_indexes(engine: Engine, backup: str) -> None:
     described = engine.execute("DescribeBackup", {"BackupArn": backup})["BackupDescription"]
     assert described["SourceTableFeatureDetails"]["VectorIndexes"] == [SEARCHED, PLAIN]
 
@@ -78,13 +78,13 @@ def test_vector_indexes_are_restored_with_their_table(engine: Engine, backup: st
 def test_a_restore_may_leave_vector_indexes_out(engine: Engine, backup: str) -> None:
     described = _restore(engine, backup, VectorIndexOverride=[PLAIN])
     assert [each["IndexName"] for each in described["VectorIndexes"]] == ["ByTaste"]
-    # What only the other one searched by is not defined any more.
+    # Attributes that only the other index used are not defined any more.
     assert described["AttributeDefinitions"] == [{"AttributeName": "id", "AttributeType": "S"}]
     engine.execute("DeleteTable", {"TableName": "Restored"})
     assert "VectorIndexes" not in _restore(engine, backup, VectorIndexOverride=[])
 
 
-def test_a_restore_to_a_time_takes_vector_indexes_too(engine: Engine) -> None:
+def test_a_point_in_time_restore_includes_vector_indexes(engine: Engine) -> None:
     engine.execute("CreateTable", create(SEARCHED, PLAIN))
     recovery = {"PointInTimeRecoveryEnabled": True}
     engine.execute(
@@ -115,14 +115,14 @@ def test_a_restore_to_a_time_takes_vector_indexes_too(engine: Engine) -> None:
         [PLAIN, PLAIN],
     ],
 )
-def test_a_restore_makes_no_vector_index_that_was_not_there(
+def test_a_vector_index_override_must_match_an_index_of_the_backup(
     engine: Engine, backup: str, override: list[dict[str, Any]]
 ) -> None:
     with pytest.raises(ValidationException, match="VectorIndexOverride must match an index"):
         _restore(engine, backup, VectorIndexOverride=override)
 
 
-def test_a_provisioned_table_is_restored_without_vector_indexes_only(
+def test_a_provisioned_table_cannot_be_restored_with_vector_indexes(
     engine: Engine, backup: str
 ) -> None:
     provisioned = {

@@ -1,4 +1,4 @@
-"""Vector indexes and searches, against plain Python."""
+"""Vector indexes and searches, checked against plain Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def engine() -> Iterator[Engine]:
         assert engine.verify() == []
 
 
-# Numbers that both a DynamoDB number and 32 bits can hold well enough to compare.
+# Numbers that DynamoDB and 32-bit floats represent precisely enough to compare.
 _COORDINATES = st.floats(-1_000, 1_000, width=32).map(lambda value: round(value, 3))
 _VECTORS = st.tuples(_COORDINATES, _COORDINATES, _COORDINATES)
 
@@ -38,7 +38,7 @@ def _f32(values: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _reference(function: str, one: tuple[float, ...], other: tuple[float, ...]) -> float:
-    """The distance by its definition, in the precision that the index keeps."""
+    """Return the distance by its definition, in the precision of the index."""
     one, other = _f32(one), _f32(other)
     dot = sum(a * b for a, b in zip(one, other, strict=True))
     if function == "DOT_PRODUCT":
@@ -90,7 +90,7 @@ def test_a_search_finds_what_plain_python_finds(
 
 
 def test_magnitude_matters_to_some_distances_only(engine: Engine) -> None:
-    """The example of the service's own comparison: [10, 0, 0] asked for [1, 0, 0]."""
+    """The service's documentation compares [10, 0, 0] with a search for [1, 0, 0]."""
     functions = ("COSINE", "EUCLIDEAN", "DOT_PRODUCT")
     indexes = [{**INDEX, "IndexName": each, "DistanceFunction": each} for each in functions]
     engine.execute("CreateTable", create(*indexes))
@@ -117,7 +117,7 @@ def test_a_search_over_more_than_one_batch_misses_nothing(engine: Engine) -> Non
     assert len(search(engine, 0, 0, 0, top=12, ProjectionExpression="id")) == 12
 
 
-def test_filters_look_at_the_attributes_of_the_search_schema(engine: Engine) -> None:
+def test_filters_use_the_attributes_of_the_search_schema(engine: Engine) -> None:
     engine.execute("CreateTable", create(SEARCHED))
     put(engine, "small", 1, 0, 0, shop={"S": "a"}, size={"N": "1"})
     put(engine, "large", 0, 1, 0, shop={"S": "a"}, size={"N": "2"})
@@ -145,20 +145,20 @@ def test_filters_look_at_the_attributes_of_the_search_schema(engine: Engine) -> 
         SearchConditionExpression="shop = :s",
         ExpressionAttributeValues={":s": {"S": "a"}},
     )
-    # An item without a filter's attribute is in the index; one without the partition is not.
+    # An item without the filtered attribute is in the index; one without the partition is not.
     assert ids(everything)[0] == "small"
     assert sorted(ids(everything)) == ["large", "small", "unsized"]
 
 
-def test_an_item_leaves_the_index_with_its_vector_or_its_partition(engine: Engine) -> None:
+def test_removing_the_vector_or_partition_removes_an_item_from_the_index(engine: Engine) -> None:
     engine.execute("CreateTable", create(SEARCHED))
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "SearchConditionExpression": "shop = :s",
         "ExpressionAttributeValues": {":s": {"S": "a"}},
     }
     for id, removed in (("one", "look"), ("two", "shop")):  # noqa: A001 - the attribute
         put(engine, id, 1, 0, 0, shop={"S": "a"})
-        assert ids(search(engine, 1, 0, 0, **asked)) == [id]
+        assert ids(search(engine, 1, 0, 0, **parameters)) == [id]
         engine.execute(
             "UpdateItem",
             {
@@ -167,7 +167,7 @@ def test_an_item_leaves_the_index_with_its_vector_or_its_partition(engine: Engin
                 "UpdateExpression": f"REMOVE {removed}",
             },
         )
-        assert search(engine, 1, 0, 0, **asked) == []
+        assert search(engine, 1, 0, 0, **parameters) == []
 
 
 @pytest.mark.parametrize(
@@ -178,20 +178,20 @@ def test_an_item_leaves_the_index_with_its_vector_or_its_partition(engine: Engin
         ({"ProjectionType": "ALL"}, {"id", "title", "body"}),
     ],
 )
-def test_results_hold_what_is_projected_but_for_the_vector(
+def test_results_have_the_projected_attributes_without_the_vector(
     engine: Engine, projection: dict[str, Any], expected: set[str]
 ) -> None:
     engine.execute("CreateTable", create({**INDEX, "Projection": projection}))
     put(engine, "one", 1, 0, 0, title={"S": "t"}, body={"S": "x"})
     (result,) = search(engine, 1, 0, 0)
     assert set(result["Item"]) == expected
-    # What is not projected is left out in silence; the vector comes when it is named.
+    # Attributes that are not projected are left out silently; the vector is returned if named.
     (named,) = search(engine, 1, 0, 0, ProjectionExpression="look[0], id, body")
     assert set(named["Item"]) == {"look", "id"} | (expected & {"body"})
     assert named["Item"]["look"] == {"L": [{"N": "1"}]}
 
 
-def test_capacity_is_told_in_bytes_by_a_kilobyte_at_least(engine: Engine) -> None:
+def test_capacity_is_reported_in_bytes_and_at_least_a_kilobyte(engine: Engine) -> None:
     index = {**INDEX, "Dimensions": 300}
     engine.execute("CreateTable", create(index))
     request = {
@@ -230,7 +230,7 @@ def test_capacity_is_told_in_bytes_by_a_kilobyte_at_least(engine: Engine) -> Non
         ({"L": numbers([1, 2, 1e60])}, r"Invalid value for parameter look\[2\]"),
     ],
 )
-def test_a_vector_that_does_not_fit_is_refused_before_anything_is_written(
+def test_an_invalid_vector_is_refused_before_anything_is_written(
     engine: Engine, look: dict[str, Any], words: str
 ) -> None:
     engine.execute("CreateTable", create(INDEX))
@@ -265,7 +265,7 @@ def test_a_search_key_of_the_wrong_type_is_refused(engine: Engine) -> None:
         put(engine, "1", 1, 2, 3, shop={"S": "a"}, size={"S": "1"})
 
 
-def test_an_index_may_be_added_to_items_and_removed_again(engine: Engine) -> None:
+def test_an_index_may_be_added_to_a_table_with_items_and_removed(engine: Engine) -> None:
     engine.execute("CreateTable", create())
     put(engine, "fit", 1, 0, 0, shop={"S": "a"})
     put(engine, "short", 1, 0, shop={"S": "a"})
@@ -299,12 +299,12 @@ def test_an_index_may_be_added_to_items_and_removed_again(engine: Engine) -> Non
         "shop",
         "size",
     }
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "SearchConditionExpression": "shop = :s",
         "ExpressionAttributeValues": {":s": {"S": "a"}},
     }
-    assert ids(search(engine, 1, 0, 0, **asked)) == ["fit"]
-    # What was there before the index may be changed, as long as its vector is left alone.
+    assert ids(search(engine, 1, 0, 0, **parameters)) == ["fit"]
+    # Items from before the index may be changed as long as their vector is not.
     change = {"TableName": TABLE, "Key": {"id": {"S": "short"}}, "UpdateExpression": "SET n = :n"}
     values = {"ExpressionAttributeValues": {":n": {"N": "1"}}}
     engine.execute("UpdateItem", {**change, **values})
@@ -319,7 +319,7 @@ def test_an_index_may_be_added_to_items_and_removed_again(engine: Engine) -> Non
         search(engine, 1, 0, 0)
 
 
-def test_vectors_are_there_when_a_file_is_opened_again(tmp_path: Path) -> None:
+def test_vectors_are_kept_when_a_file_is_reopened(tmp_path: Path) -> None:
     path = tmp_path / "products.db"
     with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
         engine.execute("CreateTable", create(INDEX))
@@ -378,7 +378,7 @@ def test_one_index_at_a_time_is_added_or_removed(engine: Engine) -> None:
         ),
     ],
 )
-def test_a_definition_that_makes_no_sense_is_refused(
+def test_an_invalid_definition_is_refused(
     engine: Engine, change: dict[str, Any], words: str
 ) -> None:
     request = create(SEARCHED)
@@ -393,7 +393,7 @@ def test_a_definition_that_makes_no_sense_is_refused(
         )
 
 
-def test_indexes_of_one_attribute_agree_on_its_dimensions(engine: Engine) -> None:
+def test_indexes_of_one_attribute_must_agree_on_its_dimensions(engine: Engine) -> None:
     other = {**INDEX, "IndexName": "Other", "Dimensions": 4}
     with pytest.raises(ValidationException, match="must have the same Dimensions"):
         engine.execute("CreateTable", create(INDEX, other))
@@ -404,7 +404,7 @@ def test_indexes_of_one_attribute_agree_on_its_dimensions(engine: Engine) -> Non
         engine.execute("CreateTable", create(INDEX, INDEX))
 
 
-def test_vectors_need_a_table_on_demand(engine: Engine) -> None:
+def test_vector_indexes_need_an_on_demand_table(engine: Engine) -> None:
     provisioned = {
         "BillingMode": "PROVISIONED",
         "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
@@ -418,9 +418,9 @@ def test_vectors_need_a_table_on_demand(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("number", ["1e39", "-3.5e38"])
-def test_a_search_for_what_no_vector_can_hold_is_refused(engine: Engine, number: str) -> None:
+def test_a_search_for_an_unrepresentable_number_is_refused(engine: Engine, number: str) -> None:
     engine.execute("CreateTable", create(INDEX))
     vector = [{"N": "1"}, {"N": number}, {"N": "0"}]
-    asked = {"TableName": TABLE, "IndexName": "ByLook", "SearchVector": vector, "TopK": 1}
+    parameters = {"TableName": TABLE, "IndexName": "ByLook", "SearchVector": vector, "TopK": 1}
     with pytest.raises(ValidationException, match=r"SearchVector\[1\].*32-bit"):
-        engine.execute("SearchVectors", asked)
+        engine.execute("SearchVectors", parameters)

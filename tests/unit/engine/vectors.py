@@ -1,4 +1,4 @@
-"""A table of products with a vector index, for tests of them."""
+"""A table of products with a vector index, for tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SEARCHED: dict[str, Any] = {
 
 
 def create(*indexes: dict[str, Any]) -> dict[str, Any]:
-    """The request for the table, with these vector indexes."""
+    """Return the CreateTable request with these vector indexes."""
     searched = {
         each["AttributeName"] for index in indexes for each in index.get("SearchSchema", [])
     }
@@ -43,7 +43,7 @@ def create(*indexes: dict[str, Any]) -> dict[str, Any]:
 
 
 def numbers(values: tuple[float, ...] | list[float]) -> list[dict[str, str]]:
-    """A vector as the API has it."""
+    """Return a vector as an attribute value."""
     return [{"N": repr(value)} for value in values]
 
 
@@ -54,7 +54,7 @@ def put(engine: Engine, id: str, *vector: float, **more: Any) -> None:  # noqa: 
 
 
 def search(engine: Engine, *vector: float, top: int = 10, **more: Any) -> list[dict[str, Any]]:
-    """Search by the index of looks."""
+    """Search the vector index of looks."""
     request = {
         "TableName": TABLE,
         "IndexName": "ByLook",
@@ -66,5 +66,5 @@ def search(engine: Engine, *vector: float, top: int = 10, **more: Any) -> list[d
 
 
 def ids(results: list[dict[str, Any]]) -> list[str]:
-    """The products that were found."""
+    """Return the ids of the products that were found."""
     return [result["Item"]["id"]["S"] for result in results]

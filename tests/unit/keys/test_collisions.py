@@ -1,4 +1,4 @@
-"""Whether the keys of two entities could be the same."""
+"""Whether the keys of two entities can be the same."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def template(text: str) -> KeyTemplate:
         ("X#{order}", "X#{n:03}#{a}"),
     ],
 )
-def test_some_keys_can_never_be_the_same(one: str, other: str) -> None:
+def test_keys_that_cannot_be_the_same_do_not_collide(one: str, other: str) -> None:
     templates = template(one), template(other)
     assert find_collision(templates[:1], templates[1:]) is None
     assert find_collision(templates[1:], templates[:1]) is None
@@ -90,7 +90,9 @@ def test_some_keys_can_never_be_the_same(one: str, other: str) -> None:
         ("USER", "USER", "USER"),
     ],
 )
-def test_other_keys_can_and_an_example_shows_how(one: str, other: str, example: str) -> None:
+def test_keys_that_can_be_the_same_collide_with_an_example(
+    one: str, other: str, example: str
+) -> None:
     templates = template(one), template(other)
     assert find_collision(templates[:1], templates[1:]) == (example,)
     assert all(each.parse(example) is not None for each in templates)
@@ -106,7 +108,7 @@ def test_keys_collide_only_where_all_their_templates_do() -> None:
     assert find_collision(order, again) == ("U#a#O", "O#1AAAAAAAAAAAAAAAAAAAAAAAAA")
 
 
-def test_a_date_that_does_not_exist_is_taken_for_one() -> None:
+def test_a_date_that_does_not_exist_is_treated_as_a_date() -> None:
     assert find_collision([template("{day}")], [template("2024-02-30")]) == ("2024-02-30",)
 
 

@@ -1,4 +1,4 @@
-"""The text of every type that may be a part of a key, and what is refused."""
+"""The text of every type that may be a part of a key, and the values and types that are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from keyfold.keys import KeyTemplateInvalid, PartFormat, PartRefused, Ulid, format_for
 
 Name = NewType("Name", str)
-LineNumber = NewType("LineNumber", Annotated[int, "one to 999"])  # pyright: ignore[reportGeneralTypeIssues] # pydantic takes it
+LineNumber = NewType("LineNumber", Annotated[int, "one to 999"])  # pyright: ignore[reportGeneralTypeIssues] # pydantic accepts it
 
 
 class OrderId(Ulid, prefix="O"): ...
@@ -32,7 +32,7 @@ class Status(Enum):
     CLOSED = "closed"
 
 
-class Legacy(str, Enum):  # noqa: UP042 # as much code has it
+class Legacy(str, Enum):  # noqa: UP042 # much code has this form
     RED = "red"
 
 
@@ -92,7 +92,7 @@ RENDERINGS: list[tuple[object, str, object, str]] = [
     (Level, "2", Level.HIGH, "10"),
     (Literal["order", "line"], "", "order", "order"),
     (Literal[Currency.EUR], "", Currency.EUR, "EUR"),
-    (Literal["order", None], "", "order", "order"),  # noqa: PYI061 # as much code has it
+    (Literal["order", None], "", "order", "order"),  # noqa: PYI061 # much code has this form
     (Decimal, "12.2", Decimal("12.5"), "000000000012.50"),
     (Decimal, "012.2", Decimal("12.5"), "000000000012.50"),
     (Decimal, "3.0", Decimal(7), "007"),
@@ -103,15 +103,15 @@ RENDERINGS: list[tuple[object, str, object, str]] = [
     (Name, "", "x", "x"),
     (LineNumber, "03", 1, "001"),
     (Annotated[Name, "a name"], "", "x", "x"),
-    (Optional[str], "", "x", "x"),  # noqa: UP045 # as much code has it
-    (Union[None, int], "03", 1, "001"),  # noqa: UP007 # as much code has it
+    (Optional[str], "", "x", "x"),  # noqa: UP045 # much code has this form
+    (Union[None, int], "03", 1, "001"),  # noqa: UP007 # much code has this form
     (Annotated[OrderId | None, "x"], "", OrderId(f"O#{ULID}"), f"O#{ULID}"),
     (Literal["a"] | None, "", "a", "a"),
 ]
 
 
 @pytest.mark.parametrize(("annotation", "spec", "value", "text"), RENDERINGS)
-def test_a_value_has_its_text_and_comes_back_from_it(
+def test_a_value_round_trips_through_its_text(
     annotation: object, spec: str, value: object, text: str
 ) -> None:
     made = make(annotation, spec)
@@ -121,13 +121,13 @@ def test_a_value_has_its_text_and_comes_back_from_it(
     assert made.width in (None, len(text))
 
 
-def test_a_moment_comes_back_in_utc() -> None:
+def test_a_datetime_comes_back_in_utc() -> None:
     back = make(datetime).parse("2023-12-31T20:00:00.000000Z")
     assert isinstance(back, datetime)
     assert back.tzinfo is UTC
 
 
-def test_a_typed_id_and_a_member_come_back_as_what_they_were() -> None:
+def test_a_typed_id_and_an_enum_member_come_back_with_their_types() -> None:
     assert type(make(OrderId).parse(f"O#{ULID}")) is OrderId
     assert make(Currency).parse("EUR") is Currency.EUR
     assert make(Level, "02").parse("10") is Level.HIGH
@@ -172,7 +172,7 @@ def test_a_typed_id_and_a_member_come_back_as_what_they_were() -> None:
         (Decimal, "4.2", "-001.50"),
     ],
 )
-def test_a_text_that_is_no_rendering_stands_for_nothing(
+def test_text_that_no_value_renders_to_is_not_parsed(
     annotation: object, spec: str, text: str
 ) -> None:
     assert make(annotation, spec).parse(text) is None
@@ -181,38 +181,38 @@ def test_a_text_that_is_no_rendering_stands_for_nothing(
 @pytest.mark.parametrize(
     ("annotation", "spec", "value", "fact"),
     [
-        (str, "", "", "may not be empty"),
-        (str, "", 5, "is a str"),
-        (str, "", None, "is a str"),
-        (str, "", "\ud800", "is valid Unicode"),
-        (str, "3", "abcd", "has exactly 3 characters, not 4"),
-        (int, "03", 1000, "is a number from 0 with at most 3 digits"),
-        (int, "03", -1, "is a number from 0 with at most 3 digits"),
-        (int, "03", True, "is an int"),
-        (int, "03", "7", "is an int"),
-        (int, "03", 7.0, "is an int"),
-        (date, "", NOON, "is a date"),
-        (date, "", "2024-01-01", "is a date"),
-        (datetime, "", date(2024, 1, 1), "is a datetime"),
-        (datetime, "", NOON.replace(tzinfo=None), "has a time zone"),
-        (datetime, "", datetime.min.replace(tzinfo=TOKYO), "lies in the years 1 to 9999 in UTC"),
-        (OrderId, "", f"O#{ULID}", "is of type OrderId"),
-        (OrderId, "", RewardId(f"R#{ULID}"), "is of type OrderId"),
-        (UUID, "", str(ANY_UUID), "is a UUID"),
-        (Status, "", "open", "is one of open, closed"),
-        (Level, "02", 1, "is one of 01, 10"),
-        (Literal["a"], "", "b", "is one of a"),
-        (Literal["a"], "", ["a"], "is one of a"),
-        (Decimal, "4.2", 1, "is a Decimal"),
-        (Decimal, "4.2", Decimal("1.005"), "has at most 2 digits after the point"),
-        (Decimal, "4.2", Decimal("9999.999"), "has at most 2 digits after the point"),
-        (Decimal, "4.2", Decimal("1E-999999"), "has at most 2 digits after the point"),
-        (Decimal, "4.2", Decimal(10000), "is a number from 0 with at most 4 digits before"),
-        (Decimal, "4.2", Decimal("1E+999999"), "is a number from 0 with at most 4 digits before"),
-        (Decimal, "4.2", Decimal("-0.01"), "is a number from 0 with at most 4 digits before"),
-        (Decimal, "4.2", Decimal("NaN"), "is a number from 0 with at most 4 digits before"),
-        (Decimal, "4.2", Decimal("sNaN"), "is a number from 0 with at most 4 digits before"),
-        (Decimal, "4.2", Decimal("Infinity"), "is a number from 0 with at most 4 digits before"),
+        (str, "", "", "must not be empty"),
+        (str, "", 5, "must be a str"),
+        (str, "", None, "must be a str"),
+        (str, "", "\ud800", "must be valid Unicode"),
+        (str, "3", "abcd", "must have exactly 3 characters, not 4"),
+        (int, "03", 1000, "must be non-negative with at most 3 digits"),
+        (int, "03", -1, "must be non-negative with at most 3 digits"),
+        (int, "03", True, "must be an int"),
+        (int, "03", "7", "must be an int"),
+        (int, "03", 7.0, "must be an int"),
+        (date, "", NOON, "must be a date"),
+        (date, "", "2024-01-01", "must be a date"),
+        (datetime, "", date(2024, 1, 1), "must be a datetime"),
+        (datetime, "", NOON.replace(tzinfo=None), "must have a time zone"),
+        (datetime, "", datetime.min.replace(tzinfo=TOKYO), "must be in the years 1 to 9999 in UTC"),
+        (OrderId, "", f"O#{ULID}", "must be of type OrderId"),
+        (OrderId, "", RewardId(f"R#{ULID}"), "must be of type OrderId"),
+        (UUID, "", str(ANY_UUID), "must be a UUID"),
+        (Status, "", "open", "must be one of open, closed"),
+        (Level, "02", 1, "must be one of 01, 10"),
+        (Literal["a"], "", "b", "must be one of a"),
+        (Literal["a"], "", ["a"], "must be one of a"),
+        (Decimal, "4.2", 1, "must be a Decimal"),
+        (Decimal, "4.2", Decimal("1.005"), "must have at most 2 digits after the point"),
+        (Decimal, "4.2", Decimal("9999.999"), "must have at most 2 digits after the point"),
+        (Decimal, "4.2", Decimal("1E-999999"), "must have at most 2 digits after the point"),
+        (Decimal, "4.2", Decimal(10000), "must be non-negative with at most 4 digits before"),
+        (Decimal, "4.2", Decimal("1E+999999"), "must be non-negative with at most 4 digits before"),
+        (Decimal, "4.2", Decimal("-0.01"), "must be non-negative with at most 4 digits before"),
+        (Decimal, "4.2", Decimal("NaN"), "must be non-negative with at most 4 digits before"),
+        (Decimal, "4.2", Decimal("sNaN"), "must be non-negative with at most 4 digits before"),
+        (Decimal, "4.2", Decimal("Infinity"), "must be non-negative with at most 4 digits before"),
     ],
 )
 def test_a_value_without_a_text_is_refused(
@@ -242,17 +242,17 @@ def test_the_callers_precision_does_not_round_a_key() -> None:
     ("annotation", "spec", "fact"),
     [
         (int, "", "'{field}' has an int without a width"),
-        (int, "x", "'{field:x}' has 'x' for a width"),
-        (int, "0", "'{field:0}' has '0' for a width"),
-        (int, "03d", "'{field:03d}' has '03d' for a width"),
-        (int, ">3", "'{field:>3}' has '>3' for a width"),
-        (int, "1025", "'{field:1025}' has '1025' for a width"),
-        (str, "3.2", "'{field:3.2}' has '3.2' for a width"),
-        (Decimal, "", "'{field}' has a bare Decimal"),
-        (Decimal, "12", "'{field:12}' has '12' for the width of a Decimal"),
-        (Decimal, "1000.25", "'{field:1000.25}' has '1000.25' for the width of a Decimal"),
-        (date, "10", "'{field:10}' has '10' behind a date"),
-        (OrderId, "28", "'{field:28}' has '28' behind a OrderId"),
+        (int, "x", "'{field:x}' has 'x' as a width"),
+        (int, "0", "'{field:0}' has '0' as a width"),
+        (int, "03d", "'{field:03d}' has '03d' as a width"),
+        (int, ">3", "'{field:>3}' has '>3' as a width"),
+        (int, "1025", "'{field:1025}' has '1025' as a width"),
+        (str, "3.2", "'{field:3.2}' has '3.2' as a width"),
+        (Decimal, "", "'{field}' has a Decimal without a width"),
+        (Decimal, "12", "'{field:12}' has '12' as the width of a Decimal"),
+        (Decimal, "1000.25", "'{field:1000.25}' has '1000.25' as the width of a Decimal"),
+        (date, "10", "'{field:10}' has the width '10' for type date"),
+        (OrderId, "28", "'{field:28}' has the width '28' for type OrderId"),
         (bool, "", "'{field}' has a bool"),
         (bool, "01", "'{field:01}' has a bool"),
         (float, "", "'{field}' has a float"),
@@ -263,13 +263,13 @@ def test_the_callers_precision_does_not_round_a_key() -> None:
         (Any, "", "'{field}' has the type Any, which cannot be a part of a key"),
         (None, "", "'{field}' has the type None, which cannot be a part of a key"),
         ("str", "", "'{field}' has the type str, which cannot be a part of a key"),
-        (Mixed, "", "'{field}' has the enum Mixed, and not all of its values are texts"),
-        (Level, "", "'{field}' has the enum Level, and not all of its values are texts"),
-        (Level, "1", "'{field:1}' has the enum Level, and not all of its values are numbers"),
-        (Status, "3", "'{field:3}' has the enum Status, and not all of its values are numbers"),
-        (Rights, "2", "'{field:2}' has the enum Rights, and not all of its values are numbers"),
+        (Mixed, "", "'{field}' has the enum Mixed, whose values are not all strings"),
+        (Level, "", "'{field}' has the enum Level, whose values are not all strings"),
+        (Level, "1", "'{field:1}' has the enum Level, whose values are not all numbers"),
+        (Status, "3", "'{field:3}' has the enum Status, whose values are not all numbers"),
+        (Rights, "2", "'{field:2}' has the enum Rights, whose values are not all numbers"),
         (WithEmpty, "", "'{field}' has the choice ''"),
-        (Nothing, "", "'{field}' has a type without any value"),
+        (Nothing, "", "'{field}' has a type without any values"),
         (Literal[1, 2], "", "'{field}' has the type typing.Literal[1, 2]"),
         (Literal["a"], "3", "'{field:3}' has the type typing.Literal['a']"),
         (Literal[""], "", "'{field}' has the choice ''"),
@@ -282,9 +282,9 @@ def test_a_type_that_cannot_be_a_part_is_refused(annotation: object, spec: str, 
     assert str(refused.value).endswith(" [key-template-invalid]")
 
 
-def test_an_alias_of_a_type_is_seen_through() -> None:
+def test_a_type_alias_is_resolved() -> None:
     class Alias:
-        """What `type Alias = ...` makes, where Python has it."""
+        """What `type Alias = ...` creates, in Python versions that have it."""
 
         __value__ = Annotated[int, "x"]
 

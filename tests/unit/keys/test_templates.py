@@ -72,7 +72,7 @@ def template(text: str) -> KeyTemplate:
         ("{anything}", {"anything": "a#b/c d"}, "a#b/c d"),
         ("{{{user}}}", {"user": "x"}, "{x}"),
         ("{{}}", {}, "{}"),
-        # Its own hyphens are no delimiters of a date, since each has its place.
+        # The hyphens inside a date are at fixed places, so they are not delimiters.
         ("LOG-{user}-{day}", {"user": "x", "day": date(2024, 1, 2)}, "LOG-x-2024-01-02"),
         ("{day}{user}", {"day": date(2024, 1, 2), "user": "x"}, "2024-01-02x"),
         (
@@ -108,12 +108,12 @@ def test_a_key_is_a_plain_str_whatever_its_parts_are() -> None:
     )
 
 
-def test_values_of_other_fields_are_let_be() -> None:
+def test_values_of_other_fields_are_ignored() -> None:
     assert template("U#{user}").render({"line": -1, "user": "x"}) == "U#x"
     assert template("U#{user}").prefix({"line": -1}) == KeyPrefix("U#", (), is_whole=False)
 
 
-def test_what_a_template_says_of_itself() -> None:
+def test_a_template_describes_itself() -> None:
     made = template("U#{user}/{line:03}-")
     assert made.fields == ("user", "line")
     assert made.delimiters == {"#", "/", "-"}
@@ -148,7 +148,7 @@ def test_the_fields_of_a_text_can_be_read_before_their_types_are_known() -> None
         ("{anything}", "\ud800"),
     ],
 )
-def test_a_text_that_does_not_fit_has_no_values(text: str, key: str) -> None:
+def test_text_that_does_not_match_has_no_values(text: str, key: str) -> None:
     assert template(text).parse(key) is None
 
 
@@ -159,14 +159,19 @@ def test_a_part_may_contain_a_line_break() -> None:
 @pytest.mark.parametrize(
     ("text", "values", "part", "fact"),
     [
-        ("U#{user}", {"user": "x#O"}, "user", "may not contain '#', which stands between"),
-        ("U#{user}", {"user": ""}, "user", "may not be empty"),
-        ("{anything}", {"anything": ""}, "anything", "may not be empty"),
-        ("/{customer}/{user}", {"customer": "a/b", "user": "x"}, "customer", "may not contain '/'"),
-        ("A_{user}", {"user": "a_b"}, "user", "may not contain '_'"),
-        ("{user}#{base:3}", {"user": "x", "base": "E#R"}, "base", "may not contain '#'"),
-        ("U#{user}", {"user": None}, "user", "is a str"),
-        ("{order}#{line:03}", {"order": FIRST, "line": 1000}, "line", "is a number from 0 with"),
+        ("U#{user}", {"user": "x#O"}, "user", "must not contain '#', which separates"),
+        ("U#{user}", {"user": ""}, "user", "must not be empty"),
+        ("{anything}", {"anything": ""}, "anything", "must not be empty"),
+        (
+            "/{customer}/{user}",
+            {"customer": "a/b", "user": "x"},
+            "customer",
+            "must not contain '/'",
+        ),
+        ("A_{user}", {"user": "a_b"}, "user", "must not contain '_'"),
+        ("{user}#{base:3}", {"user": "x", "base": "E#R"}, "base", "must not contain '#'"),
+        ("U#{user}", {"user": None}, "user", "must be a str"),
+        ("{order}#{line:03}", {"order": FIRST, "line": 1000}, "line", "must be non-negative with"),
     ],
 )
 def test_a_value_that_cannot_stand_in_the_key_is_refused_by_name(
@@ -194,7 +199,7 @@ def test_a_long_value_is_not_repeated(value: object) -> None:
 
 
 def test_a_value_that_cannot_be_shown_is_refused_all_the_same() -> None:
-    # Python itself refuses to write out so many digits.
+    # Python itself refuses to print that many digits.
     with pytest.raises(KeyPartInvalid, match="at most 3 digits; got <int>"):
         template("{line:03}").render({"line": 10**5000})
 
@@ -211,19 +216,19 @@ def test_a_missing_part_is_named() -> None:
     ("text", "fact"),
     [
         ("", "is empty"),
-        ("{", "has a brace without its partner"),
-        ("U}", "has a brace without its partner"),
-        ("{user", "has a brace without its partner"),
-        ("{user}}", "has a brace without its partner"),
-        ("{user!}", "has a brace without its partner"),
+        ("{", "has an unmatched brace"),
+        ("U}", "has an unmatched brace"),
+        ("{user", "has an unmatched brace"),
+        ("{user}}", "has an unmatched brace"),
+        ("{user!}", "has an unmatched brace"),
         ("{}", "has {}"),
         ("{0}", "has {0}"),
         ("{user.name}", "has {user.name}"),
         ("{user[0]}", "has {user[0]}"),
         ("{user!r}", "has !r"),
         ("{user}#{user}", "names 'user' twice"),
-        ("{nobody}", "names 'nobody', which is no field"),
-        ("\ud800", "is no valid Unicode"),
+        ("{nobody}", "names 'nobody', which is not a field"),
+        ("\ud800", "is not valid Unicode"),
         ("{user}{base}", "does not show where 'user' ends"),
         ("{user}{line:03}", "does not show where 'user' ends"),
         ("{user}X{base}", "does not show where 'user' ends"),
@@ -233,7 +238,7 @@ def test_a_missing_part_is_named() -> None:
         ("{status}-{user}", "names 'status', which has the choice 'on-hold', which contains"),
     ],
 )
-def test_a_template_that_cannot_be_is_refused(text: str, fact: str) -> None:
+def test_an_invalid_template_is_refused(text: str, fact: str) -> None:
     with pytest.raises(KeyTemplateInvalid) as refused:
         template(text)
     assert str(refused.value).startswith(f"Thing: key template {text!r} {fact}")
@@ -242,7 +247,9 @@ def test_a_template_that_cannot_be_is_refused(text: str, fact: str) -> None:
 
 def test_a_field_without_a_format_is_refused() -> None:
     formats = {"base": format_for(str, "", field="base", owner="Rate")}
-    with pytest.raises(KeyTemplateInvalid, match=r"names 'target', which is no field\. The fields"):
+    with pytest.raises(
+        KeyTemplateInvalid, match=r"names 'target', which is not a field\. The fields"
+    ):
         KeyTemplate("RATE#{base}#{target}", formats, owner="Rate")
 
 
@@ -256,7 +263,7 @@ def test_a_field_without_a_format_is_refused() -> None:
         ("{day}{user}", {"day": date(2024, 1, 2)}, KeyPrefix("2024-01-02", ("day",), False)),
         ("{anything}", {}, KeyPrefix("", (), is_whole=False)),
         ("USER", {}, KeyPrefix("USER", (), is_whole=True)),
-        # What every value of the next part begins with is certain too.
+        # The common beginning of all values of the next part is certain, too.
         ("{order}", {}, KeyPrefix("O#", (), is_whole=False)),
         ("{order}#{line:03}", {}, KeyPrefix("O#", (), is_whole=False)),
         ("{user}#{order}", {"user": "x"}, KeyPrefix("x#O#", ("user",), is_whole=False)),
@@ -303,7 +310,7 @@ def test_a_part_may_be_known_by_its_beginning(
     ],
 )
 def test_a_beginning_that_no_value_has_is_refused(text: str, beginning: Any) -> None:
-    with pytest.raises(KeyPartInvalid, match="has no value that begins so; got "):
+    with pytest.raises(KeyPartInvalid, match="has no value with this prefix; got "):
         template(text).starting_with({}, beginning)
 
 
@@ -352,7 +359,7 @@ def test_a_range_of_a_part_has_limits(
     [
         (
             lambda: template("{user}#{base}").span({}, "a", "b"),
-            "'{user}#{base}' cannot give a range of 'user': what follows it disturbs the order",
+            "'{user}#{base}' cannot give a range of 'user': the text after it breaks the sort order",
         ),
         (
             lambda: template("U#{user}#O").span({}, "a"),
@@ -382,7 +389,7 @@ def test_a_range_that_cannot_be_exact_is_refused(ask: Callable[[], object], fact
     assert str(refused.value).endswith(" [key-range-invalid]")
 
 
-def test_an_end_that_cannot_stand_in_the_key_is_refused() -> None:
+def test_a_range_end_that_cannot_stand_in_the_key_is_refused() -> None:
     with pytest.raises(KeyPartInvalid, match="part 'line' of"):
         template("{line:03}").span({}, high=1000)
 

@@ -32,7 +32,7 @@ GREATEST = "7" + "Z" * 25
 
 
 def decode(body: str) -> int:
-    """Read the number of an id, as its definition says."""
+    """Return the number of an id, decoded as its definition says."""
     number = 0
     for letter in body:
         number = number * 32 + LETTERS.index(letter)
@@ -40,7 +40,7 @@ def decode(body: str) -> int:
 
 
 def standing_at(*moments: float) -> UlidSource:
-    """Make a source whose clock shows these moments, one after the other."""
+    """Return a source whose clock shows these times, one after the other."""
     waiting = list(moments)
     return UlidSource(clock=lambda: waiting.pop(0), randomness=lambda count: b"\x01" * count)
 
@@ -73,40 +73,40 @@ def test_a_subclass_keeps_its_prefix_unless_it_has_its_own() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "O#", "a b", "é", "x" * 41])
-def test_a_prefix_that_is_none_is_refused(prefix: str) -> None:
-    with pytest.raises(IdInvalid, match=r"^Odd: the prefix of an id is .*\[id-invalid\]$"):
+def test_an_invalid_prefix_is_refused(prefix: str) -> None:
+    with pytest.raises(IdInvalid, match=r"^Odd: the prefix of an id must be .*\[id-invalid\]$"):
         type("Odd", (Ulid,), {}, prefix=prefix)
 
 
-def test_small_letters_are_taken_for_capital_ones() -> None:
+def test_lowercase_letters_are_accepted() -> None:
     assert OrderId(f"O#{BODY.lower()}") == TEXT
 
 
 @pytest.mark.parametrize(
     ("text", "fact"),
     [
-        (f"R#{BODY}", "an id begins with 'O#'"),
-        (f"o#{BODY}", "an id begins with 'O#'"),
-        (BODY, "an id begins with 'O#'"),
-        ("", "an id begins with 'O#'"),
-        (TEXT[:-1], "an id has 26 characters after 'O#', not 25"),
-        (f"{TEXT}0", "an id has 26 characters after 'O#', not 27"),
-        (f"{TEXT}\n", "an id has 26 characters after 'O#', not 27"),
-        (f"{TEXT[:-1]}I", "'I' is no character of an id"),
-        (f"{TEXT[:-1]}l", "'l' is no character of an id"),
-        (f"{TEXT[:-1]}O", "'O' is no character of an id"),
-        (f"{TEXT[:-1]}u", "'u' is no character of an id"),
-        (f"{TEXT[:-1]}-", "'-' is no character of an id"),
-        # Letters whose capital, or whose small letter, is one of ours.
-        (f"{TEXT[:-1]}\u017f", "'\u017f' is no character of an id"),
-        (f"{TEXT[:-1]}\u212a", "'\u212a' is no character of an id"),
-        (f"{TEXT[:-1]}\ufb05", "'\ufb05' is no character of an id"),
-        (f"{TEXT[:-1]}\u0661", "'\u0661' is no character of an id"),
-        (f"O#8{BODY[1:]}", "an id has a number of 0 to 7 in front, not '8'"),
-        (f"O#z{BODY[1:]}", "an id has a number of 0 to 7 in front, not 'z'"),
+        (f"R#{BODY}", "an id must begin with 'O#'"),
+        (f"o#{BODY}", "an id must begin with 'O#'"),
+        (BODY, "an id must begin with 'O#'"),
+        ("", "an id must begin with 'O#'"),
+        (TEXT[:-1], "an id must have 26 characters after 'O#', not 25"),
+        (f"{TEXT}0", "an id must have 26 characters after 'O#', not 27"),
+        (f"{TEXT}\n", "an id must have 26 characters after 'O#', not 27"),
+        (f"{TEXT[:-1]}I", "an id must not contain 'I'"),
+        (f"{TEXT[:-1]}l", "an id must not contain 'l'"),
+        (f"{TEXT[:-1]}O", "an id must not contain 'O'"),
+        (f"{TEXT[:-1]}u", "an id must not contain 'u'"),
+        (f"{TEXT[:-1]}-", "an id must not contain '-'"),
+        # Letters whose uppercase or lowercase form is in the alphabet.
+        (f"{TEXT[:-1]}\u017f", "an id must not contain '\u017f'"),
+        (f"{TEXT[:-1]}\u212a", "an id must not contain '\u212a'"),
+        (f"{TEXT[:-1]}\ufb05", "an id must not contain '\ufb05'"),
+        (f"{TEXT[:-1]}\u0661", "an id must not contain '\u0661'"),
+        (f"O#8{BODY[1:]}", "the first character of an id after 'O#' must be 0 to 7, not '8'"),
+        (f"O#z{BODY[1:]}", "the first character of an id after 'O#' must be 0 to 7, not 'z'"),
     ],
 )
-def test_what_is_no_id_is_refused_with_the_reason(text: str, fact: str) -> None:
+def test_an_invalid_id_is_refused_with_the_reason(text: str, fact: str) -> None:
     with pytest.raises(IdInvalid) as refused:
         OrderId(text)
     assert str(refused.value).startswith(f"OrderId: {fact}; got {text!r}. ")
@@ -114,8 +114,8 @@ def test_what_is_no_id_is_refused_with_the_reason(text: str, fact: str) -> None:
 
 
 @pytest.mark.parametrize("received", [None, 5, b"O#", BODY.encode()])
-def test_what_is_no_text_is_refused(received: Any) -> None:
-    with pytest.raises(IdInvalid, match="OrderId: an id is text; got "):
+def test_an_id_that_is_not_text_is_refused(received: Any) -> None:
+    with pytest.raises(IdInvalid, match="OrderId: an id must be a str; got "):
         OrderId(received)
 
 
@@ -153,7 +153,7 @@ def test_the_time_of_an_id_is_in_its_first_ten_characters() -> None:
 def test_a_time_past_the_year_9999_is_given_in_milliseconds_only() -> None:
     last = Ulid(GREATEST)
     assert last.milliseconds == 2**48 - 1
-    with pytest.raises(IdInvalid, match="past the year 9999"):
+    with pytest.raises(IdInvalid, match="after the year 9999"):
         _ = last.time
 
 
@@ -187,11 +187,11 @@ def test_a_millisecond_that_is_used_up_gives_way_to_the_next() -> None:
 
 @pytest.mark.parametrize("seconds", [-0.001, 2**48 / 1000])
 def test_a_clock_out_of_range_is_refused(seconds: float) -> None:
-    with pytest.raises(IdInvalid, match="the clock is outside the years that an id can hold"):
+    with pytest.raises(IdInvalid, match="the clock is outside the years that an id can represent"):
         Ulid.new(source=UlidSource(clock=lambda: seconds))
 
 
-def test_looking_at_other_times_does_not_disturb_new_ids() -> None:
+def test_ids_for_other_times_do_not_affect_new_ids() -> None:
     source = standing_at(5.0, 5.0)
     first = Ulid.new(source=source)
     Ulid.at(datetime(1999, 1, 1, tzinfo=UTC))
@@ -199,7 +199,7 @@ def test_looking_at_other_times_does_not_disturb_new_ids() -> None:
     assert decode(Ulid.new(source=source)) == decode(first) + 1
 
 
-def test_threads_get_ids_of_their_own_each_in_order() -> None:
+def test_threads_get_distinct_ids_in_order() -> None:
     def make(_: int) -> list[OrderId]:
         return [OrderId.new() for _ in range(2000)]
 
@@ -229,9 +229,9 @@ def test_ids_made_in_a_row_are_in_order() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without forks")
-def test_after_a_fork_parent_and_children_go_on_apart() -> None:
-    # Apart from this process, whose other threads a fork would leave behind. The clock of
-    # the first source stands, and its lock is held at the fork.
+def test_after_a_fork_parent_and_children_make_different_ids() -> None:
+    # In another process, because a fork of this one would lose its other threads. The clock of
+    # the first source stands still, and its lock is held during the fork.
     program = """
 import os
 from keyfold.keys import Ulid, UlidSource
@@ -271,7 +271,7 @@ def test_at_gives_the_least_id_of_a_millisecond() -> None:
     assert OrderId.at(in_another_zone) == least
 
 
-def test_an_id_made_by_a_clock_lies_in_the_range_of_that_moment() -> None:
+def test_an_id_lies_in_the_range_of_the_time_at_which_it_was_made() -> None:
     for milliseconds in range(1_750_000_000_000, 1_750_000_000_500):
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
         made = Ulid.new(source=UlidSource(clock=moment.timestamp))
@@ -293,19 +293,19 @@ def test_an_end_that_is_not_given_is_open() -> None:
 
 def test_a_range_that_ends_before_it_begins_is_refused() -> None:
     since, until = datetime(2025, 6, 2, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC)
-    with pytest.raises(IdInvalid, match="a range begins before it ends; got since 2025-06-02"):
+    with pytest.raises(IdInvalid, match="a range must begin before it ends; got since 2025-06-02"):
         OrderId.range(since=since, until=until)
 
 
-def test_a_moment_without_a_time_zone_is_refused() -> None:
+def test_a_datetime_without_a_time_zone_is_refused() -> None:
     naive = datetime(2025, 6, 1)  # noqa: DTZ001
     for ask in (lambda: OrderId.at(naive), lambda: OrderId.range(until=naive)):
-        with pytest.raises(IdInvalid, match="OrderId: the time of an id has a time zone"):
+        with pytest.raises(IdInvalid, match="OrderId: the time of an id must have a time zone"):
             ask()
 
 
-def test_a_moment_before_1970_is_refused() -> None:
-    with pytest.raises(IdInvalid, match="the time of an id is 1970 or later"):
+def test_a_datetime_before_1970_is_refused() -> None:
+    with pytest.raises(IdInvalid, match="the time of an id must be 1970 or later"):
         OrderId.at(datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC))
 
 
@@ -338,7 +338,7 @@ def test_a_model_writes_an_id_as_text() -> None:
 
 
 @pytest.mark.parametrize("received", [f"R#{BODY}", RewardId(f"R#{BODY}"), "x", 5, None])
-def test_a_model_refuses_what_is_no_id_of_the_type(received: Any) -> None:
+def test_a_model_refuses_ids_of_another_type(received: Any) -> None:
     with pytest.raises(ValidationError, match="id-invalid"):
         Order(order=received)
 

@@ -23,7 +23,7 @@ from keyfold.model import (
     part,
 )
 
-# Exchange rates: names that differ, an index by a plain attribute, and expiry.
+# Exchange rates: fields with other stored names, an index by a plain attribute, and expiry.
 
 by_base = Index("BaseCurrencyIndex", key=Key("Base"))
 rates = Table("ExchangeRates", key=Key("PK"), indexes=[by_base], ttl="ttl")
@@ -43,7 +43,7 @@ class RateSummary(BaseModel):
     rate: Decimal
 
 
-# A market: shards, typed ids, parts that only keys hold, a reverse and a sparse index.
+# A market: shards, typed ids, parts stored only in keys, a reverse and a sparse index.
 
 
 class OrderId(Ulid, prefix="O"): ...

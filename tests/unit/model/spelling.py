@@ -1,4 +1,4 @@
-"""Expressions as they read with names and values in place of their placeholders."""
+"""Expressions with names and values in place of their placeholders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PLACEHOLDER = re.compile(r"[#:][0-9]+")
 
 
 def spell(request: dict[str, Any], expression: str) -> str:
-    """Return one of a request's expressions, spelled out; numbers and texts as they are."""
+    """Return an expression of a request with its placeholders replaced by names and values."""
     names: dict[str, str] = request.get("ExpressionAttributeNames", {})
     values: dict[str, Any] = request.get("ExpressionAttributeValues", {})
 

@@ -1,4 +1,4 @@
-"""Handlers are declared, and what they cannot have is found before anything runs."""
+"""Declarations of handlers; invalid ones are refused before anything runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_table_is_made_with_its_stream(stream: str, view: str) -> None:
     assert table.to_dynamodb()["StreamSpecification"] == expected
 
 
-def test_a_table_without_a_stream_says_nothing_of_one() -> None:
+def test_a_table_without_a_stream_sends_no_stream_settings() -> None:
     table, _ = make_table(None)
     assert "StreamSpecification" not in table.to_dynamodb()
     assert table.stream_to_dynamodb() == {"StreamEnabled": False}
@@ -44,7 +44,7 @@ def test_an_unknown_stream_is_refused() -> None:
     with pytest.raises(DeclarationInvalid) as caught:
         make_table("everything")
     assert str(caught.value) == (
-        "Things: there is no stream 'everything'; there are 'keys', 'new', 'old', 'new and old'. "
+        "Things: stream is 'everything'; it must be one of 'keys', 'new', 'old', 'new and old'. "
         "[declaration-invalid]"
     )
 
@@ -75,7 +75,7 @@ def test_a_handler_needs_a_stream_that_shows_what_it_wants() -> None:
         table.check()
     [problem] = caught.value.problems
     assert problem == (
-        "Things: handler 'note' follows its changes, and it declares no stream. "
+        "Things: handler 'note' needs a stream, but the table declares none. "
         'Declare stream="new and old".'
     )
     table, thing = make_table("new")
@@ -88,29 +88,29 @@ def test_a_handler_needs_a_stream_that_shows_what_it_wants() -> None:
         table.check()
 
 
-def test_handlers_that_cannot_be_are_refused() -> None:
+def test_invalid_handlers_are_refused() -> None:
     table, thing = make_table()
     _, other = make_table()
     for wrong in (other, Entity, "Thing"):
-        with pytest.raises(DeclarationInvalid, match="is no entity of it"):
+        with pytest.raises(DeclarationInvalid, match="is not an entity of this table"):
             table.on_change(wrong)  # type: ignore[arg-type]
-    with pytest.raises(DeclarationInvalid, match="its name has 1 to 100"):
+    with pytest.raises(DeclarationInvalid, match="name has 1 to 100"):
         table.on_change(thing)(lambda _: None)
-    with pytest.raises(DeclarationInvalid, match="there are no images 'all'"):
+    with pytest.raises(DeclarationInvalid, match="images is 'all'; it must be one of"):
         table.on_change(thing, name="note", images="all")(lambda _: None)  # type: ignore[arg-type]
 
     def note(change: Change[Any]) -> None: ...
 
     def another(change: Change[Any]) -> None: ...
 
-    # Again is no mistake: the cell of a notebook is run twice.
+    # Declaring the same handler again is allowed: notebook cells are run twice.
     for _ in range(2):
         table.on_change(thing)(note)
     with pytest.raises(DeclarationInvalid, match="handler 'note' is declared twice"):
         table.on_change(thing, name="note")(another)
 
 
-def test_only_a_creation_can_get_what_is_there() -> None:
+def test_only_a_create_can_be_followed_by_or_get() -> None:
     _, thing = make_table()
     one = thing(name="one")  # type: ignore[call-arg]
     request = one.create().or_get()

@@ -112,8 +112,8 @@ def test_reserved_words_never_reach_an_expression() -> None:
     assert body["ExpressionAttributeNames"]["#3"] == "a.b c-#"
 
 
-def test_a_condition_has_no_truth() -> None:
-    # Of any type: a type checker sees that these are wrong, too.
+def test_a_condition_has_no_truth_value() -> None:
+    # Typed Any, because a type checker would refuse these, too.
     either: Any = f.title.eq("a")
     watchers: Any = f.watchers
     for use in (
@@ -124,7 +124,7 @@ def test_a_condition_has_no_truth() -> None:
         lambda: 1 < watchers < 5,
         lambda: [each for each in [1] if either],
     ):
-        with pytest.raises(ConditionAsTruth, match=r"Join conditions with &, \| and ~"):
+        with pytest.raises(ConditionAsTruth, match=r"Combine conditions with &, \| and ~"):
             use()
 
 
@@ -135,45 +135,45 @@ def test_a_condition_has_no_truth() -> None:
         (lambda: f.title != "a", PathInvalid, r"Write Ticket.f.title.ne\(...\)"),
         (lambda: f.tags.size == 1, PathInvalid, r"Write Ticket.f.tags.size.eq\(...\)"),
         (lambda: f.tags.size != 1, PathInvalid, "ne"),
-        (lambda: bool(f.title), PathInvalid, "neither true nor false"),
-        (lambda: bool(f.tags.size), PathInvalid, "neither true nor false"),
-        (lambda: f.nothing, FieldUnknown, "Ticket: there is no field 'nothing'; there are team"),
-        (lambda: f.address.nothing, FieldUnknown, "there are city, zip, size"),
-        (lambda: f.address["c"], FieldUnknown, "there are city, zip, size"),
-        (lambda: f.title.x, PathInvalid, "Ticket.f.title is no map"),
-        (lambda: f.title[0], PathInvalid, "Ticket.f.title is no list"),
-        (lambda: f.tags[0], PathInvalid, "is no list"),
-        (lambda: f.steps.x, PathInvalid, "is no map"),
-        (lambda: f.steps[-1], PathInvalid, "count from 0"),
-        (lambda: f.steps[cast(Any, slice(1))], PathInvalid, "no place in a list"),
-        (lambda: f.title.eq(5), PathInvalid, "Ticket.f.title: 5 does not fit its type"),
-        (lambda: f.watchers.eq("5"), PathInvalid, "'5' does not fit its type"),
+        (lambda: bool(f.title), PathInvalid, "has no truth value"),
+        (lambda: bool(f.tags.size), PathInvalid, "has no truth value"),
+        (lambda: f.nothing, FieldUnknown, "Ticket: unknown field 'nothing'; known fields: team"),
+        (lambda: f.address.nothing, FieldUnknown, "known fields: city, zip, size"),
+        (lambda: f.address["c"], FieldUnknown, "known fields: city, zip, size"),
+        (lambda: f.title.x, PathInvalid, "Ticket.f.title is not a map"),
+        (lambda: f.title[0], PathInvalid, "Ticket.f.title is not a list"),
+        (lambda: f.tags[0], PathInvalid, "is not a list"),
+        (lambda: f.steps.x, PathInvalid, "is not a map"),
+        (lambda: f.steps[-1], PathInvalid, "those start at 0"),
+        (lambda: f.steps[cast(Any, slice(1))], PathInvalid, "not a list position"),
+        (lambda: f.title.eq(5), PathInvalid, "Ticket.f.title: 5 is not of its type"),
+        (lambda: f.watchers.eq("5"), PathInvalid, "'5' is not of its type"),
         (lambda: f.watchers.eq(1.5), ValueInvalid, "Ticket.f.watchers: a float cannot be stored: 1.5"),
-        (lambda: f.watchers.eq(Decimal("1.5")), PathInvalid, "does not fit"),
+        (lambda: f.watchers.eq(Decimal("1.5")), PathInvalid, "is not of its type"),
         (lambda: Rate.f.rate.eq(0.5), ValueInvalid, "use Decimal"),
-        (lambda: Rate.f.stale.eq("no"), PathInvalid, "does not fit"),
-        (lambda: f.status.eq("lost"), PathInvalid, "'lost' does not fit"),
-        (lambda: Order.f.tp.eq("rate"), PathInvalid, "'rate' does not fit"),
-        (lambda: f.opened > "2024", PathInvalid, "does not fit"),
+        (lambda: Rate.f.stale.eq("no"), PathInvalid, "is not of its type"),
+        (lambda: f.status.eq("lost"), PathInvalid, "'lost' is not of its type"),
+        (lambda: Order.f.tp.eq("rate"), PathInvalid, "'rate' is not of its type"),
+        (lambda: f.opened > "2024", PathInvalid, "is not of its type"),
         (lambda: f.opened > datetime(2024, 1, 1), ValueInvalid, "has no time zone"),  # noqa: DTZ001 - the point
-        (lambda: f.title.eq(now), PathInvalid, "does not fit"),
-        (lambda: f.tags.eq(["a"]), PathInvalid, "does not fit"),
-        (lambda: f.steps.eq("abc"), PathInvalid, "does not fit"),
-        (lambda: f.address.eq({"city": "x"}), PathInvalid, "does not fit"),
+        (lambda: f.title.eq(now), PathInvalid, "is not of its type"),
+        (lambda: f.tags.eq(["a"]), PathInvalid, "is not of its type"),
+        (lambda: f.steps.eq("abc"), PathInvalid, "is not of its type"),
+        (lambda: f.address.eq({"city": "x"}), PathInvalid, "is not of its type"),
         (lambda: f.watchers.begins_with("a"), PathInvalid, "is for text and bytes"),
         (lambda: f.title.begins_with(cast(Any, 5)), PathInvalid, "neither text nor bytes"),
         (lambda: f.watchers.contains(1), PathInvalid, "is for text, bytes, lists and sets"),
-        (lambda: f.tags.contains(5), PathInvalid, "5 does not fit"),
-        (lambda: f.watchers.size, PathInvalid, "has no size"),
-        (lambda: f.tags.size > cast(Any, 1.5), PathInvalid, "a size is a whole number"),
+        (lambda: f.tags.contains(5), PathInvalid, "5 is not of its type"),
+        (lambda: f.watchers.size, PathInvalid, "have no size"),
+        (lambda: f.tags.size > cast(Any, 1.5), PathInvalid, "a size is an int"),
         (lambda: f.title.in_(*[]), PathInvalid, "takes 1 to 100 options, not 0"),
         (lambda: f.title.in_(*["x"] * 101), PathInvalid, "not 101"),
         (lambda: f.title.exists() & True, QueryInvalid, "a condition is needed, and True is none"),  # type: ignore[operator]
         (lambda: f.title.exists() | f.owner, QueryInvalid, "Ticket.f.owner is none"),  # type: ignore[operator]
-        (lambda: Order.f.user, PathInvalid, "lives in the item's key, and is not stored"),
+        (lambda: Order.f.user, PathInvalid, "is stored only as part of the item's key"),
     ],
 )  # fmt: skip
-def test_what_leads_nowhere_is_refused_when_it_is_built(
+def test_an_invalid_condition_is_refused_when_it_is_built(
     build: Any, kind: type[KeyfoldError], text: str
 ) -> None:
     with pytest.raises(kind, match=text) as caught:
@@ -189,7 +189,7 @@ def test_a_value_that_changes_later_does_not_reach_a_condition() -> None:
     assert show(condition) == "(steps = L:[{'S': 'a'}] AND tags = SS:['a']) AND steps[0] IN (a)"
 
 
-def test_moments_inside_a_value_are_resolved_when_it_runs() -> None:
+def test_now_inside_a_value_is_resolved_when_the_request_runs() -> None:
     table = Table("Tab", key=Key("pk"))
 
     class Log(Entity, table=table, key="{id}"):

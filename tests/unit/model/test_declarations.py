@@ -1,6 +1,6 @@
-"""What is wrong with a declaration is said when the class is complete, or the table is opened."""
+"""Problems of a declaration are reported when the class is complete, or the table is opened."""
 
-# Declaring them is all that most of these classes are for.
+# Most of these classes are only declared, not used.
 # pyright: reportUnusedClass=false
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def problems_of(declare: Callable[[], Any]) -> list[str]:
     return list(caught.value.problems)
 
 
-def test_all_that_is_wrong_with_an_entity_is_said_at_once() -> None:
+def test_all_problems_of_an_entity_are_reported_at_once() -> None:
     table = Table("Shop", key=Key("pk", "sk"), indexes=[by_status], ttl="ttl")
 
     def declare() -> None:
@@ -61,26 +61,26 @@ def test_all_that_is_wrong_with_an_entity_is_said_at_once() -> None:
             second: Version = 0
 
     assert problems_of(declare) == [
-        "Bad.two: it is stored as 'x', and so is one.",
+        "Bad.two: it is stored as 'x', as is one.",
         (
-            "Bad.pk: template 'USER#{nmae}' names 'nmae'; its fields are name, count, lost, tags, one, "
-            "two, ttl, first, second."
+            "Bad.pk: template 'USER#{nmae}' names 'nmae', which is not a field; its fields are name, "
+            "count, lost, tags, one, two, ttl, first, second."
         ),
         (
             "Bad: key template '{count}' has an int without a width. Write {count:03} for numbers of "
-            "up to three digits: without zeros in front, 10 would come before 9."
+            "up to three digits: without leading zeros, 10 would sort before 9."
         ),
-        "Bad: ByStatus has 2 key attributes (gsi1pk, gsi1sk), and 1 templates are given.",
-        "Bad.lost: it is a part(), but no key template of the item has it.",
+        "Bad: ByStatus has 2 key attributes (gsi1pk, gsi1sk), but 1 templates are declared.",
+        "Bad.lost: it is a part(), but no template of the item's key uses it.",
         "Bad: unique field 'email' is not one of its fields.",
-        "Bad.tags: a unique field is stored, as text, a number or bytes.",
-        "Bad: it expires, and has unique fields: their guards would stay behind.",
-        "Bad: entities are frozen. Leave frozen out of its model_config.",
+        "Bad.tags: a unique field must be stored as text, a number or bytes.",
+        "Bad: it has unique fields and can expire, which would leave their guard items behind.",
+        "Bad: entities must be frozen. Remove frozen from its model_config.",
         (
-            "Bad.ttl: it is stored as 'ttl', the table's ttl, which is a number of seconds. Declare "
-            "it as Expiry."
+            "Bad.ttl: it is stored as 'ttl', the table's ttl, which must be a number of seconds. "
+            "Declare it as Expiry."
         ),
-        "Bad: it has several Version fields.",
+        "Bad: it has several Version fields; keep one.",
     ]
     assert table.entities == {}
 
@@ -93,7 +93,7 @@ def test_a_field_that_shadows_a_method_is_refused(name: str) -> None:
 
     (problem,) = problems_of(declare)
     assert problem == (
-        f"Bad.{name}: Entity has a method of that name. Call the field something else, and store "
+        f"Bad.{name}: Entity has a method of that name. Rename the field, and store "
         f'it as {name!r} with attr("{name}").'
     )
 
@@ -109,7 +109,7 @@ def test_a_computed_field_may_not_shadow_a_method_either() -> None:
     assert "Bad.f: Entity has a method of that name" in problems_of(declare)[0]
 
 
-def test_names_that_only_sound_like_methods_are_free() -> None:
+def test_names_that_only_resemble_methods_are_allowed() -> None:
     table = Table("Tab", key=Key("pk"))
 
     class Fine(Entity, table=table, key="{id}"):
@@ -126,15 +126,15 @@ def test_names_that_only_sound_like_methods_are_free() -> None:
 @pytest.mark.parametrize(
     ("table", "names", "text"),
     [
-        (Table("Tab", key=Key("pk")), {"pk": str}, "where a key of the item is kept"),
+        (Table("Tab", key=Key("pk")), {"pk": str}, "the attribute of a key of the item"),
         (
             Table("Tab", key=Key("pk"), type_attribute="kind"),
             {"kind": str},
-            "where the item's type is kept",
+            "the attribute of the item's type",
         ),
     ],
 )
-def test_a_field_is_not_stored_where_something_else_is_kept(
+def test_a_field_may_not_use_a_reserved_attribute_name(
     table: Table, names: dict[str, Any], text: str
 ) -> None:
     def declare() -> None:
@@ -161,8 +161,8 @@ def test_a_field_stored_under_the_name_of_an_index_key_made_by_a_template_is_ref
 
     assert problems_of(declare) == [
         (
-            "Bad.at: it is stored as 'gsi1pk', where a key of the item is kept. Give it another name "
-            "with attr(), or make it a part()."
+            "Bad.at: it is stored as 'gsi1pk', the attribute of a key of the item. Give it another "
+            "name with attr(), or make it a part()."
         )
     ]
 
@@ -183,16 +183,16 @@ def test_an_index_of_another_table_and_contradicting_templates_are_refused() -> 
             id: str
 
     assert problems_of(declare) == [
-        "Bad: Other is no index of Tab.",
+        "Bad: Other is not an index of Tab.",
         (
-            "Bad: Second takes 'pk' from the item's own key, so its template is 'BAD#{id}', not "
+            "Bad: 'pk' in Second is part of the item's key, so its template must be 'BAD#{id}', not "
             "'C#{id}'."
         ),
-        "Bad: 'a' is 'A#{id}' for First, and 'B#{id}' for Second; an item has one of it.",
+        "Bad: 'a' is 'A#{id}' for First but 'B#{id}' for Second; an item has one value of it.",
     ]
 
 
-def test_an_entity_with_a_table_needs_a_key_of_as_many_templates() -> None:
+def test_an_entity_needs_one_template_per_key_attribute() -> None:
     table = Table("Tab", key=Key("pk", "sk"))
 
     def without() -> None:
@@ -203,13 +203,13 @@ def test_an_entity_with_a_table_needs_a_key_of_as_many_templates() -> None:
         class Bad(Entity, table=table, key="{id}"):
             id: str
 
-    assert problems_of(without) == ["Bad: it has a table, and no key."]
+    assert problems_of(without) == ["Bad: it has a table but no key. Declare key=…."]
     assert problems_of(with_one) == [
-        "Bad: its key has 1 templates, the table's has 2 attributes (pk, sk)."
+        "Bad: its key has 1 templates, but the table's key has 2 attributes (pk, sk)."
     ]
 
 
-def test_a_table_says_all_that_is_wrong_with_itself_at_once() -> None:
+def test_all_problems_of_a_table_are_reported_at_once() -> None:
     def declare() -> None:
         Table(
             "Tab",
@@ -229,35 +229,35 @@ def test_a_table_says_all_that_is_wrong_with_itself_at_once() -> None:
 
     assert problems_of(declare) == [
         (
-            "'ä' cannot name a table or an index: those have 3 to 255 letters, digits, '_', '-' and "
+            "'ä' is not a valid name of a table or index: use 3 to 255 letters, digits, '_', '-' and "
             "'.'."
         ),
         "Tab: index 'Ind' is declared twice.",
-        "Tab: a table's key has one partition attribute, and one sort at most.",
-        "Tab: there is no naming 'kebab'; there are as_written, camel, pascal.",
+        "Tab: a table's key has one partition attribute and at most one sort attribute.",
+        "Tab: naming is 'kebab'; it must be one of as_written, camel, pascal.",
         "Tab: index 'Ind' has an attribute twice in its key.",
         (
-            "Tab: index 'Loc' is local, so it needs a table with a sort key, whose partition key a, b it "
-            "shares, and one sort attribute of its own."
+            "Tab: index 'Loc' is local, so it must have the table's partition key a, b and one sort "
+            "attribute, in a table with a sort key."
         ),
         (
-            "Tab: index 'Wide' has 1 to 4 attributes in its partition key, and as many at most in its "
+            "Tab: index 'Wide' must have 1 to 4 attributes in its partition key, and at most 4 in its "
             "sort key."
         ),
-        "Tab: index 'Word' projects 'some': that is 'all', 'keys', or a list of names.",
+        "Tab: index 'Word' projects 'some'; pass 'all', 'keys' or a list of names.",
         (
-            "Tab: index 'None' projects [], where at least one name of an attribute is needed, of 1 to "
-            "255 characters."
+            "Tab: index 'None' projects []; pass at least one attribute name, each of 1 to 255 "
+            "characters."
         ),
         "Tab: index 'Many' projects a name twice.",
-        "Tab: index 'Many' projects 21 names, and 20 go.",
+        "Tab: index 'Many' projects 21 names; the maximum is 20.",
     ]
 
 
 @pytest.mark.parametrize("name", ["ab", "a" * 256, "a b", "a/b", ""])
-def test_the_name_of_a_table_is_one_that_tables_have(name: str) -> None:
+def test_an_invalid_table_name_is_refused(name: str) -> None:
     (problem,) = problems_of(lambda: Table(name, key=Key("pk")))
-    assert problem.startswith(f"{name!r} cannot name a table or an index")
+    assert problem.startswith(f"{name!r} is not a valid name of a table or index")
 
 
 MANY_GLOBAL = [Index(f"Idx{each}", key=Key(f"a{each}")) for each in range(21)]
@@ -271,37 +271,37 @@ MANY_NAMES = [
 @pytest.mark.parametrize(
     ("declare", "expected"),
     [
-        (lambda: Table("Tab", key=Key("pk", types={"pk": "X"})), "'pk' is 'S', 'N' or 'B', and not"),  # type: ignore[dict-item]
-        (lambda: Table("Tab", key=Key("pk", types={"id": "N"})), "is no attribute of that key"),
+        (lambda: Table("Tab", key=Key("pk", types={"pk": "X"})), "'pk' must be 'S', 'N' or 'B', not"),  # type: ignore[dict-item]
+        (lambda: Table("Tab", key=Key("pk", types={"id": "N"})), "is not an attribute of that key"),
         (lambda: Table("Tab", key=Key("pk", "pk")), "its key has 'pk' twice"),
-        (lambda: Table("Tab", key="pk"), "its key is a Key, and 'pk' is none"),  # type: ignore[arg-type]
-        (lambda: Table("Tab", key=Key("pk"), indexes=["x"]), "its indexes are Index, and 'x'"),  # type: ignore[list-item]
-        (lambda: Table(5, key=Key("pk")), "5 cannot name a table or an index"),  # type: ignore[arg-type]
-        (lambda: Table("Tab", key=Key("pk"), ttl="pk"), "its ttl is 'pk', which is part of its key"),
+        (lambda: Table("Tab", key="pk"), "its key must be a Key; got 'pk'"),  # type: ignore[arg-type]
+        (lambda: Table("Tab", key=Key("pk"), indexes=["x"]), "its indexes must be Index objects; got 'x'"),  # type: ignore[list-item]
+        (lambda: Table(5, key=Key("pk")), "5 is not a valid name of a table or index"),  # type: ignore[arg-type]
+        (lambda: Table("Tab", key=Key("pk"), ttl="pk"), "its ttl is 'pk', which is already part of its key"),
         (
             lambda: Table("Tab", key=Key("pk"), ttl="a", type_attribute="a"),
-            "its type_attribute is 'a', which is its ttl already",
+            "its type_attribute is 'a', which is already its ttl",
         ),
-        (lambda: Table("Tab", key=Key("pk"), ttl=""), "its ttl is the name of an attribute, and not"),
-        (lambda: Table("Tab", key=Key("pk"), indexes=MANY_GLOBAL), "21 global indexes, and 20 go"),
-        (lambda: Table("Tab", key=Key("pk", "sk"), indexes=MANY_LOCAL), "6 local indexes, and 5 go"),
-        (lambda: Table("Tab", key=Key("pk"), indexes=MANY_NAMES), "120 names that its indexes project"),
+        (lambda: Table("Tab", key=Key("pk"), ttl=""), "its ttl must be the name of an attribute, not"),
+        (lambda: Table("Tab", key=Key("pk"), indexes=MANY_GLOBAL), "21 global indexes; the maximum is 20"),
+        (lambda: Table("Tab", key=Key("pk", "sk"), indexes=MANY_LOCAL), "6 local indexes; the maximum is 5"),
+        (lambda: Table("Tab", key=Key("pk"), indexes=MANY_NAMES), "120 names projected by its indexes"),
     ],
 )  # fmt: skip
-def test_a_table_that_no_service_would_make_is_refused(
+def test_a_table_that_the_service_would_refuse_is_refused(
     declare: Callable[[], Any], expected: str
 ) -> None:
     (problem,) = problems_of(declare)
     assert expected in problem
 
 
-def test_the_name_of_a_key_attribute_is_one_that_attributes_have() -> None:
+def test_an_invalid_name_of_a_key_attribute_is_refused() -> None:
     assert problems_of(lambda: Table("Tab", key=Key("pk", ""))) == [
-        "Tab: '' cannot name a key attribute: those have 1 to 255 characters."
+        "Tab: '' is not a valid name of a key attribute: use 1 to 255 characters."
     ]
 
 
-def test_the_whole_table_is_checked_when_it_is_opened_and_says_everything() -> None:
+def test_opening_a_table_reports_all_problems_at_once() -> None:
     lonely = Index("Lonely", key=Key("nobody", "fills"))
     named = Index("Named", key=Key("name"))
     table = Table("Shop", key=Key("pk"), indexes=[lonely, named], ttl="ttl")
@@ -318,8 +318,8 @@ def test_the_whole_table_is_checked_when_it_is_opened_and_says_everything() -> N
         keyfold.open(table, ":memory:")
     assert list(caught.value.problems) == [
         (
-            "User and Unit can both have the key ('U#a',). Change a template, so that an item's entity "
-            "can be told from its key."
+            "User and Unit can both have the key ('U#a',). Change a template, so that a key identifies "
+            "the entity of its item."
         ),
         "Shop: no entity fills the key of index 'Lonely' (nobody, fills).",
         "Shop: no entity has a field stored as 'ttl', the ttl.",
@@ -328,7 +328,7 @@ def test_the_whole_table_is_checked_when_it_is_opened_and_says_everything() -> N
     assert pickle.loads(pickle.dumps(caught.value)).problems == caught.value.problems
 
 
-def test_a_field_under_the_name_of_a_key_has_a_type_that_keys_have() -> None:
+def test_a_field_stored_as_a_key_must_have_a_key_type() -> None:
     index = Index("Ind", key=Key("a", "b"))
     table = Table("Tab", key=Key("pk", types={"pk": "B"}), indexes=[index])
 
@@ -345,7 +345,7 @@ def test_a_field_under_the_name_of_a_key_has_a_type_that_keys_have() -> None:
 
     assert problems_of(table.check) == [
         (
-            "Part: 'a' is a key attribute, which holds text, a number or bytes, and is stored as BOOL "
+            "Part: 'a' is a key attribute, which holds text, a number or bytes, but is stored as BOOL "
             "here."
         ),
         "Tab: key attribute 'pk' holds different types: B for Full, S for Part.",
@@ -364,8 +364,8 @@ def test_a_free_form_key_is_alone_or_a_fallback() -> None:
 
     assert problems_of(table.check) == [
         (
-            "Free and Order: an entity whose key is free-form must be alone in its table, or its "
-            "fallback."
+            "Free and Order: an entity with a free-form key must be the only one in its table, or "
+            "the table's fallback."
         )
     ]
 
@@ -380,7 +380,7 @@ def test_a_table_has_one_fallback() -> None:
         class Other(Entity, table=table, key="{pk}", fallback=True):
             pk: str
 
-    assert problems_of(declare) == ["Other: Free is the table's fallback already."]
+    assert problems_of(declare) == ["Other: Free is already the table's fallback."]
     table.check()
 
 
@@ -401,7 +401,7 @@ def test_two_entities_of_one_name_are_refused_unless_the_statement_ran_again() -
         class Same(Entity, table=table, key="O#{id}"):
             id: str
 
-    assert problems_of(declare_other) == ["Same: Tab has another entity of that name."]
+    assert problems_of(declare_other) == ["Same: Tab already has an entity of that name."]
 
 
 def test_kinds_are_told_apart_by_the_type_attribute() -> None:
@@ -425,7 +425,7 @@ def test_unique_fields_need_text_keys() -> None:
             email: str
 
     assert problems_of(declare) == [
-        "Bad: it has unique fields, whose guards need a table with text for its keys."
+        "Bad: it has unique fields, whose guard items need a table with text keys."
     ]
 
 
@@ -437,11 +437,11 @@ def test_free_form_items_that_may_expire_have_no_unique_fields() -> None:
             id: str
 
     assert problems_of(declare) == [
-        "Bad: it expires, and has unique fields: their guards would stay behind."
+        "Bad: it has unique fields and can expire, which would leave their guard items behind."
     ]
 
 
-# Types that are not known yet.
+# Forward references.
 
 waiting = Table("Waiting", key=Key("pk"))
 
@@ -476,7 +476,7 @@ def test_types_that_are_local_to_a_function_are_found() -> None:
     assert Holder(id="1", held=Local(x=1)).put().item["held"] == {"M": {"x": {"N": "1"}}}
 
 
-def test_a_type_that_is_never_defined_is_said_every_time() -> None:
+def test_a_type_that_is_never_defined_is_reported_every_time() -> None:
     table = Table("Tab", key=Key("pk"))
 
     class Bad(Entity, table=table, key="BAD#{id}"):
@@ -484,7 +484,7 @@ def test_a_type_that_is_never_defined_is_said_every_time() -> None:
         held: Missing  # type: ignore[name-defined]  # noqa: F821 - the point
 
     for _ in range(2):
-        assert problems_of(table.check) == ["Bad: its type 'Missing' is nowhere defined."]
+        assert problems_of(table.check) == ["Bad: its type 'Missing' is not defined."]
     with pytest.raises(DeclarationInvalid):
         Bad.get(id="1")
 
@@ -506,7 +506,7 @@ def test_an_entity_without_a_table_can_be_a_base_and_nothing_else() -> None:
         "more": {"N": "1"},
     }
     assert problems_of(lambda: Base.get(id="1")) == [
-        "Base: it belongs to no table. Declare it with class …(Entity, table=…, key=…)."
+        "Base: it has no table. Declare it with class …(Entity, table=…, key=…)."
     ]
 
 

@@ -309,7 +309,7 @@ def test_a_pattern_that_takes_no_placeholder_says_to_give_an_example() -> None:
         pattern: Any = own.pattern("name")(make)
         with pytest.raises(PatternUnexplained, match=r"Declare it with example=") as caught:
             pattern.explain()
-        assert str(caught.value).startswith("pattern 'name': it cannot take placeholders")
+        assert str(caught.value).startswith("pattern 'name': it cannot be called with placeholders")
     own = Table("Own", key=Key("pk"))
     explained = own.pattern("ok", example={"days": 2})(within).explain()
     assert explained.steps[0].key == "Base = '{base}'"
@@ -320,7 +320,7 @@ def test_a_model_that_takes_no_placeholder_is_named() -> None:
     def make(name: str) -> Put[User]:
         return User(name=name).create()
 
-    with pytest.raises(PatternUnexplained, match=r"User is validated when it is made, .* for name"):
+    with pytest.raises(PatternUnexplained, match=r"User validates name when it is created"):
         Table("Own", key=Key("pk")).pattern("make")(make).explain()
 
 
@@ -338,7 +338,7 @@ def test_placeholders_stand_inside_nested_values() -> None:
     assert [step.key for step in explained.steps] == ["pk='TEAM#{team}' sk='TICKET#00001'"]
 
 
-def test_a_placeholder_is_no_member_of_what_has_none() -> None:
+def test_a_placeholder_cannot_index_a_field_without_members() -> None:
     def wrong(name: str) -> Update[Ticket]:
         return Ticket.update(team="a", number=1).set(Ticket.f.title[name], 1)
 
@@ -346,7 +346,7 @@ def test_a_placeholder_is_no_member_of_what_has_none() -> None:
         Table("Own", key=Key("pk")).pattern("wrong")(wrong).explain()
 
 
-def test_what_is_done_with_one_of_many_is_explained_for_each() -> None:
+def test_requests_for_each_of_several_items_are_explained_once() -> None:
     def of_arguments(bases: list[str]) -> Batch[Rate | None]:
         return batch([Rate.get(base=each, target="EUR") for each in bases])
 
@@ -381,22 +381,24 @@ def test_what_is_done_with_one_of_many_is_explained_for_each() -> None:
         assert pattern.explain().steps[-1].key == key
 
 
-def test_what_is_no_pattern_is_refused() -> None:
+def test_an_invalid_pattern_is_refused() -> None:
     own = Table("Own", key=Key("pk"))
     own.pattern("Get")(get_rate)
     with pytest.raises(DeclarationInvalid, match="pattern 'Get' is declared twice"):
         own.pattern("Get")
-    with pytest.raises(DeclarationInvalid, match="its example has 'bsae', which it does not take"):
+    with pytest.raises(
+        DeclarationInvalid, match="its example has 'bsae', which is not one of its parameters"
+    ):
         own.pattern("Other", example={"bsae": "USD"})(get_rate)
     with pytest.raises(PatternUnknown, match="it has no pattern 'Gte'; it has Get"):
         own.patterns["Gte"]
 
 
-def test_a_function_that_returns_no_request_is_told() -> None:
+def test_a_function_that_returns_no_request_is_refused() -> None:
     def wrong(base: str) -> Any:
         return base
 
-    with pytest.raises(PatternUnexplained, match="is no request"):
+    with pytest.raises(PatternUnexplained, match="is not a request"):
         Table("Own", key=Key("pk")).pattern("wrong")(wrong).explain()
 
 
@@ -442,7 +444,7 @@ def test_an_entity_of_every_type_can_be_an_argument() -> None:
     assert make.explain().steps[0].key == "pk='ALL#{whole.id}#{whole.day}'"
 
 
-def test_the_market_has_what_the_requests_are_for() -> None:
+def test_a_request_names_its_tables() -> None:
     checked: Check = Rate.check(Rate.f.rate > 1, base="a", target="b")
     request: Request[Any] = Rate.query(by_base, base="USD")
     assert (checked.tables, request.tables) == ((rates,), (rates,))

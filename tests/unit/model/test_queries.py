@@ -1,4 +1,4 @@
-"""Reads as values: which keys they name, and what they become."""
+"""Reads as values: the keys they name, and the requests they become."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_get_of_a_table_takes_its_whole_key() -> None:
         market.get(sk=ORDER)
     with pytest.raises(FieldUnknown):
         market.get(pk="U#ada#O", sk=ORDER, id="1")
-    with pytest.raises(QueryInvalid, match="a key of type S, and got 1"):
+    with pytest.raises(QueryInvalid, match="a key of type S; got 1"):
         market.get(pk="U#ada#O", sk=1)
 
 
@@ -113,8 +113,8 @@ def test_a_query_is_shown_as_it_is_sent() -> None:
         },
     }
     assert repr(query) == (
-        "<Query Rate in ExchangeRates.BaseCurrencyIndex where Base = 'USD', only if "
-        "(Stale = False) AND (ttl > now), newest first, 5 a page>"
+        "<Query Rate in ExchangeRates.BaseCurrencyIndex where Base = 'USD', filtered by "
+        "(Stale = False) AND (ttl > now), descending, 5 per page>"
     )
 
 
@@ -191,8 +191,8 @@ REFUSED: list[tuple[Any, type[KeyfoldError], str]] = [
     (lambda: Rate.get(base="USD"), MissingKeyPart, "needs 'target'; got base"),
     (partial(Rate.get), MissingKeyPart, "got nothing"),
     (lambda: Rate.get(base="USD", target=None), MissingKeyPart, "needs 'target'"),
-    (lambda: Rate.get(base="USD", target="EUR", rate=1), FieldUnknown, "no field 'rate'"),
-    (lambda: Rate.get(base="US#D", target="EUR"), KeyPartInvalid, "may not contain '#'"),
+    (lambda: Rate.get(base="USD", target="EUR", rate=1), FieldUnknown, "unknown field 'rate'"),
+    (lambda: Rate.get(base="US#D", target="EUR"), KeyPartInvalid, "must not contain '#'"),
     (lambda: Rate.get(base=5, target="EUR"), KeyPartInvalid, "Give a str, not int"),
     (lambda: Numbered.get(id=[5]), ValueInvalid, r"id: \[5\] is not of the key's type"),
     (lambda: Numbered.get(id="five"), KeyPartInvalid, "Numbered: part 'id' .* got 'five'"),
@@ -201,31 +201,31 @@ REFUSED: list[tuple[Any, type[KeyfoldError], str]] = [
     (lambda: Ticket.delete(team="a", number="1.5"), KeyPartInvalid, "Ticket: part 'number'"),
     (lambda: Ticket.query(by_status, status="new", team="a"), KeyPartInvalid, "is of type Status; got 'new'"),
     (lambda: Rate.query(by_base), MissingKeyPart, "Rate by BaseCurrencyIndex: .* needs 'base'"),
-    (lambda: Rate.query(by_base, base=""), ValueInvalid, "may not be empty"),
-    (lambda: Rate.query(by_base, base="USD", rate=1), FieldUnknown, "there are base"),
+    (lambda: Rate.query(by_base, base=""), ValueInvalid, "must not be empty"),
+    (lambda: Rate.query(by_base, base="USD", rate=1), FieldUnknown, "known fields: base"),
     (lambda: Rate.query(by_key, base="USD"), QueryInvalid, "ExchangeRates: it has no index 'ReverseIndex'"),
     (lambda: Rate.scan(by_key), QueryInvalid, "It has BaseCurrencyIndex"),
     (lambda: rates.query(by_key, sk="x"), QueryInvalid, "it has no index"),
     (lambda: rates.scan(by_key), QueryInvalid, "it has no index"),
-    (lambda: OrderLine.query(by_id, id="x"), QueryInvalid, "it is never in IdLookupIndex"),
+    (lambda: OrderLine.query(by_id, id="x"), QueryInvalid, "it is never in index IdLookupIndex"),
     (lambda: OrderLine.query(user="ada", line=3), MissingKeyPart, "needs 'order'"),
     (lambda: market.query(sk="x"), MissingKeyPart, "needs 'pk'"),
-    (lambda: market.query(user="x"), FieldUnknown, "there are pk, sk"),
+    (lambda: market.query(user="x"), FieldUnknown, "known fields: pk, sk"),
     (lambda: numbers.query(by_number, group="g", at=1), MissingKeyPart, "needs 'number'"),
-    (lambda: numbers.query(id="x"), QueryInvalid, "'id' is a key of type N, and got 'x'"),
+    (lambda: numbers.query(id="x"), QueryInvalid, "'id' is a key of type N; got 'x'"),
     (lambda: numbers.query(id=0.5), ValueInvalid, "use Decimal"),
-    (lambda: Ticket.query(team="a", number=1).since(2), QueryInvalid, "there is none left"),
-    (lambda: Ticket.query(team="a").since(1).until(2), QueryInvalid, r"Merge them with between\(\)"),
-    (lambda: Ticket.query(team="a").starting_with("0").since(2), QueryInvalid, "takes one range"),
+    (lambda: Ticket.query(team="a", number=1).since(2), QueryInvalid, "no part is left"),
+    (lambda: Ticket.query(team="a").since(1).until(2), QueryInvalid, r"Merge the two with between\(\)"),
+    (lambda: Ticket.query(team="a").starting_with("0").since(2), QueryInvalid, "already has a range"),
     (lambda: Ticket.query(team="a").since("x"), KeyPartInvalid, "number"),
     (lambda: Ticket.query(team="a").since(None), QueryInvalid, "got None"),
     (lambda: Ticket.query(team="a").between(9, 7), KeyRangeInvalid, "Swap the two"),
-    (lambda: Ticket.query(team="a").starting_with("x"), KeyPartInvalid, "begins so"),
+    (lambda: Ticket.query(team="a").starting_with("x"), KeyPartInvalid, "has no value with this prefix"),
     (lambda: Ticket.query(by_owner, owner="a").between(9, 7), QueryInvalid, "Swap the two"),
     (lambda: Ticket.query(by_owner, owner="a").since("x"), KeyPartInvalid, "part 'priority'"),
     (lambda: Ticket.query(by_owner, owner="a").since([1]), ValueInvalid, r"priority: \[1\] is not of"),
     (lambda: Ticket.query(by_owner, owner="a").since(now), ValueInvalid, "not of the key's type"),
-    (lambda: Ticket.query(by_owner, owner="a").starting_with("1"), QueryInvalid, "cannot be the beginning"),
+    (lambda: Ticket.query(by_owner, owner="a").starting_with("1"), QueryInvalid, "cannot be a prefix"),
     (lambda: market.query(pk="x").between("b", "a"), QueryInvalid, "Swap the two"),
     (lambda: Ticket.query(team="a").limit(0), QueryInvalid, r"limit\(\): got 0"),
     (lambda: Ticket.query(team="a").limit("5"), QueryInvalid, r"limit\(\): got '5'"),  # type: ignore[arg-type]
@@ -235,7 +235,7 @@ REFUSED: list[tuple[Any, type[KeyfoldError], str]] = [
     (lambda: desk.scan(by_status).consistent(), QueryInvalid, "global index"),
     (lambda: rates.query(PK="x").only(RateSummary), QueryInvalid, "needs an entity"),
     (lambda: Rate.query(base="USD", target="EUR").only(Wrong), QueryInvalid, "Rate has no field 'nmae'"),
-    (lambda: OrderWithLines.get(user="ada", ordr=ORDER), FieldUnknown, "no field 'ordr'"),
+    (lambda: OrderWithLines.get(user="ada", ordr=ORDER), FieldUnknown, "unknown field 'ordr'"),
     (lambda: OrderWithLines.get(order=ORDER), MissingKeyPart, "needs 'user'"),
     (lambda: Ticket.query(team="a").where(Rate.f.stale.eq(True)), QueryInvalid, "Stale is a field of Rate, and this is about Ticket"),
     (lambda: Ticket.scan().where(~Rate.f.stale.eq(True)), QueryInvalid, r"Use Ticket\.f"),
@@ -250,7 +250,7 @@ class Wrong(BaseModel):
     nmae: str
 
 
-def test_the_text_of_a_typed_part_is_taken_for_the_part() -> None:
+def test_text_is_accepted_for_a_typed_part() -> None:
     text = str(ORDER)
     assert Order.get(user="ada", order="O#" + text[2:].lower()) == Order.get(
         user="ada", order=ORDER
@@ -270,7 +270,7 @@ def test_the_text_of_a_typed_part_is_taken_for_the_part() -> None:
 
 
 @pytest.mark.parametrize(("build", "kind", "text"), REFUSED)
-def test_what_no_query_can_give_is_refused_when_it_is_built(
+def test_an_invalid_query_is_refused_when_it_is_built(
     build: Any, kind: type[KeyfoldError], text: str
 ) -> None:
     with pytest.raises(kind, match=text) as caught:
@@ -278,7 +278,7 @@ def test_what_no_query_can_give_is_refused_when_it_is_built(
     assert str(caught.value).endswith(f"[{kind.code}]")
 
 
-def test_a_query_for_every_type_may_look_at_any_field() -> None:
+def test_a_query_for_every_entity_may_filter_by_any_field() -> None:
     query = market.query(pk="x").where(Order.f.total > 1)
     assert query.to_dynamodb()["FilterExpression"] == "#1 > :1"
 
@@ -298,18 +298,18 @@ def test_a_scan_is_shown_as_it_is_sent() -> None:
         "ExpressionAttributeNames": {"#0": "title"},
         "ExpressionAttributeValues": {":0": {"S": "a"}},
     }
-    assert repr(scan) == "<Scan Ticket in Desk, only if begins_with(title, 'a'), 3 a page>"
+    assert repr(scan) == "<Scan Ticket in Desk, filtered by begins_with(title, 'a'), 3 per page>"
 
 
-def test_what_is_made_of_a_query_shows_that_query() -> None:
+def test_requests_made_from_a_query_show_that_query() -> None:
     query = Ticket.query(team="a")
     shown = "<Query Ticket in Desk where pk = 'TEAM#a' and sk begins with 'TICKET#'"
-    assert repr(query.first()) == f"<first of {shown}, 1 a page>>"
+    assert repr(query.first()) == f"<first of {shown}, 1 per page>>"
     assert query.first().to_dynamodb()["Limit"] == 1
     assert repr(query.count()) == f"<count of {shown}>>"
     assert query.count().to_dynamodb() == query.to_dynamodb()
     chain = query.first().then(lambda ticket: Ticket.get(team=ticket.team, number=1))
-    assert repr(chain) == f"<chain from <first of {shown}, 1 a page>>>"
+    assert repr(chain) == f"<chain from <first of {shown}, 1 per page>>>"
     assert chain.to_dynamodb() == query.first().to_dynamodb()
     collection = OrderWithLines.get(user="ada", order=ORDER)
     assert repr(collection) == (
@@ -325,7 +325,7 @@ class Title(BaseModel):
     title: str
 
 
-def test_only_asks_for_what_tells_the_entity() -> None:
+def test_only_also_requests_the_key_and_the_type_attribute() -> None:
     table = Table("Tab", key=Key("pk"), type_attribute="kind")
 
     class Typed(Entity, table=table, key="{id}"):

@@ -1,4 +1,4 @@
-"""Updates as values: what they change, and what follows."""
+"""Updates as values: what they change, and the index keys that follow."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def condition(update: Update[Any]) -> str:
 )  # fmt: skip
 def test_every_action_becomes_its_clause(update: Update[Any], text: str) -> None:
     found = changes(update)
-    # Every update counts the version up, too.
+    # Every update also increments the version.
     for version in (", version 1", " ADD version 1", "ADD version 1 "):
         found = found.replace(version, "")
     assert found == text
@@ -98,11 +98,11 @@ def test_an_update_is_shown_as_it_is_sent() -> None:
     assert repr(update.expiring_in(timedelta(1))).endswith(": Stale, expiry>")
 
 
-def test_a_version_is_counted_up() -> None:
+def test_an_update_increments_the_version() -> None:
     assert changes(start().set(f.title, "x")) == "SET title = x ADD version 1"
 
 
-def test_moments_are_resolved_when_it_runs() -> None:
+def test_now_is_resolved_when_the_update_runs() -> None:
     update = Rate.update(base="a", target="b").set(Rate.f.at, now).expiring_in(timedelta(hours=1))
     assert changes(update) == "SET Timestamp = 1704067200, ttl = 1704070800"
     later = NOW + timedelta(days=1)
@@ -140,13 +140,13 @@ class Town(Entity, table=towns, key="TOWN#{id}", indexes={by_place: "{country}#{
     ttl: Expiry | None = None
 
 
-def test_parts_that_are_not_known_have_to_be_passed() -> None:
+def test_unknown_parts_must_be_passed() -> None:
     update = Town.update(id="1").set(Town.f.country, "DE")
     with pytest.raises(IndexPartsUnknown) as caught:
         update.to_dynamodb()
     assert caught.value.fields == ("region",)
     assert str(caught.value) == (
-        "Town: the index key 'place' is made from region too. Pass what they hold now with "
+        "Town: the index key 'place' is also built from region. Pass the current values with "
         "knowing(region=…). [index-parts-unknown]"
     )
 
@@ -160,7 +160,7 @@ def test_passed_parts_become_conditions() -> None:
     without = Town.update(id="1").set(Town.f.country, "DE").knowing(region=None)
     assert changes(without) == "SET country = DE REMOVE place"
     assert "attribute_not_exists(region)" in condition(without)
-    # Leaving an index takes nothing that is not known.
+    # Leaving an index needs no unknown parts.
     assert changes(Town.update(id="1").set(Town.f.region, None)) == "REMOVE region, place"
     both = Town.update(id="1").set(Town.f.country, "DE").set(Town.f.region, "NRW")
     assert changes(both) == "SET country = DE, region = NRW, place = DE#NRW#1"
@@ -169,19 +169,19 @@ def test_passed_parts_become_conditions() -> None:
 @pytest.mark.parametrize(
     ("build", "kind", "text"),
     [
-        (lambda: start().set(f.team, "b"), KeyFieldChanged, "Delete the one and put the other, in a transaction"),
+        (lambda: start().set(f.team, "b"), KeyFieldChanged, "Delete the old item and put the new one in a transaction"),
         (lambda: start().remove(f.number), KeyFieldChanged, "Ticket.number"),
         (lambda: start().increment(f.number), KeyFieldChanged, "a key cannot change"),
         (lambda: start().add(f.number, 1), KeyFieldChanged, "a key cannot change"),
-        (lambda: Order.update(user="a", order=OrderId.new()).set(Order.f.user, "b"), PathInvalid, "lives in the item's key"),
-        (lambda: start().set(f.version, 9), UpdateInvalid, "counts the writes by itself"),
+        (lambda: Order.update(user="a", order=OrderId.new()).set(Order.f.user, "b"), PathInvalid, "is stored only as part of the item's key"),
+        (lambda: start().set(f.version, 9), UpdateInvalid, "is the Version field, which every write increments"),
         (lambda: start().remove(f.title), UpdateInvalid, "Ticket.f.title is required"),
         (lambda: start().remove(f.address.city), UpdateInvalid, "Ticket.f.address.city is required"),
         (lambda: start().set(f.title, None), UpdateInvalid, "is required"),
-        (lambda: start().set(f.title, 5), PathInvalid, "5 does not fit"),
+        (lambda: start().set(f.title, 5), PathInvalid, "5 is not of its type"),
         (lambda: start().set(f.watchers, 1.5), ValueInvalid, "use Decimal"),
-        (lambda: start().set(f.status, "lost"), PathInvalid, "does not fit"),
-        (lambda: start().set(f.owner, ""), ValueInvalid, "may not be empty"),
+        (lambda: start().set(f.status, "lost"), PathInvalid, "is not of its type"),
+        (lambda: start().set(f.owner, ""), ValueInvalid, "must not be empty"),
         (lambda: start().set(f.title, "x").set(f.title, "y"), UpdateInvalid, "title and title overlap"),
         (lambda: start().set(f.address, Address(city="x")).set(f.address.zip, "1"), UpdateInvalid, "overlap"),
         (lambda: start().remove(f.steps[0]).append(f.steps, "x"), UpdateInvalid, "overlap"),
@@ -193,23 +193,23 @@ def test_passed_parts_become_conditions() -> None:
         (lambda: start().add(f.tags, set()), ValueInvalid, "an empty set"),
         (lambda: start().delete(f.steps, ["x"]), PathInvalid, "is for members of sets"),
         (lambda: start().append(f.tags, "x"), PathInvalid, "is for lists"),
-        (lambda: start().append(f.steps, 5), PathInvalid, "does not fit"),
-        (lambda: start().set_if_absent(f.status, Status.OPEN), UpdateInvalid, "gsi1pk is made from status, and set_if_absent leaves its value open"),
-        (lambda: start().set(f.opened, now), UpdateInvalid, "what is known only when it runs leaves its value open"),
-        (lambda: Town.update(id="1").set(Town.f.country, Town.f.note), UpdateInvalid, "leaves its value open"),
-        (lambda: Town.update(id="1").set(Town.f.country, "a#b").knowing(region="x").to_dynamodb(), KeyPartInvalid, "may not contain"),
-        (lambda: Town.update(id="1").knowing(country=5), PathInvalid, "does not fit"),
+        (lambda: start().append(f.steps, 5), PathInvalid, "is not of its type"),
+        (lambda: start().set_if_absent(f.status, Status.OPEN), UpdateInvalid, r"gsi1pk is made from status, so its new value must be known in advance; got set_if_absent\(\)"),
+        (lambda: start().set(f.opened, now), UpdateInvalid, "must be known in advance; got a value computed at run time"),
+        (lambda: Town.update(id="1").set(Town.f.country, Town.f.note), UpdateInvalid, "must be known in advance"),
+        (lambda: Town.update(id="1").set(Town.f.country, "a#b").knowing(region="x").to_dynamodb(), KeyPartInvalid, "must not contain"),
+        (lambda: Town.update(id="1").knowing(country=5), PathInvalid, "is not of its type"),
         (lambda: User.update(name="a").set_if_absent(User.f.email, "x"), UpdateInvalid, "email is unique"),
         (lambda: User.update(name="a").increment(User.f.number), UpdateInvalid, "number is unique"),
         (lambda: User.update(name="a").add(User.f.number, 1), UpdateInvalid, "number is unique"),
         (lambda: User.update(name="a").set(User.f.email, User.f.note), UpdateInvalid, "email is unique"),
         (lambda: start().set(Rate.f.rate, Decimal(1)), UpdateInvalid, "Rate.f.rate is a field of another entity"),
-        (lambda: start().set("title", "x"), UpdateInvalid, "'title' is no field"),  # type: ignore[arg-type]
+        (lambda: start().set("title", "x"), UpdateInvalid, "'title' is not a field"),  # type: ignore[arg-type]
         (lambda: start().to_dynamodb(), UpdateInvalid, "the update changes nothing"),
-        (lambda: Sum.update(id="1").set(Sum.f.a, 1), UpdateInvalid, "total is computed"),
+        (lambda: Sum.update(id="1").set(Sum.f.a, 1), UpdateInvalid, "total is a computed field"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_changed_is_refused(build: Any, kind: type[KeyfoldError], text: str) -> None:
+def test_an_invalid_change_is_refused(build: Any, kind: type[KeyfoldError], text: str) -> None:
     with pytest.raises(kind, match=text) as caught:
         build()
     assert str(caught.value).endswith(f"[{kind.code}]")
@@ -246,7 +246,7 @@ def test_a_value_that_changes_later_does_not_reach_an_update() -> None:
     assert update.to_dynamodb(now=NOW) == before
 
 
-def test_nested_names_are_those_that_are_stored() -> None:
+def test_nested_fields_use_their_stored_names() -> None:
     table = Table("Tab", key=Key("pk"), naming="camel")
 
     class Part(BaseModel):

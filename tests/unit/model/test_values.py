@@ -206,9 +206,9 @@ def test_an_expiry_is_never_sooner_than_it_says() -> None:
          "decimal: use Decimal, or allow_float=True where digits may be lost. [value-invalid]")),
         ("value", [0.5], "use Decimal"),
         ("value", {"a": 0.5}, "Thing.value: a float cannot be stored"),
-        ("ratio", float("nan"), "it is no number that can be stored"),
-        ("ratio", float("inf"), "it is no number that can be stored"),
-        ("anything", [float("nan")], "it is no number that can be stored"),
+        ("ratio", float("nan"), "this number cannot be stored"),
+        ("ratio", float("inf"), "this number cannot be stored"),
+        ("anything", [float("nan")], "this number cannot be stored"),
         ("amount", Decimal("1E+126"), "Numbers have up to 38 digits"),
         ("amount", Decimal("1E-131"), "Numbers have up to 38 digits"),
         ("amount", Decimal("1." + "1" * 38), "Numbers have up to 38 digits"),
@@ -218,18 +218,20 @@ def test_an_expiry_is_never_sooner_than_it_says() -> None:
         ("unix", datetime(2024, 1, 2), "Use an aware datetime"),  # noqa: DTZ001 - the point
         ("moment", datetime.min.replace(tzinfo=timezone(timedelta(hours=1))), "out of range"),
         ("words", set[str](), "an empty set cannot be stored"),
-        ("words", {""}, "a set holds numbers, and text or bytes that are not empty"),
-        ("blobs", {b""}, "not empty"),
+        ("words", {""}, "a set can only hold numbers, non-empty text or non-empty bytes"),
+        ("blobs", {b""}, "non-empty"),
         ("mixed", {1, "a"}, "its members are of several types"),
-        ("mixed", {True}, "a set holds numbers"),
-        ("by_flag", {True: "a"}, "the names in a map are text"),
-        ("value", {1: "a"}, "the names in a map are text"),
-        ("value", {"": "a"}, "the names in a map are text, and not empty"),
-        ("table", {"": 1}, "the names in a map are text, and not empty"),
+        ("mixed", {True}, "a set can only hold numbers"),
+        ("by_flag", {True: "a"}, "the keys of a map must be non-empty text"),
+        ("value", {1: "a"}, "the keys of a map must be non-empty text"),
+        ("value", {"": "a"}, "the keys of a map must be non-empty text"),
+        ("table", {"": 1}, "the keys of a map must be non-empty text"),
         ("value", timedelta(1), "a timedelta cannot be stored"),
     ],
 )  # fmt: skip
-def test_what_no_item_can_hold_is_refused_by_field(field: str, value: Any, text: str) -> None:
+def test_a_value_that_no_item_can_hold_is_refused_by_field(
+    field: str, value: Any, text: str
+) -> None:
     with pytest.raises(ValueInvalid) as caught:
         Thing(id="1", **{field: value}).put()
     assert str(caught.value).startswith(f"Thing.{field}: ")
@@ -243,15 +245,15 @@ def test_a_long_value_is_not_repeated_in_full() -> None:
 
 
 def test_a_copy_that_was_never_validated_is_refused_by_field() -> None:
-    with pytest.raises(ValueInvalid, match=r"Thing.number: 'seven' is not of its type"):
+    with pytest.raises(ValueInvalid, match=r"Thing.number: 'seven' is not of the field's type"):
         Thing(id="1").model_copy(update={"number": "seven"}).put()
-    with pytest.raises(ValueInvalid, match=r"Thing.flag: 1 is not of its type"):
+    with pytest.raises(ValueInvalid, match=r"Thing.flag: 1 is not of the field's type"):
         Thing(id="1").model_copy(update={"flag": 1}).put()
     with pytest.raises(ValueInvalid, match=r"Thing.amount: a float .* use Decimal"):
         Thing(id="1").model_copy(update={"amount": 0.5}).put()
 
 
-def test_a_time_that_is_none_is_a_fault_of_the_item() -> None:
+def test_a_stored_time_out_of_range_is_reported_by_field() -> None:
     with pytest.raises(Exception, match="unix: "):
         SCHEMA.decode({"pk": {"S": "THING#1"}, "unix": {"N": "1E+100"}})
 
@@ -354,7 +356,7 @@ def test_free_form_attributes_are_kept_as_they_are() -> None:
     assert item["nothing"] == {"NULL": True}
     assert Free.keyfold_schema().decode(item) == free
     for name in ("pk", "i"):
-        with pytest.raises(ValueInvalid, match=f"Free.{name}: something else is stored under"):
+        with pytest.raises(ValueInvalid, match=f"Free.{name}: another value is stored under"):
             Free.model_validate({"id": "1", name: "x"}).put()
 
 
@@ -365,7 +367,7 @@ def test_unknown_attributes_are_ignored_without_extra() -> None:
     assert SCHEMA.decode({**item, **nested}) == Thing(id="1", inner=Inner(city="Bonn", zip=None))
 
 
-def test_nested_models_may_be_free_form_and_hold_themselves() -> None:
+def test_nested_models_may_be_free_form_and_recursive() -> None:
     table = Table("Tab", key=Key("pk"))
 
     class Tree(Entity, table=table, key="{id}"):

@@ -40,7 +40,7 @@ def test_a_put_is_shown_as_it_is_sent() -> None:
     assert repr(RATE.put()).startswith("<put Rate(base='USD', target='EUR'")
 
 
-def test_create_and_replace_say_what_must_be_there_and_expired_items_are_not() -> None:
+def test_create_and_replace_have_conditions_that_treat_expired_items_as_absent() -> None:
     create = RATE.create().to_dynamodb(now=NOW)
     assert create == {
         "TableName": "ExchangeRates",
@@ -73,7 +73,7 @@ def test_create_and_replace_say_what_must_be_there_and_expired_items_are_not() -
         ),
     ],
 )
-def test_conditions_take_an_expired_item_for_an_absent_one(condition: Any, text: str) -> None:
+def test_conditions_treat_an_expired_item_as_absent(condition: Any, text: str) -> None:
     for request in (
         RATE.put().where(condition),
         Rate.delete(base="USD", target="EUR").where(condition),
@@ -82,7 +82,7 @@ def test_conditions_take_an_expired_item_for_an_absent_one(condition: Any, text:
         assert spell(request.to_dynamodb(now=NOW), "ConditionExpression") == text
 
 
-def test_the_second_in_which_a_moment_lies_decides_about_expiry() -> None:
+def test_expiry_is_decided_by_whole_seconds() -> None:
     for micros in (0, 999_999):
         moment = NOW + timedelta(microseconds=micros)
         values = RATE.create().to_dynamodb(now=moment)["ExpressionAttributeValues"]
@@ -100,11 +100,11 @@ def test_a_relative_expiry_is_resolved_when_it_runs() -> None:
         assert put.to_dynamodb(now=moment)["Item"] == {**ITEM, "ttl": expires}
     with pytest.raises(UpdateInvalid, match="Declare one of type Expiry"):
         TICKET.put().expiring_in(timedelta(days=1))
-    with pytest.raises(UpdateInvalid, match="5 is no timedelta"):
+    with pytest.raises(UpdateInvalid, match="5 is not a timedelta"):
         RATE.put().expiring_in(5)  # type: ignore[arg-type]
 
 
-def test_a_delete_asks_for_what_was_there() -> None:
+def test_a_delete_asks_for_the_old_item() -> None:
     delete = Rate.delete(base="USD", target="EUR")
     assert delete.to_dynamodb() == {
         "TableName": "ExchangeRates",
@@ -143,11 +143,11 @@ def test_keys_and_index_keys_are_rendered_from_the_fields() -> None:
     ("build", "kind", "text"),
     [
         (lambda: RATE.model_copy(update={"base": None}).put(), MissingKeyPart, "needs 'base'"),
-        (lambda: RATE.model_copy(update={"base": "a#b"}).put(), KeyPartInvalid, "may not contain"),
+        (lambda: RATE.model_copy(update={"base": "a#b"}).put(), KeyPartInvalid, "must not contain"),
         (lambda: RATE.put().where(True), QueryInvalid, "a condition is needed"),  # type: ignore[arg-type]
         (lambda: Rate.delete(base="a", target="b").where(None), QueryInvalid, "None is none"),  # type: ignore[arg-type]
         (lambda: Rate.check("x", base="a", target="b"), QueryInvalid, "'x' is none"),  # type: ignore[arg-type]
-        (lambda: User(name="a").put(), WriteRefused, "guards a plain put would leave behind"),
+        (lambda: User(name="a").put(), WriteRefused, "would leave stale guard items behind"),
     ],
 )  # fmt: skip
 def test_a_bad_write_is_refused_when_it_is_built(
@@ -158,7 +158,7 @@ def test_a_bad_write_is_refused_when_it_is_built(
     assert str(caught.value).endswith(f"[{kind.code}]")
 
 
-def test_versions_count_up_and_expect_what_was_read() -> None:
+def test_a_put_increments_the_version_and_expects_the_one_that_was_read() -> None:
     fresh = TICKET.put()
     assert fresh.item["version"] == {"N": "1"}
     assert spell(fresh.to_dynamodb(), "ConditionExpression") == "attribute_not_exists(pk)"
@@ -223,10 +223,10 @@ def lines(count: int) -> list[OrderLine]:
         (lambda: transaction(Rate.query(base="a", target="b")), "cannot be part of one"),  # type: ignore[arg-type]
         (lambda: transaction(RATE.put(), Rate.delete(base="USD", target="EUR")), "the same item as another"),
         (lambda: transaction(RATE.put(), token=""), "its token is ''"),
-        (lambda: transaction(RATE.put()).idempotent("x" * 37), "Give a text of up to 36"),
+        (lambda: transaction(RATE.put()).idempotent("x" * 37), "Pass a str of 1 to 36"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_one_transaction_is_refused(build: Any, text: str) -> None:
+def test_an_invalid_transaction_is_refused(build: Any, text: str) -> None:
     with pytest.raises(TransactionInvalid, match=text):
         build()
 
@@ -238,13 +238,13 @@ def test_what_cannot_be_one_transaction_is_refused(build: Any, text: str) -> Non
         (lambda: batch([RATE.put().where(Rate.f.rate > 1)]), "has a condition"),
         (lambda: batch([Rate.delete(base="a", target="b").where(Rate.f.rate > 1)]), "has a condition"),
         (lambda: batch([TICKET.put()]), "has a condition"),
-        (lambda: batch([User.delete(name="a")]), "unique fields, whose guards a batch would leave"),
+        (lambda: batch([User.delete(name="a")]), "unique fields, whose guard items a batch cannot write"),
         (lambda: batch([User(name="a").create()]), "unique fields"),
         (lambda: batch([Rate.update(base="a", target="b")]), "cannot be part of one"),  # type: ignore[list-item]
         (lambda: batch([RATE]), "cannot be part of one"),  # type: ignore[list-item]
     ],
 )  # fmt: skip
-def test_what_cannot_be_one_batch_is_refused(build: Any, text: str) -> None:
+def test_an_invalid_batch_is_refused(build: Any, text: str) -> None:
     with pytest.raises(BatchInvalid, match=text):
         build()
 
@@ -289,7 +289,7 @@ def test_a_batch_is_shown_as_the_calls_that_it_makes() -> None:
     assert batch([]).to_dynamodb() == []
 
 
-def test_moments_add_up() -> None:
+def test_times_can_be_added_to_now() -> None:
     hour = timedelta(hours=1)
     assert (now + hour - hour) == now
     assert repr(now + hour) == "now + 1:00:00"

@@ -1,4 +1,4 @@
-"""A table with every kind of area and index that rules tell apart."""
+"""A clinic's table, with every kind of area and index that policies distinguish."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ by_pair = Index("ByPair", key=Key(("pair_user", "pair_topic"), "sk"))
 by_text = Index("ByText", key=Key("pk", "text"), local=True)
 by_key = Index("ByKey", key=Key("sk", "pk"))
 
-ward = Table(
-    "Ward",
+clinic = Table(
+    "Clinic",
     key=Key("pk", "sk"),
     indexes=[by_owner, by_mix, by_state, by_pair, by_text, by_key],
 )
-notes = ward.shard("U#{user}", name="notes")
-files = ward.shard("U#{user}#F#{box}", name="files")
-catalog = ward.shard("C#{topic}", name="catalog")
+notes = clinic.shard("U#{user}", name="notes")
+files = clinic.shard("U#{user}#F#{box}", name="files")
+catalog = clinic.shard("C#{topic}", name="catalog")
 
 
 class Note(
     Entity,
-    table=ward,
+    table=clinic,
     key=(notes, "N#{id}"),
     indexes={
         by_owner: ("O#{user}", "{rank}"),
@@ -41,30 +41,30 @@ class Note(
     topic: str | None = None
 
 
-class Member(Entity, table=ward, key=(notes, "MEMBER#{user}"), unique="email"):
+class Member(Entity, table=clinic, key=(notes, "MEMBER#{user}"), unique="email"):
     user: str = part()
     email: str
     age: int = 0
 
 
-class File(Entity, table=ward, key=(files, "F#{name}")):
+class File(Entity, table=clinic, key=(files, "F#{name}")):
     user: str = part()
     box: str = part()
     name: str = part()
     size: int = 0
 
 
-class Topic(Entity, table=ward, key=(catalog, "T"), indexes={by_mix: "{topic}"}):
+class Topic(Entity, table=clinic, key=(catalog, "T"), indexes={by_mix: "{topic}"}):
     topic: str = part()
     title: str = ""
 
 
-class Setting(Entity, table=ward, key=("SETTINGS", "S#{name}")):
+class Setting(Entity, table=clinic, key=("SETTINGS", "S#{name}")):
     name: str = part()
     value: str = attr("v")
 
 
-patient = ward.add_role(
+patient = clinic.add_role(
     Role(
         "patient",
         tenant="user",
@@ -73,8 +73,8 @@ patient = ward.add_role(
         operations=["DescribeTimeToLive"],
     )
 )
-# It may add notes, and neither see nor change some of what they hold.
-scribe = ward.add_role(
+# May add notes, but not see `secret` and not change `state`.
+scribe = clinic.add_role(
     Role(
         "scribe",
         tenant="user",
@@ -83,11 +83,11 @@ scribe = ward.add_role(
         fixed={"notes": ["state"]},
     )
 )
-nurse = ward.add_role(
+nurse = clinic.add_role(
     Role("nurse", can={"notes": READ, "files": ALL, Setting: Right.GET | Right.CREATE})
 )
-auditor = ward.add_role(Role("auditor", can={EVERYTHING: READ}, hidden={"notes": ["secret"]}))
-keeper = ward.add_role(
+auditor = clinic.add_role(Role("auditor", can={EVERYTHING: READ}, hidden={"notes": ["secret"]}))
+keeper = clinic.add_role(
     Role(
         "keeper", can={EVERYTHING: ALL}, operations=["ExecuteStatement", "GetRecords", "ListTables"]
     )

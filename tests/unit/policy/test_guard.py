@@ -1,4 +1,4 @@
-"""What the guard makes of an access, rule by rule."""
+"""What a guard decides about an access, rule by rule."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from keyfold.errors import PrincipalInvalid
 from keyfold.model import Entity, Index, Key, Table, part
 from keyfold.policy import ALL, EVERYTHING, READ, WRITE, Access, Denial, Guard, Right, Role
-from tests.unit.policy.clinic import auditor, keeper, nurse, patient, scribe, ward
+from tests.unit.policy.clinic import auditor, clinic, keeper, nurse, patient, scribe
 
-LAYOUT = ward.layout
+LAYOUT = clinic.layout
 ADA = Guard(LAYOUT, patient, {"user": "ada"})
 SCRIBE = Guard(LAYOUT, scribe, {"user": "ada"})
 NURSE = Guard(LAYOUT, nurse, {})
@@ -28,10 +28,10 @@ GET, QUERY, CREATE, UPDATE, DELETE = (
 
 
 def access(rights: Right, *partition: str, action: str = "GetItem", **facts: Any) -> Access:
-    """What concerns whole items of one partition."""
+    """An access to whole items of one partition."""
     values = tuple({"S": text} for text in partition)
     facts.setdefault("attributes", None if rights in READ else frozenset())
-    return Access(action, "Ward", rights=rights, partition=values or None, **facts)
+    return Access(action, "Clinic", rights=rights, partition=values or None, **facts)
 
 
 def query(index: str, *partition: str) -> Access:
@@ -50,34 +50,34 @@ def fact_of(denial: Denial | None) -> str | None:
 
 
 @pytest.mark.parametrize("right", [GET, QUERY, CREATE, UPDATE, DELETE, READ | WRITE])
-def test_a_tenant_has_its_own_partitions(right: Right) -> None:
+def test_a_tenant_may_use_its_own_partitions(right: Right) -> None:
     assert ADA.check(access(right, "U#ada")) is None
 
 
 @pytest.mark.parametrize("right", [GET, QUERY, CREATE, UPDATE, DELETE])
 @pytest.mark.parametrize("partition", ["U#bob", "U#Ada", "U#ad", "U#adaa", "U#ada\n"])
-def test_a_tenant_has_no_partition_of_another(right: Right, partition: str) -> None:
+def test_a_tenant_may_not_use_partitions_of_another(right: Right, partition: str) -> None:
     denial = ADA.check(access(right, partition))
     assert denial == Denial(
-        "GetItem", "Ward", "notes: patient has the partitions of its own user alone"
+        "GetItem", "Clinic", "notes: patient may only use partitions of its own user"
     )
 
 
-def test_a_right_that_is_not_granted_is_missing() -> None:
+def test_a_missing_right_is_denied_by_name() -> None:
     denial = ADA.check(access(CREATE | UPDATE, "U#ada#F#x", action="PutItem"))
-    assert denial == Denial("PutItem", "Ward", "files: patient lacks create and update")
+    assert denial == Denial("PutItem", "Clinic", "files: patient lacks create and update")
     assert fact_of(NURSE.check(access(DELETE, "U#ada"))) == "notes: nurse lacks delete"
 
 
-def test_a_template_may_have_other_parts_beside_the_tenant() -> None:
+def test_a_template_may_have_other_parts_besides_the_tenant() -> None:
     assert ADA.check(access(GET, "U#ada#F#left")) is None
     assert ADA.check(access(QUERY, "U#ada#F#right")) is None
     assert fact_of(ADA.check(access(GET, "U#bob#F#left"))) == (
-        "files: patient has the partitions of its own user alone"
+        "files: patient may only use partitions of its own user"
     )
 
 
-def test_a_template_without_the_tenant_is_shared_as_it_is_declared() -> None:
+def test_partitions_without_the_tenant_are_shared() -> None:
     assert ADA.check(access(QUERY, "C#flu")) is None
     assert fact_of(ADA.check(access(CREATE, "C#flu"))) == "catalog: patient lacks create"
 
@@ -87,31 +87,31 @@ def test_a_template_without_the_tenant_is_shared_as_it_is_declared() -> None:
 )
 def test_a_partition_of_no_area_is_denied(partition: str) -> None:
     denial = ADA.check(access(GET, partition))
-    assert fact_of(denial) == "patient may do nothing in partitions of that form"
+    assert fact_of(denial) == "patient has no rights in partitions of that form"
 
 
-def test_a_partition_that_is_no_text_is_denied() -> None:
-    number = Access("GetItem", "Ward", rights=GET, partition=({"N": "1"},), attributes=None)
+def test_a_partition_that_is_not_text_is_denied() -> None:
+    number = Access("GetItem", "Clinic", rights=GET, partition=({"N": "1"},), attributes=None)
     assert ADA.check(number) is not None
     assert not ADA.admits(GET.value, {"N": "1"})
     assert KEEPER.check(number) is None
 
 
-def test_an_entity_outside_every_shard_is_for_roles_that_say_so() -> None:
+def test_an_entity_outside_every_shard_needs_its_own_rights() -> None:
     assert fact_of(ADA.check(access(GET, "SETTINGS"))) == "Setting: patient lacks get"
     assert NURSE.check(access(GET, "SETTINGS")) is None
     assert NURSE.check(access(CREATE, "SETTINGS")) is None
     assert fact_of(NURSE.check(access(QUERY, "SETTINGS"))) == "Setting: nurse lacks query"
 
 
-def test_a_role_without_a_tenant_has_everybodys_partitions() -> None:
+def test_a_role_without_a_tenant_may_use_partitions_of_every_tenant() -> None:
     for name in ("ada", "bob"):
         assert NURSE.check(access(GET, f"U#{name}")) is None
         assert NURSE.check(access(WRITE, f"U#{name}#F#x")) is None
     assert NURSE.check(access(CREATE, "U#ada")) is not None
 
 
-def test_everything_is_all_partitions_those_of_no_area_included() -> None:
+def test_everything_includes_partitions_of_no_area() -> None:
     for partition in ("U#ada", "SETTINGS", "whatever", "keyfold#unique#Member#email#S#a"):
         assert KEEPER.check(access(ALL, partition)) is None
 
@@ -122,41 +122,43 @@ def test_rights_of_an_area_add_up_with_those_of_everything() -> None:
     assert fact_of(both.check(access(DELETE, "U#ada"))) == "notes: both lacks delete"
 
 
-def test_guards_of_unique_values_are_for_whoever_has_everything() -> None:
+def test_guard_items_of_unique_values_need_everything() -> None:
     partition = "keyfold#unique#Member#email#S#ada@example.com"
     for guard, name in ((ADA, "patient"), (NURSE, "nurse")):
         assert fact_of(guard.check(access(GET, partition))) == (
-            f"{name} lacks EVERYTHING, which unique values' own items take"
+            f"{name} lacks EVERYTHING, which guard items of unique values need"
         )
 
 
 def test_another_table_is_denied() -> None:
     elsewhere = Access("GetItem", "Other", rights=GET, partition=({"S": "U#ada"},))
-    assert fact_of(ADA.check(elsewhere)) == "patient is a role of Ward"
+    assert fact_of(ADA.check(elsewhere)) == "patient is a role of table Clinic"
 
 
 # Scans and operations.
 
 
-def test_a_scan_takes_everything() -> None:
+def test_a_scan_needs_everything() -> None:
     for guard, name in ((ADA, "patient"), (NURSE, "nurse")):
         for index in (None, "ByOwner", "ByText"):
             scan = access(QUERY, action="Scan", index_name=index)
-            fact = f"{name} lacks query of EVERYTHING, which a scan takes"
+            fact = f"{name} lacks query of EVERYTHING, which a scan needs"
             assert fact_of(guard.check(scan)) == fact
     assert KEEPER.check(access(QUERY, action="Scan")) is None
 
 
 def test_other_operations_are_granted_one_by_one() -> None:
-    assert ADA.check(Access("DescribeTimeToLive", "Ward")) is None
+    assert ADA.check(Access("DescribeTimeToLive", "Clinic")) is None
     assert fact_of(ADA.check(Access("DescribeTimeToLive", "Other"))) is not None
-    assert fact_of(ADA.check(Access("DeleteTable", "Ward"))) == "patient may not call DeleteTable"
-    assert fact_of(KEEPER.check(Access("DeleteTable", "Ward"))) == "keeper may not call DeleteTable"
+    assert fact_of(ADA.check(Access("DeleteTable", "Clinic"))) == "patient may not call DeleteTable"
+    assert (
+        fact_of(KEEPER.check(Access("DeleteTable", "Clinic"))) == "keeper may not call DeleteTable"
+    )
     assert KEEPER.check(Access("ListTables", None)) is None
 
 
-def test_statements_go_by_the_operation_that_carries_them() -> None:
-    statement = Access("PartiQLSelect", "Ward", enclosing="ExecuteStatement")
+def test_a_statement_needs_its_enclosing_operation() -> None:
+    statement = Access("PartiQLSelect", "Clinic", enclosing="ExecuteStatement")
     assert KEEPER.check(statement) is None
     assert AUDITOR.check(statement) is not None
     assert KEEPER.check(statement._replace(enclosing=None)) is not None
@@ -165,8 +167,8 @@ def test_statements_go_by_the_operation_that_carries_them() -> None:
 # Fields.
 
 
-def test_what_is_hidden_may_not_be_seen_as_part_of_a_whole_item() -> None:
-    asked = "notes: scribe may not see secret, so it is to name the attributes that it reads"
+def test_a_whole_item_with_a_hidden_attribute_may_not_be_read() -> None:
+    asked = "notes: scribe may not see secret, so reads must name the attributes they return"
     assert fact_of(SCRIBE.check(access(GET, "U#ada"))) == asked
     assert fact_of(SCRIBE.check(access(QUERY, "U#ada", select="ALL_ATTRIBUTES"))) == asked
     some = frozenset({"pk", "sk", "text"})
@@ -177,7 +179,7 @@ def test_what_is_hidden_may_not_be_seen_as_part_of_a_whole_item() -> None:
     assert fact_of(SCRIBE.check(partial._replace(select="ALL_PROJECTED_ATTRIBUTES"))) == asked
 
 
-def test_what_is_hidden_may_not_be_named() -> None:
+def test_a_hidden_attribute_may_not_be_named() -> None:
     for rights, action in (
         (GET, "ConditionCheckItem"),
         (UPDATE, "UpdateItem"),
@@ -191,7 +193,7 @@ def test_what_is_hidden_may_not_be_named() -> None:
 def test_where_something_is_hidden_only_declared_attributes_may_be_named() -> None:
     named = access(GET, "U#ada", attributes=frozenset({"pk", "novel"}))
     assert fact_of(SCRIBE.check(named)) == (
-        "notes: scribe may not see secret, so it names declared attributes alone, and novel is none"
+        "notes: scribe may not see secret, so it may only name declared attributes, and novel is not"
     )
     assert ADA.check(named) is None
 
@@ -200,20 +202,20 @@ def test_where_something_is_hidden_only_declared_attributes_may_be_named() -> No
     "facts",
     [{"return_values": "ALL_OLD"}, {"return_values": "ALL_NEW"}, {"returns_on_failure": True}],
 )
-def test_a_write_is_not_answered_with_what_is_hidden(facts: dict[str, Any]) -> None:
+def test_a_write_may_not_return_a_hidden_attribute(facts: dict[str, Any]) -> None:
     denial = SCRIBE.check(access(UPDATE, "U#ada", action="UpdateItem", **facts))
     assert fact_of(denial) == (
-        "notes: scribe may not see secret, so no write of it is answered with the item"
+        "notes: scribe may not see secret, so writes must not return the item"
     )
 
 
 @pytest.mark.parametrize("returned", ["NONE", "UPDATED_OLD", "UPDATED_NEW"])
-def test_a_write_may_be_answered_with_what_it_named(returned: str) -> None:
+def test_a_write_may_return_attributes_that_it_named(returned: str) -> None:
     update = access(UPDATE, "U#ada", action="UpdateItem", return_values=returned)
     assert SCRIBE.check(update) is None
 
 
-def test_what_is_fixed_may_not_be_changed() -> None:
+def test_a_fixed_attribute_may_not_be_changed() -> None:
     written = {"state": {"S": "x"}}
     update = access(UPDATE, "U#ada", action="UpdateItem", written=written)
     assert fact_of(SCRIBE.check(update)) == "notes: scribe may not change state"
@@ -221,7 +223,7 @@ def test_what_is_fixed_may_not_be_changed() -> None:
 
 
 @pytest.mark.parametrize("action", ["PutItem", "BatchWriteItem"])
-def test_where_something_is_fixed_nobody_puts_whole_items(action: str) -> None:
+def test_whole_items_may_not_be_put_where_an_attribute_is_fixed(action: str) -> None:
     for rights in (CREATE, UPDATE, CREATE | UPDATE):
         denial = SCRIBE.check(access(rights, "U#ada", action=action))
         assert fact_of(denial) == (
@@ -232,19 +234,19 @@ def test_where_something_is_fixed_nobody_puts_whole_items(action: str) -> None:
 
 @pytest.mark.parametrize("action", ["PutItem", "UpdateItem", "BatchWriteItem"])
 @pytest.mark.parametrize("value", [{"S": "bob@example.com"}, {}, None])
-def test_what_is_unique_is_set_by_a_store_alone(action: str, value: Any) -> None:
-    # Whoever wrote another's value into their own item could have a store give it up.
+def test_only_a_store_may_set_a_unique_field(action: str, value: Any) -> None:
+    # A tenant that wrote another's value into its own item could make a store release it.
     role = Role("r", tenant="user", can={"notes": ALL}, unique=["Member"])
     written = access(CREATE | UPDATE, "U#ada", action=action, written={"email": value})
     guard = Guard(LAYOUT, role, {"user": "ada"})
-    assert fact_of(guard.check(written)) == "notes: email is unique, and set by a store"
+    assert fact_of(guard.check(written)) == "notes: email is unique, so only a store may set it"
     assert guard.check(written, keeps_unique=True) is None
     assert guard.check(written._replace(written={"text": value})) is None
     assert KEEPER.check(written) is None
     assert NURSE.check(written._replace(partition=({"S": "U#ada#F#left"},))) is None
 
 
-def test_what_is_hidden_in_one_area_is_hidden_in_a_scan() -> None:
+def test_an_attribute_hidden_in_one_area_is_hidden_in_a_scan() -> None:
     whole = access(QUERY, action="Scan", select="ALL_ATTRIBUTES")
     assert AUDITOR.check(whole) is not None
     named = frozenset({"pk", "sk", "text", "title", "v"})
@@ -253,7 +255,7 @@ def test_what_is_hidden_in_one_area_is_hidden_in_a_scan() -> None:
     assert AUDITOR.check(some._replace(attributes=named | {"secret"})) is not None
 
 
-def test_what_is_hidden_in_one_area_may_be_seen_in_another() -> None:
+def test_an_attribute_hidden_in_one_area_may_be_seen_in_another() -> None:
     assert AUDITOR.check(access(READ, "U#ada#F#x")) is None
     assert AUDITOR.check(access(READ, "U#ada")) is not None
 
@@ -264,7 +266,7 @@ def test_what_is_hidden_in_one_area_may_be_seen_in_another() -> None:
 def test_an_index_is_open_where_its_partition_has_the_tenant() -> None:
     assert ADA.check(query("ByOwner", "O#ada")) is None
     assert fact_of(ADA.check(query("ByOwner", "O#bob"))) == (
-        "index ByOwner: patient may query partitions of its own user alone"
+        "index ByOwner: patient may only query partitions of its own user"
     )
     assert ADA.check(query("ByOwner", "U#ada")) is not None
 
@@ -274,12 +276,12 @@ def test_an_index_by_a_plain_attribute_is_closed_to_tenants() -> None:
     assert ADA.check(query("ByState", "ada")) is not None
 
 
-def test_an_index_partition_in_which_others_may_lie_is_closed() -> None:
+def test_an_index_partition_that_other_areas_may_share_is_closed() -> None:
     # A topic may be called M#ada.
     assert ADA.check(query("ByMix", "M#ada")) is not None
 
 
-def test_an_index_of_several_attributes_is_open_by_one_of_them() -> None:
+def test_an_index_of_several_attributes_is_open_if_one_has_the_tenant() -> None:
     assert ADA.check(query("ByPair", "P#ada", "flu")) is None
     assert ADA.check(query("ByPair", "P#bob", "flu")) is not None
     assert ADA.check(query("ByPair", "P#ada")) is not None
@@ -297,10 +299,10 @@ def test_a_reverse_index_is_open_where_the_sort_key_has_the_tenant() -> None:
 
 
 def test_an_index_that_is_not_declared_is_denied() -> None:
-    assert fact_of(ADA.check(query("Other", "O#ada"))) == "Ward declares no index Other"
+    assert fact_of(ADA.check(query("Other", "O#ada"))) == "Clinic declares no index Other"
 
 
-def test_an_index_is_open_to_whoever_may_query_all_that_can_be_in_it() -> None:
+def test_an_index_is_open_to_roles_that_may_query_every_area_in_it() -> None:
     assert NURSE.check(query("ByOwner", "O#ada")) is None
     assert fact_of(NURSE.check(query("ByMix", "M#ada"))) == "catalog: nurse lacks query"
     assert KEEPER.check(query("ByMix", "M#ada")) is None
@@ -315,7 +317,7 @@ def test_a_tenant_without_query_may_not_query_an_index_either() -> None:
 @pytest.mark.parametrize(
     ("hidden", "index", "partition"),
     [
-        # By the sort key, of a local index; by the partition key; by both sides.
+        # Hidden in the sort key of a local index, in the partition key, in a derived sort key.
         ("text", "ByText", ["U#ada"]),
         ("state", "ByState", ["new"]),
         ("owner_sk", "ByOwner", ["O#ada"]),
@@ -323,21 +325,21 @@ def test_a_tenant_without_query_may_not_query_an_index_either() -> None:
         ("text", "Undeclared", []),
     ],
 )
-def test_an_index_is_closed_whose_keys_would_tell_what_is_hidden(
+def test_an_index_whose_keys_show_a_hidden_attribute_is_closed(
     hidden: str, index: str, partition: list[str], names: frozenset[str]
 ) -> None:
-    # The answer names the last key of a page, whatever was asked for.
+    # LastEvaluatedKey shows the last key of a page, whatever attributes were requested.
     role = Role("r", can={EVERYTHING: READ}, hidden={"notes": [hidden]})
     for select in ("COUNT", "SPECIFIC_ATTRIBUTES"):
         asked = access(QUERY, *partition, index_name=index, attributes=names, select=select)
         fact = fact_of(Guard(LAYOUT, role, {}).check(asked))
         assert fact is not None
-        assert fact.endswith(f"may not see {hidden}, which the keys of index {index} would tell")
+        assert fact.endswith(f"may not see {hidden}, which the keys of index {index} would show")
     other = access(QUERY, "O#ada", index_name="ByOwner", attributes=frozenset(), select="COUNT")
     assert (Guard(LAYOUT, role, {}).check(other) is None) is (hidden != "owner_sk")
 
 
-def test_what_is_hidden_is_hidden_in_an_index() -> None:
+def test_a_hidden_attribute_is_hidden_in_an_index() -> None:
     assert SCRIBE.check(query("ByOwner", "O#ada")) is not None
     some = frozenset({"owner_pk", "text"})
     partial = query("ByOwner", "O#ada")._replace(attributes=some, select="SPECIFIC_ATTRIBUTES")
@@ -348,7 +350,7 @@ def test_what_is_hidden_is_hidden_in_an_index() -> None:
 # Writes into indexes.
 
 
-def test_nothing_is_written_into_an_index_partition_of_another() -> None:
+def test_items_may_not_be_written_into_an_index_partition_of_another_tenant() -> None:
     assert ADA.check(put("U#ada", owner_pk={"S": "O#ada"})) is None
     for attribute, index, text in (
         ("owner_pk", "ByOwner", "O#bob"),
@@ -357,35 +359,35 @@ def test_nothing_is_written_into_an_index_partition_of_another() -> None:
         ("sk", "ByKey", "MEMBER#bob"),
     ):
         assert fact_of(ADA.check(put("U#ada", **{attribute: {"S": text}}))) == (
-            f"index {index}: {attribute} is of another user, and patient writes for its own"
+            f"index {index}: {attribute} is of another user; patient may only write its own"
         )
         assert not ADA.admits(4, {"S": "U#ada"}, {attribute: {"S": text}})
 
 
-def test_an_index_partition_that_is_no_tenants_may_be_written_into() -> None:
+def test_items_may_be_written_into_an_index_partition_of_no_tenant() -> None:
     assert ADA.check(put("U#ada", owner_pk={"S": "elsewhere"}, mix={"N": "1"})) is None
 
 
-def test_a_value_that_is_not_known_may_not_say_whose_an_item_is() -> None:
+def test_an_unknown_value_may_not_decide_which_tenant_an_item_belongs_to() -> None:
     assert fact_of(ADA.check(put("U#ada", owner_pk=None))) == (
-        "index ByOwner: owner_pk says whose an item is there, so its value is to be given"
+        "index ByOwner: owner_pk decides which tenant an item belongs to, so the write must give its value"
     )
     assert ADA.check(put("U#ada", owner_pk={})) is None
     assert ADA.check(put("U#ada", text=None)) is None
 
 
-def test_a_role_without_a_tenant_writes_for_everybody() -> None:
+def test_a_role_without_a_tenant_may_write_for_every_tenant() -> None:
     assert KEEPER.check(put("U#ada", owner_pk={"S": "O#bob"}, mix=None)) is None
 
 
-# What is sure.
+# The fast path.
 
 
-def test_what_is_admitted_at_once_would_be_admitted_after_a_look() -> None:
+def test_the_fast_path_admits_only_what_the_full_check_allows() -> None:
     partitions = ["U#ada", "U#bob", "U#ada#F#x", "C#flu", "SETTINGS", "X", "keyfold#unique#a"]
     admitted = 0
     for guard in (ADA, SCRIBE, NURSE, AUDITOR, KEEPER):
-        for _ in range(2):  # what was asked before is remembered
+        for _ in range(2):  # the second time is answered from the cache
             for partition in partitions:
                 for right in Right:
                     if guard.admits(right.value, {"S": partition}):
@@ -395,7 +397,7 @@ def test_what_is_admitted_at_once_would_be_admitted_after_a_look() -> None:
     assert not SCRIBE.admits(GET.value, {"S": "U#ada"})
 
 
-def test_only_so_many_partitions_are_remembered() -> None:
+def test_a_guard_stays_correct_past_the_limit_of_its_cache() -> None:
     guard = Guard(LAYOUT, nurse, {})
     for number in range(2_500):
         assert guard.admits(GET.value, {"S": f"U#{number}"})
@@ -408,17 +410,17 @@ def test_only_so_many_partitions_are_remembered() -> None:
 @pytest.mark.parametrize(
     ("ids", "fact"),
     [
-        ({}, "it needs an id for 'user', and got None"),
-        ({"user": ""}, "it needs an id for 'user', and got ''"),
-        ({"user": 7}, "it needs an id for 'user', and got 7"),
-        ({"user": "a#F"}, "the id 'a#F' cannot stand in 'U#{user}'"),
-        ({"user": "a*"}, "the id 'a*' has '*' in it"),
-        ({"user": "a?"}, "the id 'a?' has '?' in it"),
-        ({"user": "${aws:x}"}, "the id '${aws:x}' has '$' in it"),
-        ({"user": "ada", "topic": "x"}, "got an id for 'topic', and it takes user"),
+        ({}, "it needs an id for 'user'; got None"),
+        ({"user": ""}, "it needs an id for 'user'; got ''"),
+        ({"user": 7}, "it needs an id for 'user'; got 7"),
+        ({"user": "a#F"}, "the id 'a#F' does not fit the key template 'U#{user}'"),
+        ({"user": "a*"}, "the id 'a*' contains '*'"),
+        ({"user": "a?"}, "the id 'a?' contains '?'"),
+        ({"user": "${aws:x}"}, "the id '${aws:x}' contains '$'"),
+        ({"user": "ada", "topic": "x"}, "got an id for 'topic'; the role takes 'user'"),
     ],
 )
-def test_an_id_that_could_be_several_is_none(ids: dict[str, Any], fact: str) -> None:
+def test_an_invalid_id_is_refused(ids: dict[str, Any], fact: str) -> None:
     with pytest.raises(PrincipalInvalid) as caught:
         Guard(LAYOUT, patient, ids)
     assert caught.value.fact == fact
@@ -426,11 +428,11 @@ def test_an_id_that_could_be_several_is_none(ids: dict[str, Any], fact: str) -> 
 
 
 def test_a_role_without_a_tenant_takes_no_id() -> None:
-    with pytest.raises(PrincipalInvalid, match="and it takes no id"):
+    with pytest.raises(PrincipalInvalid, match="the role takes no id"):
         Guard(LAYOUT, nurse, {"user": "ada"})
 
 
-def test_no_id_leads_to_the_guards_of_unique_values() -> None:
+def test_an_id_may_not_lead_to_guard_items_of_unique_values() -> None:
     table = Table("Open", key=Key("pk"))
 
     class Person(Entity, table=table, key="{name}", unique="email"):
@@ -438,7 +440,7 @@ def test_no_id_leads_to_the_guards_of_unique_values() -> None:
         email: str
 
     role = table.add_role(Role("person", tenant="name", can={Person: READ}))
-    with pytest.raises(PrincipalInvalid, match="is kept for unique values"):
+    with pytest.raises(PrincipalInvalid, match="is reserved for unique values"):
         Guard(table.layout, role, {"name": "keyfold#unique#Person#email#S#ada"})
     ada = Guard(table.layout, role, {"name": "ada"})
     lookup = Access("GetItem", "Open", rights=GET, partition=({"S": "ada"},), attributes=None)
@@ -446,7 +448,7 @@ def test_no_id_leads_to_the_guards_of_unique_values() -> None:
     assert ada.check(lookup._replace(partition=({"S": "bob"},))) is not None
 
 
-def test_an_id_is_of_the_type_that_keys_have() -> None:
+def test_an_id_must_have_the_type_of_its_key_part() -> None:
     table = Table("Numbers", key=Key("pk"), indexes=[Index("ByNumber", key=Key("n"))])
 
     class Ticket(
@@ -459,24 +461,24 @@ def test_an_id_is_of_the_type_that_keys_have() -> None:
     lookup = Access("GetItem", "Numbers", rights=GET, partition=({"S": "T#0042"},), attributes=None)
     assert holder.check(lookup) is None
     assert holder.check(lookup._replace(partition=({"S": "T#0043"},))) is not None
-    with pytest.raises(PrincipalInvalid, match="cannot stand in 'T#"):
+    with pytest.raises(PrincipalInvalid, match="does not fit the key template 'T#"):
         Guard(table.layout, role, {"number": "42"})
 
 
-def test_unique_values_are_for_roles_that_say_so() -> None:
+def test_unique_values_need_a_role_that_lists_them() -> None:
     write = put("U#ada")
     assert ADA.check_unique(write, "Member") is None
     assert KEEPER.check_unique(write, "Member") is None
     for guard, name in ((NURSE, "nurse"), (AUDITOR, "auditor")):
         assert fact_of(guard.check_unique(write, "Member")) == (
-            f"{name} may not take or give up unique values of Member"
+            f"{name} may not take or release unique values of Member"
         )
 
 
 # Areas without templates.
 
 
-def test_a_free_form_entity_has_whatever_partitions_no_other_area_has() -> None:
+def test_a_free_form_entity_covers_partitions_of_no_other_area() -> None:
     table = Table("Mixed", key=Key("pk", "sk"))
     own = table.shard("U#{user}", name="own")
 

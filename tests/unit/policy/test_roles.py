@@ -1,6 +1,6 @@
-"""What is wrong with roles is said when their table is declared, and all of it at once."""
+"""All problems of roles are reported at once, when their table is checked."""
 
-# Declaring them is all that these classes are for.
+# These classes are only declared, not used.
 # pyright: reportUnusedClass=false
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from keyfold.model import Entity, Index, Key, Table, part
 from keyfold.model._layouts import layout_of
 from keyfold.policy import ALL, EVERYTHING, READ, Guard, Right, Role, find_role_problems
 from keyfold.policy._operations import ADMINISTRATION, BY_NAME, BY_RIGHTS, HARMLESS, MOVING, SHOWING
-from tests.unit.policy.clinic import Member, Note, Setting, ward
+from tests.unit.policy.clinic import Member, Note, Setting, clinic
 
 
 def problems_of(role: Role) -> list[str]:
-    start = f"Ward: role {role.name!r} "
-    found = find_role_problems(ward.layout, role)
+    start = f"Clinic: role {role.name!r} "
+    found = find_role_problems(clinic.layout, role)
     assert all(each.startswith(start) for each in found)
     return [each.removeprefix(start) for each in found]
 
@@ -33,14 +33,14 @@ def refused(declare: Callable[[], Any]) -> list[str]:
     return list(caught.value.problems)
 
 
-def test_a_role_names_areas_by_what_they_are_or_are_called() -> None:
-    assert Role("r", can={Setting: READ, ward.shards["notes"]: ALL}) == Role(
+def test_a_role_may_name_areas_by_object_or_by_name() -> None:
+    assert Role("r", can={Setting: READ, clinic.shards["notes"]: ALL}) == Role(
         "r", can={"Setting": READ, "notes": ALL}
     )
-    assert problems_of(Role("r", can={Setting: READ, ward.shards["notes"]: ALL})) == []
+    assert problems_of(Role("r", can={Setting: READ, clinic.shards["notes"]: ALL})) == []
 
 
-def test_one_name_need_not_be_in_a_list() -> None:
+def test_a_single_name_need_not_be_in_a_list() -> None:
     alone = Role("r", can={}, hidden={"notes": "secret"}, unique=Member, operations="ListTables")
     listed = Role(
         "r", can={}, hidden={"notes": ["secret"]}, unique=["Member"], operations=["ListTables"]
@@ -48,20 +48,20 @@ def test_one_name_need_not_be_in_a_list() -> None:
     assert alone == listed
 
 
-def test_what_has_no_name_is_shown() -> None:
-    assert "names '7', which is no shard" in problems_of(Role("r", can={7: READ}))[0]
+def test_an_area_that_is_neither_object_nor_name_is_shown() -> None:
+    assert "names '7', which is neither a shard" in problems_of(Role("r", can={7: READ}))[0]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 65, 7])
-def test_a_role_has_a_plain_name(name: Any) -> None:
+def test_an_invalid_role_name_is_refused(name: Any) -> None:
     assert problems_of(Role(name, can={})) == [
-        "is named by 1 to 64 letters, digits, '_', '-' and '.'."
+        "needs a name of 1 to 64 letters, digits, '_', '-' and '.'."
     ]
 
 
-def test_an_area_that_is_not_there_is_said() -> None:
-    known = "those are notes, files, catalog, Setting."
-    stranger = f"names 'nots', which is no shard, and no entity outside every shard; {known}"
+def test_an_unknown_area_is_reported() -> None:
+    known = "known are notes, files, catalog, Setting."
+    stranger = f"names 'nots', which is neither a shard nor an entity outside every shard; {known}"
     assert problems_of(Role("r", can={"nots": READ})) == [stranger]
     assert problems_of(Role("r", can={}, hidden={"nots": ["x"]}, fixed={"nots": []})) == [
         stranger,
@@ -69,60 +69,63 @@ def test_an_area_that_is_not_there_is_said() -> None:
     ]
 
 
-def test_an_entity_of_a_shard_is_no_area() -> None:
+def test_an_entity_in_a_shard_is_not_an_area() -> None:
     assert problems_of(Role("r", can={Note: READ})) == [
-        "names Note, which is in the shard 'notes'. Rights are for whole partitions: name the shard."
+        "names Note, which is in shard 'notes'. Rights are for whole partitions: name the shard."
     ]
 
 
-def test_a_right_is_a_right() -> None:
+def test_a_right_must_be_a_right_value() -> None:
     role = Role("r", can={"notes": "read"})  # type: ignore[dict-item]
     assert problems_of(role) == [
-        "has 'read' for 'notes': that is a Right, or several joined with |, such as READ and WRITE."
+        "has 'read' for 'notes'. Give a Right, or several joined with |, such as READ | WRITE."
     ]
 
 
-def test_no_tenant_has_everything() -> None:
+def test_a_role_with_a_tenant_may_not_have_everything() -> None:
     assert problems_of(Role("r", tenant="user", can={EVERYTHING: READ})) == [
         (
-            "has the tenant 'user' and is given EVERYTHING, which no tenant can have. Name the shards, "
-            "or leave out the tenant."
+            "has the tenant 'user' and EVERYTHING, which would include other tenants. Name the "
+            "shards, or leave out the tenant."
         )
     ]
 
 
-def test_a_tenant_is_a_part_of_some_partition() -> None:
-    # It is a part of a sort key alone.
+def test_a_tenant_must_be_a_part_of_a_partition_key() -> None:
+    # `id` is part of a sort key only.
     assert problems_of(Role("r", tenant="id", can={"notes": READ})) == [
-        "has the tenant 'id', which is no part of a partition's template; those are box, topic, user."
+        (
+            "has the tenant 'id', which is not a part of any partition template; the parts are "
+            "box, topic, user."
+        )
     ]
 
 
-def test_fields_are_those_that_are_stored() -> None:
+def test_hidden_and_fixed_attributes_must_be_stored_ones() -> None:
     role = Role("r", can={}, hidden={"catalog": ["titel", "pk"]}, fixed={EVERYTHING: ["x", "v"]})
     assert problems_of(role) == [
         "hides 'pk', which is part of the key of every item.",
         (
-            "hides 'titel', and no entity of 'catalog' stores anything under that name; they store "
+            "hides 'titel', but no entity of 'catalog' stores an attribute of that name; they store "
             "mix, title."
         ),
         (
-            "fixes 'x', and no entity of '*' stores anything under that name; they store age, email, "
+            "fixes 'x', but no entity of '*' stores an attribute of that name; they store age, email, "
             "mix, owner_pk, owner_sk, pair_topic, pair_user, rank, secret, size, state, text, "
             "title, topic, v."
         ),
     ]
 
 
-def test_unique_values_are_those_of_an_entity_that_has_some() -> None:
+def test_unique_must_name_an_entity_with_unique_fields() -> None:
     assert problems_of(Role("r", can={}, unique=[Member])) == []
     assert problems_of(Role("r", can={}, unique=["Membr", Note])) == [
-        "may take unique values of 'Membr', which is no entity of the table.",
+        "may take unique values of 'Membr', which is not an entity of the table.",
         "may take unique values of Note, which has no unique fields.",
     ]
 
 
-def test_every_operation_is_of_one_kind() -> None:
+def test_every_operation_is_in_exactly_one_category() -> None:
     kinds = [BY_RIGHTS, SHOWING, MOVING, HARMLESS, ADMINISTRATION]
     assert sum(map(len, kinds)) == len(frozenset[str]().union(*kinds))
     assert BY_RIGHTS | BY_NAME == OPERATIONS
@@ -131,8 +134,8 @@ def test_every_operation_is_of_one_kind() -> None:
 @pytest.mark.parametrize(
     ("operation", "fact"),
     [
-        ("GetItem", "names the operation GetItem: what it may do with items, `can` says."),
-        ("GetItems", "names 'GetItems', which is no operation of the API."),
+        ("GetItem", "names the operation GetItem. Give rights on items in `can`."),
+        ("GetItems", "names 'GetItems', which is not an operation of the API."),
         (
             "ExecuteStatement",
             (
@@ -149,14 +152,18 @@ def test_every_operation_is_of_one_kind() -> None:
         ),
     ],
 )
-def test_an_operation_that_rights_decide_about_is_refused(operation: str, fact: str) -> None:
+def test_an_operation_that_rights_cover_cannot_be_granted_by_name(
+    operation: str, fact: str
+) -> None:
     assert problems_of(Role("r", can={"notes": ALL}, operations=[operation])) == [fact]
 
 
-@pytest.mark.parametrize("operation", sorted(BY_NAME))
-def test_a_tenant_is_given_harmless_operations_alone(operation: str) -> None:
-    role = Role("r", tenant="user", can={"notes": ALL}, operations=[operation])
-    assert (problems_of(role) == []) is (operation in HARMLESS)
+def test_a_tenant_may_only_be_granted_harmless_operations() -> None:
+    def may_have(operation: str) -> bool:
+        role = Role("r", tenant="user", can={"notes": ALL}, operations=[operation])
+        return problems_of(role) == []
+
+    assert {operation for operation in BY_NAME if may_have(operation)} == HARMLESS & set(BY_NAME)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +176,7 @@ def test_a_tenant_is_given_harmless_operations_alone(operation: str) -> None:
         (ALL, {}, {"notes": ["secret"]}, True, False),
     ],
 )
-def test_what_concerns_every_item_is_for_whoever_may_as_much(
+def test_operations_on_all_items_need_rights_to_everything(
     rights: Right, hidden: Any, fixed: Any, may_show: bool, may_move: bool
 ) -> None:
     for operation, is_allowed in (("GetRecords", may_show), ("CreateBackup", may_move)):
@@ -209,17 +216,17 @@ def test_two_roles_of_one_name_are_refused() -> None:
     assert refused(lambda: table.add_role(Role("user", tenant="user", can={"own": ALL}))) == [
         "Small: role 'user' is declared twice, with different rights."
     ]
-    assert refused(lambda: table.add_role("user")) == ["Small: 'user' is no Role."]  # type: ignore[arg-type]
+    assert refused(lambda: table.add_role("user")) == ["Small: 'user' is not a Role."]  # type: ignore[arg-type]
 
 
-def test_all_that_is_wrong_with_roles_is_said_when_the_table_is_opened() -> None:
+def test_all_problems_of_roles_are_reported_when_the_table_is_opened() -> None:
     table = make_table()
     table.add_role(Role("one", can={"orders": READ}))
     table.add_role(Role("two", tenant="usr", can={"own": READ}))
     assert len(refused(lambda: keyfold.open(table, ":memory:"))) == 2
 
 
-def test_a_role_may_come_before_what_it_names() -> None:
+def test_a_role_may_be_added_before_the_entities_it_names() -> None:
     table = Table("Small", key=Key("pk"))
     table.add_role(Role("reader", can={"Later": READ}))
     assert refused(table.check)
@@ -230,15 +237,15 @@ def test_a_role_may_come_before_what_it_names() -> None:
     table.check()
 
 
-def test_a_shard_is_one_thing() -> None:
+def test_a_shard_cannot_be_declared_twice() -> None:
     table = make_table()
     assert table.shard("U#{user}", name="own") is not None
     assert refused(lambda: table.shard("V#{user}", name="own")) == [
-        "Small: shard 'own' is 'U#{user}' already."
+        "Small: shard 'own' is already declared as 'U#{user}'."
     ]
 
 
-def test_an_entity_is_in_a_shard_of_its_own_table() -> None:
+def test_an_entity_must_use_a_shard_of_its_own_table() -> None:
     table, other = make_table(), make_table()
     theirs = other.shard("X#{user}", name="theirs")
 
@@ -247,10 +254,10 @@ def test_an_entity_is_in_a_shard_of_its_own_table() -> None:
             user: str = part()
             id: str = part()
 
-    assert refused(declare) == ["Stray: Small has no shard 'theirs' like that."]
+    assert refused(declare) == ["Stray: Small has no shard 'theirs' with this template."]
 
 
-def test_a_shard_is_no_sort_key() -> None:
+def test_a_shard_cannot_be_a_sort_key() -> None:
     table = make_table()
 
     def declare() -> None:
@@ -258,10 +265,12 @@ def test_a_shard_is_no_sort_key() -> None:
             user: str = part()
             id: str = part()
 
-    assert refused(declare) == ["Backward: a shard is of partitions, so it comes first in a key."]
+    assert refused(declare) == [
+        "Backward: a shard names partitions, so it must be the first part of the key."
+    ]
 
 
-def test_areas_of_a_table_with_roles_lie_apart() -> None:
+def test_areas_of_a_table_with_roles_must_not_overlap() -> None:
     table = make_table()
     table.shard("{kind}#x", name="loose")
 
@@ -271,15 +280,15 @@ def test_areas_of_a_table_with_roles_lie_apart() -> None:
 
     table.add_role(Role("user", tenant="user", can={"own": READ}))
     advice = "Change a template, or put both into one shard."
-    told = "so a role's rights would not tell them apart."
+    consequence = "so rights on one would apply to the other."
     assert refused(table.check) == [
-        f"Small: shard 'own' and shard 'loose' can both have the partition 'U#x', {told} {advice}",
-        f"Small: shard 'own' and Beside can both have the partition 'U#a', {told} {advice}",
-        f"Small: shard 'loose' and Beside can both have the partition 'U#x', {told} {advice}",
+        f"Small: shard 'own' and shard 'loose' can both have the partition 'U#x', {consequence} {advice}",
+        f"Small: shard 'own' and Beside can both have the partition 'U#a', {consequence} {advice}",
+        f"Small: shard 'loose' and Beside can both have the partition 'U#x', {consequence} {advice}",
     ]
 
 
-def test_a_table_without_roles_has_shards_as_it_likes() -> None:
+def test_shards_may_overlap_in_a_table_without_roles() -> None:
     table = make_table()
     table.shard("{kind}#x", name="loose")
     table.shard("{broken", name="broken")
@@ -291,17 +300,17 @@ def test_a_shard_that_no_entity_is_in_is_checked_where_there_are_roles() -> None
     table.shard("{broken", name="broken")
     table.add_role(Role("user", can={"own": READ}))
     [problem] = refused(table.check)
-    assert problem.startswith("Small.broken: key template '{broken' has a brace")
+    assert problem.startswith("Small.broken: key template '{broken' has an unmatched brace")
 
 
-def test_a_shard_and_an_entity_outside_every_shard_have_different_names() -> None:
+def test_a_shard_and_an_entity_outside_every_shard_must_have_different_names() -> None:
     table = make_table()
 
     class own(Entity, table=table, key=("OWN", "{id}")):  # noqa: N801 - what it is about
         id: str = part()
 
     table.add_role(Role("user", can={"own": READ}))
-    assert "Small: 'own' is a shard, and an entity outside every shard. Rename one." in refused(
+    assert "Small: 'own' is both a shard and an entity outside any shard. Rename one." in refused(
         table.check
     )
 
@@ -309,9 +318,9 @@ def test_a_shard_and_an_entity_outside_every_shard_have_different_names() -> Non
 # Layouts.
 
 
-def test_a_layout_tells_areas_and_what_they_declare() -> None:
-    layout = layout_of(ward)
-    assert (layout.table, layout.key, layout.unique) == ("Ward", ("pk", "sk"), {"Member"})
+def test_a_layout_lists_areas_and_their_attributes() -> None:
+    layout = layout_of(clinic)
+    assert (layout.table, layout.key, layout.unique) == ("Clinic", ("pk", "sk"), {"Member"})
     assert {
         area.name: ([each.text for each in area.templates], area.entities, area.is_shard)
         for area in layout.areas.values()
@@ -325,8 +334,8 @@ def test_a_layout_tells_areas_and_what_they_declare() -> None:
     assert layout.areas["catalog"].attributes == {"pk", "sk", "title", "mix"}
 
 
-def test_a_layout_tells_who_can_be_in_which_index() -> None:
-    indexes = layout_of(ward).indexes
+def test_a_layout_lists_which_areas_can_be_in_which_index() -> None:
+    indexes = layout_of(clinic).indexes
     assert [(each.entity, each.texts) for each in indexes["ByMix"].entries] == [
         ("Note", ("M#{user}",)),
         ("Topic", ("{topic}",)),
@@ -369,20 +378,20 @@ def test_entities_of_a_shard_may_read_its_parts_differently() -> None:
     assert [each.owner for each in layout_of(table).areas["own"].templates] == ["Thing", "Personal"]
     ada = Guard(table.layout, role, {"user": "ada"})
     assert ada.admits(Right.GET.value, {"S": "U#ada"})
-    with pytest.raises(PrincipalInvalid, match="cannot stand in"):
+    with pytest.raises(PrincipalInvalid, match="does not fit the key template"):
         Guard(table.layout, role, {"user": "eve"})
 
 
-def test_what_is_hidden_stands_in_no_attribute_that_is_made_from_it() -> None:
+def test_a_hidden_field_needs_its_derived_attributes_hidden_too() -> None:
     role = Role("r", can={}, hidden={"notes": ["rank"]})
     assert problems_of(role) == [
-        "hides 'rank', from which 'owner_sk' is made, an attribute for an index. Hide that, too."
+        "hides 'rank', but 'owner_sk' is derived from it for an index. Hide it, too."
     ]
     assert problems_of(Role("r", can={}, hidden={"notes": ["rank", "owner_sk"]})) == []
     assert problems_of(Role("r", can={}, hidden={EVERYTHING: ["rank"], "notes": "owner_sk"})) == []
 
 
-def test_what_is_hidden_stands_in_no_key() -> None:
+def test_a_hidden_field_may_not_be_part_of_a_key() -> None:
     table = Table("Shelf", key=Key("pk", "sk"))
 
     class Book(Entity, table=table, key=("B#{title}", "{year}")):
@@ -393,5 +402,5 @@ def test_what_is_hidden_stands_in_no_key() -> None:
     with pytest.raises(DeclarationInvalid) as caught:
         table.check()
     assert caught.value.problems == (
-        "Shelf: role 'r' hides 'year', from which 'sk' is made, part of the key of every item.",
+        "Shelf: role 'r' hides 'year', but 'sk' is derived from it and is part of the key of every item.",
     )

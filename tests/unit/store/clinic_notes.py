@@ -1,4 +1,4 @@
-"""A ward with something of two patients' in it, and what one of them is denied."""
+"""A clinic with data of two patients, and a check that a request is denied."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import pytest
 from keyfold.errors import AccessDenied
 from keyfold.model import Request
 from tests.unit.policy.clinic import File, Member, Note, Setting, Topic
-from tests.unit.store.store_kinds import Side
+from tests.unit.store.store_kinds import AnyStore
 
-# A note of bob's.
+# The key of one of bob's notes.
 BOB = {"user": "bob", "id": "1"}
 
 
 def note(user: str, number: str) -> Note:
-    """Make a note of a patient's."""
+    """Return a note of a patient."""
     return Note(
         user=user, id=number, text=f"{user} {number}", rank=number, state="new", topic="flu"
     )
 
 
-def fill(store: Side) -> Side:
-    """Put something of ada's and of bob's into a store; return that."""
+def fill(store: AnyStore) -> AnyStore:
+    """Put data of ada and of bob into a store; return the store."""
     for user in ("ada", "bob"):
         for number in ("1", "2", "3"):
             store.run(note(user, number).put())
@@ -35,10 +35,10 @@ def fill(store: Side) -> Side:
     return store
 
 
-def deny(side: Side, request: Request[Any]) -> AccessDenied:
-    """See a request be denied, and nothing be asked of the database."""
-    before = len(side.calls)
+def deny(store: AnyStore, request: Request[Any]) -> AccessDenied:
+    """Check that a request is denied before any call; return the denial."""
+    before = len(store.calls)
     with pytest.raises(AccessDenied) as caught:
-        side.run(request)
-    assert len(side.calls) == before
+        store.run(request)
+    assert len(store.calls) == before
     return caught.value

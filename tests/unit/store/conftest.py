@@ -14,20 +14,28 @@ from keyfold.store import Executor
 from keyfold.testing import Clock
 from tests.transports import Database, Transport, find_transport, open_database, parametrize
 from tests.unit.model.shop import accounts, desk, market, rates
-from tests.unit.store.store_kinds import START, AsyncSide, Kind, OpenSide, Side, Sites, side_on
+from tests.unit.store.store_kinds import (
+    START,
+    AnyStore,
+    AsyncStoreAdapter,
+    DatabasesByUrl,
+    Kind,
+    OpenStore,
+    any_store_on,
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what opens stores on every road to a database."""
+    """Run tests that open stores on every transport."""
     parametrize(metafunc)
 
 
 @pytest.fixture(autouse=True)
-def closed_sides() -> Iterator[None]:
-    """Close what a test that fails, as some must on engines of others, leaves open."""
+def closed_stores() -> Iterator[None]:
+    """Close stores that a failing test leaves open; some tests must fail on other engines."""
     yield
-    for side in list(AsyncSide.living):
-        side.close()
+    for store in list(AsyncStoreAdapter.living):
+        store.close()
 
 
 @pytest.fixture
@@ -38,73 +46,75 @@ def transport(request: pytest.FixtureRequest) -> Transport:
 
 @pytest.fixture
 def clock() -> Clock:
-    """A clock that stands until it is moved."""
+    """A clock that stands still until a test moves it."""
     return Clock(START)
 
 
 @pytest.fixture(params=["sync", "async"])
 def kind(request: pytest.FixtureRequest) -> Kind:
-    """Which of the stores a test runs on."""
+    """The kind of store that a test runs on."""
     return request.param
 
 
 @pytest.fixture(params=["memory", "file"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where the database is."""
+    """The URL of the database: in memory, or a file."""
     return ":memory:" if request.param == "memory" else str(tmp_path / "store.db")
 
 
 @pytest.fixture
-def sites(transport: Transport, clock: Clock) -> Iterator[Sites]:
-    """The databases of a test, by their URLs."""
-    with Sites(transport, clock) as sites:
-        yield sites
+def databases(transport: Transport, clock: Clock) -> Iterator[DatabasesByUrl]:
+    """The databases of a test, by URL."""
+    with DatabasesByUrl(transport, clock) as databases:
+        yield databases
 
 
 @pytest.fixture
-def open_store(kind: Kind, sites: Sites) -> Iterator[OpenSide]:
-    """What opens stores, which are closed after the test."""
-    opened: list[Side] = []
+def open_store(kind: Kind, databases: DatabasesByUrl) -> Iterator[OpenStore]:
+    """A function that opens stores, which are closed after the test."""
+    opened: list[AnyStore] = []
 
-    def open_one(tables: Table | Sequence[Table], url: Any = ":memory:", **options: Any) -> Side:
-        side = sites.open(kind, tables, url, **options)
-        opened.append(side)
-        return side
+    def open_one(
+        tables: Table | Sequence[Table], url: Any = ":memory:", **options: Any
+    ) -> AnyStore:
+        store = databases.open(kind, tables, url, **options)
+        opened.append(store)
+        return store
 
     yield open_one
-    for side in opened:
-        side.close()
+    for store in opened:
+        store.close()
 
 
 @pytest.fixture
 def engine(transport: Transport, clock: Clock) -> Iterator[Database]:
-    """An engine without tables, for stores that a test makes itself."""
+    """An engine without tables, for stores that a test creates itself."""
     with open_database(transport, clock=clock) as engine:
         yield engine
 
 
 @pytest.fixture
 def token() -> str:
-    """A token for transactions, which are told apart by it in all of a service."""
+    """A token for transactions; random, because a service remembers those of earlier runs."""
     return secrets.token_hex(8)
 
 
 @pytest.fixture
-def make_store(kind: Kind, clock: Clock) -> Iterator[OpenSide]:
-    """What makes stores on an executor of the test's own."""
-    made: list[Side] = []
+def make_store(kind: Kind, clock: Clock) -> Iterator[OpenStore]:
+    """A function that makes stores on a given executor, closed after the test."""
+    made: list[AnyStore] = []
 
-    def make(executor: Executor, tables: Sequence[Table], **options: Any) -> Side:
-        side = side_on(kind, executor, tables, clock=clock, **options)
-        made.append(side)
-        return side
+    def make(executor: Executor, tables: Sequence[Table], **options: Any) -> AnyStore:
+        store = any_store_on(kind, executor, tables, clock=clock, **options)
+        made.append(store)
+        return store
 
     yield make
-    for side in made:
-        side.close()
+    for store in made:
+        store.close()
 
 
 @pytest.fixture
-def store(open_store: OpenSide) -> Side:
-    """A store of all the tables, in memory."""
+def store(open_store: OpenStore) -> AnyStore:
+    """A store of all shared tables, in memory."""
     return open_store([rates, market, desk, accounts])

@@ -1,4 +1,4 @@
-"""A table that is followed, and what its followers have seen."""
+"""A table with a stream to follow, and a record of the changes that a handler got."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Receipt(Entity, table=ledger, key=("R#{name}", "E#{number:06}")):
 
 
 class Seen(list[tuple[str, int | None, int | None]]):
-    """The changes of accounts in the order in which a handler was told: old and new balances."""
+    """The account changes that a handler got, in order: (name, old balance, new balance)."""
 
     def note(self, change: Change[Account]) -> None:
         account = change.entity

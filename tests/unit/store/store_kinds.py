@@ -1,4 +1,4 @@
-"""Both stores behind one face, so that every test runs on each."""
+"""One interface to Store and AsyncStore, so that every test runs on both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from keyfold.values import Item
 from keyfold.wire.client import Client
 from keyfold.wire.server import Server
 from tests import transports
-from tests.transports import Transport, make_boto_client, new_cursor_key, place_abroad
+from tests.transports import Transport, make_boto_client, new_cursor_key, new_foreign_database
 
 V = TypeVar("V")
 Kind = Literal["sync", "async"]
@@ -33,8 +33,8 @@ Kind = Literal["sync", "async"]
 START = transports.START
 
 
-class Side(Protocol):
-    """A store of either kind, whose answers are waited for."""
+class AnyStore(Protocol):
+    """A Store or an AsyncStore, called synchronously; records its calls and pauses."""
 
     calls: list[CallRecord]
     pauses: list[float]
@@ -43,7 +43,7 @@ class Side(Protocol):
 
     def iterate(self, query: Query[V] | Scan[V]) -> list[V]: ...
 
-    def as_principal(self, role: str, /, **ids: str) -> Side: ...
+    def as_principal(self, role: str, /, **ids: str) -> AnyStore: ...
 
     def create_table(self, table: Table) -> None: ...
 
@@ -58,11 +58,11 @@ class Side(Protocol):
     def close(self) -> None: ...
 
 
-OpenSide = Callable[..., Side]
+OpenStore = Callable[..., AnyStore]
 
 
-class SyncSide:
-    """A Store as it is."""
+class SyncStoreAdapter:
+    """A Store, unchanged."""
 
     def __init__(self, store: Store, calls: list[CallRecord], pauses: list[float]) -> None:
         self.store, self.calls, self.pauses = store, calls, pauses
@@ -73,8 +73,8 @@ class SyncSide:
     def iterate(self, query: Query[V] | Scan[V]) -> list[V]:
         return list(self.store.iterate(query))
 
-    def as_principal(self, role: str, /, **ids: str) -> Side:
-        return SyncSide(self.store.as_principal(role, **ids), self.calls, self.pauses)
+    def as_principal(self, role: str, /, **ids: str) -> AnyStore:
+        return SyncStoreAdapter(self.store.as_principal(role, **ids), self.calls, self.pauses)
 
     def create_table(self, table: Table) -> None:
         self.store.create_table(table)
@@ -95,10 +95,10 @@ class SyncSide:
         self.store.close()
 
 
-class AsyncSide:
-    """An AsyncStore on an event loop of its own."""
+class AsyncStoreAdapter:
+    """An AsyncStore on its own event loop."""
 
-    living: ClassVar[set[AsyncSide]] = set()
+    living: ClassVar[set[AsyncStoreAdapter]] = set()
 
     def __init__(
         self,
@@ -129,8 +129,8 @@ class AsyncSide:
 
         return self._runner.run(walk())
 
-    def as_principal(self, role: str, /, **ids: str) -> Side:
-        return AsyncSide(
+    def as_principal(self, role: str, /, **ids: str) -> AnyStore:
+        return AsyncStoreAdapter(
             lambda: self.store.as_principal(role, **ids),
             self.calls,
             self.pauses,
@@ -163,7 +163,7 @@ class AsyncSide:
 
 
 class _Awaited:
-    """An executor whose answers are awaited."""
+    """An async executor around a synchronous one."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -172,39 +172,39 @@ class _Awaited:
         return self._executor.execute(operation, request)
 
 
-def open_side(
+def open_any_store(
     kind: Kind,
     tables: Table | Sequence[Table],
     url: str | Path = ":memory:",
     *,
     clock: Clock | None = None,
     **options: Any,
-) -> Side:
-    """Open a store on an engine that deletes nothing by itself."""
+) -> AnyStore:
+    """Open a store on an engine without background upkeep."""
     calls: list[CallRecord] = []
     options.setdefault("upkeep_seconds", None)
     options["on_call"] = [*options.get("on_call", ()), calls.append]
     if clock is not None:
         options["clock"] = clock.now
     if kind == "sync":
-        return SyncSide(keyfold.open(tables, url, **options), calls, [])
-    return AsyncSide(lambda: keyfold.open_async(tables, url, **options), calls, [])
+        return SyncStoreAdapter(keyfold.open(tables, url, **options), calls, [])
+    return AsyncStoreAdapter(lambda: keyfold.open_async(tables, url, **options), calls, [])
 
 
-class Site(NamedTuple):
-    """A database behind a server: what opens it, and what seals its cursors."""
+class ServedDatabase(NamedTuple):
+    """A database behind a server: arguments for `open`, and its cursor key."""
 
     place: dict[str, Any]
     cursor_key: bytes
 
 
-class Sites:
-    """The databases of a test, by its road; each URL is one, as a file is."""
+class DatabasesByUrl:
+    """The databases of a test, reached by its transport; each URL is one database."""
 
     def __init__(self, transport: Transport, clock: Clock) -> None:
-        self._road, self._clock = transport, clock
+        self._transport, self._clock = transport, clock
         self._stack = ExitStack()
-        self._running: dict[str, Site] = {}
+        self._running: dict[str, ServedDatabase] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -214,21 +214,21 @@ class Sites:
 
     def open(
         self, kind: Kind, tables: Table | Sequence[Table], url: str | Path, **options: Any
-    ) -> Side:
-        """Open a store as `open_side` does, by the road."""
-        if self._road.kind == "embedded":
-            return open_side(kind, tables, url, clock=self._clock, **options)
+    ) -> AnyStore:
+        """Open a store as `open_any_store` does, by the transport."""
+        if self._transport.kind == "embedded":
+            return open_any_store(kind, tables, url, clock=self._clock, **options)
         place, cursor_key = self._find(url)
         options.setdefault("cursor_key", cursor_key)
-        # Nothing is made there unasked.
+        # Remote tables are not created on opening.
         with keyfold.open(tables, **place) as store:
             for table in tables if isinstance(tables, Sequence) else (tables,):
-                with suppress(*self._road.refusals):
+                with suppress(*self._transport.refusals):
                     store.create_table(table)
         calls: list[CallRecord] = []
         options["on_call"] = [*options.get("on_call", ()), calls.append]
         options["clock"] = self._clock.now
-        if self._road.kind == "boto3":
+        if self._transport.kind == "boto3":
             where = place["url"]
             place = {
                 "client": make_boto_client(where),
@@ -237,12 +237,12 @@ class Sites:
             for client in place.values():
                 self._stack.callback(client.close)
         if kind == "sync":
-            return SyncSide(keyfold.open(tables, **place, **options), calls, [])
-        return AsyncSide(lambda: keyfold.open_async(tables, **place, **options), calls, [])
+            return SyncStoreAdapter(keyfold.open(tables, **place, **options), calls, [])
+        return AsyncStoreAdapter(lambda: keyfold.open_async(tables, **place, **options), calls, [])
 
     def put(self, url: str, table: str, *items: Item) -> None:
-        """Put items into a table of a database that a store was opened on, as they are."""
-        if self._road.kind == "foreign":
+        """Put raw items into a table of a database that a store was opened on."""
+        if self._transport.kind == "foreign":
             opened = Client(**self._running[url].place)
         else:
             opened = Engine.open(url, upkeep_seconds=None)
@@ -250,23 +250,23 @@ class Sites:
             for item in items:
                 database.execute("PutItem", {"TableName": table, "Item": item})
 
-    def _find(self, url: str | Path) -> Site:
+    def _find(self, url: str | Path) -> ServedDatabase:
         found = self._running.get(str(url))
         if found is None:
-            found = Site(self._start(url), new_cursor_key())
+            found = ServedDatabase(self._start(url), new_cursor_key())
             if str(url) != ":memory:":
                 self._running[str(url)] = found
         return found
 
     def _start(self, url: str | Path) -> dict[str, Any]:
-        if self._road.kind == "foreign":
-            place = self._stack.enter_context(place_abroad(self._road))
+        if self._transport.kind == "foreign":
+            place = self._stack.enter_context(new_foreign_database(self._transport))
             return {"url": place.url, "endpoint": place.endpoint}
         engine = self._stack.enter_context(Engine.open(url, clock=self._clock, upkeep_seconds=None))
         return {"url": self._stack.enter_context(Server(engine).running())}
 
 
-def side_on(
+def any_store_on(
     kind: Kind,
     executor: Executor,
     tables: Sequence[Table],
@@ -275,15 +275,15 @@ def side_on(
     jitter: Callable[[], float] = lambda: 1.0,
     cursor_key: bytes | None = b"a key for tests, of 32 bytes....",
     moves_clock: bool = False,
-    **told: Any,
-) -> Side:
-    """Make a store on an executor; the time that it waits is only noted, or the clock moved on."""
+    **options: Any,
+) -> AnyStore:
+    """Make a store on an executor. Pauses are only recorded, or advance the clock."""
     calls: list[CallRecord] = []
     pauses: list[float] = []
     if clock is not None:
-        told["clock"] = clock.now
+        options["clock"] = clock.now
     settings = StoreSettings(
-        tables, cursor_key=cursor_key, jitter=jitter, on_call=[calls.append], **told
+        tables, cursor_key=cursor_key, jitter=jitter, on_call=[calls.append], **options
     )
 
     def wait(seconds: float) -> None:
@@ -292,9 +292,11 @@ def side_on(
             clock.advance(seconds)
 
     if kind == "sync":
-        return SyncSide(Store(executor, settings, sleep=wait), calls, pauses)
+        return SyncStoreAdapter(Store(executor, settings, sleep=wait), calls, pauses)
 
     async def sleep(seconds: float) -> None:
         wait(seconds)
 
-    return AsyncSide(lambda: AsyncStore(_Awaited(executor), settings, sleep=sleep), calls, pauses)
+    return AsyncStoreAdapter(
+        lambda: AsyncStore(_Awaited(executor), settings, sleep=sleep), calls, pauses
+    )

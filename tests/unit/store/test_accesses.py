@@ -1,4 +1,4 @@
-"""What each kind of request would do, told before it is run."""
+"""The accesses of each kind of request, read before it runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from keyfold.model import (
 )
 from keyfold.policy import Access, Right
 from keyfold.store._accesses import read_accesses
-from tests.unit.policy.clinic import Note, by_owner, by_pair, by_text, ward
+from tests.unit.policy.clinic import Note, by_owner, by_pair, by_text, clinic
 from tests.unit.store.store_kinds import START
 
 NOTE = Note(user="ada", id="1", text="x", rank="7")
@@ -58,10 +58,10 @@ def names(*more: str) -> frozenset[str]:
     return frozenset({"pk", "sk", *more})
 
 
-def test_a_get_reads_a_whole_item_or_names_what_it_reads() -> None:
-    whole = Access("GetItem", "Ward", None, Right.GET, HERE, None, select="ALL_ATTRIBUTES")
+def test_a_get_reads_the_whole_item_or_only_named_attributes() -> None:
+    whole = Access("GetItem", "Clinic", None, Right.GET, HERE, None, select="ALL_ATTRIBUTES")
     assert only(Note.get(**PARTS)) == whole
-    assert only(ward.get(pk="U#ada", sk="N#1")) == whole
+    assert only(clinic.get(pk="U#ada", sk="N#1")) == whole
     assert only(Note.get(**PARTS).map(lambda found, _: found)) == whole
     assert only(Note.get(**PARTS).then(lambda _: Note.get(**PARTS))) == whole
     assert only(Note.get(**PARTS).only(Summary)) == whole._replace(
@@ -69,14 +69,14 @@ def test_a_get_reads_a_whole_item_or_names_what_it_reads() -> None:
     )
 
 
-def test_a_query_is_of_one_partition() -> None:
-    whole = Access("Query", "Ward", None, Right.QUERY, HERE, None, select="ALL_ATTRIBUTES")
+def test_a_query_accesses_one_partition() -> None:
+    whole = Access("Query", "Clinic", None, Right.QUERY, HERE, None, select="ALL_ATTRIBUTES")
     query = Note.query(user="ada")
     for same in (
         query,
         query.first(),
         query.count(),
-        ward.query(pk="U#ada"),
+        clinic.query(pk="U#ada"),
         Notes.get(user="ada"),
     ):
         assert only(same) == whole
@@ -85,11 +85,11 @@ def test_a_query_is_of_one_partition() -> None:
     assert partial == whole._replace(
         attributes=names("text", "secret"), select="SPECIFIC_ATTRIBUTES"
     )
-    # What is counted is read whole.
+    # Counting reads whole items.
     assert only(query.only(Summary).count()) == whole
 
 
-def test_a_query_of_an_index_has_that_indexs_partition() -> None:
+def test_a_query_of_an_index_accesses_a_partition_of_the_index() -> None:
     owned = only(Note.query(by_owner, user="ada").only(Summary))
     assert (owned.index_name, owned.partition) == ("ByOwner", ({"S": "O#ada"},))
     assert owned.attributes == names("owner_pk", "owner_sk", "text")
@@ -101,11 +101,11 @@ def test_a_query_of_an_index_has_that_indexs_partition() -> None:
     assert ranged.attributes == names("text")
 
 
-def test_a_scan_is_of_no_partition() -> None:
-    whole = Access("Scan", "Ward", None, Right.QUERY, None, None, select="ALL_ATTRIBUTES")
-    for same in (ward.scan(), Note.scan().first()):
+def test_a_scan_names_no_partition() -> None:
+    whole = Access("Scan", "Clinic", None, Right.QUERY, None, None, select="ALL_ATTRIBUTES")
+    for same in (clinic.scan(), Note.scan().first()):
         assert only(same) == whole
-    assert only(ward.scan(by_owner)).index_name == "ByOwner"
+    assert only(clinic.scan(by_owner)).index_name == "ByOwner"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,9 @@ def test_a_scan_is_of_no_partition() -> None:
         (Shelf(id="1").create(), Right.CREATE),
     ],
 )
-def test_a_put_creates_or_replaces(request_: Request[Any], rights: Right) -> None:
+def test_the_rights_of_a_put_follow_from_its_conditions(
+    request_: Request[Any], rights: Right
+) -> None:
     assert only(request_).rights == rights
 
 
@@ -131,7 +133,7 @@ def test_a_put_writes_all_of_its_item() -> None:
     item = NOTE.put().item
     assert access == Access(
         "PutItem",
-        "Ward",
+        "Clinic",
         rights=Right.CREATE | Right.UPDATE,
         partition=HERE,
         attributes=frozenset({*item, "secret"}),
@@ -144,12 +146,12 @@ def test_a_put_writes_all_of_its_item() -> None:
     assert expiring.written["ttl"] == {"N": str(int(START.timestamp()) + 3600)}
 
 
-def test_an_update_writes_its_key_and_what_follows_from_its_changes() -> None:
+def test_an_update_writes_its_key_its_fields_and_their_index_keys() -> None:
     update = Note.update(**PARTS).set(Note.f.rank, "9").remove(Note.f.state)
     access = only(update.where(Note.f.secret.eq("x")))
     assert access == Access(
         "UpdateItem",
-        "Ward",
+        "Clinic",
         rights=Right.UPDATE,
         partition=HERE,
         attributes=names("rank", "owner_sk", "state", "secret"),
@@ -159,7 +161,7 @@ def test_an_update_writes_its_key_and_what_follows_from_its_changes() -> None:
     )
 
 
-def test_a_value_that_an_update_leaves_open_is_not_known() -> None:
+def test_a_value_that_the_service_computes_is_unknown() -> None:
     access = only(Shelf.update(id="1").increment(Shelf.f.books))
     assert access.written == {"pk": {"S": "S#1"}, "books": None, "version": None}
     copied = only(Note.update(**PARTS).set(Note.f.text, Note.f.secret))
@@ -172,7 +174,7 @@ def test_a_value_that_an_update_leaves_open_is_not_known() -> None:
 def test_a_delete_names_its_key_and_condition() -> None:
     plain = Access(
         "DeleteItem",
-        "Ward",
+        "Clinic",
         rights=Right.DELETE,
         partition=HERE,
         attributes=names(),
@@ -184,7 +186,7 @@ def test_a_delete_names_its_key_and_condition() -> None:
     )
 
 
-def test_what_is_blind_is_answered_with_nothing() -> None:
+def test_a_write_that_returns_nothing_asks_for_no_values() -> None:
     check = Note.check(Note.f.text.eq("x"), **PARTS).returning_nothing()
     for request in (
         NOTE.create().returning_nothing(),
@@ -197,11 +199,11 @@ def test_what_is_blind_is_answered_with_nothing() -> None:
         assert not access.returns_on_failure
         body = request.to_dynamodb(now=START)
         for member in body.get("TransactItems", [{"": body}]):
-            [told] = member.values()
-            assert not {"ReturnValues", "ReturnValuesOnConditionCheckFailure"} & told.keys()
+            [sent] = member.values()
+            assert not {"ReturnValues", "ReturnValuesOnConditionCheckFailure"} & sent.keys()
 
 
-def test_members_of_a_transaction_are_told_one_by_one() -> None:
+def test_a_transaction_has_one_access_per_member() -> None:
     check = Note.check(Note.f.text.eq("x"), user="bob", id="1")
     accesses = read_accesses(
         transaction(NOTE.create(), Note.delete(user="ada", id="2"), check), START
@@ -210,7 +212,7 @@ def test_members_of_a_transaction_are_told_one_by_one() -> None:
     assert [each.return_values for each in accesses] == [None, None, None]
     assert accesses[2] == Access(
         "ConditionCheckItem",
-        "Ward",
+        "Clinic",
         rights=Right.GET,
         partition=({"S": "U#bob"},),
         attributes=names("text"),
@@ -220,7 +222,7 @@ def test_members_of_a_transaction_are_told_one_by_one() -> None:
     assert [each.action for each in reads] == ["GetItem"]
 
 
-def test_members_of_a_batch_are_told_one_by_one() -> None:
+def test_a_batch_has_one_access_per_member() -> None:
     accesses = read_accesses(batch([NOTE.put(), Note.delete(**PARTS), Note.get(**PARTS)]), START)
     assert [(each.action, each.rights) for each in accesses] == [
         ("BatchWriteItem", Right.CREATE | Right.UPDATE),
@@ -230,6 +232,6 @@ def test_members_of_a_batch_are_told_one_by_one() -> None:
     assert accesses[1].return_values is None
 
 
-def test_what_is_looked_up_is_none_of_the_callers_accesses() -> None:
+def test_a_lookup_is_not_among_the_accesses_of_the_caller() -> None:
     chain = Note.get(**PARTS).lookup_then(lambda _: Note.get(**PARTS))
     assert read_accesses(chain, START) == []

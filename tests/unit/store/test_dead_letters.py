@@ -1,4 +1,4 @@
-"""Changes that a handler cannot take: tried again, parked, and handed out in order after all."""
+"""Dead letters: changes that a handler failed on, and their retries in order."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from keyfold.testing import Clock
 from tests.transports import Database, Transport, open_database
 from tests.unit.model.shop import Rate
 from tests.unit.store.ledger import Account, Receipt, Seen, ledger
-from tests.unit.store.store_kinds import START, Kind, Side, side_on
+from tests.unit.store.store_kinds import START, AnyStore, Kind, any_store_on
 from tests.unit.store.test_following import follow, put
 
 
-class Moody:
-    """A handler that fails for some balances, until it is told not to."""
+class FailingHandler:
+    """A handler that fails for the balances in `failing`."""
 
     def __init__(self, *failing: int) -> None:
         self.failing = set(failing)
@@ -36,7 +36,7 @@ class Moody:
 
 @pytest.fixture(autouse=True)
 def no_handlers() -> Iterator[None]:
-    """The table is every test's; its handlers are those of one."""
+    """Remove the handlers that a test added; the table is shared by all tests."""
     yield
     ledger.handlers.by_name.clear()
 
@@ -48,19 +48,19 @@ def engine(transport: Transport, clock: Clock) -> Iterator[Database]:
 
 
 @pytest.fixture
-def store(kind: Kind, engine: Database, clock: Clock) -> Iterator[Side]:
-    side = side_on(kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True)
-    side.create_table(ledger)
-    yield side
-    side.close()
+def store(kind: Kind, engine: Database, clock: Clock) -> Iterator[AnyStore]:
+    store = any_store_on(kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True)
+    store.create_table(ledger)
+    yield store
+    store.close()
 
 
-def use(handler: Moody, name: str = "moody") -> Moody:
+def use(handler: FailingHandler, name: str = "flaky") -> FailingHandler:
     ledger.on_change(Account, name=name)(handler)
     return handler
 
 
-def test_a_handler_that_fails_is_called_again(store: Side) -> None:
+def test_a_handler_that_fails_is_called_again(store: AnyStore) -> None:
     calls: list[int] = []
 
     @ledger.on_change(Account)
@@ -76,76 +76,80 @@ def test_a_handler_that_fails_is_called_again(store: Side) -> None:
     assert third_time_lucky.name == "third_time_lucky"
 
 
-def test_a_change_that_cannot_be_handled_is_parked_with_its_error(store: Side) -> None:
-    moody = use(Moody(2))
+def test_a_change_that_cannot_be_handled_becomes_a_dead_letter_with_its_error(
+    store: AnyStore,
+) -> None:
+    flaky = use(FailingHandler(2))
     put(store, 1, 2, name="ada")
     put(store, 3, name="bob")
     assert follow(store, attempts=3) == Followed(records=3, handled=2, dead_letters=1)
-    assert moody.calls == [1, 2, 2, 2, 3]
+    assert flaky.calls == [1, 2, 2, 2, 3]
     [dead_letters] = store.dead_letters(ledger)
     assert (dead_letters.handler, dead_letters.kind, dead_letters.state) == (
-        "moody",
+        "flaky",
         "changed",
         "failed",
     )
     assert (dead_letters.key, dead_letters.attempts) == ("pk='A#ada' sk='ACCOUNT'", 3)
     assert dead_letters.error == "ValueError: no 2, please"
-    assert dead_letters.parked_at >= START
+    assert dead_letters.added_at >= START
 
 
-def test_a_parked_change_has_the_time_at_which_it_was_made(store: Side, clock: Clock) -> None:
-    use(Moody(2))
+def test_a_dead_letter_has_the_time_at_which_its_change_was_made(
+    store: AnyStore, clock: Clock
+) -> None:
+    use(FailingHandler(2))
     put(store, 2)
     clock.advance(60)
     follow(store, attempts=1)
     [dead_letters] = store.dead_letters(ledger)
-    assert (dead_letters.changed_at, dead_letters.parked_at) == (
+    assert (dead_letters.changed_at, dead_letters.added_at) == (
         START,
         START + timedelta(minutes=1),
     )
 
 
-def test_later_changes_of_the_same_item_wait_behind(store: Side) -> None:
-    moody = use(Moody(2))
-    calm = use(Moody(), "calm")
+def test_later_changes_of_the_same_item_wait_behind_a_dead_letter(store: AnyStore) -> None:
+    flaky = use(FailingHandler(2))
+    calm = use(FailingHandler(), "calm")
     put(store, 1, 2, 3, name="ada")
     put(store, 3, name="bob")
     assert follow(store, attempts=1) == Followed(records=4, handled=6, dead_letters=2)
-    # Another item goes on, and so does another handler.
-    assert moody.seen.of("ada") == [1]
-    assert moody.seen.of("bob") == [3]
+    # Another item is handled, and so is this one by another handler.
+    assert flaky.seen.of("ada") == [1]
+    assert flaky.seen.of("bob") == [3]
     assert calm.seen.of("ada") == [1, 2, 3]
     assert [each.state for each in store.dead_letters(ledger)] == ["failed", "waiting"]
-    # They wait in the next run, too.
+    # They also wait in the next run.
     put(store, 4, name="ada")
     assert follow(store, attempts=1) == Followed(records=1, handled=1, dead_letters=1)
     assert [each.state for each in store.dead_letters(ledger)] == ["failed", "waiting", "waiting"]
 
 
-def test_parked_changes_are_handed_out_again_in_order(store: Side) -> None:
-    moody = use(Moody(2))
+def test_dead_letters_are_retried_in_order(store: AnyStore) -> None:
+    flaky = use(FailingHandler(2))
     put(store, 1, 2, 3)
     follow(store, attempts=1)
     assert store.retry_dead_letters(ledger) == 1
     assert store.retry_dead_letters(ledger) == 0
-    # In vain.
+    # The retry fails again.
     assert follow(store, attempts=1) == Followed()
     [failed, waiting] = store.dead_letters(ledger)
     assert (failed.state, failed.attempts, waiting.state) == ("failed", 2, "waiting")
-    # Successfully, and what has come meanwhile after it.
-    moody.failing.clear()
+    # The retry succeeds, and handles the changes that waited behind it.
+    flaky.failing.clear()
     put(store, 4)
     store.retry_dead_letters(ledger)
     follow(store, attempts=1)
-    assert moody.seen.of("ada") == [1, 2, 3, 4]
+    assert flaky.seen.of("ada") == [1, 2, 3, 4]
     assert store.dead_letters(ledger) == []
     put(store, 5)
     follow(store)
-    assert moody.seen.of("ada") == [1, 2, 3, 4, 5]
+    assert flaky.seen.of("ada") == [1, 2, 3, 4, 5]
 
 
-def test_one_handlers_changes_can_be_tried_again_alone(store: Side) -> None:
-    handlers = [use(Moody(1), name) for name in ("one", "two")]
+def test_dead_letters_of_one_handler_can_be_retried_alone(store: AnyStore) -> None:
+    handlers = [use(FailingHandler(1), name) for name in ("one", "two")]
     put(store, 1)
     follow(store, attempts=1)
     for handler in handlers:
@@ -155,7 +159,7 @@ def test_one_handlers_changes_can_be_tried_again_alone(store: Side) -> None:
     assert [handler.seen.of("ada") for handler in handlers] == [[], [1]]
 
 
-def test_requests_that_fail_are_the_handlers_failure(store: Side) -> None:
+def test_a_handler_fails_if_a_request_that_it_returned_fails(store: AnyStore) -> None:
     @ledger.on_change(Account)
     def fails(change: Change[Account]) -> Request[Any]:
         return Receipt(name="ada", number=1).replace()
@@ -180,27 +184,27 @@ def test_requests_that_fail_are_the_handlers_failure(store: Side) -> None:
     assert {fails.name, strays.name, errs.name} == errors.keys()
 
 
-def test_a_handler_that_is_gone_leaves_its_changes_parked(store: Side) -> None:
-    use(Moody(1))
+def test_dead_letters_of_a_removed_handler_stay(store: AnyStore) -> None:
+    use(FailingHandler(1))
     put(store, 1)
     follow(store, attempts=1)
     ledger.handlers.by_name.clear()
-    use(Moody(), "another")
+    use(FailingHandler(), "another")
     store.retry_dead_letters(ledger)
     follow(store)
     [dead_letters] = store.dead_letters(ledger)
-    assert dead_letters.error == "LookupError: Ledger has no handler 'moody' any longer"
+    assert dead_letters.error == "LookupError: Ledger no longer has a handler 'flaky'"
 
 
-def test_a_large_change_is_parked_whole(store: Side, engine: Database) -> None:
-    told: list[Any] = []
+def test_a_dead_letter_keeps_a_large_change_whole(store: AnyStore, engine: Database) -> None:
+    changes: list[Any] = []
     images: list[Any] = []
 
     @ledger.on_change(name="all")
     def pick(change: Change[Any]) -> None:
-        told.append(change)
+        changes.append(change)
         images.append((change.old, change.new))
-        if len(told) < 3:
+        if len(changes) < 3:
             raise ValueError("too heavy")
 
     import random
@@ -230,11 +234,11 @@ def test_a_large_change_is_parked_whole(store: Side, engine: Database) -> None:
     assert pick.entities == ()
 
 
-def test_a_change_that_is_parked_twice_is_parked_once(store: Side, engine: Database) -> None:
-    use(Moody(1))
+def test_a_change_that_fails_twice_makes_one_dead_letter(store: AnyStore, engine: Database) -> None:
+    use(FailingHandler(1))
     put(store, 1)
     follow(store, attempts=2)
-    # As if the worker had died before it wrote down how far it was.
+    # As if the worker had died before it wrote its checkpoint.
     for item in engine.execute("Scan", {"TableName": "Ledger-leases"})["Items"]:
         if "checkpoint" in item:
             del item["checkpoint"]
@@ -244,36 +248,36 @@ def test_a_change_that_is_parked_twice_is_parked_once(store: Side, engine: Datab
     assert (dead_letters.state, dead_letters.attempts) == ("failed", 2)
 
 
-def test_a_list_that_lacks_what_was_parked_earlier_does_not_break_the_order(
+def test_a_stale_list_of_dead_letters_does_not_break_the_order(
     kind: Kind, engine: Database, clock: Clock
 ) -> None:
-    class Late:
-        """A service whose list of the parked was begun before the first of them was written."""
+    class StaleListing:
+        """A service whose list of dead letters lacks the first one, once."""
 
-        is_late = False
+        is_stale = False
 
         def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
             response = engine.execute(operation, request)
-            if self.is_late and operation == "Query" and "#DEAD" in str(request):
-                self.is_late = False
+            if self.is_stale and operation == "Query" and "#DEAD" in str(request):
+                self.is_stale = False
                 assert response["Items"].pop(0)["state"] == {"S": "failed"}
             return response
 
-    service = Late()
-    side = side_on(kind, service, [ledger], clock=clock, moves_clock=True, is_embedded=True)
-    side.create_table(ledger)
-    moody = use(Moody(2))
-    put(side, 1, 2, 3)
-    follow(side, attempts=1)
-    service.is_late = True
-    follow(side, attempts=1)
-    assert not service.is_late
-    assert moody.seen.of("ada") == [1]
-    assert [each.state for each in side.dead_letters(ledger)] == ["failed", "waiting"]
-    side.close()
+    service = StaleListing()
+    store = any_store_on(kind, service, [ledger], clock=clock, moves_clock=True, is_embedded=True)
+    store.create_table(ledger)
+    flaky = use(FailingHandler(2))
+    put(store, 1, 2, 3)
+    follow(store, attempts=1)
+    service.is_stale = True
+    follow(store, attempts=1)
+    assert not service.is_stale
+    assert flaky.seen.of("ada") == [1]
+    assert [each.state for each in store.dead_letters(ledger)] == ["failed", "waiting"]
+    store.close()
 
 
-def test_a_creation_of_which_nothing_is_known_is_made_once(
+def test_create_or_get_with_an_unknown_outcome_creates_once(
     kind: Kind, engine: Database, clock: Clock
 ) -> None:
     class Failing:
@@ -286,8 +290,8 @@ def test_a_creation_of_which_nothing_is_known_is_made_once(
                 raise InternalServerError
             return response
 
-    side = side_on(kind, Failing(), [ledger], clock=clock)
-    side.create_table(ledger)
+    store = any_store_on(kind, Failing(), [ledger], clock=clock)
+    store.create_table(ledger)
     account = Account(name="ada", balance=1)
-    assert side.run(account.create().or_get()) == account
-    side.close()
+    assert store.run(account.create().or_get()) == account
+    store.close()

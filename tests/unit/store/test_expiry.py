@@ -1,4 +1,4 @@
-"""What has expired is not there, however long the engine keeps it."""
+"""Expired items count as absent, however long the engine keeps them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.unit.model.shop import (
     by_key,
     rates,
 )
-from tests.unit.store.store_kinds import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, AnyStore, OpenStore
 
 HOUR = timedelta(hours=1)
 GET = Rate.get(base="USD", target="EUR")
@@ -50,8 +50,8 @@ def rate(target: str = "EUR", hours: int | None = None, **fields: Any) -> Rate:
 
 
 @pytest.fixture
-def stale(store: Side, clock: Clock) -> Side:
-    """A store with two rates, one of which has expired an hour ago."""
+def stale(store: AnyStore, clock: Clock) -> AnyStore:
+    """A store with two rates, one of which expired an hour ago."""
     store.run(rate("EUR", hours=1).put())
     store.run(rate("GBP", hours=5).put())
     clock.advance(2 * HOUR)
@@ -77,7 +77,7 @@ def stale(store: Side, clock: Clock) -> Side:
     ],
 )
 def test_an_expired_item_is_never_returned(
-    stale: Side, request_: Request[Any], answer: Any
+    stale: AnyStore, request_: Request[Any], answer: Any
 ) -> None:
     found: Any = stale.run(request_)
     assert (list(found) if isinstance(answer, list) else found) == answer
@@ -94,8 +94,8 @@ def test_an_expired_item_is_never_returned(
         (transaction(GET.include_expired()), "EUR"),
     ],
 )
-def test_asking_for_expired_items_is_explicit(
-    stale: Side, request_: Request[Any], answer: Any
+def test_expired_items_are_returned_only_on_request(
+    stale: AnyStore, request_: Request[Any], answer: Any
 ) -> None:
     found: Any = stale.run(request_)
     if isinstance(request_, Batch | Transaction):
@@ -103,7 +103,7 @@ def test_asking_for_expired_items_is_explicit(
     assert getattr(found, "target", found) == answer
 
 
-def test_an_item_is_there_until_its_second_has_come(store: Side, clock: Clock) -> None:
+def test_an_item_exists_until_the_second_at_which_it_expires(store: AnyStore, clock: Clock) -> None:
     store.run(rate(hours=1).put())
     clock.advance(HOUR.total_seconds() - 0.001)
     assert store.run(GET) is not None
@@ -114,12 +114,12 @@ def test_an_item_is_there_until_its_second_has_come(store: Side, clock: Clock) -
         store.run(Rate.update(base="USD", target="EUR").set(Rate.f.stale, True))
 
 
-def test_creating_over_an_expired_leftover_succeeds(stale: Side) -> None:
+def test_creating_over_an_expired_item_succeeds(stale: AnyStore) -> None:
     assert stale.run(rate().create()) == rate()
     assert stale.run(GET) == rate()
 
 
-def test_replacing_or_changing_an_expired_leftover_fails(stale: Side) -> None:
+def test_replacing_or_updating_an_expired_item_fails(stale: AnyStore) -> None:
     for request in (
         rate().replace(),
         Rate.update(base="USD", target="EUR").set(Rate.f.stale, True),
@@ -130,7 +130,7 @@ def test_replacing_or_changing_an_expired_leftover_fails(stale: Side) -> None:
         assert caught.value.found is None
 
 
-def test_conditions_take_it_for_absent_and_do_not_show_it(stale: Side) -> None:
+def test_conditions_treat_an_expired_item_as_absent_and_do_not_show_it(stale: AnyStore) -> None:
     with pytest.raises(ConditionFailed) as caught:
         stale.run(Rate.delete(base="USD", target="EUR").where(Rate.f.stale.eq(False)))
     assert caught.value.found is None
@@ -147,12 +147,14 @@ def test_conditions_take_it_for_absent_and_do_not_show_it(stale: Side) -> None:
     assert stale.run(transaction(rate("EUR").create())) == [rate("EUR")]
 
 
-def test_a_condition_that_holds_for_nothing_holds_for_it(stale: Side) -> None:
+def test_a_condition_that_holds_for_an_absent_item_holds_for_an_expired_one(
+    stale: AnyStore,
+) -> None:
     assert stale.run(rate().put().where(Rate.f.stale.ne(False))) == rate()
 
 
-def test_a_number_of_seconds_will_do_and_text_never_expires(
-    open_store: OpenSide, clock: Clock
+def test_expiry_may_be_a_number_of_seconds_and_text_never_expires(
+    open_store: OpenStore, clock: Clock
 ) -> None:
     table = Table("Tab", key=Key("pk"), ttl="ttl")
 
@@ -178,7 +180,7 @@ def test_a_number_of_seconds_will_do_and_text_never_expires(
     }
 
 
-def test_collections_leave_out_what_has_expired(store: Side, clock: Clock) -> None:
+def test_collections_leave_out_expired_items(store: AnyStore, clock: Clock) -> None:
     order = OrderId.new()
     store.run(Order(user="ada", order=order, total=Decimal(1), ttl=START + 9 * HOUR).put())
     for line in range(4):
@@ -196,7 +198,7 @@ def test_collections_leave_out_what_has_expired(store: Side, clock: Clock) -> No
     assert store.run(request) is None
 
 
-# Indexes that do not say when an item expires.
+# Indexes without the TTL attribute.
 
 
 by_group = Index("ByGroup", key=Key("group"), project=["name"])
@@ -226,8 +228,8 @@ class Both(Collection):
     kept: list[Kept]
 
 
-def test_an_index_that_hides_expiry_is_not_read_as_if_nothing_had_expired(
-    open_store: OpenSide, clock: Clock
+def test_an_index_without_the_ttl_is_not_read_as_if_nothing_had_expired(
+    open_store: OpenStore, clock: Clock
 ) -> None:
     store = open_store(groups)
     store.run(Member(id="1", group="g", name="a", ttl=START + HOUR).put())
@@ -235,10 +237,12 @@ def test_an_index_that_hides_expiry_is_not_read_as_if_nothing_had_expired(
     store.run(Kept(id="1", group="g", name="c").put())
     clock.advance(2 * HOUR)
     query = Member.query(by_group, group="g")
-    with pytest.raises(QueryInvalid, match="ByGroup does not hold 'ttl', so what expired would be"):
+    with pytest.raises(
+        QueryInvalid, match="ByGroup does not hold 'ttl', so expired items would be"
+    ):
         store.run(query.only(Name))
     for counted in (query, groups.query(by_group, group="g")):
-        with pytest.raises(QueryInvalid, match="so what expired would count"):
+        with pytest.raises(QueryInvalid, match="so expired items would be counted"):
             store.run(counted.count())
     assert len(store.run(query.include_expired().only(Name))) == 2
     assert store.run(query.include_expired().count()) == 2
@@ -251,7 +255,7 @@ def test_an_index_that_hides_expiry_is_not_read_as_if_nothing_had_expired(
     assert fetched == {"1": None, "2": Member(id="2", group="g", name="b")}
 
 
-def test_refs_of_an_index_of_keys_are_counted_where_nothing_expires(store: Side) -> None:
+def test_a_keys_only_index_cannot_be_counted_where_items_may_expire(store: AnyStore) -> None:
     order = OrderId.new()
     store.run(OrderLine(user="ada", order=order, line=1, sku="s").put())
     with pytest.raises(QueryInvalid, match="ReverseIndex does not hold 'ttl'"):

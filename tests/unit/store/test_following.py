@@ -1,4 +1,4 @@
-"""Handlers are told of changes: in order, at least once, in their own types."""
+"""Handlers get changes in order, at least once, as typed entities."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from keyfold.testing import Clock
 from tests.transports import Database, Transport, open_database
 from tests.unit.model.shop import rates
 from tests.unit.store.ledger import Account, Entry, Receipt, Seen, ledger
-from tests.unit.store.store_kinds import START, Kind, OpenSide, Side, side_on
+from tests.unit.store.store_kinds import START, AnyStore, Kind, OpenStore, any_store_on
 
 
 @pytest.fixture(autouse=True)
 def no_handlers() -> Iterator[None]:
-    """The table is every test's; its handlers are those of one."""
+    """Remove the handlers that a test added; the table is shared by all tests."""
     yield
     ledger.handlers.by_name.clear()
 
@@ -45,79 +45,79 @@ def engine(transport: Transport, clock: Clock) -> Iterator[Database]:
 
 
 @pytest.fixture
-def store(kind: Kind, engine: Database, clock: Clock) -> Iterator[Side]:
-    side = side_on(kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True)
-    side.create_table(ledger)
-    yield side
-    side.close()
+def store(kind: Kind, engine: Database, clock: Clock) -> Iterator[AnyStore]:
+    store = any_store_on(kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True)
+    store.create_table(ledger)
+    yield store
+    store.close()
 
 
 @pytest.fixture
 def seen() -> Seen:
-    """What a handler of accounts was told."""
+    """The changes that a handler of accounts got."""
     seen = Seen()
     ledger.on_change(Account, name="note")(seen.note)
     return seen
 
 
-def follow(store: Side, **options: Any) -> Followed:
+def follow(store: AnyStore, **options: Any) -> Followed:
     return store.follow(ledger, until_caught_up=True, **options)
 
 
-def put(store: Side, *balances: int, name: str = "ada") -> None:
+def put(store: AnyStore, *balances: int, name: str = "ada") -> None:
     for balance in balances:
         store.run(Account(name=name, balance=balance).put())
 
 
-# What handlers are told.
+# What handlers get.
 
 
-def test_a_handler_gets_the_old_and_the_new_entity(store: Side, clock: Clock) -> None:
-    told: list[Change[Account]] = []
-    ledger.on_change(Account)(told.append)
+def test_a_handler_gets_the_old_and_the_new_entity(store: AnyStore, clock: Clock) -> None:
+    changes: list[Change[Account]] = []
+    ledger.on_change(Account)(changes.append)
     put(store, 1, 2)
     store.run(Account.delete(name="ada"))
     assert follow(store) == Followed(records=3, handled=3)
     first, second = Account(name="ada", balance=1), Account(name="ada", balance=2)
-    assert [(each.kind, each.old, each.new, each.entity) for each in told] == [
+    assert [(each.kind, each.old, each.new, each.entity) for each in changes] == [
         ("inserted", None, first, first),
         ("changed", first, second, second),
         ("removed", second, None, second),
     ]
-    assert not any(each.by_expiry for each in told)
-    assert told[0].key == {"pk": {"S": "A#ada"}, "sk": {"S": "ACCOUNT"}}
-    assert told[0].ref is not None
-    assert told[0].ref.name == "ada"
-    assert len({each.id for each in told}) == 3
+    assert not any(each.by_expiry for each in changes)
+    assert changes[0].key == {"pk": {"S": "A#ada"}, "sk": {"S": "ACCOUNT"}}
+    assert changes[0].ref is not None
+    assert changes[0].ref.name == "ada"
+    assert len({each.id for each in changes}) == 3
 
 
-def test_a_handler_is_told_when_a_change_was_made(store: Side, clock: Clock) -> None:
-    told: list[Change[Account]] = []
-    ledger.on_change(Account, name="note")(told.append)
+def test_a_handler_gets_the_time_of_a_change(store: AnyStore, clock: Clock) -> None:
+    changes: list[Change[Account]] = []
+    ledger.on_change(Account, name="note")(changes.append)
     put(store, 1)
     clock.advance(timedelta(hours=1))
     put(store, 2)
     follow(store)
-    assert [each.at for each in told] == [START, START + timedelta(hours=1)]
+    assert [each.at for each in changes] == [START, START + timedelta(hours=1)]
 
 
-def test_a_handler_is_told_that_an_item_has_expired(
-    store: Side, engine: Database, clock: Clock
+def test_a_handler_can_tell_that_an_item_has_expired(
+    store: AnyStore, engine: Database, clock: Clock
 ) -> None:
-    told: list[Change[Account]] = []
-    ledger.on_change(Account)(told.append)
+    changes: list[Change[Account]] = []
+    ledger.on_change(Account)(changes.append)
     store.run(Account(name="ada", ttl=START + timedelta(hours=1)).put())
     clock.advance(timedelta(hours=2))
     assert engine.run_upkeep() == 1
     follow(store)
-    assert [(each.kind, each.by_expiry) for each in told] == [
+    assert [(each.kind, each.by_expiry) for each in changes] == [
         ("inserted", False),
         ("removed", True),
     ]
-    assert told[1].old == told[0].new
+    assert changes[1].old == changes[0].new
 
 
-def test_handlers_are_told_of_their_entities_alone(store: Side) -> None:
+def test_handlers_get_only_changes_of_their_entities(store: AnyStore) -> None:
     by_handler: dict[str, list[Any]] = {"one": [], "two": [], "all": []}
     ledger.on_change(Account, name="one")(by_handler["one"].append)
     ledger.on_change(Account, Entry, name="two")(by_handler["two"].append)
@@ -131,7 +131,7 @@ def test_handlers_are_told_of_their_entities_alone(store: Side) -> None:
     assert [each.new for each in by_handler["all"]] == [account, entry, receipt]
 
 
-def test_what_a_handler_returns_is_run(store: Side) -> None:
+def test_requests_that_a_handler_returns_are_run(store: AnyStore) -> None:
     @ledger.on_change(Entry)
     def write_receipt(change: Change[Entry]) -> Request[Any] | None:
         entry = change.new
@@ -150,18 +150,18 @@ def test_what_a_handler_returns_is_run(store: Side) -> None:
     follow(store)
     assert store.run(Account.get(name="ada")) == Account(name="ada", balance=10)
     assert len(store.run(Receipt.query(name="ada"))) == 2
-    # Calling one runs nothing.
+    # Calling the function directly runs nothing.
     assert isinstance(write_receipt, keyfold.model.Handler)
     assert ledger.handlers["add_up"] is add_up
 
 
-def test_create_or_get_returns_what_is_there(store: Side) -> None:
+def test_create_or_get_returns_the_existing_entity(store: AnyStore) -> None:
     first = Account(name="ada", balance=1)
     assert store.run(first.create().or_get()) == first
     assert store.run(Account(name="ada", balance=2).create().or_get()) == first
 
 
-def test_guards_of_unique_fields_are_nobodys_change(
+def test_guard_items_of_unique_fields_are_not_reported_as_changes(
     kind: Kind, engine: Database, clock: Clock
 ) -> None:
     members = Table("Members", key=Key("pk"), stream="new and old")
@@ -170,14 +170,14 @@ def test_guards_of_unique_fields_are_nobodys_change(
         name: str
         email: str
 
-    told: list[Change[Any]] = []
-    members.on_change(name="all")(told.append)
-    side = side_on(kind, engine, [members], clock=clock, moves_clock=True, is_embedded=True)
-    side.create_table(members)
-    side.run(Member(name="ada", email="ada@example.com").create())
-    side.follow(members, until_caught_up=True)
-    assert [each.new for each in told] == [Member(name="ada", email="ada@example.com")]
-    side.close()
+    changes: list[Change[Any]] = []
+    members.on_change(name="all")(changes.append)
+    store = any_store_on(kind, engine, [members], clock=clock, moves_clock=True, is_embedded=True)
+    store.create_table(members)
+    store.run(Member(name="ada", email="ada@example.com").create())
+    store.follow(members, until_caught_up=True)
+    assert [each.new for each in changes] == [Member(name="ada", email="ada@example.com")]
+    store.close()
 
 
 def test_an_item_that_becomes_another_entity_is_removed_and_inserted(
@@ -191,33 +191,33 @@ def test_an_item_that_becomes_another_entity_is_removed_and_inserted(
     class Dog(keyfold.Entity, table=things, key="T#{name}"):
         name: str = keyfold.part()
 
-    told: list[tuple[str, str, Any, Any]] = []
+    changes: list[tuple[str, str, Any, Any]] = []
     for handler, entities in (("cats", [Cat]), ("dogs", [Dog]), ("pets", [Cat, Dog])):
         things.on_change(*entities, name=handler)(
-            lambda change, handler=handler: told.append(
+            lambda change, handler=handler: changes.append(
                 (handler, change.kind, change.old, change.new)
             )
         )
-    side = side_on(kind, engine, [things], clock=clock, moves_clock=True, is_embedded=True)
-    side.create_table(things)
+    store = any_store_on(kind, engine, [things], clock=clock, moves_clock=True, is_embedded=True)
+    store.create_table(things)
     cat, dog = Cat(name="Tom"), Dog(name="Tom")
-    side.run(cat.put())
-    side.run(dog.put())
-    side.follow(things, until_caught_up=True)
-    assert told == [
+    store.run(cat.put())
+    store.run(dog.put())
+    store.follow(things, until_caught_up=True)
+    assert changes == [
         ("cats", "inserted", None, cat),
         ("pets", "inserted", None, cat),
         ("cats", "removed", cat, None),
         ("dogs", "inserted", None, dog),
         ("pets", "changed", cat, dog),
     ]
-    side.close()
+    store.close()
 
 
 @pytest.mark.parametrize(
     ("stream", "old", "new"), [("keys", None, None), ("new", None, 2), ("old", 1, None)]
 )
-def test_a_stream_shows_what_it_was_declared_to(
+def test_a_change_has_the_images_that_its_stream_was_declared_with(
     kind: Kind, engine: Database, clock: Clock, stream: Any, old: int | None, new: int | None
 ) -> None:
     table = Table("Shown", key=Key("pk"), stream=stream)
@@ -226,46 +226,48 @@ def test_a_stream_shows_what_it_was_declared_to(
         name: str = keyfold.part()
         size: int
 
-    told: list[Change[Thing]] = []
-    table.on_change(Thing, name="note", images=stream)(told.append)
-    side = side_on(kind, engine, [table], clock=clock, moves_clock=True, is_embedded=True)
-    side.create_table(table)
+    changes: list[Change[Thing]] = []
+    table.on_change(Thing, name="note", images=stream)(changes.append)
+    store = any_store_on(kind, engine, [table], clock=clock, moves_clock=True, is_embedded=True)
+    store.create_table(table)
     for size in (1, 2):
-        side.run(Thing(name="one", size=size).put())
-    side.follow(table, until_caught_up=True)
-    change = told[1]
+        store.run(Thing(name="one", size=size).put())
+    store.follow(table, until_caught_up=True)
+    change = changes[1]
     assert change.kind == "changed"
     assert (change.old and change.old.size, change.new and change.new.size) == (old, new)
     assert change.ref is not None
-    assert side.run(change.ref.get()) == Thing(name="one", size=2)
-    side.close()
+    assert store.run(change.ref.get()) == Thing(name="one", size=2)
+    store.close()
 
 
 def test_a_key_is_in_the_tables_order_however_the_service_writes_it(
     kind: Kind, engine: Database, clock: Clock
 ) -> None:
-    class Disorderly:
+    class ShuffledKeys:
         def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
             response = engine.execute(operation, request)
             for record in response.get("Records", ()):
                 record["dynamodb"]["Keys"] = dict(reversed(record["dynamodb"]["Keys"].items()))
             return response
 
-    told: list[Change[Account]] = []
+    changes: list[Change[Account]] = []
 
     @ledger.on_change(Account)
     def refuse(change: Change[Account]) -> None:
-        told.append(change)
+        changes.append(change)
         raise ValueError("no")
 
-    side = side_on(kind, Disorderly(), [ledger], clock=clock, moves_clock=True, is_embedded=True)
-    side.create_table(ledger)
-    put(side, 1)
-    follow(side, attempts=1)
-    assert list(told[0].key) == ["pk", "sk"]
-    assert [each.key for each in side.dead_letters(ledger)] == ["pk='A#ada' sk='ACCOUNT'"]
+    store = any_store_on(
+        kind, ShuffledKeys(), [ledger], clock=clock, moves_clock=True, is_embedded=True
+    )
+    store.create_table(ledger)
+    put(store, 1)
+    follow(store, attempts=1)
+    assert list(changes[0].key) == ["pk", "sk"]
+    assert [each.key for each in store.dead_letters(ledger)] == ["pk='A#ada' sk='ACCOUNT'"]
     assert refuse.name == "refuse"
-    side.close()
+    store.close()
 
 
 # Items that fit no entity.
@@ -274,7 +276,9 @@ ODD = {"pk": {"S": "odd"}, "sk": {"S": "odd"}}
 BAD = {"pk": {"S": "A#bad"}, "sk": {"S": "ACCOUNT"}, "balance": {"S": "much"}}
 
 
-def test_items_that_fit_no_entity_are_parked(store: Side, engine: Database, seen: Seen) -> None:
+def test_items_that_fit_no_entity_become_dead_letters(
+    store: AnyStore, engine: Database, seen: Seen
+) -> None:
     ledger.on_change(name="all")(lambda _: None)
     for item in (ODD, BAD):
         engine.execute("PutItem", {"TableName": "Ledger", "Item": item})
@@ -287,7 +291,7 @@ def test_items_that_fit_no_entity_are_parked(store: Side, engine: Database, seen
         ("note", "pk='A#bad' sk='ACCOUNT'", 0),
     ]
     assert dead_letters[0].error.startswith(
-        "ItemInvalid: item pk='odd' sk='odd' of Ledger: no entity"
+        "ItemInvalid: item pk='odd' sk='odd' of Ledger: its key"
     )
     assert "balance" in dead_letters[1].error
     assert seen == [("ada", None, 1)]
@@ -296,28 +300,28 @@ def test_items_that_fit_no_entity_are_parked(store: Side, engine: Database, seen
 def test_items_that_fit_no_entity_come_raw_if_the_store_says_so(
     kind: Kind, engine: Database, clock: Clock
 ) -> None:
-    told: list[Change[Any]] = []
-    ledger.on_change(name="all")(told.append)
-    ledger.on_change(Entry, name="entries")(told.append)
-    side = side_on(
+    changes: list[Change[Any]] = []
+    ledger.on_change(name="all")(changes.append)
+    ledger.on_change(Entry, name="entries")(changes.append)
+    store = any_store_on(
         kind, engine, [ledger], clock=clock, moves_clock=True, is_embedded=True, on_invalid="raw"
     )
-    side.create_table(ledger)
+    store.create_table(ledger)
     for item in (ODD, BAD):
         engine.execute("PutItem", {"TableName": "Ledger", "Item": item})
-    assert follow(side) == Followed(records=2, handled=2)
-    assert [each.new and each.new.key for each in told] == [
+    assert follow(store) == Followed(records=2, handled=2)
+    assert [each.new and each.new.key for each in changes] == [
         ODD,
         {name: BAD[name] for name in ("pk", "sk")},
     ]
-    assert all(isinstance(each.new, RawItem) for each in told)
-    side.close()
+    assert all(isinstance(each.new, RawItem) for each in changes)
+    store.close()
 
 
-# Where it begins, and where it goes on.
+# Start positions and checkpoints.
 
 
-def test_following_goes_on_where_it_ended(store: Side, seen: Seen) -> None:
+def test_following_resumes_where_it_ended(store: AnyStore, seen: Seen) -> None:
     put(store, 1, 2)
     follow(store)
     put(store, 3)
@@ -325,26 +329,30 @@ def test_following_goes_on_where_it_ended(store: Side, seen: Seen) -> None:
     assert seen.of("ada") == [1, 2, 3]
 
 
-def test_followers_of_different_names_know_nothing_of_each_other(store: Side, seen: Seen) -> None:
+def test_followers_with_different_names_are_independent(store: AnyStore, seen: Seen) -> None:
     put(store, 1)
     follow(store, name="one")
     follow(store, name="two")
     assert seen.of("ada") == [1, 1]
 
 
-def test_the_latest_is_what_comes_from_now_on(store: Side, seen: Seen, clock: Clock) -> None:
+def test_starting_at_the_latest_skips_earlier_changes(
+    store: AnyStore, seen: Seen, clock: Clock
+) -> None:
     put(store, 1, 2)
     clock.advance(1)
     assert follow(store, start="latest") == Followed()
     put(store, 3)
-    # Nothing says how far the first was but the second in which it began.
+    # The first run wrote no checkpoint; only its start time is known, to the second.
     follow(store, start="latest")
     put(store, 4)
     follow(store)
     assert seen.of("ada") == [3, 4]
 
 
-def test_children_are_read_after_their_parents(store: Side, engine: Database, seen: Seen) -> None:
+def test_children_are_read_after_their_parents(
+    store: AnyStore, engine: Database, seen: Seen
+) -> None:
     names = [f"user-{number}" for number in range(10)]
     for balance in range(20):
         for name in names:
@@ -360,8 +368,8 @@ def test_children_are_read_after_their_parents(store: Side, engine: Database, se
     assert seen.of("ada") == [20, 21]
 
 
-def test_an_iterator_that_expires_is_opened_anew(
-    store: Side, engine: Database, clock: Clock
+def test_an_expired_iterator_is_opened_again(
+    store: AnyStore, engine: Database, clock: Clock
 ) -> None:
     seen: list[int] = []
 
@@ -372,14 +380,14 @@ def test_an_iterator_that_expires_is_opened_anew(
         clock.advance(timedelta(minutes=20))
 
     put(store, 1, 2, 3)
-    # Each takes longer than an iterator lasts, and than the lease.
+    # Each change takes longer than an iterator and a lease last.
     assert follow(store, batch=1, lease_seconds=3600.0) == Followed(records=3, handled=3)
     assert seen == [1, 2, 3]
     assert any(isinstance(each.error, ExpiredIteratorException) for each in store.calls)
 
 
-def test_records_that_were_dropped_are_a_gap(
-    store: Side, engine: Database, seen: Seen, clock: Clock, caplog: pytest.LogCaptureFixture
+def test_dropped_records_are_reported_as_a_gap(
+    store: AnyStore, engine: Database, seen: Seen, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     put(store, 1)
     follow(store)
@@ -389,14 +397,14 @@ def test_records_that_were_dropped_are_a_gap(
     put(store, 3)
     report = follow(store)
     assert (seen.of("ada"), report.gaps > 0) == ([1, 3], True)
-    assert "were dropped before they were read" in caplog.text
+    assert "the stream dropped changes" in caplog.text
     put(store, 4)
     assert follow(store).gaps == 0
     assert seen.of("ada") == [1, 3, 4]
 
 
 def test_leases_of_shards_that_are_gone_are_removed(
-    store: Side, engine: Database, seen: Seen, clock: Clock
+    store: AnyStore, engine: Database, seen: Seen, clock: Clock
 ) -> None:
     def list_leases() -> set[str]:
         items = engine.execute("Scan", {"TableName": "Ledger-leases"})["Items"]
@@ -422,7 +430,7 @@ def test_leases_of_shards_that_are_gone_are_removed(
 
 
 def test_a_stream_that_is_switched_off_is_read_to_its_end(
-    store: Side, engine: Database, seen: Seen, clock: Clock
+    store: AnyStore, engine: Database, seen: Seen, clock: Clock
 ) -> None:
     put(store, 1)
     follow(store)
@@ -431,7 +439,7 @@ def test_a_stream_that_is_switched_off_is_read_to_its_end(
     engine.execute("UpdateTable", update)
     put(store, 100)
     assert follow(store, setup=False).records == 1
-    with pytest.raises(StreamUnsuitable, match="it is off"):
+    with pytest.raises(StreamUnsuitable, match="it is disabled"):
         follow(store, setup=False)
     clock.advance(1)
     follow(store)
@@ -440,8 +448,8 @@ def test_a_stream_that_is_switched_off_is_read_to_its_end(
     assert seen.of("ada") == [1, 2, 3]
 
 
-def test_the_streams_that_a_table_had_come_one_after_the_other(
-    store: Side, engine: Database, seen: Seen, clock: Clock
+def test_earlier_streams_of_a_table_are_read_one_after_the_other(
+    store: AnyStore, engine: Database, seen: Seen, clock: Clock
 ) -> None:
     follow(store)
     put(store, 1)
@@ -465,18 +473,18 @@ def test_a_busy_shard_is_read_later(kind: Kind, engine: Database, clock: Clock, 
                 raise LimitExceededException("Too many readers")
             return engine.execute(operation, request)
 
-    side = side_on(kind, Busy(), [ledger], clock=clock, moves_clock=True, is_embedded=True)
-    side.create_table(ledger)
-    put(side, 1)
-    follow(side)
+    store = any_store_on(kind, Busy(), [ledger], clock=clock, moves_clock=True, is_embedded=True)
+    store.create_table(ledger)
+    put(store, 1)
+    follow(store)
     assert seen.of("ada") == [1]
-    side.close()
+    store.close()
 
 
 # Stopping.
 
 
-def test_it_stops_between_two_records_and_loses_none(store: Side) -> None:
+def test_following_stops_between_two_records_and_loses_none(store: AnyStore) -> None:
     stop = threading.Event()
     seen: list[int] = []
 
@@ -493,11 +501,11 @@ def test_it_stops_between_two_records_and_loses_none(store: Side) -> None:
     stop.clear()
     follow(store)
     assert seen == [1, 2, 3]
-    # The leases were given back: nobody had to wait for them.
+    # The leases were released, so the next run need not wait for them.
     assert store.pauses == []
 
 
-def test_an_interrupt_gives_the_leases_back(store: Side) -> None:
+def test_an_interrupt_gives_the_leases_back(store: AnyStore) -> None:
     seen: list[int] = []
 
     @ledger.on_change(Account)
@@ -553,15 +561,15 @@ def test_a_task_that_is_cancelled_gives_the_leases_back(engine: Database, clock:
     assert (seen, pauses) == ([1, 1], [])
 
 
-# What is refused.
+# Errors.
 
 
-def test_a_follower_says_what_it_lacks(kind: Kind, engine: Database, clock: Clock) -> None:
-    side = side_on(kind, engine, [ledger], clock=clock)
-    with pytest.raises(OptionInvalid, match="Nothing is told of its changes"):
-        follow(side)
+def test_following_reports_what_is_missing(kind: Kind, engine: Database, clock: Clock) -> None:
+    store = any_store_on(kind, engine, [ledger], clock=clock)
+    with pytest.raises(OptionInvalid, match="It has no change handlers"):
+        follow(store)
     with pytest.raises(WrongTable):
-        side.follow(rates)
+        store.follow(rates)
     ledger.on_change(Account, name="note")(lambda _: None)
     for wrong in (
         {"name": "a#b"},
@@ -574,35 +582,35 @@ def test_a_follower_says_what_it_lacks(kind: Kind, engine: Database, clock: Cloc
         {"poll_seconds": -1},
     ):
         with pytest.raises(OptionInvalid, match=next(iter(wrong))):
-            follow(side, **wrong)
-    side.create_table(ledger)
-    with pytest.raises(LeasesMissing, match=r"Ledger-leases: there is no such lease table"):
-        follow(side)
-    assert follow(side, setup=True, leases="Others") == Followed()
+            follow(store, **wrong)
+    store.create_table(ledger)
+    with pytest.raises(LeasesMissing, match=r"Ledger-leases: the lease table does not exist"):
+        follow(store)
+    assert follow(store, setup=True, leases="Others") == Followed()
     assert "Others" in engine.execute("ListTables", {})["TableNames"]
-    assert side.dead_letters(ledger) == []
-    assert side.retry_dead_letters(ledger) == 0
-    side.close()
+    assert store.dead_letters(ledger) == []
+    assert store.retry_dead_letters(ledger) == 0
+    store.close()
 
 
-def test_a_stream_that_shows_too_little_is_refused(
+def test_a_stream_without_the_needed_images_is_refused(
     kind: Kind, engine: Database, clock: Clock
 ) -> None:
     request = ledger.to_dynamodb()
     request["StreamSpecification"]["StreamViewType"] = "NEW_IMAGE"
     engine.execute("CreateTable", request)
     ledger.on_change(Account, name="note")(lambda _: None)
-    side = side_on(kind, engine, [ledger], clock=clock, is_embedded=True)
+    store = any_store_on(kind, engine, [ledger], clock=clock, is_embedded=True)
     with pytest.raises(StreamUnsuitable) as caught:
-        follow(side)
+        follow(store)
     assert str(caught.value) == (
-        "stream of Ledger: it shows new, and handler 'note' needs new and old. "
-        "Switch it off, and on again with another view type. [stream-unsuitable]"
+        "stream of Ledger: its records show new; handler 'note' needs new and old. "
+        "Disable it, and enable it again with another view type. [stream-unsuitable]"
     )
-    side.close()
+    store.close()
 
 
-def test_a_coroutine_function_is_for_the_async_store(store: Side, kind: Kind) -> None:
+def test_a_coroutine_function_needs_the_async_store(store: AnyStore, kind: Kind) -> None:
     seen: list[int] = []
 
     @ledger.on_change(Account)
@@ -623,8 +631,8 @@ def test_a_coroutine_function_is_for_the_async_store(store: Side, kind: Kind) ->
 
 
 @pytest.mark.embedded
-def test_opening_switches_the_stream_of_an_older_table_on(
-    open_store: OpenSide, seen: Seen, tmp_path: Path
+def test_opening_enables_the_stream_of_an_existing_table(
+    open_store: OpenStore, seen: Seen, tmp_path: Path
 ) -> None:
     path = tmp_path / "old.db"
     before = Table("Ledger", key=Key("pk", "sk"))
@@ -632,9 +640,9 @@ def test_opening_switches_the_stream_of_an_older_table_on(
     with Engine.open(path, upkeep_seconds=None) as engine:
         described = engine.execute("DescribeTable", {"TableName": "Ledger"})
         assert "LatestStreamArn" not in described["Table"]
-    side = open_store(ledger, path)
-    put(side, 1)
-    follow(side)
+    store = open_store(ledger, path)
+    put(store, 1)
+    follow(store)
     assert seen.of("ada") == [1]
 
 

@@ -1,4 +1,4 @@
-"""Items that are of no entity, of another, or not what their entity says."""
+"""Items that match no entity, match another one, or fail validation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from keyfold.errors import AlreadyExists, ItemInvalid, NotFound, OptionInvalid
 from keyfold.model import Entity, Key, RawItem, Table, attr, batch, part, transaction
 from keyfold.values import Item
 from tests.unit.model.shop import OrderId, market
-from tests.unit.store.store_kinds import OpenSide, Side, Sites
+from tests.unit.store.store_kinds import AnyStore, DatabasesByUrl, OpenStore
 
 table = Table("Mixed", key=Key("pk", "sk"))
 
@@ -35,44 +35,44 @@ BAD: Item = {"pk": {"S": "USER#ada"}, "sk": {"S": "PROFILE"}, "name": {"S": "ada
 
 
 @pytest.fixture
-def path(open_store: OpenSide, sites: Sites, tmp_path: Any) -> str:
+def path(open_store: OpenStore, databases: DatabasesByUrl, tmp_path: Any) -> str:
     found = str(tmp_path / "mixed.db")
     store = open_store(table, found)
     store.run(Post(name="ada", number=1).put())
-    sites.put(found, "Mixed", ODD, BAD)
+    databases.put(found, "Mixed", ODD, BAD)
     return found
 
 
-def test_a_write_whose_answer_is_unfit_says_that_it_was_done(
-    open_store: OpenSide, path: str
+def test_a_write_that_returns_an_invalid_item_says_that_it_was_done(
+    open_store: OpenStore, path: str
 ) -> None:
     store = open_store(table, path)
-    with pytest.raises(ItemInvalid, match="it was changed, and is unfit: age: Field required"):
+    with pytest.raises(ItemInvalid, match="it was changed, and is invalid: age: Field required"):
         store.run(User.update(name="ada").set(User.f.note, "x"))
-    with pytest.raises(ItemInvalid, match="it was deleted, and is unfit: age: Field required"):
+    with pytest.raises(ItemInvalid, match="it was deleted, and is invalid: age: Field required"):
         store.run(User.delete(name="ada"))
     assert store.run(User.get(name="ada")) is None
 
 
-def test_a_page_has_what_is_unfit_apart(open_store: OpenSide, path: str) -> None:
+def test_a_page_separates_invalid_items(open_store: OpenStore, path: str) -> None:
     page = open_store(table, path, on_invalid="raw").run(table.query(pk="USER#ada"))
     assert [type(each) for each in page] == [RawItem, Post, RawItem]
     assert [raw.key["sk"] for raw in page.invalid] == [{"S": "ODD"}, {"S": "PROFILE"}]
-    assert page.fit == (Post(name="ada", number=1),)
+    assert page.valid == (Post(name="ada", number=1),)
 
 
-def test_an_item_of_no_entity_raises_with_its_key_named(open_store: OpenSide, path: str) -> None:
+def test_an_item_of_no_entity_raises_with_its_key_named(open_store: OpenStore, path: str) -> None:
     store = open_store(table, path)
     with pytest.raises(ItemInvalid) as caught:
         store.run(table.query(pk="USER#ada", sk="ODD"))
     assert str(caught.value) == (
-        "item pk='USER#ada' sk='ODD' of Mixed: no entity of the table has such a key. [item-invalid]"
+        "item pk='USER#ada' sk='ODD' of Mixed: its key matches no entity of the table. [item-invalid]"
     )
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_an_item_that_fails_validation_raises_with_its_key_named(
-    open_store: OpenSide, path: str
+    open_store: OpenStore, path: str
 ) -> None:
     store = open_store(table, path)
     for request in (
@@ -90,12 +90,12 @@ def test_an_item_that_fails_validation_raises_with_its_key_named(
         )
 
 
-def test_either_comes_back_raw_with_the_reason_if_the_store_is_told_so(
-    open_store: OpenSide, path: str
+def test_invalid_items_come_back_raw_with_the_reason_on_request(
+    open_store: OpenStore, path: str
 ) -> None:
     store = open_store(table, path, on_invalid="raw")
     odd, post, bad = store.run(table.query(pk="USER#ada"))
-    assert odd == RawItem(ODD, ODD, "no entity of the table has such a key")
+    assert odd == RawItem(ODD, ODD, "its key matches no entity of the table")
     assert post == Post(name="ada", number=1)
     assert bad == RawItem({"pk": BAD["pk"], "sk": BAD["sk"]}, BAD, "age: Field required")
     assert "Field required" in repr(bad)
@@ -106,23 +106,25 @@ def test_either_comes_back_raw_with_the_reason_if_the_store_is_told_so(
         store.run(User.get(name="ada").then(lambda user: User.get(name=user.name)))
 
 
-def test_entities_of_another_kind_are_left_out(open_store: OpenSide, path: str) -> None:
+def test_entities_of_another_kind_are_left_out(open_store: OpenStore, path: str) -> None:
     store = open_store(table, path)
     assert list(store.run(Post.query(name="ada"))) == [Post(name="ada", number=1)]
     assert store.run(Post.query(name="ada").count()) == 1
     assert list(store.run(Post.scan())) == [Post(name="ada", number=1)]
 
 
-def test_parts_come_back_from_the_key(open_store: OpenSide, sites: Sites, path: str) -> None:
+def test_parts_come_back_from_the_key(
+    open_store: OpenStore, databases: DatabasesByUrl, path: str
+) -> None:
     store = open_store(table, path)
     post = store.run(Post.get(name="ada", number=1))
     assert post is not None
     assert (post.name, post.number) == ("ada", 1)
-    sites.put(path, "Mixed", {"pk": {"S": "USER#bob"}, "sk": {"S": "POST#x"}})
+    databases.put(path, "Mixed", {"pk": {"S": "USER#bob"}, "sk": {"S": "POST#x"}})
     assert list(store.run(Post.query(name="bob"))) == []
 
 
-def test_on_unfit_is_one_of_two(open_store: OpenSide) -> None:
+def test_on_invalid_is_raise_or_raw(open_store: OpenStore) -> None:
     with pytest.raises(OptionInvalid, match="Give 'raise' or 'raw'"):
         open_store(table, on_invalid="ignore")
 
@@ -130,8 +132,8 @@ def test_on_unfit_is_one_of_two(open_store: OpenSide) -> None:
 # Type attributes.
 
 
-def test_the_type_attribute_tells_what_keys_do_not(
-    open_store: OpenSide, sites: Sites, tmp_path: Any
+def test_the_type_attribute_tells_entities_with_the_same_keys_apart(
+    open_store: OpenStore, databases: DatabasesByUrl, tmp_path: Any
 ) -> None:
     typed = Table("Typed", key=Key("pk"), type_attribute="kind")
 
@@ -147,7 +149,7 @@ def test_the_type_attribute_tells_what_keys_do_not(
     store = open_store(typed, path, on_invalid="raw")
     store.run(Cat(id="1").put())
     store.run(Dog(id="2").put())
-    sites.put(path, "Typed", {"pk": {"S": "3"}, "kind": {"S": "fox"}})
+    databases.put(path, "Typed", {"pk": {"S": "3"}, "kind": {"S": "fox"}})
     assert Cat(id="1").put().item["kind"] == {"S": "cat"}
     assert Dog(id="2").put().item["kind"] == {"S": "Dog"}
     by_id: dict[str, Any] = {}
@@ -155,7 +157,7 @@ def test_the_type_attribute_tells_what_keys_do_not(
         by_id[each.key["pk"]["S"] if isinstance(each, RawItem) else each.id] = each
     assert by_id["1"] == Cat(id="1")
     assert by_id["2"] == Dog(id="2")
-    assert by_id["3"].reason == "no entity of the table has such a key"
+    assert by_id["3"].reason == "its key matches no entity of the table"
     assert list(store.run(Cat.scan())) == [Cat(id="1")]
     assert store.run(Cat.get(id="2")) is None
     with pytest.raises(NotFound, match="another entity has its key"):
@@ -173,7 +175,7 @@ def test_the_type_attribute_tells_what_keys_do_not(
 # Fallbacks.
 
 
-def test_a_fallback_is_what_no_other_entity_is(open_store: OpenSide) -> None:
+def test_a_fallback_reads_items_of_no_other_entity(open_store: OpenStore) -> None:
     notes = Table("Notes", key=Key("pk", "sk"))
 
     class Order(Entity, table=notes, key=("ORDER#{id}", "ORDER")):
@@ -195,21 +197,19 @@ def test_a_fallback_is_what_no_other_entity_is(open_store: OpenSide) -> None:
     assert store.run(Free.get(category="ORDER#1", key="ORDER")) is None
     assert store.run(Free.get(category="ORDER#1", key="note")) == free
     assert list(store.run(Order.query(id="1"))) == [both[1]]
-    # A free-form item may be written under the key of another entity, and is that when it is read.
+    # A free-form item may be written under the key of another entity; it is read as that entity.
     posing = Free.model_validate({"category": "ORDER#2", "key": "ORDER", "total": Decimal(7)})
     store.run(posing.put())
     assert store.run(Free.get(category="ORDER#2", key="ORDER")) is None
     assert store.run(Order.get(id="2")) == Order(id="2", total=Decimal(7))
 
 
-def test_an_item_that_a_condition_shows_may_be_of_no_entity(
-    open_store: OpenSide, path: str
-) -> None:
+def test_a_failed_condition_may_show_an_item_of_no_entity(open_store: OpenStore, path: str) -> None:
     store = open_store(table, path)
     with pytest.raises(AlreadyExists) as caught:
         store.run(User(name="ada", age=1).create())
     assert caught.value.found is None
 
 
-def test_the_market_reads_its_own(store: Side) -> None:
+def test_an_empty_query_of_the_market_is_an_empty_page(store: AnyStore) -> None:
     assert list(store.run(market.query(pk="U#ada#O", sk=OrderId.new()))) == []

@@ -1,4 +1,4 @@
-"""Tables on a service that takes a while to make and to remove them, on both stores."""
+"""Tables on a service that takes a while to create and delete them, on both stores."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from keyfold.engine import Engine
 from keyfold.errors import InternalServerError, ResourceInUseException, ResourceNotFoundException
 from tests.unit.model.shop import Rate, rates
-from tests.unit.store.store_kinds import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, AnyStore, OpenStore
 
 RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=START)
 
 
-class Slow:
-    """An engine whose one table is described as changing, so often, after it was changed."""
+class SlowEngine:
+    """An engine whose table stays CREATING or DELETING for `descriptions` DescribeTable calls."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -34,7 +34,7 @@ class Slow:
         if operation == "CreateTable" and self.status:
             raise ResourceInUseException("Table already exists: ExchangeRates")
         if self.status:
-            # Time to live, for instance, of a table that is being made.
+            # For instance, UpdateTimeToLive of a table that is being created.
             raise ResourceNotFoundException("Requested resource not found")
         if operation == "DeleteTable":
             self.begin("DELETING")
@@ -55,17 +55,17 @@ class Slow:
 
 
 @pytest.fixture
-def slow() -> Iterator[Slow]:
+def slow() -> Iterator[SlowEngine]:
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
-        yield Slow(engine)
+        yield SlowEngine(engine)
 
 
 @pytest.fixture
-def store(make_store: OpenSide, slow: Slow) -> Side:
+def store(make_store: OpenStore, slow: SlowEngine) -> AnyStore:
     return make_store(slow, [rates])
 
 
-def test_a_table_that_was_made_can_be_used(store: Side, slow: Slow) -> None:
+def test_a_table_can_be_used_once_it_is_created(store: AnyStore, slow: SlowEngine) -> None:
     store.create_table(rates)
     assert store.run(RATE.put()) == RATE
     assert store.pauses == [0.05, 0.1, 0.2]
@@ -73,19 +73,19 @@ def test_a_table_that_was_made_can_be_used(store: Side, slow: Slow) -> None:
     assert described["TimeToLiveDescription"]["AttributeName"] == "ttl"
 
 
-def test_pauses_grow_up_to_two_seconds(store: Side, slow: Slow) -> None:
+def test_pauses_grow_up_to_two_seconds(store: AnyStore, slow: SlowEngine) -> None:
     slow.descriptions = 9
     store.create_table(rates)
     assert store.pauses == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0, 2.0]
 
 
-def test_a_table_that_another_is_making_is_waited_for(store: Side, slow: Slow) -> None:
+def test_a_table_that_is_being_created_is_waited_for(store: AnyStore, slow: SlowEngine) -> None:
     slow.execute("CreateTable", rates.to_dynamodb())
     store.create_table(rates)
     assert store.run(RATE.put()) == RATE
 
 
-def test_a_table_that_is_there_is_left_as_it_is(store: Side) -> None:
+def test_an_existing_table_is_left_unchanged(store: AnyStore) -> None:
     store.create_table(rates)
     store.run(RATE.put())
     store.calls.clear()
@@ -94,7 +94,7 @@ def test_a_table_that_is_there_is_left_as_it_is(store: Side) -> None:
     assert len(store.run(Rate.scan())) == 1
 
 
-def test_a_table_that_is_being_removed_is_made_anew(store: Side) -> None:
+def test_a_table_that_is_being_deleted_is_created_again(store: AnyStore) -> None:
     store.create_table(rates)
     store.run(RATE.put())
     store.drop_table(rates)
@@ -105,7 +105,7 @@ def test_a_table_that_is_being_removed_is_made_anew(store: Side) -> None:
     assert store.run(RATE.put()) == RATE
 
 
-def test_a_call_that_may_have_made_the_table_is_not_repeated(make_store: OpenSide) -> None:
+def test_a_call_that_may_have_created_the_table_is_not_retried(make_store: OpenStore) -> None:
     class Failing:
         def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
             raise InternalServerError("Internal server error")

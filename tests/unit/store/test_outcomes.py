@@ -1,4 +1,4 @@
-"""Writes during which the service fails: repeated where that does no harm, on both stores."""
+"""Writes during which the service fails: retried if they are idempotent, on both stores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keyfold.model import Entity, Key, Table, batch, transaction
 from keyfold.model._updates import Update
 from tests.transports import Database
 from tests.unit.model.shop import Ticket, desk
-from tests.unit.store.store_kinds import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, AnyStore, OpenStore
 
 counters = Table("Counters", key=Key("pk"))
 
@@ -26,8 +26,8 @@ class Counter(Entity, table=counters, key="COUNTER#{name}"):
     steps: list[str] = []  # noqa: RUF012 - as above
 
 
-class Shaky:
-    """An engine that does what it is asked, and then fails, for as often as it is told."""
+class FailsAfterwards:
+    """An engine that carries out a call and then raises, for the next `failures` calls."""
 
     def __init__(self, engine: Database) -> None:
         self.engine = engine
@@ -42,12 +42,12 @@ class Shaky:
 
 
 @pytest.fixture
-def service(engine: Database) -> Shaky:
-    return Shaky(engine)
+def service(engine: Database) -> FailsAfterwards:
+    return FailsAfterwards(engine)
 
 
 @pytest.fixture
-def store(make_store: OpenSide, service: Shaky) -> Side:
+def store(make_store: OpenStore, service: FailsAfterwards) -> AnyStore:
     store = make_store(service, [counters, desk])
     store.create_table(counters)
     store.create_table(desk)
@@ -60,7 +60,7 @@ def update() -> Update[Counter]:
     return Counter.update(name="a")
 
 
-def stored(store: Side) -> Counter:
+def stored(store: AnyStore) -> Counter:
     found = store.run(Counter.get(name="a"))
     assert found is not None
     return found
@@ -84,8 +84,8 @@ def stored(store: Side) -> Counter:
     ],
     ids=repr,
 )
-def test_what_may_be_done_twice_is_tried_again(
-    store: Side, service: Shaky, request_made: Any
+def test_idempotent_writes_are_retried(
+    store: AnyStore, service: FailsAfterwards, request_made: Any
 ) -> None:
     service.failures = 2
     store.run(request_made)
@@ -105,8 +105,8 @@ def test_what_may_be_done_twice_is_tried_again(
     ],
     ids=repr,
 )
-def test_what_may_not_be_done_twice_is_not_tried_again(
-    store: Side, service: Shaky, request_made: Any
+def test_writes_that_are_not_idempotent_are_not_retried(
+    store: AnyStore, service: FailsAfterwards, request_made: Any
 ) -> None:
     service.failures = 1
     with pytest.raises(OutcomeUnknown) as caught:
@@ -114,21 +114,21 @@ def test_what_may_not_be_done_twice_is_not_tried_again(
     assert len(store.calls) == 1
     error = pickle.loads(pickle.dumps(caught.value))
     assert str(error) == (
-        f"{request_made!r}: UpdateItem failed, and may have been carried out or not: "
+        f"{request_made!r}: UpdateItem failed, and may or may not have been carried out: "
         "InternalServerError: Internal server error. Read what is stored before you repeat it. "
         "[outcome-unknown]"
     )
 
 
-def test_a_counter_is_never_counted_twice(store: Side, service: Shaky) -> None:
+def test_a_counter_is_never_incremented_twice(store: AnyStore, service: FailsAfterwards) -> None:
     service.failures = 1
     with pytest.raises(OutcomeUnknown):
         store.run(update().increment(Counter.f.count))
     assert stored(store).count == 2
 
 
-def test_a_write_that_may_have_met_itself_does_not_say_that_it_failed(
-    store: Side, service: Shaky
+def test_a_retry_whose_condition_fails_has_an_unknown_outcome(
+    store: AnyStore, service: FailsAfterwards
 ) -> None:
     service.failures = 1
     with pytest.raises(OutcomeUnknown, match="ConditionalCheckFailedException"):
@@ -141,8 +141,8 @@ def test_a_write_that_may_have_met_itself_does_not_say_that_it_failed(
     assert stored(store).count == 2
 
 
-def test_a_version_that_was_seen_keeps_an_update_from_happening_twice(
-    store: Side, service: Shaky
+def test_an_expected_version_keeps_an_update_from_happening_twice(
+    store: AnyStore, service: FailsAfterwards
 ) -> None:
     ticket = store.run(Ticket(team="a", number=1, title="t", opened=START).create())
     counted = Ticket.update(team="a", number=1).increment(Ticket.f.watchers)
@@ -159,8 +159,8 @@ def test_a_version_that_was_seen_keeps_an_update_from_happening_twice(
     assert (found.watchers, found.version) == (2, 3)
 
 
-def test_a_write_is_given_up_on_without_saying_that_nothing_was_written(
-    store: Side, service: Shaky
+def test_giving_up_on_a_write_does_not_claim_that_nothing_was_written(
+    store: AnyStore, service: FailsAfterwards
 ) -> None:
     service.failures = 8
     with pytest.raises(OutcomeUnknown):

@@ -1,4 +1,4 @@
-"""Pages, cursors and walks, on both stores."""
+"""Pages, cursors and iteration, on both stores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.unit.model.shop import (
     market,
     rates,
 )
-from tests.unit.store.store_kinds import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, AnyStore, OpenStore
 
 ORDER = OrderId("O#01JZ10H7X367VB2NF4YQ973DHW")
 LINES = OrderLine.query(user="ada", order=ORDER)
@@ -41,7 +41,7 @@ def line(number: int, sku: str = "s", hours: int | None = None) -> OrderLine:
     return OrderLine(user="ada", order=ORDER, line=number, sku=sku, ttl=ttl)
 
 
-def fill(store: Side, count: int, **fields: Any) -> list[OrderLine]:
+def fill(store: AnyStore, count: int, **fields: Any) -> list[OrderLine]:
     made = [line(number, **fields) for number in range(count)]
     for each in made:
         store.run(each.put())
@@ -53,7 +53,7 @@ def numbers(page: Page[OrderLine] | list[OrderLine]) -> list[int]:
     return [each.line for each in page]
 
 
-def test_a_page_is_a_sequence_with_a_cursor_and_what_it_cost(store: Side) -> None:
+def test_a_page_is_a_sequence_with_a_cursor_and_what_it_cost(store: AnyStore) -> None:
     made = fill(store, 5)
     page = store.run(LINES.limit(2))
     assert (len(page), page[0], page[-1], list(page[:1])) == (2, made[0], made[1], [made[0]])
@@ -67,7 +67,7 @@ def test_a_page_is_a_sequence_with_a_cursor_and_what_it_cost(store: Side) -> Non
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 7])
-def test_cursors_go_on_where_a_page_ended(store: Side, limit: int) -> None:
+def test_a_cursor_continues_where_its_page_ended(store: AnyStore, limit: int) -> None:
     fill(store, 5)
     for query, wanted in ((LINES, [0, 1, 2, 3, 4]), (LINES.descending(), [4, 3, 2, 1, 0])):
         found: list[int] = []
@@ -82,7 +82,7 @@ def test_cursors_go_on_where_a_page_ended(store: Side, limit: int) -> None:
         assert numbers(store.iterate(query.limit(limit))) == wanted
 
 
-def test_ranges_orders_and_firsts(store: Side) -> None:
+def test_ranges_orders_and_firsts(store: AnyStore) -> None:
     fill(store, 9)
     assert numbers(store.run(LINES.since(7))) == [7, 8]
     assert numbers(store.run(LINES.until(1))) == [0, 1]
@@ -96,7 +96,7 @@ def test_ranges_orders_and_firsts(store: Side) -> None:
     assert numbers(store.run(LINES.consistent())) == list(range(9))
 
 
-def test_a_page_fills_past_what_is_left_out_with_few_calls(store: Side, clock: Clock) -> None:
+def test_a_page_is_filled_past_items_left_out_with_few_calls(store: AnyStore, clock: Clock) -> None:
     for number in range(300):
         keep = number % 10 == 0
         expires = 1 if number % 3 else None
@@ -116,7 +116,7 @@ def test_a_page_fills_past_what_is_left_out_with_few_calls(store: Side, clock: C
     assert len(store.calls) <= 4
 
 
-def test_a_page_does_not_read_a_megabyte_for_one_item(store: Side) -> None:
+def test_a_page_does_not_read_a_megabyte_for_one_item(store: AnyStore) -> None:
     fill(store, 200, sku="x" * 4000)
     page = store.run(LINES.limit(1))
     assert page.scanned == 1
@@ -124,7 +124,7 @@ def test_a_page_does_not_read_a_megabyte_for_one_item(store: Side) -> None:
     assert page.scanned == 1
 
 
-def test_only_where_told_may_a_page_come_short(store: Side) -> None:
+def test_a_page_is_short_only_with_max_reads(store: AnyStore) -> None:
     fill(store, 40, sku="drop")
     store.run(line(41, "keep").put())
     query = LINES.where(OrderLine.f.sku.eq("keep")).limit(2)
@@ -137,8 +137,8 @@ def test_only_where_told_may_a_page_come_short(store: Side) -> None:
     assert numbers(found) == [41]
 
 
-def test_without_a_limit_a_page_is_what_one_call_finds_and_more_if_that_is_nothing(
-    store: Side,
+def test_without_a_limit_a_page_is_the_first_call_that_finds_something(
+    store: AnyStore,
 ) -> None:
     fill(store, 600, sku="x" * 4000)
     page = store.run(LINES)
@@ -151,7 +151,7 @@ def test_without_a_limit_a_page_is_what_one_call_finds_and_more_if_that_is_nothi
     assert store.run(LINES.count()) == 600
 
 
-def test_a_query_of_an_index_that_many_share_gives_each_as_its_own_type(store: Side) -> None:
+def test_a_query_of_a_shared_index_returns_each_entity_as_its_type(store: AnyStore) -> None:
     fill(store, 2)
     order = Order(user="ada", order=ORDER, total=Decimal(1))
     store.run(order.put())
@@ -162,7 +162,7 @@ def test_a_query_of_an_index_that_many_share_gives_each_as_its_own_type(store: S
     assert store.run(ref.get()) == order
 
 
-def test_scans_read_everything_and_walk_too(store: Side) -> None:
+def test_scans_read_everything_and_can_be_iterated(store: AnyStore) -> None:
     made = fill(store, 5)
     order = Order(user="bob", order=ORDER, total=Decimal(1))
     store.run(order.put())
@@ -190,7 +190,7 @@ class Title(BaseModel):
     owner: str
 
 
-def test_only_gives_some_fields_of_their_own_type(store: Side) -> None:
+def test_only_returns_some_fields_with_their_types(store: AnyStore) -> None:
     fill(store, 2)
     assert list(store.run(LINES.only(Sku))) == [Sku(line=0, sku="s"), Sku(line=1, sku="s")]
     assert store.run(LINES.only(Sku).first()) == Sku(line=0, sku="s")
@@ -203,17 +203,17 @@ def test_only_gives_some_fields_of_their_own_type(store: Side) -> None:
     assert summary == RateSummary(base="USD", rate=Decimal(2))
 
 
-def test_an_index_that_holds_some_attributes_gives_those_or_refs(store: Side) -> None:
+def test_an_index_of_some_attributes_returns_those_or_refs(store: AnyStore) -> None:
     ticket = Ticket(team="a", number=1, title="x", opened=START, owner="ada", priority=1)
     store.run(ticket.create())
     query = Ticket.query(by_owner, owner="ada")
     with pytest.raises(QueryInvalid, match="ByOwner holds only some attributes of its items"):
         store.run(query)
-    with pytest.raises(QueryInvalid, match=r"Ask for refs\(\)"):
+    with pytest.raises(QueryInvalid, match=r"Use refs\(\)"):
         store.run(query.first())
     with pytest.raises(QueryInvalid, match="ByOwner does not hold status"):
         store.run(query.only(StatusOnly))
-    with pytest.raises(QueryInvalid, match=r"does not hold watchers, which where\(\) looks at"):
+    with pytest.raises(QueryInvalid, match=r"does not hold watchers, which where\(\) uses"):
         store.run(query.where(Ticket.f.watchers > 1).only(Title))
     assert list(store.run(query.only(Title))) == [Title(title="x", owner="ada")]
     assert list(store.run(query.where(Ticket.f.title.eq("y")).only(Title))) == []
@@ -241,7 +241,9 @@ class Thing(Entity, table=things, key=("{entity}", "{key}#{parts}")):
     kind: str
 
 
-def test_a_field_named_like_something_of_a_ref_is_its_member(open_store: OpenSide) -> None:
+def test_a_field_named_like_an_attribute_of_a_ref_is_read_by_subscript(
+    open_store: OpenStore,
+) -> None:
     store = open_store(things)
     thing = store.run(Thing(entity="a", key="b", parts="c", kind="k").put())
     (ref,) = store.run(Thing.query(by_kind, kind="k").refs())
@@ -254,21 +256,21 @@ class StatusOnly(BaseModel):
     status: str | None
 
 
-def test_a_filter_does_not_look_at_the_key() -> None:
-    with pytest.raises(QueryInvalid, match="'Base' is part of the key, which where"):
+def test_a_filter_cannot_use_key_attributes() -> None:
+    with pytest.raises(QueryInvalid, match="cannot filter by 'Base', which is part of the key"):
         Rate.query(by_base, base="USD").where(Rate.f.base.eq("USD"))
 
 
 # Cursors.
 
 
-def cursor_of(store: Side, query: Query[Any]) -> str:
+def cursor_of(store: AnyStore, query: Query[Any]) -> str:
     cursor = store.run(query.limit(1)).cursor
     assert cursor is not None
     return cursor
 
 
-def test_a_cursor_is_url_safe_and_shows_nothing(store: Side) -> None:
+def test_a_cursor_is_url_safe_and_reveals_nothing(store: AnyStore) -> None:
     fill(store, 3)
     cursors = {cursor_of(store, LINES) for _ in range(20)}
     assert len(cursors) == 20
@@ -277,7 +279,7 @@ def test_a_cursor_is_url_safe_and_shows_nothing(store: Side) -> None:
         assert b"U#ada#O" not in urlsafe_b64decode(cursor + "==")
 
 
-def test_a_cursor_that_was_changed_anywhere_is_refused(store: Side) -> None:
+def test_a_cursor_that_was_changed_anywhere_is_refused(store: AnyStore) -> None:
     fill(store, 3)
     cursor = cursor_of(store, LINES)
     for place in range(len(cursor)):
@@ -287,14 +289,14 @@ def test_a_cursor_that_was_changed_anywhere_is_refused(store: Side) -> None:
     for cut in (cursor[:-1], cursor[:-4], cursor[1:], cursor[:20], cursor + "A", cursor + "=", ""):
         with pytest.raises(CursorInvalid) as caught:
             store.run(LINES.after(cut))
-        assert str(caught.value).endswith("Start again without one. [cursor-invalid]")
+        assert str(caught.value).endswith("Start again without a cursor. [cursor-invalid]")
     for odd in ("ä", "no cursor!", 5, b"x", "\x00", "A" * 5000):
         with pytest.raises(CursorInvalid):
             store.run(LINES.after(odd))  # type: ignore[arg-type]
     assert numbers(store.run(LINES.after(cursor))) == [1, 2]
 
 
-def test_a_cursor_is_good_for_the_query_that_made_it_alone(store: Side) -> None:
+def test_a_cursor_is_valid_only_for_the_query_that_made_it(store: AnyStore) -> None:
     fill(store, 3)
     cursor = cursor_of(store, LINES)
     for other in (
@@ -321,7 +323,9 @@ def test_a_cursor_is_good_for_the_query_that_made_it_alone(store: Side) -> None:
     assert numbers(store.run(LINES.after(None))) == [0, 1, 2]
 
 
-def test_a_cursor_of_a_range_up_to_now_outlives_the_moment(store: Side, clock: Clock) -> None:
+def test_a_cursor_of_a_range_up_to_now_stays_valid_as_time_passes(
+    store: AnyStore, clock: Clock
+) -> None:
     ids = [OrderId.at(START - timedelta(hours=hour)) for hour in range(4)]
     for each in ids:
         store.run(Order(user="ada", order=each, total=Decimal(1)).put())
@@ -332,7 +336,7 @@ def test_a_cursor_of_a_range_up_to_now_outlives_the_moment(store: Side, clock: C
     assert [each.order for each in [*page, *rest]] == sorted(ids)
 
 
-def test_cursors_outlive_the_store_if_the_file_does(open_store: OpenSide, tmp_path: Any) -> None:
+def test_cursors_outlive_the_store_if_the_file_does(open_store: OpenStore, tmp_path: Any) -> None:
     path = tmp_path / "market.db"
     first = open_store(market, path)
     fill(first, 3)
@@ -352,14 +356,16 @@ def test_cursors_outlive_the_store_if_the_file_does(open_store: OpenSide, tmp_pa
 
 
 @pytest.mark.parametrize("key", [b"", b"short", "a text of more than 16", None.__class__])
-def test_a_cursor_key_is_of_enough_bytes_and_never_shown(open_store: OpenSide, key: Any) -> None:
-    with pytest.raises(OptionInvalid, match="Give 16 random bytes or more") as caught:
+def test_a_cursor_key_needs_enough_bytes_and_is_never_shown(
+    open_store: OpenStore, key: Any
+) -> None:
+    with pytest.raises(OptionInvalid, match="Give at least 16 random bytes") as caught:
         open_store(market, cursor_key=key)
     assert "short" not in str(caught.value)
     assert "a text" not in str(caught.value)
 
 
-def test_without_a_key_cursors_do_not_outlive_the_store_and_that_is_said(
+def test_without_a_cursor_key_cursors_end_with_the_store_after_a_warning(
     engine: Database,
 ) -> None:
     store = Store(engine, StoreSettings([rates]))
@@ -368,7 +374,7 @@ def test_without_a_key_cursors_do_not_outlive_the_store_and_that_is_said(
         store.run(Rate(base="USD", target=target, rate=Decimal(1), at=START).put())
     query = Rate.query(by_base, base="USD").limit(1)
     assert len(store.run(query.limit(3))) == 2
-    with pytest.warns(UserWarning, match="cursors will not outlive this process"):
+    with pytest.warns(UserWarning, match="cursors will be invalid after this process ends"):
         page = store.run(query)
     assert len(store.run(query.after(page.cursor))) == 1
     with pytest.raises(CursorInvalid), pytest.warns(UserWarning, match="no cursor_key"):

@@ -1,4 +1,4 @@
-"""Fields that live in the key alone come back the same, however they were given."""
+"""Fields that are stored only in the key come back the same, however they were given."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from keyfold.keys import KeyPartInvalid, Ulid
 from keyfold.model import Entity, Key, Table, batch, part, transaction
-from tests.unit.store.store_kinds import OpenSide, Side
+from tests.unit.store.store_kinds import AnyStore, OpenStore
 
 EAST = timezone(timedelta(hours=2))
 
@@ -25,7 +25,7 @@ class Colour(StrEnum):
 
 
 class Word(str):
-    """A text of its own type."""
+    """A subclass of str."""
 
     __slots__ = ()
 
@@ -69,7 +69,7 @@ OTHERS: list[tuple[str, Any]] = [
 
 
 @pytest.fixture
-def store(open_store: OpenSide) -> Side:
+def store(open_store: OpenStore) -> AnyStore:
     store = open_store(events)
     store.run(EVENT.put())
     return store
@@ -80,7 +80,7 @@ def types_of(event: Event | None) -> dict[str, type]:
 
 
 @pytest.mark.parametrize(("name", "value"), [("id", EVENT.id), *OTHERS])
-def test_a_part_comes_back_as_its_field_holds_it(store: Side, name: str, value: Any) -> None:
+def test_a_part_comes_back_as_its_field_holds_it(store: AnyStore, name: str, value: Any) -> None:
     get = Event.get(**{**PARTS, name: value})
     for found in (
         store.run(get),
@@ -93,7 +93,7 @@ def test_a_part_comes_back_as_its_field_holds_it(store: Side, name: str, value: 
         assert types_of(found) == types_of(EVENT)
 
 
-def test_a_time_of_another_zone_comes_back_in_utc(store: Side) -> None:
+def test_a_time_of_another_zone_comes_back_in_utc(store: AnyStore) -> None:
     at = datetime(2024, 1, 1, 2, tzinfo=EAST)
     store.run(Reading(at=at, value=Decimal("1.5")).put())
     found = store.run(Reading.get(at=at, value=Decimal("1.5")))
@@ -102,7 +102,7 @@ def test_a_time_of_another_zone_comes_back_in_utc(store: Side) -> None:
     assert found == store.run(Reading.query(at=at).first())
 
 
-def test_a_text_that_is_no_part_is_refused(store: Side) -> None:
+def test_text_that_is_not_a_valid_part_is_refused(store: AnyStore) -> None:
     for name, value in (("id", "E#1"), ("day", "today"), ("number", "x"), ("uid", "1")):
         with pytest.raises(KeyPartInvalid, match=f"Event: part '{name}' .* got '{value}'"):
             Event.get(**{**PARTS, name: value})

@@ -1,4 +1,4 @@
-"""What the service refuses for good is said in terms of the entities, on both stores."""
+"""Permanent errors of the service are reported in terms of entities, on both stores."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from keyfold.errors import (
 )
 from keyfold.model import Request, batch, transaction
 from tests.unit.model.shop import Rate, Ticket, desk, rates
-from tests.unit.store.store_kinds import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, AnyStore, OpenStore
 
 LONG, HUGE = "x" * 3_000, "x" * 500_000
 
 
 @pytest.fixture
-def store(open_store: OpenSide) -> Side:
+def store(open_store: OpenStore) -> AnyStore:
     store = open_store([desk, rates])
     store.run(ticket().put())
     return store
@@ -40,13 +40,13 @@ def rate(number: int, note: str = "EUR") -> Rate:
 
 
 TOO_LARGE: list[tuple[Callable[[], Request[Any]], str]] = [
-    (lambda: Ticket.get(team=LONG, number=1), "'pk' has 3,005 bytes, and may have 2,048"),
-    (lambda: Ticket.query(team=LONG), "'pk' has 3,005 bytes, and may have 2,048"),
+    (lambda: Ticket.get(team=LONG, number=1), "'pk' has 3,005 bytes; the limit is 2,048"),
+    (lambda: Ticket.query(team=LONG), "'pk' has 3,005 bytes; the limit is 2,048"),
     (lambda: Ticket.delete(team=LONG, number=1), "'pk' has 3,005 bytes"),
     (lambda: ticket(team=LONG).create(), "'pk' has 3,005 bytes"),
-    (lambda: ticket(changed=LONG).create(), "'changed' has 3,000 bytes, and may have 1,024"),
+    (lambda: ticket(changed=LONG).create(), "'changed' has 3,000 bytes; the limit is 1,024"),
     (lambda: ticket(owner=LONG, priority=1).create(), "'owner' has 3,000 bytes"),
-    (lambda: ticket(number=2, title=HUGE).create(), "500,000 of them in 'title', and may have 409,6"),
+    (lambda: ticket(number=2, title=HUGE).create(), "500,000 of them in 'title'; the limit is 409,6"),
     (lambda: Ticket.update(team="a", number=1).set(Ticket.f.title, HUGE[:409_500]), "would have more"),
     (lambda: batch([Ticket.get(team=LONG, number=1)]), "'pk' has 3,005 bytes"),
     (lambda: transaction(ticket(number=2, title=HUGE).create()), "500,000 of them in 'title'"),
@@ -54,8 +54,8 @@ TOO_LARGE: list[tuple[Callable[[], Request[Any]], str]] = [
 
 
 @pytest.mark.parametrize(("make", "fact"), TOO_LARGE)
-def test_what_is_too_large_is_named_with_its_entity_and_attribute(
-    store: Side, make: Callable[[], Request[Any]], fact: str
+def test_a_value_that_is_too_large_is_reported_with_its_entity_and_attribute(
+    store: AnyStore, make: Callable[[], Request[Any]], fact: str
 ) -> None:
     with pytest.raises(SizeExceeded, match=fact) as caught:
         store.run(make())
@@ -66,7 +66,7 @@ def test_what_is_too_large_is_named_with_its_entity_and_attribute(
     assert store.run(Ticket.scan()) == [ticket(version=1)]
 
 
-def test_a_transaction_says_which_of_its_requests_is_too_large(store: Side) -> None:
+def test_a_transaction_says_which_of_its_requests_is_too_large(store: AnyStore) -> None:
     update = Ticket.update(team="a", number=1).set(Ticket.f.title, HUGE[:409_500])
     with pytest.raises(TransactionFailed) as caught:
         store.run(transaction(rate(1).put(), update))
@@ -75,20 +75,20 @@ def test_a_transaction_says_which_of_its_requests_is_too_large(store: Side) -> N
     assert isinstance(second, SizeExceeded)
 
 
-def test_a_batch_of_many_calls_writes_nothing_if_one_is_too_large(store: Side) -> None:
+def test_a_batch_of_many_calls_writes_nothing_if_one_is_too_large(store: AnyStore) -> None:
     puts = [rate(each).put() for each in range(60)]
     with pytest.raises(SizeExceeded, match=r"Rate PK='RATE#60#xxx.*'PK' has 3,008 bytes"):
         store.run(batch([*puts, rate(60, LONG).put()]))
     assert store.run(Rate.scan().count()) == 0
 
 
-def test_what_else_the_service_refuses_keeps_its_words(store: Side) -> None:
+def test_other_errors_of_the_service_keep_their_message(store: AnyStore) -> None:
     update = Ticket.update(team="a", number=1).increment(Ticket.f.priority)
     with pytest.raises(RequestRefused) as caught:
         store.run(update)
     assert isinstance(caught.value.__cause__, ValidationException)
     assert str(caught.value) == (
-        "<update Ticket pk='TEAM#a' sk='TICKET#00001': priority>: the service refuses it: "
+        "<update Ticket pk='TEAM#a' sk='TICKET#00001': priority>: the service refused it: "
         f"{caught.value.__cause__.message}. [request-refused]"
     )
     with pytest.raises(TransactionFailed) as failure:

@@ -1,4 +1,4 @@
-"""Workers that share the shards of a stream, come and go, and die."""
+"""Workers that share the shards of a stream, start, stop and die."""
 
 from __future__ import annotations
 
@@ -13,44 +13,46 @@ from keyfold.store._plans import ApiCall, Pause
 from keyfold.testing import Clock
 from tests.transports import Transport, open_database
 from tests.unit.store.ledger import Account, Seen, ledger
-from tests.unit.store.workers import LEASE_SECONDS, Stage
+from tests.unit.store.workers import LEASE_SECONDS, WorkerSimulation
 
 NAMES = [f"user-{number}" for number in range(12)]
 
 
 @pytest.fixture(autouse=True)
 def no_handlers() -> Iterator[None]:
-    """The table is every test's; its handlers are those of one."""
+    """Remove the handlers that a test added; the table is shared by all tests."""
     yield
     ledger.handlers.by_name.clear()
 
 
 @pytest.fixture
 def seen() -> Seen:
-    """What a handler of accounts was told."""
+    """The changes that a handler of accounts got."""
     seen = Seen()
     ledger.on_change(Account, name="note")(seen.note)
     return seen
 
 
 @pytest.fixture(params=range(2))
-def stage(request: pytest.FixtureRequest, transport: Transport, clock: Clock) -> Iterator[Stage]:
+def simulation(
+    request: pytest.FixtureRequest, transport: Transport, clock: Clock
+) -> Iterator[WorkerSimulation]:
     with open_database(transport, clock=clock, shard_records=25) as engine:
         Store(engine, StoreSettings([ledger])).create_table(ledger)
-        yield Stage(engine, clock, ledger, random.Random(request.param))
+        yield WorkerSimulation(engine, clock, ledger, random.Random(request.param))
 
 
-def write(stage: Stage, *balances: int) -> None:
+def write(simulation: WorkerSimulation, *balances: int) -> None:
     for balance in balances:
         for name in NAMES:
             item = Account(name=name, balance=balance).put().to_dynamodb()
-            stage.engine.execute("PutItem", item)
+            simulation.engine.execute("PutItem", item)
 
 
-def is_in_order(told: list[int | None]) -> bool:
-    """Tell whether nothing was left out; what was told before may be told again."""
+def is_in_order(balances: list[int | None]) -> bool:
+    """Return whether no balance was skipped; earlier ones may be repeated."""
     most = -1
-    for each in told:
+    for each in balances:
         assert each is not None
         if each > most + 1:
             return False
@@ -62,182 +64,196 @@ def has_seen(seen: Seen, last: int) -> bool:
     return all(seen.of(name)[-1:] == [last] for name in NAMES)
 
 
-def count_parents(stage: Stage) -> int:
-    [stream] = stage.engine.execute("ListStreams", {})["Streams"]
-    described = stage.engine.execute("DescribeStream", {"StreamArn": stream["StreamArn"]})
+def count_parents(simulation: WorkerSimulation) -> int:
+    [stream] = simulation.engine.execute("ListStreams", {})["Streams"]
+    described = simulation.engine.execute("DescribeStream", {"StreamArn": stream["StreamArn"]})
     return sum("ParentShardId" in each for each in described["StreamDescription"]["Shards"])
 
 
-def spread(stage: Stage) -> None:
-    """Split shards until there are eight that are open."""
+def spread(simulation: WorkerSimulation) -> None:
+    """Write until the stream has split into eight open shards."""
     for balance in range(20):
-        write(stage, balance)
-        count_parents(stage)
+        write(simulation, balance)
+        count_parents(simulation)
 
 
-def test_the_shards_of_the_stage_split(stage: Stage) -> None:
-    spread(stage)
-    assert count_parents(stage) >= 6
+def test_the_shards_of_the_simulation_split(simulation: WorkerSimulation) -> None:
+    spread(simulation)
+    assert count_parents(simulation) >= 6
 
 
-def test_each_change_is_told_once_when_nobody_dies(stage: Stage, seen: Seen) -> None:
-    spread(stage)
+def test_each_change_is_handled_once_if_no_worker_dies(
+    simulation: WorkerSimulation, seen: Seen
+) -> None:
+    spread(simulation)
     for name in ("one", "two", "three"):
-        stage.start(name)
-    stage.run(lambda: has_seen(seen, 19))
-    write(stage, 20)
-    stage.run(lambda: has_seen(seen, 20))
+        simulation.start(name)
+    simulation.run(lambda: has_seen(seen, 19))
+    write(simulation, 20)
+    simulation.run(lambda: has_seen(seen, 20))
     assert Counter(seen.of(name) == list(range(21)) for name in NAMES) == {True: len(NAMES)}
 
 
-def test_workers_come_to_have_equal_shares(stage: Stage, seen: Seen) -> None:
-    spread(stage)
-    assert count_parents(stage) >= 6, "there is something to share"
-    first = stage.start("one")
-    stage.run(lambda: has_seen(seen, 19) and first.shards >= 4)
+def test_workers_end_up_with_equal_shares(simulation: WorkerSimulation, seen: Seen) -> None:
+    spread(simulation)
+    assert count_parents(simulation) >= 6, "too few shards to share"
+    first = simulation.start("one")
+    simulation.run(lambda: has_seen(seen, 19) and first.shards >= 4)
     shards = first.shards
-    second = stage.start("two")
-    stage.run(lambda: abs(first.shards - second.shards) <= 1 and second.shards > 0)
-    third = stage.start("three")
-    actors = [first, second, third]
-    stage.run(lambda: max(a.shards for a in actors) - min(a.shards for a in actors) <= 1)
-    assert sum(actor.shards for actor in actors) <= shards
-    # Nothing was told twice on the way, for shards were handed over.
-    write(stage, 20)
-    stage.run(lambda: has_seen(seen, 20))
+    second = simulation.start("two")
+    simulation.run(lambda: abs(first.shards - second.shards) <= 1 and second.shards > 0)
+    third = simulation.start("three")
+    workers = [first, second, third]
+    simulation.run(
+        lambda: max(each.shards for each in workers) - min(each.shards for each in workers) <= 1
+    )
+    assert sum(worker.shards for worker in workers) <= shards
+    # Nothing was handled twice meanwhile, because shards were handed over.
+    write(simulation, 20)
+    simulation.run(lambda: has_seen(seen, 20))
     assert all(seen.of(name) == list(range(21)) for name in NAMES)
-    assert len({name for name, _ in stage.told[-len(NAMES) :]}) > 1
+    assert len({name for name, _ in simulation.handled[-len(NAMES) :]}) > 1
 
 
-def test_the_shards_of_a_worker_that_died_are_taken_over(stage: Stage, seen: Seen) -> None:
-    spread(stage)
-    first, _ = stage.start("one"), stage.start("two")
-    stage.run(lambda: has_seen(seen, 19))
-    stage.kill(first)
-    write(stage, 20)
-    died_at = stage.clock()
-    stage.run(lambda: has_seen(seen, 20))
-    assert stage.clock() - died_at < LEASE_SECONDS * 2
+def test_the_shards_of_a_worker_that_died_are_taken_over(
+    simulation: WorkerSimulation, seen: Seen
+) -> None:
+    spread(simulation)
+    first, _ = simulation.start("one"), simulation.start("two")
+    simulation.run(lambda: has_seen(seen, 19))
+    simulation.kill(first)
+    write(simulation, 20)
+    died_at = simulation.clock()
+    simulation.run(lambda: has_seen(seen, 20))
+    assert simulation.clock() - died_at < LEASE_SECONDS * 2
     assert all(is_in_order(seen.of(name)) for name in NAMES)
 
 
-def test_a_worker_that_is_started_again_need_not_wait(stage: Stage, seen: Seen) -> None:
-    spread(stage)
-    first = stage.start("one")
-    stage.run(lambda: has_seen(seen, 19))
-    stage.kill(first)
-    write(stage, 20)
-    died_at = stage.clock()
-    stage.start("one", until_caught_up=True)
-    stage.run(lambda: not stage.actors)
+def test_a_restarted_worker_does_not_wait_for_its_own_leases(
+    simulation: WorkerSimulation, seen: Seen
+) -> None:
+    spread(simulation)
+    first = simulation.start("one")
+    simulation.run(lambda: has_seen(seen, 19))
+    simulation.kill(first)
+    write(simulation, 20)
+    died_at = simulation.clock()
+    simulation.start("one", until_caught_up=True)
+    simulation.run(lambda: not simulation.workers)
     assert has_seen(seen, 20)
-    assert stage.clock() - died_at < LEASE_SECONDS / 3
+    assert simulation.clock() - died_at < LEASE_SECONDS / 3
 
 
-def test_catching_up_waits_for_what_a_dead_worker_had(stage: Stage, seen: Seen) -> None:
-    spread(stage)
-    first = stage.start("one")
-    stage.run(lambda: has_seen(seen, 19))
-    stage.kill(first)
-    write(stage, 20)
-    stage.start("two", until_caught_up=True)
-    stage.run(lambda: not stage.actors)
+def test_catching_up_waits_for_the_leases_of_a_dead_worker(
+    simulation: WorkerSimulation, seen: Seen
+) -> None:
+    spread(simulation)
+    first = simulation.start("one")
+    simulation.run(lambda: has_seen(seen, 19))
+    simulation.kill(first)
+    write(simulation, 20)
+    simulation.start("two", until_caught_up=True)
+    simulation.run(lambda: not simulation.workers)
     assert has_seen(seen, 20)
 
 
-def test_catching_up_leaves_to_others_what_they_are_alive_to_read(stage: Stage, seen: Seen) -> None:
-    spread(stage)
-    first = stage.start("one")
-    stage.run(lambda: has_seen(seen, 19))
-    second = stage.start("two", until_caught_up=True)
-    stage.run(lambda: second not in stage.actors)
-    assert first in stage.actors
+def test_catching_up_leaves_shards_to_live_workers(
+    simulation: WorkerSimulation, seen: Seen
+) -> None:
+    spread(simulation)
+    first = simulation.start("one")
+    simulation.run(lambda: has_seen(seen, 19))
+    second = simulation.start("two", until_caught_up=True)
+    simulation.run(lambda: second not in simulation.workers)
+    assert first in simulation.workers
 
 
-def test_a_worker_that_was_away_too_long_tells_nobody_anything(stage: Stage, seen: Seen) -> None:
-    spread(stage)
-    first = stage.start("one")
-    # In the middle of a batch, about to renew a lease or to write down how far it is.
-    stage.run(lambda: len(seen) > 60 and isinstance(first.next, ApiCall))
+def test_a_worker_that_was_frozen_too_long_handles_no_old_changes(
+    simulation: WorkerSimulation, seen: Seen
+) -> None:
+    spread(simulation)
+    first = simulation.start("one")
+    # In the middle of a batch, about to renew a lease or to write a checkpoint.
+    simulation.run(lambda: len(seen) > 60 and isinstance(first.next, ApiCall))
     first.is_frozen = True
-    second = stage.start("two")
-    stage.run(lambda: has_seen(seen, 19) and isinstance(second.next, Pause))
-    told = len(stage.told)
+    second = simulation.start("two")
+    simulation.run(lambda: has_seen(seen, 19) and isinstance(second.next, Pause))
+    before = len(simulation.handled)
     first.is_frozen = False
-    stage.kill(second)
-    write(stage, 20)
-    stage.run(lambda: has_seen(seen, 20))
-    # It has noticed that its leases were another's before it told anybody of an old change.
-    assert {change.new and change.new.balance for _, change in stage.told[told:]} == {20}
+    simulation.kill(second)
+    write(simulation, 20)
+    simulation.run(lambda: has_seen(seen, 20))
+    # It noticed that it had lost its leases before it handled an old change.
+    assert {change.new and change.new.balance for _, change in simulation.handled[before:]} == {20}
     assert all(is_in_order(seen.of(name)) for name in NAMES)
 
 
 @pytest.mark.parametrize("failing", [0.0, 0.03])
-def test_nothing_is_missed_whoever_dies_and_whenever(
-    stage: Stage, seen: Seen, failing: float
+def test_no_change_is_missed_whichever_workers_die(
+    simulation: WorkerSimulation, seen: Seen, failing: float
 ) -> None:
-    """Workers are killed at random calls and others started, while the table is written to.
+    """Workers are killed at random calls and others started while the table is written to.
 
-    Some calls are not answered, and may have been carried out.
+    Some calls fail, whether they were carried out or not.
     """
-    chance, stage.failing = stage.chance, failing
+    rng, simulation.failing = simulation.rng, failing
     balance, deaths = 0, 0
-    write(stage, 0)
+    write(simulation, 0)
     for number in range(2_500):
         if number % 60 == 0 and balance < 30:
             balance += 1
-            write(stage, balance)
-        if len(stage.actors) < 3 and chance.random() < 0.02:
-            stage.start(f"worker-{number}")
-        if stage.actors and chance.random() < 0.01:
-            stage.kill(chance.choice(stage.actors))
+            write(simulation, balance)
+        if len(simulation.workers) < 3 and rng.random() < 0.02:
+            simulation.start(f"worker-{number}")
+        if simulation.workers and rng.random() < 0.01:
+            simulation.kill(rng.choice(simulation.workers))
             deaths += 1
-        stage.step()
-    stage.start("last")
-    stage.run(lambda: has_seen(seen, balance), most=200_000)
+        simulation.step()
+    simulation.start("last")
+    simulation.run(lambda: has_seen(seen, balance), max_steps=200_000)
     assert (balance, deaths > 5) == (30, True)
     assert [name for name in NAMES if not is_in_order(seen.of(name))] == []
 
 
-def test_parked_changes_keep_their_order_among_workers(stage: Stage) -> None:
-    """A handler fails now and then; what it failed for is tried again while workers die."""
-    seen, chance = Seen(), stage.chance
+def test_dead_letters_keep_their_order_among_workers(simulation: WorkerSimulation) -> None:
+    """A handler fails now and then; its dead letters are retried while workers die."""
+    seen, rng = Seen(), simulation.rng
 
     @ledger.on_change(Account, name="note")
     def note(change: object) -> None:
-        if chance.random() < 0.05:
+        if rng.random() < 0.05:
             raise ValueError("not now")
         seen.note(change)  # type: ignore[arg-type] - of accounts
 
     assert note.name == "note"
     for balance in range(12):
-        write(stage, balance)
+        write(simulation, balance)
         for _ in range(100):
-            if len(stage.actors) < 3 and chance.random() < 0.1:
-                stage.start(f"worker-{balance}-{len(stage.told)}")
-            if stage.actors and chance.random() < 0.01:
-                stage.kill(chance.choice(stage.actors))
-            stage.step()
-        _retry(stage)
-    stage.start("last")
+            if len(simulation.workers) < 3 and rng.random() < 0.1:
+                simulation.start(f"worker-{balance}-{len(simulation.handled)}")
+            if simulation.workers and rng.random() < 0.01:
+                simulation.kill(rng.choice(simulation.workers))
+            simulation.step()
+        _retry(simulation)
+    simulation.start("last")
     for _ in range(100):
-        _retry(stage)
+        _retry(simulation)
         before = len(seen)
         for _ in range(400):
-            stage.step()
+            simulation.step()
         if has_seen(seen, 11) and len(seen) == before:
             break
     assert has_seen(seen, 11)
     assert [name for name in NAMES if not is_in_order(seen.of(name))] == []
 
 
-def _retry(stage: Stage) -> None:
-    """Mark what has failed, as `retry_dead_letters` does."""
+def _retry(simulation: WorkerSimulation) -> None:
+    """Mark dead letters for a retry, as `retry_dead_letters` does."""
     try:
-        found = stage.engine.execute("Scan", {"TableName": "Ledger-leases"})
+        found = simulation.engine.execute("Scan", {"TableName": "Ledger-leases"})
     except Exception:  # noqa: BLE001 - there is no lease table yet
         return
     for item in found["Items"]:
         if item.get("state") == {"S": "failed"}:
-            item["state"] = {"S": "again"}
-            stage.engine.execute("PutItem", {"TableName": "Ledger-leases", "Item": item})
+            item["state"] = {"S": "retrying"}
+            simulation.engine.execute("PutItem", {"TableName": "Ledger-leases", "Item": item})

@@ -1,4 +1,4 @@
-"""What a store does besides: its tables, its hooks, what it refuses."""
+"""Other behaviour of a store: its tables, its hooks, its errors."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from keyfold.model import Entity, Key, Table, batch, transaction
 from keyfold.store import Store, StoreSettings
 from tests.transports import Database
 from tests.unit.model.shop import Order, OrderId, OrderLine, Rate, Ticket, by_base, market, rates
-from tests.unit.store.store_kinds import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, AnyStore, OpenStore
 
 RATE = Rate(base="USD", target="EUR", rate=Decimal(1), at=START)
 
 
-def test_a_request_for_another_table_is_refused_by_name(open_store: OpenSide) -> None:
+def test_a_request_for_another_table_is_refused_by_name(open_store: OpenStore) -> None:
     store = open_store([rates, market])
     ticket = Ticket(team="a", number=1, title="x", opened=START)
     for request in (
@@ -46,7 +46,7 @@ def test_a_request_for_another_table_is_refused_by_name(open_store: OpenSide) ->
     assert store.run(Rate.scan().count()) == 0
 
 
-def test_a_table_of_the_same_name_is_another_table(open_store: OpenSide) -> None:
+def test_another_table_of_the_same_name_is_refused(open_store: OpenStore) -> None:
     other = Table("ExchangeRates", key=Key("PK"))
 
     class Other(Entity, table=other, key="{id}"):
@@ -54,17 +54,17 @@ def test_a_table_of_the_same_name_is_another_table(open_store: OpenSide) -> None
 
     with pytest.raises(WrongTable):
         open_store(rates).run(Other.get(id="1"))
-    with pytest.raises(DeclarationInvalid, match="a store takes tables of different names"):
+    with pytest.raises(DeclarationInvalid, match="tables of a store must have different names"):
         open_store([rates, other])
 
 
 @pytest.mark.parametrize("thing", [None, "Rate", RATE, Rate, Rate.f.rate.exists()])
-def test_what_is_no_request_is_refused(store: Side, thing: Any) -> None:
-    with pytest.raises(QueryInvalid, match="is no request"):
+def test_anything_but_a_request_is_refused(store: AnyStore, thing: Any) -> None:
+    with pytest.raises(QueryInvalid, match="is not a request"):
         store.run(thing)
 
 
-def test_hooks_see_what_was_sent(store: Side) -> None:
+def test_hooks_see_what_was_sent(store: AnyStore) -> None:
     store.calls.clear()
     store.run(Rate.get(base="USD", target="EUR").consistent())
     [call] = store.calls
@@ -76,7 +76,7 @@ def test_hooks_see_what_was_sent(store: Side) -> None:
     }
 
 
-def test_a_get_of_a_table_gives_the_entity_that_is_there(open_store: OpenSide) -> None:
+def test_a_get_of_a_table_returns_the_stored_entity(open_store: OpenStore) -> None:
     store = open_store(market)
     order = Order(user="ada", order=OrderId.new(), total=Decimal(1))
     line = OrderLine(user="ada", order=order.order, line=1, sku="apple", ttl=START)
@@ -90,7 +90,7 @@ def test_a_get_of_a_table_gives_the_entity_that_is_there(open_store: OpenSide) -
     assert store.run(transaction(get, expired)) == [order, None]
 
 
-def test_hooks_see_every_call(store: Side) -> None:
+def test_hooks_see_every_call(store: AnyStore) -> None:
     store.calls.clear()
     store.run(RATE.put())
     store.run(Rate.get(base="USD", target="EUR"))
@@ -105,7 +105,7 @@ def test_hooks_see_every_call(store: Side) -> None:
     seen = [
         (call.operation, call.tables, call.error)
         for call in store.calls
-        # However often it takes until the table is made.
+        # The number of DescribeTable calls depends on how long the creation takes.
         if call.operation != "DescribeTable"
     ]
     own = ("ExchangeRates",)
@@ -126,17 +126,17 @@ def test_hooks_see_every_call(store: Side) -> None:
     assert all(call.seconds >= 0 and call.attempt == 1 for call in store.calls)
 
 
-def test_hooks_see_calls_that_fail(store: Side) -> None:
+def test_hooks_see_calls_that_fail(store: AnyStore) -> None:
     store.run(RATE.put())
     store.calls.clear()
-    with pytest.raises(Exception, match="it exists already"):
+    with pytest.raises(Exception, match="it already exists"):
         store.run(RATE.create())
     (call,) = store.calls
     assert isinstance(call.error, ConditionalCheckFailedException)
     assert call.consumed == 0.0
 
 
-def test_what_has_no_pages_is_not_walked(store: Side) -> None:
+def test_requests_without_pages_cannot_be_iterated(store: AnyStore) -> None:
     requests: list[Any] = [
         RATE.put(),
         Rate.get(base="USD", target="EUR"),
@@ -157,7 +157,7 @@ def test_a_store_is_made_on_any_executor_and_creates_nothing_unasked(engine: Dat
     assert described["TimeToLiveDescription"]["AttributeName"] == "ttl"
 
 
-def test_a_hook_is_not_asked_for_where_there_is_none(engine: Database) -> None:
+def test_without_hooks_requests_are_sent_unchanged(engine: Database) -> None:
     asked: list[dict[str, Any]] = []
 
     class Listening:

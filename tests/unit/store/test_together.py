@@ -40,7 +40,7 @@ from tests.unit.model.shop import (
     market,
     rates,
 )
-from tests.unit.store.store_kinds import START, OpenSide, Side, Sites
+from tests.unit.store.store_kinds import START, AnyStore, DatabasesByUrl, OpenStore
 
 pytestmark = pytest.mark.all_transports
 
@@ -63,7 +63,7 @@ def order(**fields: Any) -> Order:
     return Order(user="ada", order=ORDER, total=Decimal(1), **fields)
 
 
-def test_what_is_written_together_may_have_binaries(open_store: OpenSide) -> None:
+def test_batches_and_transactions_may_have_binary_fields(open_store: OpenStore) -> None:
     table = Table("Files", key=Key("pk"))
 
     class File(Entity, table=table, key="{name}"):
@@ -85,7 +85,7 @@ def test_what_is_written_together_may_have_binaries(open_store: OpenSide) -> Non
 # Transactions.
 
 
-def test_a_transaction_takes_effect_as_a_whole(store: Side) -> None:
+def test_a_transaction_takes_effect_as_a_whole(store: AnyStore) -> None:
     store.run(rate("GBP").put())
     store.run(rate("CHF").put())
     ticket = Ticket(team="a", number=1, title="x", opened=START)
@@ -104,7 +104,7 @@ def test_a_transaction_takes_effect_as_a_whole(store: Side) -> None:
     assert [call.operation for call in store.calls].count("TransactWriteItems") == 1
 
 
-def test_reads_of_one_moment(store: Side) -> None:
+def test_a_transaction_reads_one_consistent_state(store: AnyStore) -> None:
     store.run(rate().put())
     store.run(order().put())
     found = store.run(
@@ -113,7 +113,7 @@ def test_reads_of_one_moment(store: Side) -> None:
     assert found == [rate(), None, order()]
 
 
-def test_a_cancelled_transaction_says_which_requests_failed_and_why(store: Side) -> None:
+def test_a_cancelled_transaction_says_which_requests_failed_and_why(store: AnyStore) -> None:
     store.run(rate().put())
     ticket = store.run(Ticket(team="a", number=1, title="x", opened=START).create())
     store.run(Ticket.update(team="a", number=1).append(Ticket.f.addresses, Address(city="B")))
@@ -131,13 +131,15 @@ def test_a_cancelled_transaction_says_which_requests_failed_and_why(store: Side)
     assert kinds == [type(None), AlreadyExists, NotFound, VersionConflict, ConditionFailed]
     assert caught.value.reasons[1].found == rate()  # type: ignore[union-attr]
     text = str(caught.value)
-    assert text.startswith("transaction: nothing of it was done. request 1: Rate PK='RATE#USD#EUR'")
+    assert text.startswith("transaction: it was not carried out. request 1: Rate PK='RATE#USD#EUR'")
     assert "request 4: Rate PK='RATE#USD#CHF': the condition does not hold" in text
     assert "request 0" not in text
     assert store.run(get("GBP")) is None
 
 
-def test_a_token_makes_it_take_effect_once(store: Side, clock: Clock, token: str) -> None:
+def test_a_token_makes_a_transaction_take_effect_once(
+    store: AnyStore, clock: Clock, token: str
+) -> None:
     counted = Ticket.update(team="a", number=1).increment(Ticket.f.watchers)
     store.run(Ticket(team="a", number=1, title="x", opened=START).create())
     request = transaction(counted, token=token)
@@ -151,7 +153,7 @@ def test_a_token_makes_it_take_effect_once(store: Side, clock: Clock, token: str
         store.run(transaction(Ticket.delete(team="a", number=1), token=token))
 
 
-def test_a_token_lasts_ten_minutes(store: Side, clock: Clock, token: str) -> None:
+def test_a_token_lasts_ten_minutes(store: AnyStore, clock: Clock, token: str) -> None:
     store.run(Ticket(team="a", number=1, title="x", opened=START).create())
     counted = Ticket.update(team="a", number=1).increment(Ticket.f.watchers)
     for _ in range(2):
@@ -162,8 +164,8 @@ def test_a_token_lasts_ten_minutes(store: Side, clock: Clock, token: str) -> Non
     assert found.watchers == 2
 
 
-def test_a_token_holds_for_what_depends_on_the_moment(
-    store: Side, clock: Clock, token: str
+def test_a_token_covers_values_that_depend_on_the_time(
+    store: AnyStore, clock: Clock, token: str
 ) -> None:
     request = transaction(
         rate("EUR").create().expiring_in(timedelta(hours=1)), rate("GBP").create(), token=token
@@ -182,7 +184,7 @@ def test_a_token_holds_for_what_depends_on_the_moment(
 # Batches.
 
 
-def test_a_batch_answers_in_the_order_asked_for(store: Side) -> None:
+def test_a_batch_answers_in_the_order_asked_for(store: AnyStore) -> None:
     made = lines(130)
     assert store.run(batch([each.put() for each in made])) == made
     gets = [OrderLine.get(user="ada", order=ORDER, line=number) for number in (129, 3, 500, 0, 3)]
@@ -194,7 +196,7 @@ def test_a_batch_answers_in_the_order_asked_for(store: Side) -> None:
     assert store.run(OrderLine.query(user="ada").count()) == 0
 
 
-def test_a_batch_is_sent_in_chunks_and_second_writes_wait(store: Side) -> None:
+def test_a_batch_is_sent_in_chunks_and_second_writes_wait(store: AnyStore) -> None:
     store.calls.clear()
     made = lines(60)
     store.run(batch([each.put() for each in made]))
@@ -224,7 +226,7 @@ def test_a_batch_is_sent_in_chunks_and_second_writes_wait(store: Side) -> None:
     assert store.run(batch(nothing)) == []
 
 
-def test_a_batch_reads_numbers_as_keys_however_they_are_written(open_store: OpenSide) -> None:
+def test_a_batch_reads_numbers_as_keys_however_they_are_written(open_store: OpenStore) -> None:
     table = Table("Numbers", key=Key("number"))
 
     class Number(Entity, table=table, key="{number}"):
@@ -243,9 +245,7 @@ def service(clock: Clock) -> Any:
         yield found
 
 
-def test_what_is_left_unprocessed_is_asked_for_again(
-    make_store: OpenSide, service: Service
-) -> None:
+def test_unprocessed_members_are_retried(make_store: OpenStore, service: Service) -> None:
     store = make_store(service, [market])
     store.create_table(market)
     service.faults = FaultProfile(unprocessed=0.8, seed=3)
@@ -259,7 +259,7 @@ def test_what_is_left_unprocessed_is_asked_for_again(
 
 
 def test_throttling_is_waited_out_with_longer_pauses(
-    make_store: OpenSide, service: Service
+    make_store: OpenStore, service: Service
 ) -> None:
     store = make_store(service, [rates, market])
     store.create_table(rates)
@@ -275,8 +275,8 @@ def test_throttling_is_waited_out_with_longer_pauses(
     assert {call.attempt for call in store.calls} >= {1, 2}
 
 
-class Broken:
-    """An executor that answers as it is told."""
+class FakeExecutor:
+    """An executor whose responses come from a function."""
 
     def __init__(self, answer: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
         self.answer = answer
@@ -285,11 +285,11 @@ class Broken:
         return self.answer(operation, request)
 
 
-def test_a_service_that_never_recovers_is_given_up_on(make_store: OpenSide) -> None:
+def test_a_service_that_never_recovers_is_given_up_on(make_store: OpenStore) -> None:
     def refuse(operation: str, request: dict[str, Any]) -> dict[str, Any]:
         raise ProvisionedThroughputExceededException("slow down")
 
-    store = make_store(Broken(refuse), [rates])
+    store = make_store(FakeExecutor(refuse), [rates])
     with pytest.raises(Unavailable) as caught:
         store.run(get())
     assert str(caught.value) == (
@@ -299,25 +299,27 @@ def test_a_service_that_never_recovers_is_given_up_on(make_store: OpenSide) -> N
     assert [call.attempt for call in store.calls] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_the_pauses_are_drawn(make_store: OpenSide) -> None:
+def test_pauses_have_jitter(make_store: OpenStore) -> None:
     def refuse(operation: str, request: dict[str, Any]) -> dict[str, Any]:
         raise ProvisionedThroughputExceededException("slow down")
 
-    store = make_store(Broken(refuse), [rates], jitter=lambda: 0.5)
+    store = make_store(FakeExecutor(refuse), [rates], jitter=lambda: 0.5)
     with pytest.raises(Unavailable):
         store.run(get())
     assert store.pauses == [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0]
 
 
 @pytest.mark.parametrize("operation", ["BatchGetItem", "BatchWriteItem"])
-def test_a_batch_that_gets_no_further_is_given_up_on(make_store: OpenSide, operation: str) -> None:
+def test_a_batch_without_progress_is_given_up_on(make_store: OpenStore, operation: str) -> None:
     def leave(asked: str, request: dict[str, Any]) -> dict[str, Any]:
         left = "UnprocessedKeys" if asked == "BatchGetItem" else "UnprocessedItems"
         return {"Responses": {}, left: request["RequestItems"]}
 
-    store = make_store(Broken(leave), [rates])
+    store = make_store(FakeExecutor(leave), [rates])
     request = batch([get()]) if operation == "BatchGetItem" else batch([rate().put()])
-    with pytest.raises(Unavailable, match=f"{operation}: tried .* 1 of its members are left"):
+    with pytest.raises(
+        Unavailable, match=f"{operation}: tried .* 1 of its members are unprocessed"
+    ):
         store.run(request)
     assert [call.attempt for call in store.calls] == list(range(1, len(store.calls) + 1))
 
@@ -325,7 +327,7 @@ def test_a_batch_that_gets_no_further_is_given_up_on(make_store: OpenSide, opera
 # Chains and collections.
 
 
-def test_a_page_makes_the_next_request(store: Side) -> None:
+def test_a_page_makes_the_next_request(store: AnyStore) -> None:
     for each in (order(id="A1"), *lines(3)):
         store.run(each.put())
     refs = OrderLine.query(by_key, order=ORDER, line=1).refs()
@@ -337,7 +339,7 @@ def test_a_page_makes_the_next_request(store: Side) -> None:
     assert store.run(whole.then(lambda page: whole.after(page.cursor))) == lines(3)[2:]
 
 
-def test_a_chain_makes_the_next_request_from_what_is_found(store: Side) -> None:
+def test_a_chain_makes_the_next_request_from_what_is_found(store: AnyStore) -> None:
     for each in (order(id="A1"), *lines(3)):
         store.run(each.put())
     chain = (
@@ -361,7 +363,7 @@ def test_a_chain_makes_the_next_request_from_what_is_found(store: Side) -> None:
     assert store.run(OrderLine.query(user="ada").count()) == 2
 
 
-def test_a_chain_stays_in_the_stores_tables(open_store: OpenSide) -> None:
+def test_a_chain_stays_in_the_stores_tables(open_store: OpenStore) -> None:
     store = open_store(market)
     store.run(order().put())
     with pytest.raises(WrongTable, match="store of Market: the request is for table 'Exchange"):
@@ -373,7 +375,7 @@ class OrderMaybe(Collection):
     lines: list[OrderLine]
 
 
-def test_a_collection_is_one_query_with_members_of_their_types(store: Side) -> None:
+def test_a_collection_is_one_query_with_members_of_their_types(store: AnyStore) -> None:
     other = OrderId("O#01JZ10H7X367VB2NF4YQ973DHX")
     for each in (order(), *lines(3), OrderLine(user="ada", order=other, line=0, sku="x")):
         store.run(each.put())
@@ -392,7 +394,7 @@ def test_a_collection_is_one_query_with_members_of_their_types(store: Side) -> N
     assert (empty.order, empty.lines) == (None, [])
 
 
-def test_a_collection_reads_past_a_page_of_the_service(store: Side) -> None:
+def test_a_collection_reads_past_a_page_of_the_service(store: AnyStore) -> None:
     store.run(order().put())
     many = [line.model_copy(update={"sku": "x" * 4000}) for line in lines(400)]
     store.run(batch([each.put() for each in many]))
@@ -403,7 +405,7 @@ def test_a_collection_reads_past_a_page_of_the_service(store: Side) -> None:
     assert len(store.calls) == 2
 
 
-def test_what_is_no_collection_is_said() -> None:
+def test_an_invalid_collection_is_refused() -> None:
     class Empty(Collection):
         pass
 
@@ -418,9 +420,9 @@ def test_what_is_no_collection_is_said() -> None:
     with pytest.raises(DeclarationInvalid) as caught:
         Wrong.get(user="ada")
     assert list(caught.value.problems) == [
-        "Wrong.name: <class 'str'> is no entity of a table.",
+        "Wrong.name: <class 'str'> is not a table's entity.",
         "Wrong: order and orders are the same entity.",
-        "Wrong: order and ticket are of different tables, so one query cannot read both.",
+        "Wrong: order and ticket are in different tables, so one query cannot read both.",
     ]
 
 
@@ -434,20 +436,20 @@ def test_members_lie_in_one_partition() -> None:
         id: str
 
     Both = type("Both", (Collection,), {"__annotations__": {"one": One, "other": Other}})  # noqa: N806 - a class
-    with pytest.raises(DeclarationInvalid, match="One and Other lie in different partitions"):
+    with pytest.raises(DeclarationInvalid, match="One and Other are in different partitions"):
         Both.get(id="1")
 
 
 def test_a_member_that_no_longer_fits_raises_with_its_key_named(
-    open_store: OpenSide, sites: Sites, tmp_path: Path
+    open_store: OpenStore, databases: DatabasesByUrl, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "market.db")
     store = open_store(market, path)
     store.run(order().put())
-    sites.put(path, "Market", {"pk": {"S": "U#ada#O"}, "sk": {"S": f"{ORDER}#001"}})
+    databases.put(path, "Market", {"pk": {"S": "U#ada#O"}, "sk": {"S": f"{ORDER}#001"}})
     with pytest.raises(ItemInvalid, match=f"sk='{ORDER}#001' of Market: sku: Field required"):
         store.run(OrderWithLines.get(user="ada", order=ORDER))
 
 
-def test_the_desk_is_a_table_of_its_own(store: Side) -> None:
+def test_an_empty_query_of_the_desk_is_an_empty_page(store: AnyStore) -> None:
     assert list(store.run(desk.query(pk="TEAM#a"))) == []

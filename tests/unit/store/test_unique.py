@@ -24,14 +24,14 @@ from keyfold.testing import Clock
 from keyfold.values import Item
 from tests.transports import Database
 from tests.unit.model.shop import Device, User, accounts
-from tests.unit.store.store_kinds import OpenSide, Side
+from tests.unit.store.store_kinds import AnyStore, OpenStore
 
 ADA = User(name="ada", email="ada@x.org", number=Decimal(1))
 BOB = User(name="bob", email="bob@x.org")
 
 
-class Racing:
-    """An engine on which something else happens just before a transaction, once."""
+class RacedEngine:
+    """An engine that runs each function in `before` once, just before a transaction."""
 
     def __init__(self, engine: Database) -> None:
         self.engine = engine
@@ -50,117 +50,121 @@ class Racing:
 
 
 @pytest.fixture
-def racing(engine: Database) -> Racing:
+def raced_engine(engine: Database) -> RacedEngine:
     Store(engine, StoreSettings([accounts])).create_table(accounts)
-    return Racing(engine)
+    return RacedEngine(engine)
 
 
 @pytest.fixture
-def users(make_store: OpenSide, racing: Racing) -> Side:
-    return make_store(racing, [accounts])
+def users(make_store: OpenStore, raced_engine: RacedEngine) -> AnyStore:
+    return make_store(raced_engine, [accounts])
 
 
 def email(name: str, value: str | None) -> Any:
     return User.update(name=name).set(User.f.email, value)
 
 
-def test_create_takes_a_value_that_nobody_has(users: Side, racing: Racing) -> None:
+def test_create_takes_a_free_value(users: AnyStore, raced_engine: RacedEngine) -> None:
     assert users.run(ADA.create()) == ADA
-    assert racing.guards() == ["User#email#S#ada@x.org", "User#number#N#1"]
+    assert raced_engine.guards() == ["User#email#S#ada@x.org", "User#number#N#1"]
     with pytest.raises(UniqueTaken) as caught:
         users.run(BOB.model_copy(update={"email": "ada@x.org"}).create())
     assert str(caught.value) == (
-        "User pk='USER#bob' sk='USER': another has the same email. [unique-taken]"
+        "User pk='USER#bob' sk='USER': another entity has the same email. [unique-taken]"
     )
     assert users.run(User.get(name="bob")) is None
     assert users.run(BOB.create()) == BOB
 
 
-def test_an_entity_that_is_there_is_not_taken_for_another(users: Side) -> None:
+def test_creating_an_existing_entity_is_not_a_uniqueness_conflict(users: AnyStore) -> None:
     users.run(ADA.create())
     with pytest.raises(AlreadyExists) as caught:
         users.run(ADA.create())
     assert caught.value.found == ADA
 
 
-def test_equal_numbers_are_one_value(users: Side) -> None:
+def test_equal_numbers_are_one_value(users: AnyStore) -> None:
     users.run(ADA.create())
-    with pytest.raises(UniqueTaken, match="another has the same number"):
+    with pytest.raises(UniqueTaken, match="another entity has the same number"):
         users.run(User(name="bob", number=Decimal("1.00")).create())
 
 
-def test_nothing_is_no_value(users: Side, racing: Racing) -> None:
+def test_none_takes_no_value(users: AnyStore, raced_engine: RacedEngine) -> None:
     users.run(User(name="a").create())
     users.run(User(name="b").create())
-    assert racing.guards() == []
+    assert raced_engine.guards() == []
 
 
-def test_update_moves_the_guard(users: Side, racing: Racing) -> None:
+def test_update_moves_the_guard(users: AnyStore, raced_engine: RacedEngine) -> None:
     users.run(ADA.create())
     users.run(BOB.create())
     moved = users.run(email("ada", "new@x.org"))
     assert moved == ADA.model_copy(update={"email": "new@x.org"})
-    assert racing.guards() == [
+    assert raced_engine.guards() == [
         "User#email#S#bob@x.org", "User#email#S#new@x.org", "User#number#N#1",
     ]  # fmt: skip
-    with pytest.raises(UniqueTaken, match="another has the same email"):
+    with pytest.raises(UniqueTaken, match="another entity has the same email"):
         users.run(email("bob", "new@x.org"))
     assert users.run(email("bob", "ada@x.org")).email == "ada@x.org"
     assert users.run(email("bob", "ada@x.org")).email == "ada@x.org"
     assert users.run(email("bob", None)).email is None
-    assert racing.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
+    assert raced_engine.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
 
 
-def test_an_update_of_other_fields_is_a_single_call(users: Side) -> None:
+def test_an_update_of_other_fields_is_a_single_call(users: AnyStore) -> None:
     users.run(ADA.create())
     users.calls.clear()
     assert users.run(User.update(name="ada").set(User.f.note, "x")).note == "x"
     assert [call.operation for call in users.calls] == ["UpdateItem"]
 
 
-def test_replace_moves_the_guards(users: Side, racing: Racing) -> None:
+def test_replace_moves_the_guards(users: AnyStore, raced_engine: RacedEngine) -> None:
     users.run(ADA.create())
     other = User(name="ada", email="new@x.org")
     assert users.run(other.replace()) == other
-    assert racing.guards() == ["User#email#S#new@x.org"]
+    assert raced_engine.guards() == ["User#email#S#new@x.org"]
     assert users.run(other.model_copy(update={"note": "x"}).replace()).note == "x"
 
 
-def test_delete_gives_the_values_back(users: Side, racing: Racing) -> None:
+def test_delete_releases_the_values(users: AnyStore, raced_engine: RacedEngine) -> None:
     users.run(ADA.create())
     assert users.run(User.delete(name="ada")) == ADA
     assert users.run(User.delete(name="ada")) is None
-    assert racing.guards() == []
+    assert raced_engine.guards() == []
     assert users.run(BOB.model_copy(update={"email": "ada@x.org"}).create())
 
 
-def test_what_is_not_there_is_not_changed(users: Side, racing: Racing) -> None:
+def test_writes_of_an_absent_entity_take_no_values(
+    users: AnyStore, raced_engine: RacedEngine
+) -> None:
     for request in (ADA.replace(), email("ada", "x")):
         with pytest.raises(NotFound):
             users.run(request)
-    assert racing.guards() == []
+    assert raced_engine.guards() == []
     assert users.pauses == []
 
 
-def test_blind_writes_move_guards_and_are_told_nothing(users: Side, racing: Racing) -> None:
+def test_writes_that_return_nothing_move_the_guards_too(
+    users: AnyStore, raced_engine: RacedEngine
+) -> None:
     users.run(ADA.create().returning_nothing())
     assert (
         users.run(User.update(name="ada").set(User.f.email, "a@x.org").returning_nothing()) is None
     )
-    assert "User#email#S#a@x.org" in racing.guards()
+    assert "User#email#S#a@x.org" in raced_engine.guards()
     users.pauses.clear()
     with pytest.raises(ConditionFailed) as caught:
         users.run(User.delete(name="ada").where(User.f.email.eq("b@x.org")).returning_nothing())
     assert (type(caught.value), caught.value.found, users.pauses) == (ConditionFailed, None, [])
     assert users.run(User.delete(name="ada").returning_nothing()) is None
-    assert racing.guards() == []
-    with pytest.raises(UpdateInvalid, match="what is blind finds nothing in its way"):
+    assert raced_engine.guards() == []
+    with pytest.raises(UpdateInvalid, match=r"or_get\(\) cannot follow returning_nothing\(\)"):
         ADA.create().returning_nothing().or_get()
 
 
-def test_conditions_hold_besides(users: Side, racing: Racing) -> None:
+def test_conditions_are_checked_too(users: AnyStore, raced_engine: RacedEngine) -> None:
     users.run(ADA.create())
-    before = racing.guards()
+    before = raced_engine.guards()
     for request in (
         email("ada", "x").where(User.f.note.eq("y")),
         User.delete(name="ada").where(User.f.note.eq("y")),
@@ -172,11 +176,11 @@ def test_conditions_hold_besides(users: Side, racing: Racing) -> None:
     with pytest.raises(ConditionFailed):
         users.run(User.delete(name="bob").where(User.f.note.exists()))
     assert users.run(User.delete(name="bob").where(User.f.note.not_exists())) is None
-    assert racing.guards() == before
+    assert raced_engine.guards() == before
     assert users.pauses == []
 
 
-def test_guards_are_never_seen(users: Side) -> None:
+def test_guards_are_never_seen(users: AnyStore) -> None:
     users.run(ADA.create())
     users.run(Device(name="ada", serial="1").put())
     found = users.iterate(accounts.scan())
@@ -187,7 +191,7 @@ def test_guards_are_never_seen(users: Side) -> None:
     assert list(users.run(guarded)) == []
 
 
-def test_guards_are_not_taken_for_free_form_items(open_store: OpenSide) -> None:
+def test_guards_are_not_taken_for_free_form_items(open_store: OpenStore) -> None:
     index = Index("Reverse", key=Key("sk", "pk"))
     table = Table("Free", key=Key("pk", "sk"), indexes=[index])
 
@@ -205,7 +209,7 @@ def test_guards_are_not_taken_for_free_form_items(open_store: OpenSide) -> None:
     assert store.run(Free.scan().count()) == 1
 
 
-def test_values_of_any_length_and_type_are_told_apart(open_store: OpenSide) -> None:
+def test_values_of_any_length_and_type_are_told_apart(open_store: OpenStore) -> None:
     table = Table("Long", key=Key("pk"))
 
     class Long(Entity, table=table, key="L#{id}", unique=["text", "data"]):
@@ -234,23 +238,25 @@ def test_values_of_any_length_and_type_are_told_apart(open_store: OpenSide) -> N
 # In transactions.
 
 
-def test_values_change_hands_in_a_transaction(users: Side, racing: Racing) -> None:
+def test_values_change_hands_in_a_transaction(users: AnyStore, raced_engine: RacedEngine) -> None:
     users.run(ADA.create())
     users.run(BOB.create())
-    before = racing.guards()
+    before = raced_engine.guards()
     users.run(transaction(email("ada", "bob@x.org"), email("bob", "ada@x.org")))
-    assert racing.guards() == before
+    assert raced_engine.guards() == before
     swapped = users.run(User.get(name="ada"))
     assert swapped is not None
     assert swapped.email == "bob@x.org"
     eve = User(name="eve", email="bob@x.org", number=Decimal(1))
     assert users.run(transaction(User.delete(name="ada"), eve.create())) == [None, eve]
-    assert racing.guards() == before
+    assert raced_engine.guards() == before
     users.run(transaction(User.delete(name="eve"), User.delete(name="bob")))
-    assert racing.guards() == []
+    assert raced_engine.guards() == []
 
 
-def test_two_cannot_take_one_value_in_a_transaction(users: Side, racing: Racing) -> None:
+def test_two_cannot_take_one_value_in_a_transaction(
+    users: AnyStore, raced_engine: RacedEngine
+) -> None:
     with pytest.raises(TransactionFailed) as caught:
         users.run(
             transaction(
@@ -265,7 +271,9 @@ def test_two_cannot_take_one_value_in_a_transaction(users: Side, racing: Racing)
     assert users.run(accounts.scan().count()) == 0
 
 
-def test_a_taken_value_cancels_the_whole_transaction(users: Side, racing: Racing) -> None:
+def test_a_taken_value_cancels_the_whole_transaction(
+    users: AnyStore, raced_engine: RacedEngine
+) -> None:
     users.run(ADA.create())
     with pytest.raises(TransactionFailed) as caught:
         users.run(
@@ -275,20 +283,22 @@ def test_a_taken_value_cancels_the_whole_transaction(users: Side, racing: Racing
         )
     assert caught.value.reasons[0] is None
     assert isinstance(caught.value.reasons[1], UniqueTaken)
-    assert "request 1: User pk='USER#bob' sk='USER': another has the same email" in str(
+    assert "request 1: User pk='USER#bob' sk='USER': another entity has the same email" in str(
         caught.value
     )
     assert users.run(Device.get(name="x", serial="1")) is None
 
 
-def test_guards_count_towards_the_limit(users: Side) -> None:
+def test_guards_count_towards_the_limit(users: AnyStore) -> None:
     many = [User(name=f"n{each}", email=f"e{each}").create() for each in range(60)]
-    with pytest.raises(TransactionInvalid, match="with the guards of unique fields it has 120"):
+    with pytest.raises(
+        TransactionInvalid, match="it has 120 actions including guards of unique fields"
+    ):
         users.run(transaction(*many))
 
 
 def test_a_token_holds_although_the_guards_differ_the_second_time(
-    users: Side, racing: Racing, clock: Clock, token: str
+    users: AnyStore, raced_engine: RacedEngine, clock: Clock, token: str
 ) -> None:
     users.run(ADA.create())
     request = transaction(email("ada", "new@x.org"), token=token)
@@ -303,58 +313,62 @@ def test_a_token_holds_although_the_guards_differ_the_second_time(
 # Races.
 
 
-def test_a_change_between_the_look_and_the_write_is_noticed(users: Side, racing: Racing) -> None:
+def test_a_change_between_the_read_and_the_write_is_noticed(
+    users: AnyStore, raced_engine: RacedEngine
+) -> None:
     users.run(ADA.create())
-    racing.before.append(lambda: users_of(racing).run(email("ada", "mid@x.org")))
+    raced_engine.before.append(lambda: users_of(raced_engine).run(email("ada", "mid@x.org")))
     assert users.run(email("ada", "new@x.org")).email == "new@x.org"
-    assert racing.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
+    assert raced_engine.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
     assert len(users.pauses) == 1
 
-    racing.before.append(lambda: users_of(racing).run(email("ada", "mid@x.org")))
+    raced_engine.before.append(lambda: users_of(raced_engine).run(email("ada", "mid@x.org")))
     deleted = users.run(User.delete(name="ada"))
     assert deleted is not None
     assert deleted.email == "mid@x.org"
-    assert racing.guards() == []
+    assert raced_engine.guards() == []
 
 
-def test_one_that_appears_between_the_look_and_the_write_is_noticed(
-    users: Side, racing: Racing
+def test_an_entity_that_appears_between_the_read_and_the_write_is_noticed(
+    users: AnyStore, raced_engine: RacedEngine
 ) -> None:
-    racing.before.append(lambda: users_of(racing).run(ADA.create()))
+    raced_engine.before.append(lambda: users_of(raced_engine).run(ADA.create()))
     changed = ADA.model_copy(update={"email": "new@x.org"})
     assert users.run(changed.replace()) == changed
-    assert racing.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
+    assert raced_engine.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
     users.run(User.delete(name="ada"))
 
-    racing.before.append(lambda: users_of(racing).run(ADA.create()))
+    raced_engine.before.append(lambda: users_of(raced_engine).run(ADA.create()))
     assert users.run(User.delete(name="ada")) == ADA
-    assert racing.guards() == []
+    assert raced_engine.guards() == []
 
 
-def test_one_that_vanishes_between_the_look_and_the_write_is_noticed(
-    users: Side, racing: Racing
+def test_an_entity_that_vanishes_between_the_read_and_the_write_is_noticed(
+    users: AnyStore, raced_engine: RacedEngine
 ) -> None:
     users.run(ADA.create())
-    racing.before.append(lambda: users_of(racing).run(User.delete(name="ada")))
+    raced_engine.before.append(lambda: users_of(raced_engine).run(User.delete(name="ada")))
     with pytest.raises(NotFound):
         users.run(email("ada", "new@x.org"))
-    assert racing.guards() == []
+    assert raced_engine.guards() == []
 
 
-def test_a_value_that_is_taken_meanwhile_is_refused(users: Side, racing: Racing) -> None:
+def test_a_value_that_is_taken_meanwhile_is_refused(
+    users: AnyStore, raced_engine: RacedEngine
+) -> None:
     users.run(ADA.create())
-    racing.before.append(lambda: users_of(racing).run(BOB.create()))
+    raced_engine.before.append(lambda: users_of(raced_engine).run(BOB.create()))
     with pytest.raises(UniqueTaken):
         users.run(email("ada", "bob@x.org"))
     found = users.run(User.get(name="ada"))
     assert found == ADA
 
 
-def users_of(racing: Racing) -> Any:
-    return Store(racing.engine, StoreSettings([accounts]))
+def users_of(raced_engine: RacedEngine) -> Any:
+    return Store(raced_engine.engine, StoreSettings([accounts]))
 
 
-def test_versions_are_kept_besides(open_store: OpenSide) -> None:
+def test_versions_are_checked_too(open_store: OpenStore) -> None:
     table = Table("Versioned", key=Key("pk"))
 
     class Doc(Entity, table=table, key="D#{id}", unique="slug"):
@@ -366,7 +380,7 @@ def test_versions_are_kept_besides(open_store: OpenSide) -> None:
     first = store.run(Doc(id="1", slug="a").create())
     second = store.run(first.model_copy(update={"slug": "b"}).replace())
     assert (first.version, second.version) == (1, 2)
-    with pytest.raises(VersionConflict, match="it has version 2, and was read with 1"):
+    with pytest.raises(VersionConflict, match="it was read with version 1, and now has 2"):
         store.run(first.model_copy(update={"slug": "c"}).replace())
     third = store.run(Doc.update(id="1").set(Doc.f.slug, "c"))
     assert third == Doc(id="1", slug="c", version=3)

@@ -30,7 +30,7 @@ from tests.unit.model.shop import (
     rates,
     recent,
 )
-from tests.unit.store.store_kinds import START, OpenSide, Side
+from tests.unit.store.store_kinds import START, AnyStore, OpenStore
 
 f = Ticket.f
 
@@ -43,7 +43,7 @@ def ticket(number: int = 1, **fields: Any) -> Ticket:
     return Ticket(team="a", number=number, title="x", opened=START, **fields)
 
 
-def test_what_is_put_can_be_got(open_store: OpenSide, url: str) -> None:
+def test_an_entity_that_was_put_can_be_read(open_store: OpenStore, url: str) -> None:
     store = open_store(rates, url)
     assert store.run(Rate.get(base="USD", target="EUR")) is None
     assert store.run(rate().put()) == rate()
@@ -51,36 +51,36 @@ def test_what_is_put_can_be_got(open_store: OpenSide, url: str) -> None:
     assert store.run(Rate.get(base="USD", target="EUR").consistent()) == rate()
 
 
-def test_put_replaces_the_whole_item(store: Side) -> None:
+def test_put_replaces_the_whole_item(store: AnyStore) -> None:
     store.run(rate(stale=True, expires=START + timedelta(1)).put())
     store.run(rate().put())
     assert store.run(Rate.get(base="USD", target="EUR")) == rate()
 
 
-def test_create_fails_where_something_is(store: Side) -> None:
+def test_create_fails_if_the_entity_exists(store: AnyStore) -> None:
     assert store.run(rate().create()) == rate()
     with pytest.raises(AlreadyExists) as caught:
         store.run(rate(stale=True).create())
-    assert str(caught.value) == "Rate PK='RATE#USD#EUR': it exists already. [already-exists]"
+    assert str(caught.value) == "Rate PK='RATE#USD#EUR': it already exists. [already-exists]"
     assert caught.value.found == rate()
     assert store.run(Rate.get(base="USD", target="EUR")) == rate()
 
 
-def test_replace_fails_where_nothing_is(store: Side) -> None:
+def test_replace_fails_if_the_entity_does_not_exist(store: AnyStore) -> None:
     with pytest.raises(NotFound, match="Rate PK='RATE#USD#EUR': it does not exist"):
         store.run(rate().replace())
     store.run(rate().put())
     assert store.run(rate(stale=True).replace()) == rate(stale=True)
 
 
-def test_delete_returns_what_was_there(store: Side) -> None:
+def test_delete_returns_the_deleted_entity(store: AnyStore) -> None:
     assert store.run(Rate.delete(base="USD", target="EUR")) is None
     store.run(rate().put())
     assert store.run(Rate.delete(base="USD", target="EUR")) == rate()
     assert store.run(Rate.get(base="USD", target="EUR")) is None
 
 
-def test_a_condition_that_fails_shows_what_is_there(store: Side) -> None:
+def test_a_failed_condition_shows_the_stored_entity(store: AnyStore) -> None:
     store.run(rate().put())
     for request in (
         rate().put().where(Rate.f.stale.eq(True)),
@@ -96,12 +96,12 @@ def test_a_condition_that_fails_shows_what_is_there(store: Side) -> None:
     assert store.run(rate("GBP").put().where(Rate.f.rate.not_exists())) == rate("GBP")
 
 
-def test_a_check_alone_is_refused(store: Side) -> None:
+def test_a_check_alone_is_refused(store: AnyStore) -> None:
     with pytest.raises(WriteRefused, match="Put it into a transaction"):
         store.run(Rate.check(Rate.f.rate > 1, base="a", target="b"))
 
 
-def test_an_update_returns_the_entity_as_it_is_then(store: Side) -> None:
+def test_an_update_returns_the_updated_entity(store: AnyStore) -> None:
     store.run(
         ticket(tags={"a"}, steps=["one"], counts={"x": 1}, addresses=[Address(city="A")]).create()
     )
@@ -129,7 +129,7 @@ def test_an_update_returns_the_entity_as_it_is_then(store: Side) -> None:
     assert store.run(Ticket.get(team="a", number=1)) == changed
 
 
-def test_an_update_takes_away(store: Side) -> None:
+def test_an_update_can_remove_values(store: AnyStore) -> None:
     before = ticket(
         tags={"a"}, steps=["one", "two"], changed="x", address=Address(city="B", zip="1")
     )
@@ -142,13 +142,13 @@ def test_an_update_takes_away(store: Side) -> None:
     )
 
 
-def test_an_update_never_makes_an_entity(store: Side) -> None:
+def test_an_update_never_creates_an_entity(store: AnyStore) -> None:
     with pytest.raises(NotFound):
         store.run(Ticket.update(team="a", number=1).set(f.title, "y"))
     assert store.run(Ticket.get(team="a", number=1)) is None
 
 
-def test_moments_are_those_of_the_stores_clock(store: Side, clock: Clock) -> None:
+def test_now_is_the_time_of_the_stores_clock(store: AnyStore, clock: Clock) -> None:
     put = rate().put().expiring_in(timedelta(hours=1))
     touch = Rate.update(base="USD", target="EUR").set(Rate.f.at, now)
     clock.advance(timedelta(days=1))
@@ -164,7 +164,7 @@ def test_moments_are_those_of_the_stores_clock(store: Side, clock: Clock) -> Non
 # Versions.
 
 
-def test_a_version_notices_lost_updates(store: Side) -> None:
+def test_a_version_notices_lost_updates(store: AnyStore) -> None:
     first = store.run(ticket().create())
     assert first.version == 1
     second = store.run(first.model_copy(update={"title": "mine"}).put())
@@ -172,7 +172,7 @@ def test_a_version_notices_lost_updates(store: Side) -> None:
     for late in (first.put(), first.replace()):
         with pytest.raises(VersionConflict) as caught:
             store.run(late)
-        assert "it has version 2, and was read with 1" in str(caught.value)
+        assert "it was read with version 1, and now has 2" in str(caught.value)
         assert caught.value.found == second
     third = store.run(second.replace())
     assert store.run(Ticket.get(team="a", number=1)) == third
@@ -182,39 +182,39 @@ def test_a_version_notices_lost_updates(store: Side) -> None:
         store.run(third.put())
 
 
-def test_a_fresh_entity_conflicts_with_one_that_is_there(store: Side) -> None:
+def test_a_new_entity_conflicts_with_an_existing_one(store: AnyStore) -> None:
     store.run(ticket().put())
-    with pytest.raises(VersionConflict, match="it has version 1, and was read with 0"):
+    with pytest.raises(VersionConflict, match="it was read with version 0, and now has 1"):
         store.run(ticket().put())
     with pytest.raises(AlreadyExists):
         store.run(ticket().create())
 
 
-def test_an_entity_that_is_gone_conflicts_too(store: Side) -> None:
+def test_a_deleted_entity_conflicts_too(store: AnyStore) -> None:
     read = store.run(ticket().put())
     store.run(Ticket.delete(team="a", number=1))
-    with pytest.raises(VersionConflict, match="it was read with version 1, and is gone"):
+    with pytest.raises(VersionConflict, match="it was read with version 1, and no longer exists"):
         store.run(read.put())
     with pytest.raises(NotFound):
         store.run(read.replace())
 
 
-def test_an_update_can_expect_a_version(store: Side) -> None:
+def test_an_update_can_expect_a_version(store: AnyStore) -> None:
     store.run(ticket().put())
     update = Ticket.update(team="a", number=1).set(f.title, "y").knowing(version=1)
     assert store.run(update).version == 2
-    with pytest.raises(VersionConflict, match="it has version 2, and was read with 1"):
+    with pytest.raises(VersionConflict, match="it was read with version 1, and now has 2"):
         store.run(update)
 
 
 # Index keys.
 
 
-def found(store: Side, query: Query[Any]) -> list[int]:
+def found(store: AnyStore, query: Query[Any]) -> list[int]:
     return [each.number for each in store.run(query)]
 
 
-def test_index_keys_follow_the_fields(store: Side) -> None:
+def test_index_keys_follow_the_fields(store: AnyStore) -> None:
     store.run(ticket(status=Status.OPEN).create())
     opened = Ticket.query(by_status, status=Status.OPEN, team="a")
     done = Ticket.query(by_status, status=Status.DONE, team="a")
@@ -232,7 +232,7 @@ def test_index_keys_follow_the_fields(store: Side) -> None:
     assert found(store, opened) == [1]
 
 
-def test_sparse_indexes_hold_what_has_every_part(store: Side) -> None:
+def test_sparse_indexes_hold_only_entities_with_every_part(store: AnyStore) -> None:
     store.run(ticket(1, owner="ada", priority=2, changed="c").create())
     store.run(ticket(2, owner="ada").create())
     store.run(ticket(3, priority=1, changed="a").create())
@@ -257,7 +257,7 @@ class Town(Entity, table=towns, key="TOWN#{id}", indexes={by_place: "{country}#{
     version: Version = 0
 
 
-def test_a_part_that_is_out_of_date_cannot_corrupt_an_index_key(open_store: OpenSide) -> None:
+def test_a_part_that_is_out_of_date_cannot_corrupt_an_index_key(open_store: OpenStore) -> None:
     store = open_store(towns)
     store.run(Town(id="1", country="DE", region="NRW").create())
     with pytest.raises(IndexPartsUnknown, match=r"knowing\(region=…\)"):
@@ -269,7 +269,7 @@ def test_a_part_that_is_out_of_date_cannot_corrupt_an_index_key(open_store: Open
     assert len(store.run(Town.query(by_place, country="DE", region="NRW"))) == 0
 
 
-def test_numbers_and_bytes_are_keys_too(open_store: OpenSide, url: str) -> None:
+def test_numbers_and_bytes_are_keys_too(open_store: OpenStore, url: str) -> None:
     by_data = Index("ByData", key=Key(("kind", "size"), ("data", "number")))
     table = Table("Blobs", key=Key("number", "data"), indexes=[by_data])
 
@@ -299,7 +299,7 @@ def test_numbers_and_bytes_are_keys_too(open_store: OpenSide, url: str) -> None:
     assert [each.number for each in store.run(ranged)] == [9]
 
 
-def test_a_table_that_is_not_there_is_the_services_error(store: Side) -> None:
+def test_a_missing_table_raises_the_services_error(store: AnyStore) -> None:
     store.drop_table(rates)
     with pytest.raises(ResourceNotFoundException):
         store.run(rate().put())

@@ -1,4 +1,4 @@
-"""Several workers on one engine, taking turns call by call, in a time that only they pass."""
+"""A simulation of several workers on one engine that take turns, call by call, on a fake clock."""
 
 from __future__ import annotations
 
@@ -11,44 +11,46 @@ from keyfold.model import Change, Table
 from keyfold.store import Followed, StoreSettings
 from keyfold.store._follow_options import read_options
 from keyfold.store._following import Worker
-from keyfold.store._plans import ApiCall, Handling, Pause, Steps, requests_of
+from keyfold.store._plans import ApiCall, HandlerCall, Pause, Steps, requests_of
 from keyfold.testing import Clock
 from tests.transports import Database
 
 LEASE_SECONDS = 30.0
 
 
-class Actor:
-    """One worker: what it wants to do next, and when."""
+class SimulatedWorker:
+    """One worker: the next step it wants to take, and when it wakes up."""
 
     def __init__(self, name: str, worker: Worker) -> None:
         self.name, self.worker = name, worker
         self.steps: Steps[Followed] = worker.run()
-        self.next: ApiCall | Pause | Handling | None = next(self.steps)
+        self.next: ApiCall | Pause | HandlerCall | None = next(self.steps)
         self.wakes_at = 0.0
         self.is_frozen = False
 
     @property
     def shards(self) -> int:
         """How many shards it has leases for."""
-        return sum(not each.lease.is_for_dead_letters for each in self.worker._keeper.held.values())
+        return sum(
+            not each.lease.is_for_dead_letters for each in self.worker._keeper.owned.values()
+        )
 
 
-class Stage:
-    """The workers, and what their handlers were told, in order."""
+class WorkerSimulation:
+    """Workers on one engine, and the changes that their handlers got, in order."""
 
-    def __init__(self, engine: Database, clock: Clock, table: Table, chance: random.Random) -> None:
-        self.engine, self.clock, self.table, self.chance = engine, clock, table, chance
-        self.actors: list[Actor] = []
-        self.told: list[tuple[str, Change[Any]]] = []
-        # How many calls the service fails to answer, whether it has carried them out or not.
+    def __init__(self, engine: Database, clock: Clock, table: Table, rng: random.Random) -> None:
+        self.engine, self.clock, self.table, self.rng = engine, clock, table, rng
+        self.workers: list[SimulatedWorker] = []
+        self.handled: list[tuple[str, Change[Any]]] = []
+        # The fraction of calls that fail: half of them before they are carried out, half after.
         self.failing = 0.0
 
-    def start(self, name: str, **options: Any) -> Actor:
+    def start(self, name: str, **options: Any) -> SimulatedWorker:
         settings = StoreSettings(
             [self.table], cursor_key=bytes(32), clock=self.clock.now, jitter=lambda: 1.0
         )
-        told: dict[str, Any] = {
+        given: dict[str, Any] = {
             "name": "default",
             "start": "oldest",
             "batch": 5,
@@ -61,64 +63,64 @@ class Stage:
             "setup": True,
             **options,
         }
-        worker = Worker(settings, read_options(settings, self.table, worker=name, **told))
-        actor = Actor(name, worker)
-        self.actors.append(actor)
-        return actor
+        worker = Worker(settings, read_options(settings, self.table, worker=name, **given))
+        simulated = SimulatedWorker(name, worker)
+        self.workers.append(simulated)
+        return simulated
 
-    def kill(self, actor: Actor) -> None:
-        """End a worker as SIGKILL would: nothing is given back."""
-        self.actors.remove(actor)
+    def kill(self, worker: SimulatedWorker) -> None:
+        """End a worker as SIGKILL would: no lease is released."""
+        self.workers.remove(worker)
 
     def step(self) -> None:
-        """Let one worker that is awake do one thing; if all sleep, time passes."""
+        """Let one random worker that is awake take one step; if all sleep, advance the clock."""
         awake = [
-            each for each in self.actors if not each.is_frozen and each.wakes_at <= self.clock()
+            each for each in self.workers if not each.is_frozen and each.wakes_at <= self.clock()
         ]
         if not awake:
-            sleeping = [each for each in self.actors if not each.is_frozen]
+            sleeping = [each for each in self.workers if not each.is_frozen]
             self.clock.set(min((each.wakes_at for each in sleeping), default=self.clock() + 1))
             return
-        self._take_turn(self.chance.choice(awake))
+        self._take_turn(self.rng.choice(awake))
 
-    def run(self, until: Callable[[], bool], most: int = 50_000) -> None:
-        """Let the workers work until something is so."""
-        for _ in range(most):
+    def run(self, until: Callable[[], bool], max_steps: int = 50_000) -> None:
+        """Step until a condition holds."""
+        for _ in range(max_steps):
             if until():
                 return
             self.step()
-        raise AssertionError("it does not come to pass")
+        raise AssertionError(f"the condition did not hold within {max_steps} steps")
 
-    def _take_turn(self, actor: Actor) -> None:
-        step = actor.next
+    def _take_turn(self, worker: SimulatedWorker) -> None:
+        step = worker.next
         try:
             if isinstance(step, Pause):
-                actor.wakes_at = self.clock() + step.seconds
-                actor.next = next(actor.steps)
+                worker.wakes_at = self.clock() + step.seconds
+                worker.next = next(worker.steps)
                 return
             try:
-                answer = self._answer(actor, step)
+                result = self._carry_out(worker, step)
             except Exception as error:
                 if isinstance(step, ApiCall) and not isinstance(error, KeyfoldError):
                     raise
-                actor.next = actor.steps.throw(error)
+                worker.next = worker.steps.throw(error)
             else:
-                actor.next = actor.steps.send(answer)
+                worker.next = worker.steps.send(result)
         except StopIteration:
-            self.actors.remove(actor)
+            self.workers.remove(worker)
 
-    def _answer(self, actor: Actor, step: ApiCall | Handling | None) -> Any:
+    def _carry_out(self, worker: SimulatedWorker, step: ApiCall | HandlerCall | None) -> Any:
         assert step is not None
-        if isinstance(step, Handling):
-            self.told.append((actor.name, step.change))
-            reaction: Any = step.handler(step.change)
-            return requests_of(reaction)
+        if isinstance(step, HandlerCall):
+            self.handled.append((worker.name, step.change))
+            returned: Any = step.handler(step.change)
+            return requests_of(returned)
         # Time passes with every call.
-        self.clock.advance(self.chance.random() * 0.01)
-        fate = self.chance.random()
-        if fate < self.failing / 2:
+        self.clock.advance(self.rng.random() * 0.01)
+        drawn = self.rng.random()
+        if drawn < self.failing / 2:
             raise InternalServerError
-        answer = self.engine.execute(step.operation, step.request)
-        if fate < self.failing:
+        response = self.engine.execute(step.operation, step.request)
+        if drawn < self.failing:
             raise InternalServerError
-        return answer
+        return response

@@ -1,4 +1,4 @@
-"""What tests of the in-process service share: no network, and nothing of the machine's settings."""
+"""Fixtures of the in-process service tests: no network, and no settings of the machine."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.unit.testing.tables import CREATE
 
 @pytest.fixture(autouse=True)
 def nothing_configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No keys, no region, no profile, and a home without files."""
+    """Remove all AWS settings: keys, region, profile and the files in the home directory."""
     for name in list(os.environ):
         if name.startswith("AWS_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
-    # boto3 keeps a session of its own, with what was configured when it was made.
+    # boto3 caches a default session with the settings at the time it was created.
     monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
 
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever tries to connect to anything but this machine fails."""
+    """Refuse connections to other machines."""
     connect = socket.socket.connect
 
     def refuse(self: socket.socket, address: Any) -> None:
@@ -41,7 +41,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    """A service with a table, at a time that stands still."""
+    """Yield a service with a table and a stopped clock."""
     with dynamodb(clock=Clock(1_800_000_000.0)) as service:
         service.execute("CreateTable", CREATE)
         yield service

@@ -1,4 +1,4 @@
-"""The table that these tests use, and what they ask of it through boto3."""
+"""The table that these tests use, and requests to it."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ CREATE: dict[str, Any] = {
 
 
 def make_client(**options: Any) -> Any:
-    """A new boto3 client; it carries no types."""
+    """Return a new boto3 client, which is untyped."""
     return import_module("boto3").client("dynamodb", **options)
 
 
 def make_resource(**options: Any) -> Any:
-    """A new boto3 resource."""
+    """Return a new boto3 resource."""
     return import_module("boto3").resource("dynamodb", **options)
 
 
 def make_item(song: str, **more: dict[str, Any]) -> dict[str, Any]:
-    """An item of the table."""
+    """Return an item of the table."""
     return {"artist": {"S": "Nina"}, "song": {"S": song}, "genre": {"S": "jazz"}, **more}
 
 
 def key_of(song: str) -> dict[str, Any]:
-    """The key of an item of the table."""
+    """Return the key of an item."""
     return {"artist": {"S": "Nina"}, "song": {"S": song}}
 
 
 def put(target: Any, song: str, **more: dict[str, Any]) -> None:
-    """Write an item by `execute`, of a service or an engine."""
+    """Write an item with `execute` of a service or an engine."""
     target.execute("PutItem", {"TableName": TABLE, "Item": make_item(song, **more)})
 
 
 def get(target: Any, song: str, *, consistent: bool = False) -> dict[str, Any] | None:
-    """Read an item by `execute`."""
+    """Read an item with `execute`."""
     request = {"TableName": TABLE, "Key": key_of(song), "ConsistentRead": consistent}
     return target.execute("GetItem", request).get("Item")

@@ -1,7 +1,7 @@
-"""The answers of clients in process are those that botocore reads from the same answers as bytes.
+"""Responses of in-process clients equal those that botocore parses from the wire.
 
-Every conformance case is put to both: a service by way of botocore's form, and an engine by way
-of its JSON and botocore's own parser.
+Every conformance case runs on both: a service that builds botocore's response directly, and an
+engine whose JSON goes through botocore's parser.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOW = 1_800_000_000.0
 
 
 class Models:
-    """Botocore's models of the service and of its streams, as one."""
+    """Botocore's models of the service and of its streams, combined."""
 
     def __init__(self) -> None:
         session = import_module("botocore.session").get_session()
@@ -61,7 +61,7 @@ def core() -> Iterator[Core]:
 
 @pytest.fixture
 def same_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Table ids that are the same in every engine, given the same requests."""
+    """Make table ids deterministic, so that they are the same in both engines."""
     monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=7))
 
 
@@ -75,7 +75,7 @@ def ask_in_process(core: Core, model: Any, step: Step) -> dict[str, Any]:
 
 
 def ask_by_parser(engine: Engine, model: Any, step: Step) -> dict[str, Any]:
-    """What botocore makes of the bytes that the service would send."""
+    """Return what botocore parses from the bytes that the service would send."""
     parser = import_module("botocore.parsers").create_parser("json")
     operation = model.operation_model(step.operation)
     received: dict[str, Any]
@@ -98,7 +98,7 @@ def ask_by_parser(engine: Engine, model: Any, step: Step) -> dict[str, Any]:
 
 
 def compare(case: Case, core: Core, engine: Engine, model: Any) -> int:
-    """Put a case to both; return how many answers were the same."""
+    """Run a case on both; return the number of equal responses."""
     compared = 0
     answers: list[dict[str, Any]] = []
     for step in (*case.setup, *case.steps):
@@ -133,7 +133,7 @@ def test_every_case_is_answered_as_over_the_wire(path: Path, model: Any, tmp_pat
     assert compared
 
 
-def test_timestamps_are_moments(core: Core, model: Any) -> None:
+def test_timestamps_are_datetimes(core: Core, model: Any) -> None:
     _, parsed = answer(core, model.operation_model("CreateTable"), orjson.dumps(CREATE))
     created: datetime = parsed["TableDescription"]["CreationDateTime"]
     assert created.tzinfo is not None
@@ -147,16 +147,16 @@ def test_a_body_may_be_text(core: Core, model: Any) -> None:
         assert http.status_code == 200
 
 
-def test_every_answer_has_an_id_of_its_own(core: Core, model: Any) -> None:
+def test_every_response_has_a_unique_id(core: Core, model: Any) -> None:
     operation = model.operation_model("ListTables")
     ids = {answer(core, operation, b"{}")[1]["ResponseMetadata"]["RequestId"] for _ in range(3)}
     assert len(ids) == 3
     assert {len(each) for each in ids} == {52}
 
 
-def test_what_is_left_of_a_batch_has_its_binaries_as_bytes(core: Core, model: Any) -> None:
+def test_unprocessed_items_have_binaries_as_bytes(core: Core, model: Any) -> None:
     core.execute("CreateTable", CREATE)
-    core.use(FaultProfile(unprocessed=1.0))
+    core.set_faults(FaultProfile(unprocessed=1.0))
     text = base64.b64encode(b"raw").decode()
     puts = [{"PutRequest": {"Item": make_item(song, b={"B": text})}} for song in "ab"]
     body = orjson.dumps({"RequestItems": {TABLE: puts}})
@@ -165,7 +165,7 @@ def test_what_is_left_of_a_batch_has_its_binaries_as_bytes(core: Core, model: An
     assert left["PutRequest"]["Item"]["b"] == {"B": b"raw"}
 
 
-def test_keys_that_are_left_have_their_binaries_as_bytes(core: Core, model: Any) -> None:
+def test_unprocessed_keys_have_binaries_as_bytes(core: Core, model: Any) -> None:
     core.execute(
         "CreateTable",
         {
@@ -175,7 +175,7 @@ def test_keys_that_are_left_have_their_binaries_as_bytes(core: Core, model: Any)
             "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
         },
     )
-    core.use(FaultProfile(unprocessed=1.0))
+    core.set_faults(FaultProfile(unprocessed=1.0))
     keys = [{"id": {"B": base64.b64encode(each).decode()}} for each in (b"x", b"y")]
     body = orjson.dumps({"RequestItems": {"Blobs": {"Keys": keys, "ConsistentRead": True}}})
     _, parsed = answer(core, model.operation_model("BatchGetItem"), body)
@@ -183,7 +183,7 @@ def test_keys_that_are_left_have_their_binaries_as_bytes(core: Core, model: Any)
     assert parsed["UnprocessedKeys"] == {"Blobs": expected}
 
 
-def test_answers_are_the_callers_to_change(core: Core, model: Any) -> None:
+def test_changing_a_response_does_not_affect_the_engine(core: Core, model: Any) -> None:
     core.execute("CreateTable", CREATE)
     describe = model.operation_model("DescribeTable")
     body = orjson.dumps({"TableName": TABLE})
@@ -204,7 +204,7 @@ def test_an_error_that_is_not_the_services_is_raised(core: Core, model: Any) -> 
     core.reset()
 
 
-def test_an_operation_that_is_not_known_is_refused(core: Core, model: Any) -> None:
+def test_an_unknown_operation_is_refused(core: Core, model: Any) -> None:
     unknown = copy(model.operation_model("ListTables"))
     unknown.name = "ListNothing"
     http, parsed = answer(core, unknown, b"{}")

@@ -1,8 +1,8 @@
-"""Clients of aioboto3 and aiobotocore: on the engine as well, without blocking their loop.
+"""Clients of aioboto3 and aiobotocore: they use the engine too, without blocking their loop.
 
-aioboto3 holds botocore back, so it is not among the tools that are installed for development:
-stand-ins for its classes show here that they are found whenever they are loaded. The real ones
-have an environment of their own; see tests/clients/programs/aioboto3_in_process.py.
+aioboto3 requires an old botocore, so it is not installed for development: stand-ins for its
+classes show here that they are patched whenever they are loaded. The real ones are tested in a
+separate environment; see tests/clients/programs/aioboto3_in_process.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.unit.testing.tables import CREATE, TABLE
 
 
 class StandIn:
-    """An AioBaseClient, as far as we look at it."""
+    """The parts of an AioBaseClient that we patch."""
 
     def __init__(self, service_name: str) -> None:
         model = SimpleNamespace(service_name=service_name)
@@ -42,7 +42,7 @@ class StandIn:
 
 @pytest.fixture
 def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Loads the stand-ins as if somebody had imported aiobotocore."""
+    """Return a function that loads the stand-ins, as an import of aiobotocore would."""
     session_class = import_module("botocore.session").Session
     client, session = ModuleType("aiobotocore.client"), ModuleType("aiobotocore.session")
     stand_in = type("AioBaseClient", (StandIn,), dict(vars(StandIn)))
@@ -62,7 +62,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 def ask(client: Any) -> tuple[Any, Any, Any]:
-    """What the three methods of a client give."""
+    """Return the results of a client's three patched methods."""
     model = import_module("botocore.session").get_session().get_service_model("dynamodb")
     operation = model.operation_model("ListTables")
 
@@ -81,7 +81,7 @@ def make_stand_in(service_name: str) -> tuple[Any, dict[str, Any]]:
     return sys.modules["aiobotocore.session"].AioSession().create_client(service_name)
 
 
-def test_what_is_loaded_before_is_found(load: Callable[[], None]) -> None:
+def test_classes_loaded_before_are_patched(load: Callable[[], None]) -> None:
     load()
     with dynamodb() as service:
         service.execute("CreateTable", CREATE)
@@ -94,7 +94,9 @@ def test_what_is_loaded_before_is_found(load: Callable[[], None]) -> None:
     assert make_stand_in("dynamodb")[1] == {}
 
 
-def test_what_is_loaded_inside_is_found_when_a_session_is_made(load: Callable[[], None]) -> None:
+def test_classes_loaded_inside_are_patched_when_a_session_is_created(
+    load: Callable[[], None],
+) -> None:
     with dynamodb():
         load()
         client, _ = make_stand_in("dynamodb")
@@ -102,7 +104,7 @@ def test_what_is_loaded_inside_is_found_when_a_session_is_made(load: Callable[[]
     assert ask(client)[0][0] == "network"
 
 
-def test_other_services_go_their_own_way(load: Callable[[], None]) -> None:
+def test_clients_of_other_services_are_not_patched(load: Callable[[], None]) -> None:
     load()
     with dynamodb():
         client, options = make_stand_in("sqs")

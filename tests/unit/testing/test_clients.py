@@ -1,4 +1,4 @@
-"""Clients of boto3: which of them talk to the engine, when, and how."""
+"""Clients of boto3: which of them use the engine, and when."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ def make_request_method() -> Callable[..., Any]:
     return base_client().__dict__["_make_request"]
 
 
-class Raw(BytesIO):
-    """A body as urllib3 gives it."""
+class RawBody(BytesIO):
+    """A response body as urllib3 returns it."""
 
     def stream(self, **_: Any) -> Any:
         return iter([self.read()])
 
 
 def respond(client: Any, body: bytes) -> list[Any]:
-    """Answer what a client sends over the network; return the requests that get that far."""
+    """Answer requests that a client sends over the network; return a list that collects them."""
     response_class = import_module("botocore.awsrequest").AWSResponse
     sent: list[Any] = []
 
     def answer(request: Any, **_: Any) -> Any:
         sent.append(request)
-        return response_class(request.url, 200, {}, Raw(body))
+        return response_class(request.url, 200, {}, RawBody(body))
 
     client.meta.events.register("before-send", answer)
     return sent
 
 
-def test_a_client_made_inside_talks_to_the_engine() -> None:
+def test_a_client_created_inside_uses_the_engine() -> None:
     with dynamodb() as service:
         client = make_client()
         client.create_table(**CREATE)
@@ -58,13 +58,13 @@ def test_a_client_made_inside_talks_to_the_engine() -> None:
         assert service.engine.execute("ListTables", {})["TableNames"] == [TABLE]
 
 
-def test_a_client_made_before_does_too() -> None:
+def test_a_client_created_before_uses_the_engine() -> None:
     client = make_client(region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b")
     with dynamodb():
         assert client.list_tables()["TableNames"] == []
 
 
-def test_a_resource_does_too(service: Service) -> None:
+def test_a_resource_uses_the_engine(service: Service) -> None:
     table = make_resource().Table(TABLE)
     table.put_item(Item={"artist": "Nina", "song": "Sinnerman", "minutes": Decimal("10.3")})
     with table.batch_writer() as batch:
@@ -78,7 +78,7 @@ def test_a_resource_does_too(service: Service) -> None:
     assert table.table_status == "ACTIVE"
 
 
-def test_waiters_need_not_wait(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiters_return_at_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(seconds: float) -> None:
         pytest.fail(f"it waits {seconds} seconds")
 
@@ -104,7 +104,7 @@ def test_waiters_need_not_wait(service: Service, monkeypatch: pytest.MonkeyPatch
     client.get_waiter("table_not_exists").wait(TableName=TABLE)
 
 
-def test_paginators_walk_every_page(service: Service) -> None:
+def test_paginators_read_every_page(service: Service) -> None:
     client = make_client()
     for number in range(7):
         client.put_item(TableName=TABLE, Item=make_item(f"{number}"))
@@ -112,7 +112,7 @@ def test_paginators_walk_every_page(service: Service) -> None:
     assert [page["Count"] for page in pages] == [3, 3, 1]
 
 
-def test_errors_are_the_clients_own(service: Service) -> None:
+def test_errors_are_the_exceptions_of_the_client(service: Service) -> None:
     client = make_client()
     client.put_item(TableName=TABLE, Item=make_item("Four Women"))
     with pytest.raises(client.exceptions.ConditionalCheckFailedException) as caught:
@@ -131,13 +131,13 @@ def test_errors_are_the_clients_own(service: Service) -> None:
         client.scan(TableName=TABLE, Limit=1, Segment=0)
 
 
-def test_botocore_checks_parameters_as_ever(service: Service) -> None:
+def test_botocore_still_validates_parameters(service: Service) -> None:
     error = import_module("botocore.exceptions").ParamValidationError
     with pytest.raises(error, match="Unknown parameter"):
         make_client().get_item(TableName=TABLE, Key=key_of("a"), Colour="blue")
 
 
-def test_handlers_of_events_are_called_as_ever(service: Service) -> None:
+def test_event_handlers_are_still_called(service: Service) -> None:
     client = make_client()
     calls: list[str] = []
 
@@ -155,7 +155,7 @@ def test_handlers_of_events_are_called_as_ever(service: Service) -> None:
     ]
 
 
-def test_a_stubbed_client_keeps_its_stub(service: Service) -> None:
+def test_a_stubbed_client_still_uses_its_stub(service: Service) -> None:
     client = make_client()
     with import_module("botocore.stub").Stubber(client) as stubber:
         stubber.add_response("list_tables", {"TableNames": ["Stubbed"]})
@@ -182,7 +182,7 @@ def test_streams_are_answered_by_the_engine_too(service: Service) -> None:
     assert record["dynamodb"]["ApproximateCreationDateTime"].timestamp() == int(service.clock())
 
 
-def test_errors_of_streams_are_raised_by_their_names(service: Service) -> None:
+def test_errors_of_streams_are_the_exceptions_of_the_client(service: Service) -> None:
     client, streams = make_client(), import_module("boto3").client("dynamodbstreams")
     client.update_table(
         TableName=TABLE,
@@ -211,7 +211,7 @@ def test_other_services_are_left_alone(service: Service) -> None:
 def test_other_services_get_neither_keys_nor_region(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Where botocore would ask for keys at last.
+    # The last place where botocore would look for keys.
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     boto3, exceptions = import_module("boto3"), import_module("botocore.exceptions")
     with pytest.raises(exceptions.NoRegionError):
@@ -220,7 +220,7 @@ def test_other_services_get_neither_keys_nor_region(
         boto3.client("sqs", region_name="eu-west-1").list_queues()
 
 
-def test_afterwards_clients_go_their_own_way_again() -> None:
+def test_after_leaving_clients_use_the_network_again() -> None:
     before: dict[str, Any] = {
         name: vars(base_client())[name]
         for name in ("_make_request", "_resolve_endpoint_ruleset", "_convert_to_request_dict")
@@ -234,7 +234,7 @@ def test_afterwards_clients_go_their_own_way_again() -> None:
     assert sent[0].url == "https://dynamodb.us-east-1.amazonaws.com/"
 
 
-def test_the_innermost_service_counts() -> None:
+def test_the_innermost_service_is_used() -> None:
     client = make_client(region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b")
     with dynamodb() as outer:
         client.create_table(**CREATE)
@@ -245,7 +245,7 @@ def test_the_innermost_service_counts() -> None:
         assert outer.engine.execute("ListTables", {})["TableNames"] == [TABLE]
 
 
-def test_services_may_leave_in_any_order() -> None:
+def test_services_may_be_left_in_any_order() -> None:
     first, second = dynamodb(), dynamodb()
     first.__enter__()
     second.__enter__().execute("CreateTable", CREATE)
@@ -258,7 +258,7 @@ def test_services_may_leave_in_any_order() -> None:
     assert len(sent) == 1
 
 
-def test_who_patches_the_same_method_later_is_not_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_patch_of_the_same_method_is_not_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
 
     def wrap(inner: Callable[..., Any]) -> Callable[..., Any]:
@@ -280,7 +280,7 @@ def test_who_patches_the_same_method_later_is_not_undone(monkeypatch: pytest.Mon
     monkeypatch.setattr(base_client(), "_make_request", original)
 
 
-def test_an_error_inside_ends_it_too() -> None:
+def test_an_exception_inside_ends_the_service() -> None:
     original = make_request_method()
     with pytest.raises(ZeroDivisionError), dynamodb():
         _ = 1 / 0
@@ -316,7 +316,7 @@ def keys_of(client: Any) -> str:
     return client._request_signer._credentials.access_key
 
 
-def test_a_client_without_settings_gets_some() -> None:
+def test_a_client_without_settings_gets_defaults() -> None:
     with dynamodb(region="eu-north-1") as service:
         client = make_client()
         assert (client.meta.region_name, keys_of(client)) == ("eu-north-1", "keyfold")
@@ -325,7 +325,7 @@ def test_a_client_without_settings_gets_some() -> None:
         assert arn.startswith("arn:aws:dynamodb:eu-north-1:")
 
 
-def test_what_a_client_is_given_is_kept() -> None:
+def test_explicit_client_settings_are_kept() -> None:
     with dynamodb():
         client = make_client(
             region_name="eu-west-1", aws_access_key_id="mine", aws_secret_access_key="x"
@@ -338,7 +338,7 @@ def test_what_a_client_is_given_is_kept() -> None:
         assert (client.meta.region_name, keys_of(client)) == ("eu-west-2", "ours")
 
 
-def test_what_the_environment_says_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_from_the_environment_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "environment")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "sa-east-1")
@@ -347,7 +347,7 @@ def test_what_the_environment_says_is_kept(monkeypatch: pytest.MonkeyPatch) -> N
         assert (client.meta.region_name, keys_of(client)) == ("sa-east-1", "environment")
 
 
-def test_what_files_say_is_kept(tmp_path: Path) -> None:
+def test_settings_from_files_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / ".aws"
     folder.mkdir()
     (folder / "config").write_text("[default]\nregion = ca-west-1\n")
@@ -367,9 +367,7 @@ def test_what_files_say_is_kept(tmp_path: Path) -> None:
         "role_arn = arn:aws:iam::1:role/x\ncredential_source = Ec2InstanceMetadata",
     ],
 )
-def test_keys_that_others_would_have_to_give_are_not_asked_for(
-    settings: str, tmp_path: Path
-) -> None:
+def test_external_credential_providers_are_not_called(settings: str, tmp_path: Path) -> None:
     folder = tmp_path / ".aws"
     folder.mkdir()
     (folder / "config").write_text(f"[default]\n{settings}\n")
@@ -379,7 +377,7 @@ def test_keys_that_others_would_have_to_give_are_not_asked_for(
         assert client.list_tables()["TableNames"] == []
 
 
-def test_models_are_read_as_ever() -> None:
+def test_service_models_are_still_loaded() -> None:
     loaders = import_module("botocore.loaders")
     expected = loaders.Loader().load_service_model("dynamodb", "service-2")
     with dynamodb():
@@ -388,7 +386,7 @@ def test_models_are_read_as_ever() -> None:
             loaders.Loader().load_service_model("nothing", "service-2")
 
 
-def test_sessions_list_all_services_as_ever() -> None:
+def test_sessions_still_list_all_services() -> None:
     session = import_module("botocore.session").get_session()
     session.set_credentials("key", "secret")
     with dynamodb():
@@ -400,7 +398,7 @@ def test_sessions_list_all_services_as_ever() -> None:
 
 
 @pytest.mark.parametrize("is_on", [True, False])
-def test_garbage_is_collected_or_not_as_before(is_on: bool) -> None:
+def test_the_state_of_garbage_collection_is_kept(is_on: bool) -> None:
     was_on = gc.isenabled()
     try:
         (gc.enable if is_on else gc.disable)()
@@ -417,6 +415,6 @@ def test_without_botocore_the_service_can_be_used(monkeypatch: pytest.MonkeyPatc
         assert service.execute("ListTables", {}) == {"TableNames": []}
 
 
-def test_addresses_are_presigned_as_ever(service: Service) -> None:
+def test_presigned_urls_can_still_be_created(service: Service) -> None:
     url = make_client().generate_presigned_url("list_tables")
     assert url.startswith("https://dynamodb.us-east-1.amazonaws.com/?")

@@ -1,4 +1,4 @@
-"""The decorator: what it can decorate, and that every call has a service of its own."""
+"""The decorator: what it can decorate; every call gets a new service."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.testing.tables import CREATE, make_client
 
 
 def create_table() -> list[str]:
-    """Make the table, which fails where it is there already; list what is there."""
+    """Create the table, which fails if it exists; return the names of all tables."""
     client = make_client()
     client.create_table(**CREATE)
     return client.list_tables()["TableNames"]
@@ -38,7 +38,7 @@ def test_every_call_of_a_function_starts_empty() -> None:
     assert not is_active()
 
 
-def test_it_may_stand_without_parentheses() -> None:
+def test_the_decorator_may_be_used_without_parentheses() -> None:
     @dynamodb
     def work() -> list[str]:
         return create_table()
@@ -46,7 +46,7 @@ def test_it_may_stand_without_parentheses() -> None:
     assert work() == work() == ["Music"]
 
 
-def test_it_takes_options() -> None:
+def test_the_decorator_takes_options() -> None:
     @dynamodb(clock=Clock(0.0), region="eu-south-2")
     def work() -> tuple[str, float]:
         client = make_client()
@@ -59,14 +59,14 @@ def test_it_takes_options() -> None:
 def test_a_decorated_function_keeps_its_name_and_arguments() -> None:
     @dynamodb
     def work(tmp_path: str) -> None:
-        """What it says."""
+        """A docstring."""
 
-    assert (work.__name__, work.__doc__) == ("work", "What it says.")
-    # pytest finds fixtures by these.
+    assert (work.__name__, work.__doc__) == ("work", "A docstring.")
+    # pytest finds fixtures by the parameters.
     assert list(inspect.signature(work).parameters) == ["tmp_path"]
 
 
-def test_a_coroutine_is_inside_for_as_long_as_it_runs() -> None:
+def test_a_coroutine_runs_inside_the_service() -> None:
     @dynamodb
     async def work() -> list[str]:
         await asyncio.sleep(0)
@@ -77,7 +77,7 @@ def test_a_coroutine_is_inside_for_as_long_as_it_runs() -> None:
     assert not is_active()
 
 
-def test_a_generator_is_inside_until_it_ends() -> None:
+def test_a_generator_runs_inside_the_service_until_it_ends() -> None:
     @dynamodb
     def fixture() -> Iterator[list[str]]:
         yield create_table()
@@ -91,7 +91,7 @@ def test_a_generator_is_inside_until_it_ends() -> None:
     assert not is_active()
 
 
-def test_an_asynchronous_generator_is_inside_until_it_ends() -> None:
+def test_an_async_generator_runs_inside_the_service_until_it_ends() -> None:
     @dynamodb
     async def fixture() -> AsyncIterator[list[str]]:
         yield create_table()
@@ -129,7 +129,7 @@ def run(case: type[unittest.TestCase]) -> unittest.TestResult:
     return result
 
 
-def test_a_test_case_is_inside_from_its_set_up_on() -> None:
+def test_a_test_case_runs_inside_the_service_from_set_up_on() -> None:
     @dynamodb
     class Tables(unittest.TestCase):
         def setUp(self) -> None:
@@ -149,7 +149,7 @@ def test_a_test_case_is_inside_from_its_set_up_on() -> None:
     assert not is_active()
 
 
-def test_an_asynchronous_test_case_is_too() -> None:
+def test_an_async_test_case_runs_inside_the_service() -> None:
     @dynamodb()
     class Tables(unittest.IsolatedAsyncioTestCase):
         async def asyncSetUp(self) -> None:
@@ -162,7 +162,7 @@ def test_an_asynchronous_test_case_is_too() -> None:
     assert (result.testsRun, result.errors, result.failures) == (1, [], [])
 
 
-def test_one_may_be_entered_again_and_inside_itself() -> None:
+def test_a_context_manager_can_be_reused_and_nested() -> None:
     entered = dynamodb()
     with entered as outer:
         outer.execute("CreateTable", CREATE)
@@ -176,14 +176,14 @@ def test_one_may_be_entered_again_and_inside_itself() -> None:
 @pytest.mark.parametrize(
     ("option", "value"), [("clock", lambda: 0.0), ("faults", {"throttling": 1}), ("region", "")]
 )
-def test_an_option_that_does_not_fit_is_refused(option: str, value: Any) -> None:
+def test_an_invalid_option_is_refused(option: str, value: Any) -> None:
     options: dict[str, Any] = {option: value}
     with pytest.raises(OptionInvalid, match=f"^{option}: got "), dynamodb(**options):
         pass
     assert not is_active()
 
 
-def test_hardships_may_be_there_from_the_beginning() -> None:
+def test_a_fault_profile_can_be_given_to_the_decorator() -> None:
     faults = FaultProfile(throttling=0.5)
     with dynamodb(faults=faults) as service:
         assert service.faults is faults

@@ -1,4 +1,4 @@
-"""Hardships: what each of them does to callers, and what it leaves alone."""
+"""Fault profiles: the effect of each fault on callers, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def count_items(service: Service) -> int:
     return service.engine.execute("Scan", {"TableName": TABLE})["Count"]
 
 
-def meet(service: Service, operation: str, times: int) -> list[str]:
-    """What comes of the same call again and again: names of errors, or nothing."""
-    met: list[str] = []
+def outcomes_of(service: Service, operation: str, times: int) -> list[str]:
+    """Repeat a call; return the error type of each attempt, or "" if it succeeded."""
+    outcomes: list[str] = []
     for _ in range(times):
         try:
             service.execute(operation, REQUESTS[operation])
-            met.append("")
+            outcomes.append("")
         except ServiceError as error:
-            met.append(error.type)
-    return met
+            outcomes.append(error.type)
+    return outcomes
 
 
 @pytest.mark.parametrize(
@@ -90,10 +90,10 @@ def test_a_value_out_of_range_is_refused(field: str, value: Any) -> None:
     assert str(caught.value).startswith(f"FaultProfile.{field}: got {value!r}. Give ")
 
 
-def test_without_any_nothing_happens(service: Service) -> None:
+def test_an_empty_profile_has_no_effect(service: Service) -> None:
     assert service.faults == FaultProfile()
     for operation in REQUESTS:
-        assert meet(service, operation, 3) == ["", "", ""]
+        assert outcomes_of(service, operation, 3) == ["", "", ""]
 
 
 @pytest.mark.parametrize("operation", sorted(ITEM_OPERATIONS))
@@ -108,7 +108,7 @@ def test_throttling_refuses_before_anything_is_done(service: Service, operation:
     assert count_items(service) == 0
 
 
-def test_throttling_is_about_items_alone(service: Service) -> None:
+def test_throttling_applies_only_to_item_operations(service: Service) -> None:
     service.faults = FaultProfile(throttling=1.0)
     service.execute("CreateTable", {**CREATE, "TableName": "Another"})
     service.execute("DescribeTable", {"TableName": "Another"})
@@ -122,33 +122,35 @@ def test_a_throttled_client_gets_the_error_at_once(service: Service) -> None:
         client.get_item(**KEY)
 
 
-def test_a_rate_is_a_share_of_the_calls(service: Service) -> None:
+def test_a_rate_is_the_fraction_of_calls_affected(service: Service) -> None:
     service.faults = FaultProfile(throttling=0.25, seed=1)
-    met = Counter(meet(service, "GetItem", 1_000))
-    assert 200 < met["ProvisionedThroughputExceededException"] < 300
+    outcomes = Counter(outcomes_of(service, "GetItem", 1_000))
+    assert 200 < outcomes["ProvisionedThroughputExceededException"] < 300
 
 
-def test_the_same_seed_gives_the_same_calls(service: Service) -> None:
+def test_the_same_seed_gives_the_same_outcomes(service: Service) -> None:
     def play(seed: int) -> list[str]:
         service.faults = FaultProfile(throttling=0.2, conflicts=0.2, seed=seed)
-        return [name for operation in REQUESTS for name in meet(service, operation, 10)]
+        return [name for operation in REQUESTS for name in outcomes_of(service, operation, 10)]
 
     assert play(1) == play(1) != play(2)
 
 
-def test_a_while_under_others_leaves_the_draws_as_they_were(service: Service) -> None:
+def test_a_temporary_profile_does_not_change_the_random_sequence_of_the_original(
+    service: Service,
+) -> None:
     faults = FaultProfile(throttling=0.5)
     service.faults = faults
-    undisturbed = meet(service, "GetItem", 20)
+    undisturbed = outcomes_of(service, "GetItem", 20)
     service.faults = faults
-    first = meet(service, "GetItem", 10)
+    first = outcomes_of(service, "GetItem", 10)
     with service.under(FaultProfile(conflicts=0.5)):
-        meet(service, "PutItem", 7)
-    assert first + meet(service, "GetItem", 10) == undisturbed
+        outcomes_of(service, "PutItem", 7)
+    assert first + outcomes_of(service, "GetItem", 10) == undisturbed
 
 
 @pytest.mark.parametrize("operation", ["DeleteItem", "PutItem", "UpdateItem"])
-def test_single_writes_meet_transactions(service: Service, operation: str) -> None:
+def test_single_writes_conflict_with_transactions(service: Service, operation: str) -> None:
     service.faults = FaultProfile(conflicts=1.0)
     with pytest.raises(TransactionConflictException, match="Transaction is ongoing for the item"):
         service.execute(operation, REQUESTS[operation])
@@ -156,7 +158,7 @@ def test_single_writes_meet_transactions(service: Service, operation: str) -> No
 
 
 @pytest.mark.parametrize("operation", ["TransactGetItems", "TransactWriteItems"])
-def test_transactions_meet_others(service: Service, operation: str) -> None:
+def test_transactions_conflict_with_other_transactions(service: Service, operation: str) -> None:
     def member(song: str) -> dict[str, Any]:
         if operation == "TransactGetItems":
             return {"Get": {"TableName": TABLE, "Key": key_of(song)}}
@@ -177,7 +179,7 @@ def test_transactions_meet_others(service: Service, operation: str) -> None:
     assert count_items(service) == 0
 
 
-def test_clients_read_the_reasons(service: Service) -> None:
+def test_clients_get_the_cancellation_reasons(service: Service) -> None:
     client = make_client()
     service.faults = FaultProfile(conflicts=1.0)
     with pytest.raises(client.exceptions.TransactionCanceledException) as caught:
@@ -186,7 +188,7 @@ def test_clients_read_the_reasons(service: Service) -> None:
     assert reason["Code"] == "TransactionConflict"
 
 
-def test_statements_that_write_meet_conflicts(service: Service) -> None:
+def test_statements_that_write_have_conflicts(service: Service) -> None:
     service.faults = FaultProfile(conflicts=1.0)
     insert = {"Statement": f"INSERT INTO {TABLE} VALUE {{'artist': 'Nina', 'song': 'a'}}"}
     with pytest.raises(TransactionConflictException):
@@ -197,20 +199,20 @@ def test_statements_that_write_meet_conflicts(service: Service) -> None:
     assert service.execute("ExecuteStatement", SELECT) == {"Items": []}
 
 
-def test_reads_meet_no_conflicts(service: Service) -> None:
+def test_reads_have_no_conflicts(service: Service) -> None:
     service.faults = FaultProfile(conflicts=1.0)
     for operation in ("GetItem", "Query", "Scan", "BatchGetItem", "BatchWriteItem"):
-        assert meet(service, operation, 1) == [""]
+        assert outcomes_of(service, operation, 1) == [""]
 
 
-def test_a_batch_of_writes_is_done_in_part(service: Service) -> None:
+def test_a_batch_of_writes_is_partly_processed(service: Service) -> None:
     service.faults = FaultProfile(unprocessed=1.0)
     answer = service.execute("BatchWriteItem", batch_write("a", "b", "c"))
     assert answer["UnprocessedItems"] == batch_write("b", "c")["RequestItems"]
     assert count_items(service) == 1
 
 
-def test_what_is_left_can_be_sent_again_until_nothing_is(service: Service) -> None:
+def test_unprocessed_items_can_be_retried_until_none_is_left(service: Service) -> None:
     client = make_client()
     service.faults = FaultProfile(unprocessed=0.7, seed=5)
     left = batch_write(*map(str, range(20)))["RequestItems"]
@@ -222,7 +224,7 @@ def test_what_is_left_can_be_sent_again_until_nothing_is(service: Service) -> No
     assert rounds > 2
 
 
-def test_the_batch_writer_of_a_resource_gets_through(service: Service) -> None:
+def test_the_batch_writer_of_a_resource_writes_everything(service: Service) -> None:
     from tests.unit.testing.tables import make_resource
 
     service.faults = FaultProfile(unprocessed=0.5)
@@ -232,7 +234,7 @@ def test_the_batch_writer_of_a_resource_gets_through(service: Service) -> None:
     assert count_items(service) == 60
 
 
-def test_a_batch_of_reads_is_done_in_part(service: Service) -> None:
+def test_a_batch_of_reads_is_partly_processed(service: Service) -> None:
     for song in "abcd":
         put(service, song)
     service.faults = FaultProfile(unprocessed=0.5, seed=2)
@@ -262,7 +264,7 @@ def test_a_batch_over_several_tables_is_split_by_member(service: Service) -> Non
     assert answer["UnprocessedKeys"] == {"Another": {"Keys": [key_of("b")]}, TABLE: keys}
 
 
-def test_a_batch_of_one_is_always_done(service: Service) -> None:
+def test_a_batch_of_one_is_always_processed(service: Service) -> None:
     service.faults = FaultProfile(unprocessed=1.0)
     assert service.execute("BatchWriteItem", batch_write("a"))["UnprocessedItems"] == {}
 
@@ -287,27 +289,27 @@ def test_a_batch_of_one_is_always_done(service: Service) -> None:
         ],
     ],
 )
-def test_a_batch_with_a_fault_is_refused_as_a_whole(
+def test_an_invalid_batch_of_writes_is_refused_as_a_whole(
     service: Service, members: list[dict[str, Any]]
 ) -> None:
     request = {"RequestItems": {TABLE: members}}
-    with pytest.raises(ValidationException) as calm:  # noqa: PT011 - whichever it is
+    with pytest.raises(ValidationException) as fault_free:  # noqa: PT011 - whichever it is
         service.execute("BatchWriteItem", request)
     service.faults = FaultProfile(unprocessed=1.0)
-    with pytest.raises(ValidationException) as hard:  # noqa: PT011
+    with pytest.raises(ValidationException) as faulty:  # noqa: PT011
         service.execute("BatchWriteItem", request)
-    assert str(hard.value) == str(calm.value)
+    assert str(faulty.value) == str(fault_free.value)
     assert count_items(service) == 0
 
 
-def test_reads_with_a_fault_are_refused_as_a_whole(service: Service) -> None:
+def test_an_invalid_batch_of_reads_is_refused_as_a_whole(service: Service) -> None:
     service.faults = FaultProfile(unprocessed=1.0)
     keys = {"Keys": [key_of("a"), key_of("a")]}
     with pytest.raises(ValidationException, match="contains duplicates"):
         service.execute("BatchGetItem", {"RequestItems": {TABLE: keys}})
 
 
-def test_a_batch_that_is_none_is_the_engines_to_refuse(service: Service) -> None:
+def test_a_malformed_batch_is_refused_by_the_engine(service: Service) -> None:
     service.faults = FaultProfile(unprocessed=1.0, stale_reads=1.0, conflicts=1.0)
     for operation in ("BatchGetItem", "BatchWriteItem", "TransactWriteItems"):
         for items in (None, [], {}, {TABLE: 5}, [5]):
@@ -315,7 +317,7 @@ def test_a_batch_that_is_none_is_the_engines_to_refuse(service: Service) -> None
                 service.execute(operation, {"RequestItems": items, "TransactItems": items})
 
 
-def test_deletes_of_a_batch_are_left_too(service: Service) -> None:
+def test_deletes_of_a_batch_can_be_unprocessed_too(service: Service) -> None:
     put(service, "a")
     put(service, "b")
     service.faults = FaultProfile(unprocessed=1.0)

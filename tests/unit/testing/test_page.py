@@ -1,4 +1,4 @@
-"""The tests on the page about testing pass when pytest runs them."""
+"""The tests shown on the documentation page about testing pass under pytest."""
 
 from __future__ import annotations
 

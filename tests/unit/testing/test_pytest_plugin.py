@@ -1,4 +1,4 @@
-"""The fixtures, in test files as users write them."""
+"""The pytest fixtures, used in test files as users write them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ NINA = {"artist": {"S": "Nina"}}
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> RunTests:
-    # The plugin is named, so that no other one that is installed here takes part.
+    # Only this plugin is loaded, and no other that is installed here.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return RunTests(pytester)
 
 
 class RunTests:
-    """Runs a test file, and expects all of its tests to pass."""
+    """Runs a test file and expects all of its tests to pass."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester = pytester
@@ -92,7 +92,7 @@ def test_every_test_starts_empty(run: RunTests) -> None:
     )
 
 
-def test_code_that_makes_its_own_client_is_led_there(run: RunTests) -> None:
+def test_code_that_creates_its_own_client_uses_the_service(run: RunTests) -> None:
     run(
         """
         import boto3
@@ -109,7 +109,7 @@ def test_code_that_makes_its_own_client_is_led_there(run: RunTests) -> None:
     )
 
 
-def test_an_endpoint_answers_other_processes(run: RunTests) -> None:
+def test_the_endpoint_serves_other_processes(run: RunTests) -> None:
     run(
         """
         import json, urllib.request

@@ -1,4 +1,4 @@
-"""The service that a test holds: its engine, its clock, and starting over."""
+"""The service of a test: its engine, its clock, and resetting it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def expire(service: Service) -> None:
 
 
 def at(service: Service, seconds: float) -> dict[str, str]:
-    """So many seconds from now, as an attribute value."""
+    """Return the time in `seconds` from now, as an attribute value."""
     return {"N": str(int(service.clock() + seconds))}
 
 
-def test_it_answers_dicts_and_bytes(service: Service) -> None:
+def test_the_service_takes_dicts_and_bytes(service: Service) -> None:
     put(service, "Sinnerman")
     assert get(service, "Sinnerman") == make_item("Sinnerman")
     body = orjson.dumps({"TableName": TABLE, "Key": key_of("Sinnerman")})
@@ -43,13 +43,13 @@ def test_it_answers_dicts_and_bytes(service: Service) -> None:
         service.execute_json("GetItem", b"{")
 
 
-def test_its_engine_holds_the_same(service: Service) -> None:
+def test_its_engine_has_the_same_items(service: Service) -> None:
     put(service.engine, "Sinnerman")
     assert isinstance(service.engine, Engine)
     assert get(service, "Sinnerman") == make_item("Sinnerman")
 
 
-def test_resetting_forgets_every_table(service: Service) -> None:
+def test_resetting_removes_every_table(service: Service) -> None:
     client, former = make_client(), service.engine
     put(service, "Sinnerman")
     service.reset()
@@ -62,19 +62,19 @@ def test_resetting_forgets_every_table(service: Service) -> None:
     assert get(service, "Sinnerman") is None
 
 
-def test_resetting_draws_from_the_seed_again(service: Service) -> None:
-    def draw() -> list[str]:
-        met: list[str] = []
+def test_resetting_restarts_the_random_sequence(service: Service) -> None:
+    def collect_errors() -> list[str]:
+        errors: list[str] = []
         for _ in range(20):
             with pytest.raises(ServiceError) as caught:
                 service.execute("Scan", {"TableName": "Nowhere"})
-            met.append(caught.value.type)
-        return met
+            errors.append(caught.value.type)
+        return errors
 
     service.faults = FaultProfile(throttling=0.5, seed=3)
-    first = draw()
+    first = collect_errors()
     service.reset()
-    assert draw() == first
+    assert collect_errors() == first
     assert set(first) == {
         "ProvisionedThroughputExceededException",
         "ResourceNotFoundException",
@@ -88,12 +88,12 @@ def test_after_leaving_the_engine_is_closed() -> None:
         service.execute("ListTables", {})
 
 
-def test_expired_items_go_when_the_clock_is_moved(service: Service) -> None:
+def test_expired_items_are_deleted_when_the_clock_is_moved(service: Service) -> None:
     expire(service)
     put(service, "short", expires=at(service, 60))
     put(service, "long", expires=at(service, 3_600))
     put(service, "past", expires=at(service, -60))
-    assert get(service, "past") is not None, "nothing happens by itself"
+    assert get(service, "past") is not None, "nothing expires before the clock moves"
     service.clock.advance(timedelta(minutes=2))
     assert [get(service, song) is not None for song in ("short", "long", "past")] == [
         False,
@@ -104,7 +104,7 @@ def test_expired_items_go_when_the_clock_is_moved(service: Service) -> None:
     assert get(service, "long") is None
 
 
-def test_expired_items_stay_for_the_lag(service: Service) -> None:
+def test_expired_items_stay_for_the_ttl_lag(service: Service) -> None:
     expire(service)
     service.faults = FaultProfile(ttl_lag_seconds=600)
     put(service, "short", expires=at(service, 60))
@@ -114,7 +114,7 @@ def test_expired_items_stay_for_the_lag(service: Service) -> None:
     assert get(service, "short") is None
 
 
-def test_a_lag_that_ends_makes_expired_items_go(service: Service) -> None:
+def test_expired_items_are_deleted_when_the_ttl_lag_ends(service: Service) -> None:
     expire(service)
     with service.under(FaultProfile(ttl_lag_seconds=600)):
         put(service, "short", expires=at(service, 60))
@@ -123,13 +123,13 @@ def test_a_lag_that_ends_makes_expired_items_go(service: Service) -> None:
     assert get(service, "short") is None
 
 
-def test_the_lag_is_not_in_the_clock_of_other_things(service: Service) -> None:
+def test_the_ttl_lag_affects_nothing_else(service: Service) -> None:
     service.faults = FaultProfile(ttl_lag_seconds=600)
     made = service.execute("CreateTable", {**CREATE, "TableName": "Later"})["TableDescription"]
     assert made["CreationDateTime"] == service.clock()
 
 
-def test_two_services_may_have_one_clock() -> None:
+def test_two_services_may_share_a_clock() -> None:
     clock = Clock(0.0)
     with dynamodb(clock=clock) as outer, dynamodb(clock=clock) as inner:
         assert outer.clock is inner.clock is clock
@@ -138,20 +138,20 @@ def test_two_services_may_have_one_clock() -> None:
     assert clock() == 10.0
 
 
-def test_hardships_can_be_changed_for_a_while(service: Service) -> None:
-    calm = service.faults
+def test_faults_can_be_changed_temporarily(service: Service) -> None:
+    original = service.faults
     with service.under(FaultProfile(throttling=1.0)) as nothing:
         assert nothing is None
         assert service.faults.throttling == 1.0
-        with service.under(calm):
+        with service.under(original):
             assert get(service, "any") is None
         with pytest.raises(Exception, match="throughput"):
             get(service, "any")
-    assert service.faults is calm
+    assert service.faults is original
     assert get(service, "any") is None
 
 
-def test_hardships_that_are_none_are_refused(service: Service) -> None:
+def test_an_invalid_fault_profile_is_refused(service: Service) -> None:
     wrong: Any = {"throttling": 1.0}
     with pytest.raises(OptionInvalid, match=r"^faults: got "):
         service.faults = wrong
@@ -160,7 +160,7 @@ def test_hardships_that_are_none_are_refused(service: Service) -> None:
     assert service.faults == FaultProfile()
 
 
-def test_it_can_be_reset_while_threads_use_it(service: Service) -> None:
+def test_the_service_can_be_reset_while_threads_use_it(service: Service) -> None:
     def work(number: int) -> int:
         if number % 10 == 0:
             service.reset()
@@ -177,13 +177,13 @@ def test_it_can_be_reset_while_threads_use_it(service: Service) -> None:
     assert service.execute("ListTables", {})["TableNames"] == []
 
 
-def test_it_shows_its_clock(service: Service) -> None:
+def test_repr_shows_the_clock(service: Service) -> None:
     assert repr(service) == (
-        "<Service on <Engine :memory:>, <Clock 2027-01-15T08:00:00+00:00, stands>>"
+        "<Service on <Engine :memory:>, <Clock 2027-01-15T08:00:00+00:00, stopped>>"
     )
 
 
-def test_bytes_and_dicts_meet_the_same_hardships(service: Service) -> None:
+def test_bytes_and_dicts_have_the_same_faults(service: Service) -> None:
     service.faults = FaultProfile(unprocessed=1.0)
     keys = [key_of(song) for song in "abc"]
     request: dict[str, Any] = {"RequestItems": {TABLE: {"Keys": keys}}}
@@ -203,7 +203,7 @@ def test_bytes_and_dicts_meet_the_same_hardships(service: Service) -> None:
         service.execute_json("BatchGetItem", b"[]")
 
 
-def test_boto3_exports_and_imports_by_folders(tmp_path: Path) -> None:
+def test_boto3_can_export_to_and_import_from_folders(tmp_path: Path) -> None:
     (tmp_path / "reports").mkdir()
     with dynamodb(buckets=tmp_path, clock=Clock(1_800_000_000.0)) as service:
         client = make_client()

@@ -1,4 +1,4 @@
-"""Stale reads and index lag: what a copy that hears of writes later answers."""
+"""Stale reads and index lag: reads are answered by a replica that lags behind writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAGGING = FaultProfile(index_lag=1.0)
 
 
 def names(service: Service, operation: str, **more: Any) -> list[str]:
-    """The songs that a read of many finds."""
+    """Return the songs that a query or scan finds."""
     request: dict[str, Any] = {"TableName": TABLE, **more}
     if operation == "Query":
         attribute = "genre" if more.get("IndexName") == "ByGenre" else "artist"
@@ -25,14 +25,14 @@ def names(service: Service, operation: str, **more: Any) -> list[str]:
     return sorted(item["song"]["S"] for item in service.execute(operation, request)["Items"])
 
 
-def test_a_read_right_after_a_write_misses_it(service: Service) -> None:
+def test_a_read_right_after_a_write_is_stale(service: Service) -> None:
     service.faults = STALE
     put(service, "a")
     assert get(service, "a") is None
-    assert get(service, "a") == make_item("a"), "by the next read it has been heard of"
+    assert get(service, "a") == make_item("a"), "the next read sees it"
 
 
-def test_a_consistent_read_never_does(service: Service) -> None:
+def test_a_consistent_read_is_never_stale(service: Service) -> None:
     service.faults = STALE
     put(service, "a")
     assert get(service, "a", consistent=True) == make_item("a")
@@ -46,7 +46,7 @@ def test_a_consistent_read_never_does(service: Service) -> None:
 
 
 @pytest.mark.parametrize("operation", ["Query", "Scan"])
-def test_queries_and_scans_miss_it_too(service: Service, operation: str) -> None:
+def test_queries_and_scans_can_be_stale(service: Service, operation: str) -> None:
     put(service, "before")
     service.faults = STALE
     put(service, "after")
@@ -54,7 +54,7 @@ def test_queries_and_scans_miss_it_too(service: Service, operation: str) -> None
     assert names(service, operation) == ["after", "before"]
 
 
-def test_batches_miss_it_too(service: Service) -> None:
+def test_batch_reads_can_be_stale(service: Service) -> None:
     service.faults = STALE
     put(service, "a")
     request = {"RequestItems": {TABLE: {"Keys": [key_of("a")]}}}
@@ -82,7 +82,7 @@ def test_statements_write_and_read_like_requests(service: Service) -> None:
     assert "Item" in service.execute("ExecuteTransaction", transaction)["Responses"][0]
 
 
-def test_an_overwritten_item_is_read_as_it_was(service: Service) -> None:
+def test_a_stale_read_returns_the_old_version_of_an_item(service: Service) -> None:
     put(service, "a", plays={"N": "1"})
     service.faults = STALE
     put(service, "a", plays={"N": "2"})
@@ -92,7 +92,7 @@ def test_an_overwritten_item_is_read_as_it_was(service: Service) -> None:
     assert get(service, "a") is None
 
 
-def test_as_many_writes_are_missed_as_is_said(service: Service) -> None:
+def test_a_stale_read_misses_the_configured_number_of_writes(service: Service) -> None:
     service.faults = FaultProfile(stale_reads=1.0, lag_writes=3)
     for song in "abcde":
         put(service, song)
@@ -123,7 +123,7 @@ def test_global_indexes_lag(service: Service) -> None:
     assert names(service, "Scan", IndexName="ByGenre") == ["a", "b"]
 
 
-def test_local_indexes_and_tables_do_not(service: Service) -> None:
+def test_local_indexes_and_tables_do_not_lag(service: Service) -> None:
     service.faults = LAGGING
     put(service, "a")
     assert names(service, "Query", IndexName="ByArtistAndGenre") == ["a"]
@@ -136,7 +136,7 @@ def test_local_indexes_can_be_stale(service: Service) -> None:
     assert names(service, "Query", IndexName="ByArtistAndGenre") == []
 
 
-def test_moving_the_clock_is_time_enough_to_hear_of_everything(service: Service) -> None:
+def test_moving_the_clock_brings_the_replica_up_to_date(service: Service) -> None:
     service.faults = FaultProfile(stale_reads=1.0, lag_writes=10)
     for song in "abc":
         put(service, song)
@@ -144,7 +144,7 @@ def test_moving_the_clock_is_time_enough_to_hear_of_everything(service: Service)
     assert names(service, "Scan") == ["a", "b", "c"]
 
 
-def test_a_write_that_was_refused_is_never_heard_of(service: Service) -> None:
+def test_a_refused_write_never_reaches_the_replica(service: Service) -> None:
     put(service, "a")
     service.faults = STALE
     condition = {"ConditionExpression": "attribute_not_exists(artist)"}
@@ -156,7 +156,7 @@ def test_a_write_that_was_refused_is_never_heard_of(service: Service) -> None:
     assert get(service, "a") == make_item("a")
 
 
-def test_writes_of_every_kind_are_heard_of(service: Service) -> None:
+def test_every_kind_of_write_reaches_the_replica(service: Service) -> None:
     service.faults = FaultProfile(stale_reads=1.0, lag_writes=10)
     put(service, "a")
     update = {
@@ -176,7 +176,7 @@ def test_writes_of_every_kind_are_heard_of(service: Service) -> None:
     assert stale == [make_item("a", plays={"N": "2"}), make_item("b", raw={"B": b"\x00"})]
 
 
-def test_only_what_was_done_of_a_batch_is_heard_of(service: Service) -> None:
+def test_only_processed_members_of_a_batch_reach_the_replica(service: Service) -> None:
     service.faults = FaultProfile(stale_reads=1.0, unprocessed=1.0)
     puts = [{"PutRequest": {"Item": make_item(song)}} for song in "abc"]
     service.execute("BatchWriteItem", {"RequestItems": {TABLE: puts}})
@@ -194,7 +194,7 @@ def test_a_request_may_be_changed_after_it_was_made(service: Service) -> None:
     assert names(service, "Scan") == ["a"]
 
 
-def test_tables_are_never_behind(service: Service) -> None:
+def test_tables_themselves_are_never_stale(service: Service) -> None:
     service.faults = FaultProfile(stale_reads=1.0, lag_writes=10)
     put(service, "a")
     service.execute("CreateTable", {**CREATE, "TableName": "Another"})
@@ -207,8 +207,8 @@ def test_tables_are_never_behind(service: Service) -> None:
         service.execute("Scan", scan)
 
 
-def test_what_was_there_before_is_known(service: Service) -> None:
-    """Many items, several tables, both ways of paying, expiry: all is copied when it begins."""
+def test_the_replica_has_the_data_from_before_it_was_enabled(service: Service) -> None:
+    """Many items, several tables, both billing modes and expiry are copied at the start."""
     capacity = {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}
     provisioned: dict[str, Any] = {
         **CREATE,
@@ -242,7 +242,7 @@ def test_what_was_there_before_is_known(service: Service) -> None:
     assert service.execute("Scan", {"TableName": "Provisioned"})["Count"] == 1
 
 
-def test_expired_items_go_from_both(service: Service) -> None:
+def test_expired_items_are_deleted_from_both(service: Service) -> None:
     specification = {"AttributeName": "expires", "Enabled": True}
     service.execute(
         "UpdateTimeToLive", {"TableName": TABLE, "TimeToLiveSpecification": specification}
@@ -253,13 +253,13 @@ def test_expired_items_go_from_both(service: Service) -> None:
     put(service, "b", expires=soon)
     service.clock.advance(120)
     put(service, "c")
-    assert names(service, "Scan") == ["a", "b"], "the lag holds for both"
+    assert names(service, "Scan") == ["a", "b"], "the lag applies to both"
     service.clock.advance(120)
     put(service, "d")
     assert names(service, "Scan") == ["c"]
 
 
-def test_more_than_a_hundred_tables_are_known(service: Service) -> None:
+def test_more_than_a_hundred_tables_are_copied(service: Service) -> None:
     for number in range(101):
         service.execute("CreateTable", {**CREATE, "TableName": f"Table{number:03}"})
     service.execute("PutItem", {"TableName": "Table100", "Item": make_item("a")})
@@ -268,7 +268,7 @@ def test_more_than_a_hundred_tables_are_known(service: Service) -> None:
     assert service.execute("Scan", {"TableName": "Table100"})["Count"] == 1
 
 
-def test_what_the_engine_was_told_directly_is_picked_up(service: Service) -> None:
+def test_writes_to_the_engine_itself_reach_the_replica(service: Service) -> None:
     service.faults = STALE
     service.engine.execute("CreateTable", {**CREATE, "TableName": "Direct"})
     put(service, "a")
@@ -281,7 +281,7 @@ def test_what_the_engine_was_told_directly_is_picked_up(service: Service) -> Non
     assert service.execute("Scan", scan)["Count"] == 3
 
 
-def test_a_faulty_read_is_refused_as_ever(service: Service) -> None:
+def test_an_invalid_read_is_refused_as_usual(service: Service) -> None:
     service.faults = STALE
     put(service, "a")
     with pytest.raises(ValidationException, match="at 'limit'"):
@@ -290,7 +290,7 @@ def test_a_faulty_read_is_refused_as_ever(service: Service) -> None:
         service.execute("Scan", {"TableName": "Nowhere", "IndexName": "any"})
 
 
-def test_resetting_empties_the_copy_too(service: Service) -> None:
+def test_resetting_empties_the_replica_too(service: Service) -> None:
     service.faults = STALE
     put(service, "a")
     service.reset()
@@ -300,13 +300,13 @@ def test_resetting_empties_the_copy_too(service: Service) -> None:
     assert names(service, "Scan") == ["b"]
 
 
-def test_calm_again_every_read_is_fresh(service: Service) -> None:
+def test_without_faults_every_read_is_current_again(service: Service) -> None:
     with service.under(STALE):
         put(service, "a")
     assert get(service, "a") == make_item("a")
 
 
-def test_clients_read_stale_answers_too(service: Service) -> None:
+def test_clients_get_stale_responses_too(service: Service) -> None:
     client = make_client()
     service.faults = FaultProfile(stale_reads=1.0, index_lag=1.0)
     client.put_item(TableName=TABLE, Item=make_item("a", raw={"B": b"\xff"}))
@@ -315,7 +315,7 @@ def test_clients_read_stale_answers_too(service: Service) -> None:
     assert found["Item"]["raw"] == {"B": b"\xff"}
 
 
-def test_a_restored_table_is_read_late_like_any_other(service: Service) -> None:
+def test_reads_of_a_restored_table_can_be_stale(service: Service) -> None:
     put(service, "a")
     service.faults = STALE
     backup = service.execute("CreateBackup", {"TableName": TABLE, "BackupName": "before"})

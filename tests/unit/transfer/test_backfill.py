@@ -17,8 +17,8 @@ from keyfold.errors import Unavailable
 from keyfold.model._schemas import ItemMismatch
 from keyfold.store import Executor
 from keyfold.transfer import BackfillSummary, backfill_table
-from keyfold.transfer._changes import find_change
-from tests.unit.transfer.world import Failing, options, place, put_all, read_all
+from keyfold.transfer._patches import find_patch
+from tests.unit.transfer.shop import Failing, location, options, put_all, read_all
 
 by_city = Index("ByCity", key=Key("city_pk", "city_sk"))
 by_state = Index("ByState", key=Key("state_pk"))
@@ -60,7 +60,7 @@ NONE: set[str] = set()
 
 
 def old_order(number: int, **more: Any) -> dict[str, Any]:
-    """Return an order as it was stored before there were indexes, types and states."""
+    """Return an order as it was stored before indexes, types and states were declared."""
     return {
         "pk": {"S": "USER#ada"},
         "sk": {"S": f"ORDER#{number:04}"},
@@ -86,20 +86,20 @@ def backfill(
     executor: Executor, folder: Path, *, is_dry: bool = False, **more: Any
 ) -> BackfillSummary:
     given = options(folder, **more)
-    return backfill_table(place(executor), table, given, is_dry=is_dry)
+    return backfill_table(location(executor), table, given, is_dry=is_dry)
 
 
 def change_of(item: dict[str, Any]) -> tuple[set[str], set[str]]:
-    """Return the names that are set and removed."""
-    _, change = find_change(table, item)
+    """Return the attribute names that a backfill would set and remove."""
+    _, change = find_patch(table, item)
     return (set(), set()) if change is None else (set(change.sets), set(change.removes))
 
 
 def test_an_item_that_is_as_declared_is_left_alone() -> None:
-    assert find_change(table, new_order(1)) == ("Order", None)
+    assert find_patch(table, new_order(1)) == ("Order", None)
 
 
-def test_an_old_item_gets_what_was_added_since() -> None:
+def test_an_old_item_gets_newly_declared_attributes() -> None:
     assert change_of(old_order(1)) == ({"city_pk", "city_sk", "type", "state", "cents"}, set())
 
 
@@ -115,7 +115,7 @@ def test_an_old_item_gets_what_was_added_since() -> None:
         ({"total": {"N": "2.50"}}, NONE, NONE),
     ],
 )
-def test_what_does_not_match_is_found(
+def test_attributes_that_differ_from_the_declaration_are_found(
     stored: dict[str, Any], sets: set[str], removes: set[str]
 ) -> None:
     assert change_of(new_order(1, **stored)) == (sets, removes)
@@ -130,29 +130,31 @@ def test_an_item_that_left_an_index_loses_its_key() -> None:
 @pytest.mark.parametrize(
     ("item", "reason"),
     [
-        ({"pk": {"S": "X"}, "sk": {"S": "Y"}}, "no entity of the table has such a key"),
+        ({"pk": {"S": "X"}, "sk": {"S": "Y"}}, "its key matches no entity of the table"),
         (old_order(1, total={"S": "much"}), "total: Input should be a valid decimal"),
         (
             {"pk": {"S": "X"}, "sk": {"S": "Y"}, "type": {"S": "planet"}},
-            "type is 'planet', which is no entity's; by its key it could be none",
+            "no entity has type 'planet'; its key matches none",
         ),
-        (new_order(1) | {"sk": {"S": "ORDER#1"}}, "sk does not fit"),
+        (new_order(1) | {"sk": {"S": "ORDER#1"}}, "sk does not match"),
     ],
 )
-def test_what_fits_no_entity_says_why(item: dict[str, Any], reason: str) -> None:
+def test_an_item_that_matches_no_entity_is_rejected_with_a_reason(
+    item: dict[str, Any], reason: str
+) -> None:
     with pytest.raises(ItemMismatch) as invalid:
-        find_change(table, item)
+        find_patch(table, item)
     assert str(invalid.value).startswith(reason)
 
 
-def test_a_key_that_would_have_to_change_is_no_change() -> None:
+def test_a_primary_key_is_never_changed() -> None:
     held = Table("Held", key=Key("pk"), type_attribute="type")
 
     class Thing(Entity, table=held, key="THING#{name}"):
         name: str
 
     with pytest.raises(ItemMismatch, match="a key cannot be changed in place"):
-        find_change(
+        find_patch(
             held, {"pk": {"S": "THING#a"}, "name": {"S": "b"}, "type": {"S": Thing.__name__}}
         )
 
@@ -195,7 +197,7 @@ def test_a_dry_run_changes_nothing_and_shows_examples(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_fits_no_entity_is_told_and_left_as_it_is(tmp_path: Path) -> None:
+def test_items_that_match_no_entity_are_reported_and_left_alone(tmp_path: Path) -> None:
     strange = {"pk": {"S": "X"}, "sk": {"S": "Y"}}
     with open_shop([old_order(1), strange]) as engine:
         summary = backfill(engine, tmp_path)
@@ -206,7 +208,7 @@ def test_what_fits_no_entity_is_told_and_left_as_it_is(tmp_path: Path) -> None:
 
 
 class Interfering:
-    """Lets somebody else act right before a write."""
+    """Makes another writer's request right before an update."""
 
     def __init__(self, engine: Engine, request: dict[str, Any], operation: str, times: int) -> None:
         self._engine, self._request, self._operation = engine, request, operation
@@ -225,7 +227,7 @@ class Interfering:
 KEY = {"pk": {"S": "USER#ada"}, "sk": {"S": "ORDER#0001"}}
 
 
-def test_an_update_at_the_same_time_is_not_lost(tmp_path: Path) -> None:
+def test_a_concurrent_update_is_not_lost(tmp_path: Path) -> None:
     move = {
         "TableName": "Shop",
         "Key": KEY,
@@ -240,7 +242,9 @@ def test_an_update_at_the_same_time_is_not_lost(tmp_path: Path) -> None:
     assert (item["city"], item["city_pk"]) == ({"S": "Rome"}, {"S": "CITY#Rome"})
 
 
-def test_what_the_keys_do_not_come_from_may_change_at_the_same_time(tmp_path: Path) -> None:
+def test_a_concurrent_change_of_an_attribute_that_keys_do_not_use_needs_no_retry(
+    tmp_path: Path,
+) -> None:
     note = {
         "TableName": "Shop",
         "Key": KEY,
@@ -255,7 +259,7 @@ def test_what_the_keys_do_not_come_from_may_change_at_the_same_time(tmp_path: Pa
     assert (item["note"], item["city_pk"]) == ({"S": "hello"}, {"S": "CITY#Oslo"})
 
 
-def test_an_item_that_was_deleted_does_not_come_back(tmp_path: Path) -> None:
+def test_an_item_deleted_concurrently_is_not_recreated(tmp_path: Path) -> None:
     with open_shop([old_order(1)]) as engine:
         delete = {"TableName": "Shop", "Key": KEY}
         summary = backfill(Interfering(engine, delete, "DeleteItem", times=1), tmp_path)
@@ -263,7 +267,7 @@ def test_an_item_that_was_deleted_does_not_come_back(tmp_path: Path) -> None:
     assert (summary.looked_at, summary.changed) == ({}, {})
 
 
-def test_an_item_that_is_new_by_then_is_left_alone(tmp_path: Path) -> None:
+def test_an_item_rewritten_concurrently_is_left_alone(tmp_path: Path) -> None:
     with open_shop([old_order(1)]) as engine:
         put = {"TableName": "Shop", "Item": new_order(1, total={"N": "9"}, cents={"N": "900"})}
         summary = backfill(Interfering(engine, put, "PutItem", times=1), tmp_path)
@@ -271,11 +275,11 @@ def test_an_item_that_is_new_by_then_is_left_alone(tmp_path: Path) -> None:
     assert summary.changed == {}
 
 
-def test_no_update_is_lost_while_others_are_at_work(tmp_path: Path) -> None:
+def test_no_update_is_lost_with_concurrent_writers(tmp_path: Path) -> None:
     rounds, count = 15, 12
 
     def work(engine: Engine, worker: int) -> None:
-        # As programs do that know nothing of the new index yet.
+        # Like programs that do not know the new index yet.
         for number in range(rounds * count):
             engine.execute(
                 "UpdateItem",
@@ -302,10 +306,10 @@ def test_no_update_is_lost_while_others_are_at_work(tmp_path: Path) -> None:
         found = read_all(engine)
         assert engine.verify() == []
     assert {item["hits"]["N"] for item in found.values()} == {str(2 * rounds)}
-    assert [find_change(table, item)[1] for item in found.values()] == [None] * count
+    assert [find_patch(table, item)[1] for item in found.values()] == [None] * count
 
 
-def test_an_item_that_never_rests_is_given_up(tmp_path: Path) -> None:
+def test_retries_end_if_an_item_keeps_changing(tmp_path: Path) -> None:
     with open_shop([old_order(1)]) as engine:
         grow = {
             "TableName": "Shop",
@@ -315,11 +319,11 @@ def test_an_item_that_never_rests_is_given_up(tmp_path: Path) -> None:
             "ExpressionAttributeValues": {":one": {"N": "1"}},
         }
         busy = Interfering(engine, grow, "UpdateItem", times=1_000)
-        with pytest.raises(Unavailable, match="others keep changing the item"):
+        with pytest.raises(Unavailable, match="other writers keep changing the item"):
             backfill(busy, tmp_path)
 
 
-def test_a_backfill_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_failed_backfill_resumes_where_it_stopped(tmp_path: Path) -> None:
     with open_shop([old_order(number) for number in range(40)]) as engine:
         failing = Failing(engine, "UpdateItem", after=25)
         with pytest.raises(OSError, match="dead"):
@@ -332,5 +336,5 @@ def test_a_backfill_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
         }
     assert summary.is_resumed
     assert summary.looked_at == {"Order": 40}
-    # Those of the batch that was not finished were up to date when it was done again.
+    # The items written in the unfinished batch were up to date when it was repeated.
     assert summary.changed == {"Order": 35}

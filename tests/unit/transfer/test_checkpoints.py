@@ -25,7 +25,7 @@ def make_outcome(*reasons: str) -> BatchOutcome:
     return BatchOutcome(1, 10, tallies, {"part": 7}, rejects, {"looked at Order": 1})
 
 
-def test_what_was_recorded_is_there_for_the_next_run(tmp_path: Path) -> None:
+def test_recorded_progress_is_available_to_the_next_run(tmp_path: Path) -> None:
     first = open_checkpoint(tmp_path)
     first.record("0", {"pk": {"S": "a"}}, make_outcome("bad"), is_last=False)
     first.record("1", None, make_outcome(), is_last=True)
@@ -36,17 +36,17 @@ def test_what_was_recorded_is_there_for_the_next_run(tmp_path: Path) -> None:
     assert (second.state.done, second.state.items, second.state.rejects) == (["1"], 2, 1)
 
 
-def test_rejects_that_are_not_vouched_for_are_taken_back(tmp_path: Path) -> None:
+def test_rejects_not_covered_by_the_checkpoint_are_removed(tmp_path: Path) -> None:
     first = open_checkpoint(tmp_path)
     first.record("0", None, make_outcome("one"), is_last=False)
     with (tmp_path / "rejects").open("ab") as file:
         file.write(b'{"reason":"two"}\n')
     open_checkpoint(tmp_path)
-    told = [json.loads(line) for line in (tmp_path / "rejects").read_text().splitlines()]
-    assert told == [{"reason": "one", "Item": {"pk": {"S": "one"}}}]
+    lines = [json.loads(line) for line in (tmp_path / "rejects").read_text().splitlines()]
+    assert lines == [{"reason": "one", "Item": {"pk": {"S": "one"}}}]
 
 
-def test_a_side_file_that_nothing_vouches_for_goes_away(tmp_path: Path) -> None:
+def test_a_rejects_file_unknown_to_the_checkpoint_is_removed(tmp_path: Path) -> None:
     open_checkpoint(tmp_path).enter("moving")
     (tmp_path / "rejects").write_bytes(b'{"reason":"one"}\n')
     assert open_checkpoint(tmp_path).is_resumed
@@ -65,9 +65,9 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointUnusable) as refused:
         open_checkpoint(tmp_path, {**JOB, "source": "b.db"})
     assert str(refused.value) == (
-        f"checkpoint {tmp_path / 'job'}: it is of another job: its source is 'a.db', not 'b.db'. "
+        f"checkpoint {tmp_path / 'job'}: it belongs to another job: its source is 'a.db', not 'b.db'. "
         "Finish that job with its own command, name another file with --checkpoint, or remove "
-        "this one to start anew. [checkpoint-unusable]"
+        "this one to start again. [checkpoint-unusable]"
     )
 
 
@@ -76,16 +76,16 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path) -> None:
     [
         ("not JSON", "it cannot be read"),
         ("[]", "it cannot be read"),
-        ('{"format": 99}', "this version of Keyfold did not write it"),
+        ('{"format": 99}', "it was not written by this version of Keyfold"),
     ],
 )
-def test_what_is_no_checkpoint_is_refused(tmp_path: Path, content: str, fact: str) -> None:
+def test_an_invalid_checkpoint_is_refused(tmp_path: Path, content: str, fact: str) -> None:
     (tmp_path / "job").write_text(content)
     with pytest.raises(CheckpointUnusable, match=fact):
         open_checkpoint(tmp_path)
 
 
-def test_two_processes_cannot_do_one_job_at_once(tmp_path: Path) -> None:
+def test_two_processes_cannot_run_one_job_at_once(tmp_path: Path) -> None:
     path = tmp_path / "job"
     with locked(path), pytest.raises(CheckpointUnusable, match="another process"), locked(path):
         pass

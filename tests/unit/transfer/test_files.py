@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, however often a run ends too early."""
+"""Output files are complete or absent, however often a run is killed."""
 
 from __future__ import annotations
 
@@ -11,79 +11,79 @@ import pytest
 
 from keyfold.errors import FileFailed, FileTaken, FileUnreachable
 from keyfold.transfer import Summary, dump_table
-from keyfold.transfer._files import Parts
-from tests.unit.transfer.world import make_products, open_shop, options, place
+from keyfold.transfer._files import PartFiles
+from tests.unit.transfer.shop import location, make_products, open_shop, options
 
 
-class Ended(Exception):
-    """The process is no more."""
+class Killed(Exception):
+    """Simulates the death of the process."""
 
 
 def dump(folder: Path) -> Summary:
     with open_shop(items=make_products(20)) as source:
-        return dump_table(place(source), folder / "items.jsonl", options(folder))
+        return dump_table(location(source), folder / "items.jsonl", options(folder))
 
 
-def check_whole(folder: Path) -> None:
+def check_complete(folder: Path) -> None:
     lines = (folder / "items.jsonl").read_text().splitlines()
     assert len({json.loads(line)["Item"]["pk"]["S"] for line in lines}) == len(lines) == 20
     assert [path.name for path in folder.iterdir()] == ["items.jsonl"]
 
 
 @pytest.mark.parametrize("step", ["remove_joined", "names", "clean_up"])
-def test_a_run_that_ends_at_any_step_is_gone_on_with(
+def test_a_run_killed_at_any_step_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    def end(self: Parts) -> None:
-        raise Ended
+    def end(self: PartFiles) -> None:
+        raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(Parts, step, end)
-        with pytest.raises(Ended):
+        patched.setattr(PartFiles, step, end)
+        with pytest.raises(Killed):
             dump(tmp_path)
-    # Only once it is renamed is there a file.
+    # The file exists only after the rename.
     assert (tmp_path / "items.jsonl").exists() is (step == "clean_up")
     assert (tmp_path / "job.checkpoint").exists()
     summary = dump(tmp_path)
     assert (summary.is_resumed, summary.is_good) == (True, True)
-    check_whole(tmp_path)
+    check_complete(tmp_path)
 
 
-def test_a_run_that_ends_right_after_the_renaming_is_gone_on_with(
+def test_a_run_killed_right_after_the_rename_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place_whole = Parts.place
+    publish = PartFiles.publish
 
-    def end(self: Parts, *arguments: object, **options: object) -> None:
-        place_whole(self, *arguments, **options)  # type: ignore[arg-type] - as it was called
-        raise Ended
+    def end(self: PartFiles, *arguments: object, **options: object) -> None:
+        publish(self, *arguments, **options)  # type: ignore[arg-type] - as it was called
+        raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(Parts, "place", end)
-        with pytest.raises(Ended):
+        patched.setattr(PartFiles, "publish", end)
+        with pytest.raises(Killed):
             dump(tmp_path)
     assert dump(tmp_path).is_good
-    check_whole(tmp_path)
+    check_complete(tmp_path)
 
 
-def test_a_file_that_came_in_between_is_not_overwritten(
+def test_a_file_created_meanwhile_is_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "items.jsonl"
 
-    close = Parts.close
+    close = PartFiles.close
 
-    def meddle(self: Parts) -> None:
+    def create_file(self: PartFiles) -> None:
         close(self)
         file.write_text("precious")
 
-    monkeypatch.setattr(Parts, "close", meddle)
+    monkeypatch.setattr(PartFiles, "close", create_file)
     with pytest.raises(FileTaken):
         dump(tmp_path)
     assert file.read_text() == "precious"
 
 
-def test_parts_of_another_job_are_not_touched(tmp_path: Path) -> None:
+def test_part_files_of_another_job_are_not_touched(tmp_path: Path) -> None:
     folder = tmp_path / "items.jsonl.parts"
     folder.mkdir()
     (folder / "diary").write_text("precious")
@@ -92,12 +92,12 @@ def test_parts_of_another_job_are_not_touched(tmp_path: Path) -> None:
     assert (folder / "diary").read_text() == "precious"
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with open_shop() as source, pytest.raises(FileUnreachable, match="No such file or directory"):
-        dump_table(place(source), tmp_path / "absent" / "x.jsonl", options(tmp_path))
+        dump_table(location(source), tmp_path / "absent" / "x.jsonl", options(tmp_path))
 
 
-def test_a_disk_that_fails_is_told_and_the_job_can_go_on(
+def test_a_disk_failure_is_reported_and_the_job_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(descriptor: int) -> None:
@@ -109,10 +109,10 @@ def test_a_disk_that_fails_is_told_and_the_job_can_go_on(
             dump(tmp_path)
     assert not (tmp_path / "items.jsonl").exists()
     assert dump(tmp_path).is_good
-    check_whole(tmp_path)
+    check_complete(tmp_path)
 
 
-def test_a_checkpoint_in_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_checkpoint_in_a_missing_folder_is_reported(tmp_path: Path) -> None:
     given = options(tmp_path, checkpoint=tmp_path / "absent" / "job")
     with open_shop() as source, pytest.raises(FileUnreachable, match="No such file"):
-        dump_table(place(source), tmp_path / "x.jsonl", given)
+        dump_table(location(source), tmp_path / "x.jsonl", given)

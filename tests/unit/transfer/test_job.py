@@ -1,4 +1,4 @@
-"""Segments side by side: one that fails stops the others after their batch."""
+"""Parallel segments: one that fails stops the others after their current batch."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from keyfold.transfer._job import run_segments
 from keyfold.transfer._sources import SourceBatch
 
 
-class Endless:
-    """A source whose first segment fails at its second batch, and whose others never end."""
+class EndlessSource:
+    """A source whose first segment fails at its second batch and whose others never end."""
 
     segments = ("0", "1", "2")
     expected_items: int | None = None
@@ -31,7 +31,7 @@ class Endless:
             yield SourceBatch([{"pk": {"S": segment}}], place, 1)
 
 
-def test_a_failure_stops_all_segments_and_keeps_what_was_done(tmp_path: Path) -> None:
+def test_a_failure_stops_all_segments_and_keeps_their_progress(tmp_path: Path) -> None:
     path = tmp_path / "job"
     checkpoint = Checkpoint(path, {}, rejects=None, started_at=0.0)
     handled: list[str] = []
@@ -41,15 +41,15 @@ def test_a_failure_stops_all_segments_and_keeps_what_was_done(tmp_path: Path) ->
         return BatchOutcome(len(batch.items), batch.size_bytes)
 
     with pytest.raises(OSError, match="torn"):
-        run_segments(Endless(), checkpoint, handle, threads=3, on_batch=lambda: None)
+        run_segments(EndlessSource(), checkpoint, handle, threads=3, on_batch=lambda: None)
     kept = Checkpoint(path, {}, rejects=None, started_at=0.0).state
     assert kept.items == len(handled)
     assert kept.positions["0"] == 1
     assert kept.done == []
 
 
-def test_more_segments_than_threads_are_all_done(tmp_path: Path) -> None:
-    class Many(Endless):
+def test_all_segments_are_processed_even_with_fewer_threads(tmp_path: Path) -> None:
+    class ManySegments(EndlessSource):
         segments = tuple(map(str, range(20)))
 
         def read(self, segment: str, position: Any) -> Iterator[SourceBatch]:
@@ -58,11 +58,11 @@ def test_more_segments_than_threads_are_all_done(tmp_path: Path) -> None:
     checkpoint = Checkpoint(None, {}, rejects=None, started_at=0.0)
     seen: list[int] = []
     run_segments(
-        Many(),
+        ManySegments(),
         checkpoint,
         lambda segment, batch: BatchOutcome(1, 1),
         threads=3,
         on_batch=lambda: seen.append(checkpoint.state.items),
     )
-    assert sorted(checkpoint.state.done) == sorted(Many.segments)
+    assert sorted(checkpoint.state.done) == sorted(ManySegments.segments)
     assert seen[-1] == checkpoint.state.items == 20

@@ -22,7 +22,7 @@ def make_item(number: int) -> Item:
 
 
 def write_export(folder: Path, **summary: Any) -> None:
-    """Lay out what DynamoDB exports: two data files, one of them empty."""
+    """Write an export in DynamoDB's layout: two data files, one of them empty."""
     data = folder / "data"
     data.mkdir(parents=True)
     entries: list[str] = []
@@ -40,8 +40,8 @@ def write_export(folder: Path, **summary: Any) -> None:
             )
         )
     (folder / "manifest-files.json").write_text("\n".join(entries) + "\n")
-    told = {"version": "2020-06-30", "itemCount": 2, "outputFormat": "DYNAMODB_JSON", **summary}
-    (folder / "manifest-summary.json").write_text(json.dumps(told, indent=2))
+    manifest = {"version": "2020-06-30", "itemCount": 2, "outputFormat": "DYNAMODB_JSON", **summary}
+    (folder / "manifest-summary.json").write_text(json.dumps(manifest, indent=2))
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def write_export(folder: Path, **summary: Any) -> None:
         b' {"Item": {"n": {"N": "10"}, "pk": {"S": "a"}}} \r\n',
     ],
 )
-def test_a_line_holds_an_item_with_or_without_something_around_it(line: bytes) -> None:
+def test_a_line_has_an_item_with_or_without_a_wrapper(line: bytes) -> None:
     assert read_line(line) == {"pk": {"S": "a"}, "n": {"N": "10"}}
 
 
-def test_an_item_may_have_an_attribute_that_is_called_item() -> None:
+def test_an_item_may_have_an_attribute_named_item() -> None:
     for item in (
         {"Item": {"S": "a"}},
         {"Item": {"M": {"x": {"S": "y"}}}, "pk": {"S": "a"}},
@@ -70,13 +70,13 @@ def test_an_item_may_have_an_attribute_that_is_called_item() -> None:
     ("line", "reason"),
     [
         (b"pk;sk", "the line is not JSON: unexpected character"),
-        (b"[1]", "the line holds no item"),
+        (b"[1]", "the line is not a JSON object"),
         (b'{"Item":{"pk":{"N":"one"}}}', "The parameter cannot be converted to a numeric value"),
         (b'{"pk":"a"}', "Unexpected value type in payload"),
         (b'{"Item":{"pk":{"SS":[]}}}', "One or more parameter values were invalid: An string set"),
     ],
 )
-def test_a_line_without_an_item_says_why(line: bytes, reason: str) -> None:
+def test_a_line_without_an_item_is_rejected_with_a_reason(line: bytes, reason: str) -> None:
     read = read_line(line)
     assert isinstance(read, Reject)
     assert read.reason.startswith(reason)
@@ -84,7 +84,7 @@ def test_a_line_without_an_item_says_why(line: bytes, reason: str) -> None:
 
 
 @pytest.mark.parametrize("is_compressed", [False, True])
-def test_a_file_is_read_on_from_any_batch(tmp_path: Path, is_compressed: bool) -> None:
+def test_reading_can_resume_at_any_batch(tmp_path: Path, is_compressed: bool) -> None:
     file = tmp_path / "items.jsonl"
     data = b"\n".join(to_line(make_item(number)) for number in range(1_300))
     file.write_bytes(gzip.compress(data) if is_compressed else data)
@@ -97,7 +97,7 @@ def test_a_file_is_read_on_from_any_batch(tmp_path: Path, is_compressed: bool) -
     assert items_of(source, "items.jsonl", batches[2].position) == []
 
 
-def test_the_last_line_needs_no_end_and_the_first_may_have_a_mark(tmp_path: Path) -> None:
+def test_the_last_newline_is_optional_and_a_byte_order_mark_is_allowed(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     file.write_bytes(b"\xef\xbb\xbf" + to_line(make_item(1)) + to_line(make_item(2)).rstrip())
     assert items_of(open_lines_source(file), "items.jsonl") == [make_item(1), make_item(2)]
@@ -113,7 +113,7 @@ def test_a_folder_of_files_has_a_segment_for_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("below", [".", "AWSDynamoDB/0169-2d87"])
-def test_what_dynamodb_exported_is_read_by_its_manifest(tmp_path: Path, below: str) -> None:
+def test_an_export_of_dynamodb_is_read_by_its_manifest(tmp_path: Path, below: str) -> None:
     write_export(tmp_path / below)
     source = open_lines_source(tmp_path)
     assert (source.segments, source.expected_items) == (("aa.json.gz", "bb.json.gz"), 2)
@@ -124,7 +124,7 @@ def test_what_dynamodb_exported_is_read_by_its_manifest(tmp_path: Path, below: s
 @pytest.mark.parametrize(
     ("summary", "fact"),
     [
-        ({"outputFormat": "ION"}, "it was exported as ION. Export it as DYNAMODB_JSON."),
+        ({"outputFormat": "ION"}, "its format is ION. Export the table as DYNAMODB_JSON."),
         ({"exportType": "INCREMENTAL_EXPORT"}, "it is an incremental export"),
     ],
 )
@@ -137,11 +137,11 @@ def test_an_export_of_another_kind_is_refused(
     assert fact in str(refused.value)
 
 
-def test_an_export_that_is_not_what_its_manifest_says_is_refused(tmp_path: Path) -> None:
+def test_an_export_that_contradicts_its_manifest_is_refused(tmp_path: Path) -> None:
     write_export(tmp_path)
     file = tmp_path / "data" / "aa.json.gz"
     file.write_bytes(gzip.compress(to_line(make_item(1))))
-    with pytest.raises(SourceUnreadable, match="not what the manifest says"):
+    with pytest.raises(SourceUnreadable, match="its MD5 differs from the manifest's"):
         open_lines_source(tmp_path)
     file.unlink()
     with pytest.raises(SourceUnreadable, match=r"its manifest lists aa\.json\.gz"):
@@ -155,14 +155,14 @@ def test_several_exports_in_one_folder_are_refused(tmp_path: Path) -> None:
         open_lines_source(tmp_path)
 
 
-def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
-    with pytest.raises(SourceUnreadable, match="there is no such file or folder"):
+def test_unreadable_files_are_reported_with_a_reason(tmp_path: Path) -> None:
+    with pytest.raises(SourceUnreadable, match="no such file or folder"):
         open_lines_source(tmp_path / "absent")
-    with pytest.raises(SourceUnreadable, match=r"the folder holds no manifest-files\.json"):
+    with pytest.raises(SourceUnreadable, match=r"the folder has no manifest-files\.json"):
         open_lines_source(tmp_path)
     cut = tmp_path / "cut.jsonl.gz"
     cut.write_bytes(gzip.compress(to_line(make_item(1)) * 100)[:-20])
-    with pytest.raises(SourceUnreadable, match="its compression is damaged"):
+    with pytest.raises(SourceUnreadable, match="its gzip data is damaged"):
         items_of(open_lines_source(cut), "cut.jsonl.gz")
     blob = tmp_path / "blob.json"
     blob.write_bytes(b"x" * (5 << 20))
@@ -171,7 +171,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_compressed", [False, True])
-def test_how_many_items_there_are_is_guessed_by_what_was_read(
+def test_the_number_of_items_is_estimated_from_the_part_read(
     tmp_path: Path, is_compressed: bool
 ) -> None:
     file = tmp_path / "items.jsonl"
@@ -181,7 +181,7 @@ def test_how_many_items_there_are_is_guessed_by_what_was_read(
     assert source.expected_items is None
     batches = source.read("items.jsonl", None)
     next(batches)
-    # The compressed bytes are read some way ahead.
+    # Compressed bytes are read ahead.
     assert 500 < (source.expected_items or 0) < 10_000
     assert sum(len(batch.items) for batch in batches) == 4_500
     assert source.expected_items == 5_000

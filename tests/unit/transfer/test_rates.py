@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from keyfold.transfer._rates import RateLimiter
-from tests.unit.transfer.world import Time
+from tests.unit.transfer.shop import Time
 
 
 def make(rate: float) -> tuple[RateLimiter, Time]:
@@ -9,7 +9,7 @@ def make(rate: float) -> tuple[RateLimiter, Time]:
     return RateLimiter(rate, clock=time.clock, sleep=time.sleep), time
 
 
-def test_what_the_rate_allows_is_not_waited_for() -> None:
+def test_calls_within_the_rate_do_not_wait() -> None:
     bucket, time = make(10.0)
     for _ in range(5):
         bucket.wait()
@@ -17,7 +17,7 @@ def test_what_the_rate_allows_is_not_waited_for() -> None:
     assert time.slept == []
 
 
-def test_debts_are_waited_for() -> None:
+def test_calls_beyond_the_rate_wait() -> None:
     bucket, time = make(10.0)
     bucket.take(40.0)
     bucket.wait()
@@ -25,7 +25,7 @@ def test_debts_are_waited_for() -> None:
     assert time.slept == [3.0]
 
 
-def test_in_the_long_run_the_rate_is_kept() -> None:
+def test_the_rate_is_kept_in_the_long_run() -> None:
     bucket, time = make(5.0)
     for _ in range(100):
         bucket.wait()
@@ -34,7 +34,7 @@ def test_in_the_long_run_the_rate_is_kept() -> None:
     assert 300 / 5.0 - 1 <= time.seconds <= 300 / 5.0
 
 
-def test_what_was_not_used_for_long_is_forgotten() -> None:
+def test_unused_units_are_not_saved_up() -> None:
     bucket, time = make(10.0)
     time.seconds += 1_000.0
     bucket.take(30.0)

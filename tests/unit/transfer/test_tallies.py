@@ -57,39 +57,39 @@ def test_tallies_survive_json() -> None:
     assert Tally.from_json(made.lasting["Order"].to_json()) == made.lasting["Order"]
 
 
-def test_what_is_there_is_as_it_should_be() -> None:
+def test_equal_tallies_have_no_problems() -> None:
     [found] = compare(tallies(ONE, TWO), tallies(TWO, ONE), is_merged=False)
     assert (found.is_wrong, found.fact) == (False, "")
 
 
-def test_an_item_that_is_missing_is_noticed() -> None:
+def test_a_missing_item_is_noticed() -> None:
     [found] = compare(tallies(ONE, TWO), tallies(ONE), is_merged=False)
     assert found.is_wrong
-    assert found.fact.startswith("the target holds 1; items of one key replace each other")
+    assert found.fact.startswith("the target holds 1; items with the same key replace each other")
 
 
-def test_an_item_that_differs_is_noticed() -> None:
+def test_a_changed_item_is_noticed() -> None:
     [found] = compare(tallies(ONE), tallies(TWO), is_merged=False)
     assert found.is_wrong
-    assert found.fact.startswith("the target holds as many, but not the same")
+    assert found.fact.startswith("the target holds as many items, but different ones")
 
 
-def test_an_entity_that_nobody_wrote_is_noticed() -> None:
+def test_an_entity_that_was_not_written_is_noticed() -> None:
     found = compare(tallies(ONE), tallies(TWO, entity="Product"), is_merged=False)
     assert [(each.entity, each.is_wrong) for each in found] == [("Order", True), ("Product", True)]
 
 
-def test_what_has_expired_may_be_gone() -> None:
+def test_expired_items_may_be_missing() -> None:
     written, held = tallies(ONE), tallies(ONE)
     written.merge(tallies(TWO, is_expired=True))
     [found] = compare(written, held, is_merged=False)
     assert not found.is_wrong
-    assert found.fact.startswith("1 had expired at the start, of which 0 are there")
+    assert found.fact.startswith("1 had expired at the start, of which 0 remain")
 
 
-def test_of_a_merge_it_is_said_what_cannot_be_told() -> None:
+def test_after_a_merge_the_result_says_what_cannot_be_verified() -> None:
     [found] = compare(tallies(ONE), tallies(ONE, TWO), is_merged=True)
     assert not found.is_wrong
-    assert "its checksum says nothing" in found.fact
+    assert "so the checksums cannot be compared" in found.fact
     [found] = compare(tallies(ONE, TWO), tallies(ONE), is_merged=True)
     assert found.is_wrong

@@ -1,4 +1,4 @@
-"""Attribute values as callers send them: what is taken, what is changed, what is refused."""
+"""Attribute values as callers send them: which are accepted, normalised or refused."""
 
 from __future__ import annotations
 
@@ -100,14 +100,16 @@ FAULTS: list[tuple[Any, type[ServiceError], str]] = [
 
 
 @pytest.mark.parametrize(("value", "kind", "message"), FAULTS)
-def test_every_fault_has_its_message(value: Any, kind: type[ServiceError], message: str) -> None:
+def test_every_invalid_value_has_its_message(
+    value: Any, kind: type[ServiceError], message: str
+) -> None:
     with pytest.raises(kind) as refused:
         normalise_value(value)
     assert refused.value.message == message
 
 
 @pytest.mark.parametrize(("value", "kind", "message"), FAULTS)
-def test_a_fault_is_the_same_deep_inside_an_item(
+def test_the_message_is_the_same_deep_inside_an_item(
     value: Any, kind: type[ServiceError], message: str
 ) -> None:
     given = {"pk": {"S": "a"}, "m": {"M": {"l": {"L": [value]}}}}
@@ -118,7 +120,7 @@ def test_a_fault_is_the_same_deep_inside_an_item(
     assert given == before
 
 
-def test_an_attribute_that_is_null_is_empty() -> None:
+def test_an_attribute_that_is_null_counts_as_empty() -> None:
     with pytest.raises(ValidationException, match=EMPTY):
         normalise_item({"pk": {"S": "a"}, "b": None})
 
@@ -137,12 +139,12 @@ def test_an_item_may_be_31_deep_around_a_scalar_and_no_deeper(kind: str) -> None
         normalise_item({"a": _nested(kind, MAX_NESTING)})
 
 
-def test_what_is_endlessly_deep_is_refused_all_the_same() -> None:
+def test_an_endlessly_nested_value_is_refused_too() -> None:
     with pytest.raises(ValidationException, match=TOO_DEEP):
         normalise_item({"a": _nested("L", 900)})
 
 
-def test_what_is_in_order_is_returned_as_it_is() -> None:
+def test_a_valid_item_is_returned_unchanged() -> None:
     item: dict[str, Any] = {
         "s": {"S": "é"},
         "n": {"N": "-1.5"},
@@ -159,7 +161,7 @@ def test_what_is_in_order_is_returned_as_it_is() -> None:
     assert normal is item
 
 
-def test_what_is_changed_is_changed_in_a_copy() -> None:
+def test_normalising_changes_only_a_copy() -> None:
     given = {"n": {"N": "1.0"}, "m": {"M": {"b": {"B": b"hi"}, "l": {"L": [{"N": "1e1"}]}}}}
     before = deepcopy(given)
     normal, _ = normalise_item(given)

@@ -60,9 +60,7 @@ NINES = "9" * 38
         ("1." + "0" * 300, "1"),
     ],
 )
-def test_a_number_is_printed_without_exponent_and_without_idle_zeros(
-    text: str, printed: str
-) -> None:
+def test_a_number_is_printed_without_exponent_and_needless_zeros(text: str, printed: str) -> None:
     assert normalise_number(text) == printed
     assert normalise_number(printed) == printed
 
@@ -74,14 +72,14 @@ def test_a_number_is_printed_without_exponent_and_without_idle_zeros(
         *("NaN", "Infinity", "0x10", "1,5", "1e1.5", "\uff11", "1\n"),
     ],
 )
-def test_what_is_no_number_is_named(text: str) -> None:
+def test_text_that_is_not_a_number_is_named_in_the_error(text: str) -> None:
     message = f"The parameter cannot be converted to a numeric value: {text}"
     with pytest.raises(ValidationException, match=f"{re.escape(message)}$") as refused:
         normalise_number(text)
     assert refused.value.message == message
 
 
-def test_no_text_at_all_is_no_number() -> None:
+def test_empty_text_is_not_a_number() -> None:
     with pytest.raises(ValidationException, match=r"to a numeric value$"):
         normalise_number("")
 
@@ -102,13 +100,15 @@ def test_no_text_at_all_is_no_number() -> None:
         ("1" + "0" * 37 + ".5", TOO_PRECISE),
     ],
 )
-def test_what_is_out_of_range_is_refused_in_the_services_words(text: str, message: str) -> None:
+def test_a_number_out_of_range_is_refused_with_the_services_message(
+    text: str, message: str
+) -> None:
     with pytest.raises(ValidationException, match=message):
         normalise_number(text)
 
 
 @pytest.mark.parametrize("text", ["0", "1", "-1", "10", NINES, f"-{NINES}", "0.5", "-1.05", "12.3"])
-def test_a_plain_number_is_printed_as_it_is(text: str) -> None:
+def test_a_plain_number_is_printed_unchanged(text: str) -> None:
     assert is_plain_number(text)
     assert normalise_number(text) == text
 
@@ -117,7 +117,7 @@ def test_a_plain_number_is_printed_as_it_is(text: str) -> None:
     "text",
     ["-0", "00", "01", "1.0", "1.", ".1", "+1", "1e1", "1" * 39, "", "1\n", "-0.0", "\u0661"],
 )
-def test_whatever_is_printed_otherwise_is_not_plain(text: str) -> None:
+def test_a_number_that_would_be_printed_differently_is_not_plain(text: str) -> None:
     assert not is_plain_number(text)
 
 

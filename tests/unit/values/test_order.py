@@ -1,4 +1,4 @@
-"""Keys as bytes: their order is the service's, and no two keys share their bytes."""
+"""Keys as bytes: they sort as in the service, and different keys have different bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes: what an item counts, which decides its limit, its page and its capacity."""
+"""Sizes of items, which decide limits, pages and capacity."""
 
 from __future__ import annotations
 
@@ -82,5 +82,5 @@ def test_text_counts_in_utf8() -> None:
         ({"M": {"n": {"N": "1.0"}}}, {"M": {"n": {"N": "1"}}}),
     ],
 )
-def test_the_size_is_that_of_the_form_that_is_kept(given: Any, kept: AttributeValue) -> None:
+def test_the_size_is_that_of_the_stored_form(given: Any, kept: AttributeValue) -> None:
     assert normalise_value(given) == (kept, value_size_bytes(kept))

@@ -1,24 +1,24 @@
-"""Signatures, against the examples that AWS publishes."""
+"""Signature Version 4, checked against the examples that AWS publishes."""
 
 from __future__ import annotations
 
 import pytest
 
 from keyfold.wire._sigv4 import (
-    canonize_path,
-    canonize_query,
-    canonize_value,
+    begin_canonical_request,
+    begin_string_to_sign,
+    canonicalize_path,
+    canonicalize_query,
+    canonicalize_value,
     derive_key,
-    open_canonical_request,
-    open_string_to_sign,
     sign,
 )
 
 SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
-MOMENT = "20150830T123600Z"
+TIMESTAMP = "20150830T123600Z"
 
 
-def test_the_key_of_a_day_is_that_of_awss_example() -> None:
+def test_the_signing_key_is_that_of_awss_example() -> None:
     key = derive_key(SECRET, "20150830", "us-east-1", "iam")
     assert key.hex() == "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9"
 
@@ -27,21 +27,20 @@ def test_the_signature_is_that_of_awss_example() -> None:
     headers = [
         (b"content-type", b"application/x-www-form-urlencoded; charset=utf-8"),
         (b"host", b"iam.amazonaws.com"),
-        (b"x-amz-date", MOMENT.encode()),
+        (b"x-amz-date", TIMESTAMP.encode()),
     ]
-    canonical, names = open_canonical_request(
-        headers, method=b"GET", query=canonize_query(b"Action=ListUsers&Version=2010-05-08")
+    canonical, names = begin_canonical_request(
+        headers, method=b"GET", query=canonicalize_query(b"Action=ListUsers&Version=2010-05-08")
     )
     assert names == b"content-type;host;x-amz-date"
     key = derive_key(SECRET, "20150830", "us-east-1", "iam")
-    to_sign = open_string_to_sign(MOMENT, "20150830/us-east-1/iam/aws4_request")
+    to_sign = begin_string_to_sign(TIMESTAMP, "20150830/us-east-1/iam/aws4_request")
     assert sign(key, to_sign, canonical, b"") == (
         "5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7"
     )
 
 
-# Those of AWS's test suite, by its names: the method, the URL as it is sent, headers beside those
-# that all have, the body, and the signature.
+# AWS's test suite, by its case names: method, URL as sent, extra headers, body and signature.
 SUITE: dict[str, tuple[bytes, bytes, dict[bytes, bytes], bytes, str]] = {
     "get-vanilla": (
         b"GET",
@@ -130,13 +129,13 @@ def test_signatures_are_those_of_awss_test_suite(
     method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, expected: str
 ) -> None:
     path, _, query = url.partition(b"?")
-    signed = {b"host": b"example.amazonaws.com", b"x-amz-date": MOMENT.encode(), **headers}
-    canonical, _ = open_canonical_request(
-        sorted((name, canonize_value(value)) for name, value in signed.items()),
+    signed = {b"host": b"example.amazonaws.com", b"x-amz-date": TIMESTAMP.encode(), **headers}
+    canonical, _ = begin_canonical_request(
+        sorted((name, canonicalize_value(value)) for name, value in signed.items()),
         method=method,
-        path=canonize_path(path),
-        query=canonize_query(query),
+        path=canonicalize_path(path),
+        query=canonicalize_query(query),
     )
     key = derive_key(SECRET, "20150830", "us-east-1", "service")
-    to_sign = open_string_to_sign(MOMENT, "20150830/us-east-1/service/aws4_request")
+    to_sign = begin_string_to_sign(TIMESTAMP, "20150830/us-east-1/service/aws4_request")
     assert sign(key, to_sign, canonical, body) == expected

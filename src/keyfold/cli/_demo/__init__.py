@@ -1,4 +1,4 @@
-"""What `keyfold demo` runs: a data set for each design, and what its patterns must return."""
+"""The data sets of `keyfold demo`: one for each design, with the results its patterns must have."""
 
 from __future__ import annotations
 

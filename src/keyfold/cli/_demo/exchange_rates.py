@@ -1,4 +1,4 @@
-"""Rates of thirty currencies: most live, some flagged as stale, some expired."""
+"""Exchange rates of thirty currencies: most current, some flagged as stale, some expired."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from datetime import timedelta
 from decimal import Decimal
 from itertools import permutations
 
-from keyfold.cli._demo.world import Draws, World
+from keyfold.cli._demo.data_set import DataGenerator, DataSet
 from keyfold.designs import exchange_rates
 from keyfold.designs.exchange_rates import Rate
 from keyfold.errors import NotFound
 
-# What one unit is worth in US dollars, roughly.
+# The approximate value of one unit in US dollars.
 _WORTH = {
     "AUD": "0.66", "BRL": "0.18", "CAD": "0.73", "CHF": "1.24", "CLP": "0.00105",
     "CNY": "0.14", "CZK": "0.047", "DKK": "0.156", "EUR": "1.17", "GBP": "1.35",
@@ -20,66 +20,67 @@ _WORTH = {
     "NZD": "0.59", "PHP": "0.0175", "PLN": "0.275", "RON": "0.23", "SEK": "0.106",
     "SGD": "0.78", "THB": "0.031", "TRY": "0.024", "USD": "1", "ZAR": "0.057",
 }  # fmt: skip
-_PLAIN = {("USD", "EUR"), ("USD", "GBP"), ("EUR", "GBP")}
+# Pairs that the cases use: neither stale nor expired.
+_FRESH = {("USD", "EUR"), ("USD", "GBP"), ("EUR", "GBP")}
 _EXPIRED = ("USD", "TRY")
 _DAY = timedelta(days=1)
 
 
-def make_world(draws: Draws) -> World:
-    """Return the rates, and what the patterns must return of them."""
-    world = World(exchange_rates.table, draws.now, lambda rate: rate.expires)
-    world.load(_make_rates(draws))
-    _expect_reads(world)
-    _expect_writes(world)
-    return world
+def make_data_set(generator: DataGenerator) -> DataSet:
+    """Return the rates, and the results that the patterns must return."""
+    data = DataSet(exchange_rates.table, generator.now, lambda rate: rate.expires)
+    data.load(_make_rates(generator))
+    _expect_reads(data)
+    _expect_writes(data)
+    return data
 
 
-def _make_rates(draws: Draws) -> list[Rate]:
+def _make_rates(generator: DataGenerator) -> list[Rate]:
     rates: list[Rate] = []
     for base, target in permutations(_WORTH, 2):
         exact = Decimal(_WORTH[base]) / Decimal(_WORTH[target])
-        # The pairs that the cases are about are as they say; chance decides about the others.
-        is_plain = (base, target) in _PLAIN
-        has_expired = (base, target) == _EXPIRED or (not is_plain and draws.happens(0.1))
+        # The cases fix the state of the pairs they use; that of the others is random.
+        is_fresh = (base, target) in _FRESH
+        has_expired = (base, target) == _EXPIRED or (not is_fresh and generator.happens(0.1))
         rates.append(
             Rate(
                 base=base,
                 target=target,
                 rate=Decimal(f"{exact:.6g}"),
-                at=draws.ago(_DAY),
-                stale=not is_plain and draws.happens(0.05),
-                expires=draws.ago(_DAY) if has_expired else draws.ahead(_DAY),
+                at=generator.ago(_DAY),
+                stale=not is_fresh and generator.happens(0.05),
+                expires=generator.ago(_DAY) if has_expired else generator.ahead(_DAY),
             )
         )
     return rates
 
 
-def _expect_reads(world: World) -> None:
-    live = {(rate.base, rate.target): rate for rate in world.find(Rate)}
-    gone = {(rate.base, rate.target): rate for rate in world.find_expired(Rate)}
-    world.expect(exchange_rates.get, live["USD", "EUR"], base="USD", target="EUR")
-    world.expect(exchange_rates.get, None, base="USD", target="TRY")
+def _expect_reads(data: DataSet) -> None:
+    live = {(rate.base, rate.target): rate for rate in data.find(Rate)}
+    gone = {(rate.base, rate.target): rate for rate in data.find_expired(Rate)}
+    data.expect(exchange_rates.get, live["USD", "EUR"], base="USD", target="EUR")
+    data.expect(exchange_rates.get, None, base="USD", target="TRY")
     of_dollars = [rate for rate in live.values() if rate.base == "USD"]
-    world.expect_in_any_order(exchange_rates.get_by_base, of_dollars, base="USD")
+    data.expect_in_any_order(exchange_rates.get_by_base, of_dollars, base="USD")
     stale = gone["USD", "TRY"].model_copy(update={"stale": True})
-    world.expect(exchange_rates.get_stale, stale, base="USD", target="TRY")
-    world.expect(exchange_rates.get_stale, live["USD", "EUR"], base="USD", target="EUR")
+    data.expect(exchange_rates.get_stale, stale, base="USD", target="TRY")
+    data.expect(exchange_rates.get_stale, live["USD", "EUR"], base="USD", target="EUR")
 
 
-def _expect_writes(world: World) -> None:
-    live = {(rate.base, rate.target): rate for rate in world.find(Rate)}
+def _expect_writes(data: DataSet) -> None:
+    live = {(rate.base, rate.target): rate for rate in data.find(Rate)}
     given = live["USD", "EUR"].model_copy(
-        update={"rate": Decimal("0.85"), "at": world.now, "expires": None}
+        update={"rate": Decimal("0.85"), "at": data.now, "expires": None}
     )
-    saved = given.model_copy(update={"expires": world.now + _DAY})
-    world.expect(exchange_rates.save, saved, rate=given, ttl=_DAY)
-    world.put(saved)
-    world.expect(exchange_rates.get, saved, base="USD", target="EUR")
+    saved = given.model_copy(update={"expires": data.now + _DAY})
+    data.expect(exchange_rates.save, saved, rate=given, ttl=_DAY)
+    data.put(saved)
+    data.expect(exchange_rates.get, saved, base="USD", target="EUR")
     flagged = live["USD", "GBP"].model_copy(update={"stale": True})
-    world.expect(exchange_rates.mark_stale, flagged, base="USD", target="GBP")
-    world.expect(exchange_rates.mark_stale, NotFound, base="USD", target="TRY")
-    world.put(flagged)
+    data.expect(exchange_rates.mark_stale, flagged, base="USD", target="GBP")
+    data.expect(exchange_rates.mark_stale, NotFound, base="USD", target="TRY")
+    data.put(flagged)
     removed = live["EUR", "GBP"]
-    world.expect(exchange_rates.delete, removed, base="EUR", target="GBP")
-    world.expect(exchange_rates.delete, None, base="EUR", target="GBP")
-    world.drop(removed)
+    data.expect(exchange_rates.delete, removed, base="EUR", target="GBP")
+    data.expect(exchange_rates.delete, None, base="EUR", target="GBP")
+    data.drop(removed)

@@ -1,4 +1,4 @@
-"""Run every access pattern of every design on its data set, and report what happened."""
+"""Runs every access pattern of every design on its data set, and reports the results."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 import keyfold
-from keyfold.cli._answers import count_items
 from keyfold.cli._calls import CallLog, SentCall
 from keyfold.cli._demo import exchange_rates, letsgo, market, pantry
-from keyfold.cli._demo.world import SEED, Case, Draws, World, is_error
+from keyfold.cli._demo.data_set import SEED, Case, DataGenerator, DataSet, is_error
+from keyfold.cli._results import count_items
 from keyfold.errors import KeyfoldError, WriteRefused
 from keyfold.model import Entity, Page, Table, batch
 from keyfold.store import Store
 
-_MAKERS: dict[str, Callable[[Draws], World]] = {
-    "exchange_rates": exchange_rates.make_world,
-    "letsgo": letsgo.make_world,
-    "pantry": pantry.make_world,
-    "market": market.make_world,
+_MAKERS: dict[str, Callable[[DataGenerator], DataSet]] = {
+    "exchange_rates": exchange_rates.make_data_set,
+    "letsgo": letsgo.make_data_set,
+    "pantry": pantry.make_data_set,
+    "market": market.make_data_set,
 }
 _SHOWN = 300
 _MILLISECONDS = 1000
@@ -31,9 +31,9 @@ _AHEAD = timedelta(days=365)
 
 @dataclass(frozen=True, slots=True)
 class PatternRun:
-    """One call of a pattern: what was sent for it, and what came back.
+    """One run of a pattern: the calls it sent, and its result.
 
-    `problem` says how the answer differs from what it must be; None if it does not.
+    `problem` says how the result differs from the expected one; None if it does not.
     """
 
     arguments: dict[str, str]
@@ -44,11 +44,11 @@ class PatternRun:
 
     @property
     def consumed(self) -> float:
-        """The capacity that all its calls took together."""
+        """The capacity units that its calls consumed together."""
         return sum(call.consumed for call in self.calls)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the run as a JSON object."""
         return {
             "arguments": self.arguments,
             "calls": [call.to_json() for call in self.calls],
@@ -62,18 +62,18 @@ class PatternRun:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One pattern, with every run of it; the first is the one to show."""
+    """One pattern with its runs; the first run is the one that is shown."""
 
     pattern: str
     runs: list[PatternRun] = field(default_factory=list[PatternRun])
 
     @property
     def problems(self) -> list[str]:
-        """What its answers are not, and must be."""
+        """The problems of its runs."""
         return [run.problem for run in self.runs if run.problem is not None]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the row as a JSON object."""
         return {
             "pattern": self.pattern,
             "as_expected": not self.problems,
@@ -83,7 +83,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class DesignReport:
-    """What happened with one design; `problems` are those that are no pattern's own."""
+    """The results of one design; `problems` are those that belong to no single pattern."""
 
     design: str
     table: Table
@@ -94,11 +94,11 @@ class DesignReport:
 
     @property
     def holds(self) -> bool:
-        """Whether everything was as it must be."""
+        """Whether there are no problems at all."""
         return not self.problems and not any(row.problems for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the report as a JSON object."""
         return {
             "design": self.design,
             "table": self.table.name,
@@ -111,97 +111,98 @@ class DesignReport:
 
 
 def run_demo(
-    url: str, *, now: datetime, tell: Callable[[str], None] = lambda _: None
+    url: str, *, now: datetime, on_design: Callable[[str], None] = lambda _: None
 ) -> list[DesignReport]:
     """Load the four designs' data sets into a database, and run every pattern.
 
-    The time stands still at `now`, so that what has expired then stays so, and nothing else does;
-    on a service a year later, for it deletes what has expired by its own time, as soon as it likes.
-    Raises WriteRefused, before anything is written, if one of their tables has items.
+    The store's clock stands still at `now`, so that no further item expires during the run. On a
+    service it stands a year ahead: items that the data set counts as expired are then not yet
+    expired by the service's own clock, by which it would delete them. Raises WriteRefused, before
+    anything is written, if one of the tables has items.
     """
     is_service = "://" in url
     if is_service:
         now += _AHEAD
-    worlds = {name: make(Draws(SEED, now)) for name, make in _MAKERS.items()}
-    tables = [world.table for world in worlds.values()]
+    data_sets = {name: make(DataGenerator(SEED, now)) for name, make in _MAKERS.items()}
+    tables = [data.table for data in data_sets.values()]
     log = CallLog(tables)
-    # What has expired is to stay stored while the patterns run, as it does on AWS.
-    # Cursors go no further than this run.
+    # Cursors are only used within this run.
     options: dict[str, Any] = {"cursor_key": os.urandom(32)}
     if not is_service:
+        # Without upkeep, expired items stay stored while the patterns run, as on AWS.
         options["upkeep_seconds"] = None
     with keyfold.open(tables, url, clock=lambda: now, on_call=[log], **options) as store:
         for table in tables:
             store.create_table(table)
             if store.run(table.scan().include_expired().first()) is not None:
                 advice = "Give a database without the designs' tables."
-                raise WriteRefused(table.name, "it has items already", advice)
+                raise WriteRefused(table.name, "it already has items", advice)
         reports: list[DesignReport] = []
-        for name, world in worlds.items():
-            tell(name)
-            reports.append(_run_design(store, log, name, world))
+        for name, data in data_sets.items():
+            on_design(name)
+            reports.append(_run_design(store, log, name, data))
     return reports
 
 
-def _run_design(store: Store, log: CallLog, name: str, world: World) -> DesignReport:
-    store.run(batch([Entity.put(each) for each in world.loaded]))
+def _run_design(store: Store, log: CallLog, name: str, data: DataSet) -> DesignReport:
+    store.run(batch([Entity.put(each) for each in data.loaded]))
     log.take()
     rows: dict[str, Row] = {}
-    for case in world.cases:
+    for case in data.cases:
         row = rows.setdefault(case.pattern.name, Row(case.pattern.name))
         row.runs.append(run_case(store, log, case))
-    problems = _find_omissions(world, rows) + _find_differences(store, world)
+    problems = _find_omissions(data, rows) + _find_differences(store, data)
     log.take()
     return DesignReport(
-        name, world.table, len(world.loaded), world.expired, list(rows.values()), problems
+        name, data.table, len(data.loaded), data.expired, list(rows.values()), problems
     )
 
 
 def run_case(store: Store, log: CallLog, case: Case) -> PatternRun:
-    """Run one case, and compare what comes back with what must."""
+    """Run one case, and compare its result with the expected one."""
     started = time.perf_counter()
     try:
-        answer: Any = store.run(case.pattern(**case.arguments))
+        result: Any = store.run(case.pattern(**case.arguments))
     except KeyfoldError as error:
-        answer = error
+        result = error
     milliseconds = (time.perf_counter() - started) * _MILLISECONDS
     arguments = {key: f"{value!s:.{_SHOWN}}" for key, value in case.arguments.items()}
-    problem = None if _is_right(case, answer) else _describe_difference(case, answer)
-    items = 0 if isinstance(answer, KeyfoldError) else count_items(answer)
+    problem = None if _is_right(case, result) else _describe_difference(case, result)
+    items = 0 if isinstance(result, KeyfoldError) else count_items(result)
     return PatternRun(arguments, log.take(), items, milliseconds, problem)
 
 
-def _is_right(case: Case, answer: Any) -> bool:
+def _is_right(case: Case, result: Any) -> bool:
     expected = case.expected
     if is_error(expected):
-        return isinstance(answer, expected)
-    if isinstance(answer, KeyfoldError):
+        return isinstance(result, expected)
+    if isinstance(result, KeyfoldError):
         return False
-    if isinstance(answer, Page):
-        answer = list(cast(Page[Any], answer))
+    if isinstance(result, Page):
+        result = list(cast(Page[Any], result))
     if not case.in_order:
-        answer, expected = sorted(answer, key=repr), sorted(expected, key=repr)
-    return answer == expected
+        result, expected = sorted(result, key=repr), sorted(expected, key=repr)
+    return result == expected
 
 
-def _describe_difference(case: Case, answer: Any) -> str:
+def _describe_difference(case: Case, result: Any) -> str:
     expected = case.expected.__name__ if is_error(case.expected) else repr(case.expected)
-    got = str(answer) if isinstance(answer, KeyfoldError) else repr(answer)
+    got = str(result) if isinstance(result, KeyfoldError) else repr(result)
     return f"expected {expected:.{_SHOWN}}; got {got:.{_SHOWN}}"
 
 
-def _find_omissions(world: World, rows: dict[str, Row]) -> list[str]:
-    return [f"pattern {name!r} was not run" for name in world.table.patterns if name not in rows]
+def _find_omissions(data: DataSet, rows: dict[str, Row]) -> list[str]:
+    return [f"pattern {name!r} was not run" for name in data.table.patterns if name not in rows]
 
 
-def _find_differences(store: Store, world: World) -> list[str]:
-    """Compare the whole table, expired items included, with what must be in it by now."""
-    scan = world.table.scan().include_expired()
-    found = {world.key_of(each): each for each in store.iterate(scan)}
-    wanted = world.stored
+def _find_differences(store: Store, data: DataSet) -> list[str]:
+    """Compare the whole table, including expired items, with its expected content."""
+    scan = data.table.scan().include_expired()
+    found = {data.key_of(each): each for each in store.iterate(scan)}
+    wanted = data.stored
     return [
-        f"the item {' '.join(key)} is {found.get(key)!r:.{_SHOWN}}; "
-        f"it must be {wanted.get(key)!r:.{_SHOWN}}"
+        f"item {' '.join(key)}: expected {wanted.get(key)!r:.{_SHOWN}}; "
+        f"got {found.get(key)!r:.{_SHOWN}}"
         for key in sorted(found.keys() | wanted.keys())
         if found.get(key) != wanted.get(key)
     ]

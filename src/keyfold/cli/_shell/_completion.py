@@ -1,4 +1,4 @@
-"""Completion: from what stands before the cursor to what may stand there."""
+"""Completion of the text before the cursor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from keyfold.engine.partiql.keywords import KEYWORDS
 from keyfold.engine.partiql.lexer import OPERATOR_WORDS
 from keyfold.model import Pattern, Table
 
-# What the shell itself answers to, and what each word takes.
+# The shell's own commands, and their arguments.
 COMMANDS = {
     "tables": "",
     "describe": "TABLE",
@@ -45,7 +45,7 @@ _FUNCTIONS = (
 
 _BEFORE_TABLE = re.compile(r"\b(?:from|into|update)\s+$", re.IGNORECASE)
 _BEFORE_INDEX = re.compile(rf"\b(?:from|update)\s+{NAME}\s*\.\s*$", re.IGNORECASE)
-# An attribute that is compared with the literal that follows, or set to it.
+# An attribute name before a literal that it is compared with or set to.
 _BEFORE_VALUE = re.compile(
     r"""["']?(?P<name>[\w$.-]+)["']?\s*(?:=|:|\bin\s*[\[(][^\])]*)\s*$""", re.IGNORECASE
 )
@@ -54,14 +54,14 @@ _PLAIN = re.compile(r"[A-Za-z_$][\w$]*")
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What may replace the text from `start` on."""
+    """The candidates that may replace the text from `start` on."""
 
     start: int
     candidates: tuple[str, ...]
 
 
 def complete(text: str, names: Names) -> Completion:
-    """Return what may stand where a text ends; the text is an entry from its beginning."""
+    """Return the completions at the end of a text, which is an entry from its beginning."""
     words = re.match(r"\s*(?P<first>\S*)(?P<space>\s*)", text)
     assert words is not None  # it matches any text
     if not words["space"]:
@@ -76,9 +76,9 @@ def complete(text: str, names: Names) -> Completion:
 
 
 def to_matches(pending: str, line: str, begin: int, names: Names) -> list[str]:
-    """Return the completions of a line as readline takes them: what follows `begin` in it.
+    """Return the completions of a line as readline expects them: the part from `begin` on.
 
-    `pending` are the lines before it that belong to the same entry.
+    `pending` has the previous lines of the same entry.
     """
     completion = complete(pending + line, names)
     start = completion.start - len(pending)
@@ -87,7 +87,7 @@ def to_matches(pending: str, line: str, begin: int, names: Names) -> list[str]:
 
 
 def quote_name(name: str) -> str:
-    """Return a name as a statement has it, in quotes where it needs them.
+    """Return a name as a statement needs it, quoted if necessary.
 
     >>> quote_name("orders"), quote_name("user"), quote_name("by-day")
     ('orders', '"user"', '"by-day"')
@@ -106,7 +106,7 @@ def _complete_first(text: str, start: int, names: Names) -> Completion:
     word = text[start:]
     if word.startswith("."):
         return _choose(start, word, [f".{each} " for each in COMMANDS])
-    # The functions' names are shorter than the patterns'; those are for who begins to type them.
+    # Function names are shorter than pattern names: offer the latter only if nothing else matches.
     offered = _choose(
         start,
         word,
@@ -151,7 +151,7 @@ def _complete_pattern(text: str, start: int, names: Names) -> Completion:
     named = _choose(start, typed, [f"{pattern.name} " for _, pattern in names.patterns])
     found = _pattern_in(typed, names)
     if found is None or (named.candidates and typed not in named.candidates):
-        # The beginning of a name with its spaces.
+        # The typed text is a prefix of a pattern name that has spaces.
         return named
     table, pattern = found
     begin = max(text.rfind(" "), text.rfind("\t")) + 1
@@ -167,7 +167,7 @@ def _complete_pattern(text: str, start: int, names: Names) -> Completion:
 
 
 def _pattern_in(text: str, names: Names) -> tuple[Table, Pattern[..., Any]] | None:
-    """Return the pattern that a text begins with, whole or as far as it is the only one."""
+    """Return the pattern that a text begins with, by name or unambiguous prefix; None if none."""
     try:
         return find_pattern(list(names.declared.values()), name_in(text))
     except typer.BadParameter:
@@ -175,7 +175,7 @@ def _pattern_in(text: str, names: Names) -> tuple[Table, Pattern[..., Any]] | No
 
 
 def _choose_value(start: int, word: str, table: Table, flag: str, names: Names) -> Completion:
-    """Offer what the table's keys hold for fields that are named like the parameter."""
+    """Offer the values that the table's keys have for a field with the parameter's name."""
     field = flag.removeprefix("--").replace("-", "_")
     templates = [
         schema.partition.template
@@ -233,8 +233,8 @@ def _complete_quoted(text: str, quote: int, names: Names) -> Completion:
 
 
 def _choose(start: int, typed: str, offered: Iterable[str]) -> Completion:
-    """Return those that begin as it is typed; in another case only where none has that one."""
-    # What needs quotes is found without them, too.
+    """Return the candidates that begin with the typed text, ignoring case only if none does."""
+    # A quoted candidate is also found by typing it without the quote.
     every = {each: each if typed.startswith('"') else each.lstrip('"') for each in offered}
     exact = [each for each, bare in every.items() if bare.startswith(typed)]
     folded = typed.casefold()

@@ -1,11 +1,11 @@
-"""From the lines that are typed to entries: statements, patterns, and the shell's own words."""
+"""Assembly of typed lines into entries: statements, patterns, and the shell's own commands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-# What a statement holds besides its words; a quote that is not closed goes on to the end.
+# Strings, comments and semicolons of a statement; an unclosed quote extends to the end.
 _PIECE = re.compile(
     r"""'(?:[^']|'')*(?:'|\Z)|"(?:[^"]|"")*(?:"|\Z)|`[^`]*(?:`|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)|;""",
     re.DOTALL,
@@ -14,7 +14,7 @@ _STATEMENT = re.compile(r"\s*(?:select|insert|update|delete)(?:\s|$)", re.IGNORE
 
 
 def begins_statement(text: str) -> bool:
-    """Tell whether a text begins as a statement does.
+    """Return whether a text begins like a statement.
 
     >>> begins_statement("select *"), begins_statement("select-all --user ada")
     (True, False)
@@ -23,7 +23,7 @@ def begins_statement(text: str) -> bool:
 
 
 def find_open_quote(text: str) -> int | None:
-    """Return where a quote begins that the text does not close.
+    """Return the position of a quote that is not closed; None if there is none.
 
     >>> find_open_quote("SELECT * FROM t WHERE pk = 'it''s")
     27
@@ -36,10 +36,10 @@ def find_open_quote(text: str) -> int | None:
 
 
 class Entries:
-    """Gathers lines until they are whole.
+    """Collects lines until an entry is complete.
 
-    A statement ends with a semicolon or with an empty line; anything else is one line.
-    `is_pattern` tells which lines name a pattern though they begin as a statement does.
+    A statement ends with a semicolon or an empty line; any other entry is one line. `is_pattern`
+    returns whether a line names a pattern, even if it begins like a statement.
     """
 
     def __init__(self, is_pattern: Callable[[str], bool] = lambda _: False) -> None:
@@ -47,7 +47,7 @@ class Entries:
         self.pending = ""
 
     def add(self, line: str) -> list[str]:
-        """Take one more line, and return the entries that it makes whole."""
+        """Add a line, and return the entries that it completes."""
         if not self.pending:
             text = line.strip()
             if not text or text.startswith("--"):
@@ -65,6 +65,6 @@ class Entries:
         return []
 
     def take(self) -> list[str]:
-        """Return what is there of an entry as if it were whole."""
+        """Return the incomplete entry, if any, as if it were complete, and forget it."""
         text, self.pending = self.pending.strip(), ""
         return [text] if text else []

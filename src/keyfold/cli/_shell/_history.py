@@ -1,4 +1,4 @@
-"""What was entered before, kept in a file that nobody else may read."""
+"""The shell's history, in a file that only the user can read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KEPT = 1000
 
 
 def find_history_file(environment: Mapping[str, str], home: Path) -> Path | None:
-    """Return where the history is; None if KEYFOLD_HISTORY is empty, which is to keep none."""
+    """Return the path of the history file; None if KEYFOLD_HISTORY is empty, for no history."""
     given = environment.get("KEYFOLD_HISTORY")
     if given is not None:
         return Path(given).expanduser() if given else None
@@ -20,7 +20,7 @@ def find_history_file(environment: Mapping[str, str], home: Path) -> Path | None
 
 
 class History:
-    """Entries, oldest first; where the file cannot be used, none are kept."""
+    """The lines entered, oldest first; saved in a file unless it cannot be used."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -34,14 +34,14 @@ class History:
         except OSError:
             return []
         kept = [line for line in lines[-_KEPT:] if line]
-        # Cut once in a while, not with each entry.
+        # Truncate when the file has twice the limit, not with each entry.
         if len(lines) > 2 * _KEPT:
             self._write("".join(f"{line}\n" for line in kept), os.O_TRUNC)
         return kept
 
     def add(self, entry: str) -> list[str]:
-        """Keep an entry, and return the lines that it is recalled as: none if it is a repeat."""
-        # A comment lasts until its line ends, so lines are joined only where there is none.
+        """Add an entry; return its history lines, none if it repeats the last entry."""
+        # A comment ends with its line, so lines are joined only if the entry has no comment.
         lines = entry.split("\n") if "--" in entry else [" ".join(entry.split("\n"))]
         if lines == self.entries[-len(lines) :]:
             return []

@@ -1,4 +1,4 @@
-"""What can be named at the prompt: tables, indexes, attributes, keys, patterns."""
+"""The names that can be typed at the prompt: tables, indexes, attributes, keys, patterns."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from keyfold.errors import KeyfoldError
 from keyfold.model import Pattern, Table
 from keyfold.store import Executor
 
-# What completion may look at, in one call: it is made while somebody types.
-_GLANCE = 100
-# What a search for keys may look at.
+# How many items completion reads, in one call: the user is waiting for it.
+_SAMPLE_ITEMS = 100
+# How many items a page of a search for keys has, and how many pages it reads at most.
 _PAGE = 1000
 _PAGES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class FoundKeys:
-    """Some partition keys of a table; `is_all` unless the search was given up."""
+    """Partition keys of a table; `is_all` is False if the search ended early."""
 
     keys: list[str]
     units: float
@@ -31,10 +31,10 @@ class FoundKeys:
 
 
 class Names:
-    """The names of a database and of the tables that are declared.
+    """The names of a database and of the declared tables.
 
-    They are asked for once, when they are first needed, and remembered. Where the database
-    refuses to tell, what is declared is what there is.
+    They are read once, when first needed, and cached. If the database refuses, the declared names
+    are used alone.
     """
 
     def __init__(self, executor: Executor, declared: Sequence[Table] = ()) -> None:
@@ -42,7 +42,7 @@ class Names:
         self.declared = {table.name: table for table in declared}
         self._stored: list[str] | None = None
         self._descriptions: dict[str, dict[str, Any]] = {}
-        self._glanced: set[str] = set()
+        self._sampled: set[str] = set()
         self._keys: dict[str, dict[str, None]] = {}
         self._attributes: dict[str, dict[str, None]] = {}
 
@@ -57,7 +57,7 @@ class Names:
 
     @property
     def tables(self) -> list[str]:
-        """The tables of the database, and those that are declared."""
+        """The tables of the database, and the declared tables."""
         try:
             stored = self.stored
         except KeyfoldError:
@@ -65,7 +65,7 @@ class Names:
         return list(dict.fromkeys([*stored, *self.declared]))
 
     def forget(self) -> None:
-        """Ask for the tables anew: some may have been made, changed or dropped."""
+        """Clear the cached tables, some of which may have been created, changed or deleted."""
         self._stored = None
         self._descriptions.clear()
 
@@ -80,13 +80,13 @@ class Names:
             request = {"ExclusiveStartTableName": last}
 
     def describe(self, table: str) -> dict[str, Any]:
-        """Return a table's description, as of the first time; raises ServiceError."""
+        """Return a table's cached description; raises ServiceError."""
         if table not in self._descriptions:
             response = self._executor.execute("DescribeTable", {"TableName": table})
             self._descriptions[table] = response["Table"]
         return self._descriptions[table]
 
-    # What is in a table.
+    # Contents of a table.
 
     def indexes(self, table: str) -> list[str]:
         """Return the names of a table's indexes."""
@@ -98,7 +98,7 @@ class Names:
         return [each["IndexName"] for each in indexes_of(description)]
 
     def partition_key(self, table: str) -> str | None:
-        """Return the name of a table's partition key; None for a table that is unknown."""
+        """Return the name of a table's partition key; None if the table is unknown."""
         try:
             return keys_of(self.describe(table))[0]
         except KeyfoldError:
@@ -106,7 +106,7 @@ class Names:
             return None if declared is None else declared.key.names[0]
 
     def attributes(self, table: str | None) -> list[str]:
-        """Return the attributes that are known of a table, or of all of them."""
+        """Return the known attributes of a table; of all tables if it is None."""
         found: dict[str, None] = {}
         for name in self.tables if table is None else [table]:
             declared = self.declared.get(name)
@@ -123,20 +123,20 @@ class Names:
     # Keys.
 
     def keys(self, table: str) -> list[str]:
-        """Return the partition keys that were seen, after a glance at the table."""
-        if table not in self._glanced:
-            self._glanced.add(table)
-            # A role may query and not scan.
+        """Return the partition keys seen so far, at first those of a small sample."""
+        if table not in self._sampled:
+            self._sampled.add(table)
+            # A role may be allowed to query but not to scan.
             with suppress(KeyfoldError):
-                self._scan(table, "", 1, _GLANCE, _GLANCE)
+                self._scan(table, "", 1, _SAMPLE_ITEMS, _SAMPLE_ITEMS)
         return list(self._keys.get(table, {}))
 
     def find_keys(self, table: str, prefix: str, count: int) -> FoundKeys:
-        """Search for so many partition keys that begin with a text; raises ServiceError."""
+        """Search for `count` partition keys with a prefix; raises ServiceError."""
         return self._scan(table, prefix, _PAGES, _PAGE, count)
 
-    def note(self, table: str, items: Iterable[dict[str, Any]]) -> None:
-        """Remember the partition keys and the attributes of items that were seen."""
+    def remember(self, table: str, items: Iterable[dict[str, Any]]) -> None:
+        """Remember the partition keys and attributes of items, for completion."""
         name = self.partition_key(table)
         keys, attributes = self._keys.setdefault(table, {}), self._attributes.setdefault(table, {})
         for item in items:
@@ -158,7 +158,7 @@ class Names:
         for _ in range(pages):
             response = self._executor.execute("Scan", request)
             units += response["ConsumedCapacity"]["CapacityUnits"]
-            self.note(table, response["Items"])
+            self.remember(table, response["Items"])
             keys = (to_text(item[name]) for item in response["Items"])
             found.update(dict.fromkeys(key for key in keys if key.startswith(prefix)))
             last = response.get("LastEvaluatedKey")
@@ -174,7 +174,7 @@ class Names:
 
     @property
     def patterns(self) -> list[tuple[Table, Pattern[..., Any]]]:
-        """The patterns of the tables that are declared, each with its table."""
+        """The patterns of the declared tables, each with its table."""
         return [
             (table, pattern)
             for table in self.declared.values()
@@ -182,7 +182,7 @@ class Names:
         ]
 
     def is_pattern(self, text: str) -> bool:
-        """Tell whether a text begins with the whole name of a pattern, or of its function."""
+        """Return whether a text begins with the full name of a pattern or of its function."""
         named = fold_name(name_in(text))
         return any(
             named in (fold_name(pattern.name), fold_name(pattern.__name__))
@@ -191,7 +191,7 @@ class Names:
 
 
 def name_in(text: str) -> str:
-    """Return what stands before the first parameter.
+    """Return the text before the first parameter: the pattern's name.
 
     >>> name_in("Last orders --user ada"), name_in("last-orders user=ada")
     ('Last orders', 'last-orders')
@@ -200,13 +200,13 @@ def name_in(text: str) -> str:
 
 
 def keys_of(described: dict[str, Any]) -> list[str]:
-    """Return the key attributes of a table's or an index's description, partition first."""
+    """Return the key attributes in a table's or an index's description, partition key first."""
     ordered = sorted(described["KeySchema"], key=lambda part: part["KeyType"] != "HASH")
     return [part["AttributeName"] for part in ordered]
 
 
 def indexes_of(description: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the descriptions of a table's indexes, of both kinds."""
+    """Return the descriptions of a table's global and local indexes."""
     kinds = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
     described: list[list[dict[str, Any]]] = [description.get(kind) or [] for kind in kinds]
     return [each for group in described for each in group]

@@ -1,4 +1,4 @@
-"""One session at the prompt: what each entry does, and what it prints."""
+"""A shell session, which runs entries and prints their results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from keyfold.cli._requests import print_request, run_request, writes
 from keyfold.cli._shell._completion import COMMANDS
 from keyfold.cli._shell._entries import begins_statement
 from keyfold.cli._shell._names import Names, indexes_of, keys_of, name_in
-from keyfold.cli._statements import StatementAnswer, print_items, run_statement, table_in
+from keyfold.cli._statements import StatementResult, print_items, run_statement, table_in
 from keyfold.cli._tables import find_pattern
 from keyfold.cli._terminal import join_styled, make_console
 from keyfold.cli.patterns import list_patterns, print_patterns
@@ -32,30 +32,30 @@ from keyfold.store import Executor, Store, StoreSettings
 
 _KEYS_SHOWN = 20
 _SECRET_BYTES = 32
-_MORE = "There are more: next"
-# What errors call the database that the session is about.
+_MORE = "There are more items: next"
+# The name of the session's database in errors.
 _HERE = "this database"
 
 HELP = """\
-SELECT, INSERT, UPDATE, DELETE   a PartiQL statement; it ends with ; or with an empty line
-PATTERN [--PARAMETER VALUE]...   an access pattern, as for `keyfold run`; name=value will do
+SELECT, INSERT, UPDATE, DELETE   a PartiQL statement; ends with ; or an empty line
+PATTERN [--PARAMETER VALUE]...   an access pattern, as for `keyfold run`; or NAME=VALUE
 tables                           list the tables
-describe TABLE                   show the keys, indexes and entities of one
-keys TABLE [PREFIX]              show some of its partition keys
+describe TABLE                   show a table's keys, indexes and entities
+keys TABLE [PREFIX]              show some of a table's partition keys
 patterns                         list the access patterns
-run PATTERN ...                  the same as PATTERN alone, for one that begins like a statement
+run PATTERN ...                  run a pattern whose name begins like a statement
 next                             show the next page
-limit N|off                      look at so many items for a page, or at all
-json on|off                      print a line of JSON for each answer, or text
-help                             show this
-exit                             leave; so does Ctrl-D
-A word of these may begin with a dot: .tables"""
+limit N|off                      read N items per page, or all
+json on|off                      print each result as a line of JSON, or as text
+help                             show this help
+exit                             leave the shell; so does Ctrl-D
+Commands may begin with a dot: .tables"""
 
 
 class Session:
-    """Answers entries, from a database and from what tables declare.
+    """Runs entries on a database, with the access patterns of declared tables.
 
-    `makes_tables` lets patterns make the tables that the database lacks.
+    With `creates_tables`, patterns that write create missing tables.
     """
 
     def __init__(
@@ -65,42 +65,42 @@ class Session:
         *,
         limit: int | None = None,
         as_json: bool = False,
-        makes_tables: bool = True,
+        creates_tables: bool = True,
     ) -> None:
         self._executor = executor
         self._log = CallLog(tables)
-        # Cursors go no further than this session.
+        # Cursors are only used within this session.
         key = os.urandom(_SECRET_BYTES)
         settings = StoreSettings(tables, cursor_key=key, on_invalid="raw", on_call=[self._log])
         self._store = Store(executor, settings)
         self._limit = limit
         self._as_json = as_json
-        self._makes_tables = makes_tables
-        self._go_on: Callable[[], None] | None = None
+        self._makes_tables = creates_tables
+        self._show_next_page: Callable[[], None] | None = None
         self.names = Names(executor, tables)
         self.is_over = False
 
-    def answer(self, entry: str, place: str = "") -> bool:
-        """Carry out one entry, and tell whether it succeeded; `place` begins its errors."""
+    def run(self, entry: str, prefix: str = "") -> bool:
+        """Run one entry; return whether it succeeded. Its errors begin with `prefix`."""
         try:
-            self._carry_out(entry)
+            self._dispatch(entry)
         except (KeyfoldError, UsageError) as error:
-            self._print_error(**to_json(error)["error"], place=place)
+            self._print_error(**to_json(error)["error"], prefix=prefix)
         except Exception as error:  # noqa: BLE001 - a pattern's own code may raise anything
-            # It is for whoever wrote the pattern, so it is shown whole.
+            # The pattern's author needs the whole traceback.
             traceback.print_exc()
-            self._print_error(type(error).__name__, str(error), place)
+            self._print_error(type(error).__name__, str(error), prefix)
         else:
             return True
         return False
 
-    def _print_error(self, code: str, message: str, place: str) -> None:
+    def _print_error(self, code: str, message: str, prefix: str) -> None:
         if self._as_json:
             self._print_line({"error": {"code": code, "message": message}})
         else:
-            print(f"keyfold: {place}{message}", file=sys.stderr, flush=True)
+            print(f"keyfold: {prefix}{message}", file=sys.stderr, flush=True)
 
-    def _carry_out(self, entry: str) -> None:
+    def _dispatch(self, entry: str) -> None:
         if begins_statement(entry) and not self.names.is_pattern(entry):
             self._run_statement(entry)
             return
@@ -111,7 +111,7 @@ class Session:
         )
         if not is_command:
             if first.startswith("."):
-                raise typer.BadParameter("there is no such command; see help.", param_hint=first)
+                raise typer.BadParameter("no such command; see help.", param_hint=first)
             self._run_pattern(entry)
             return
         match command, rest:
@@ -139,20 +139,20 @@ class Session:
             case (("exit" | "quit"), []):
                 self.is_over = True
             case _:
-                usage = f"it is given as: {command} {COMMANDS.get(command, '')}".rstrip()
+                usage = f"usage: {command} {COMMANDS.get(command, '')}".rstrip()
                 raise typer.BadParameter(f"{usage}.", param_hint=command)
 
     # Printing.
 
-    def _print(self, told: dict[str, Any], show: Callable[[Console], None]) -> None:
+    def _print(self, document: dict[str, Any], show: Callable[[Console], None]) -> None:
         if self._as_json:
-            self._print_line(told)
+            self._print_line(document)
         else:
             show(make_console())
             sys.stdout.flush()
 
-    def _print_line(self, told: dict[str, Any]) -> None:
-        print(_statements.to_json_text(told, indent=False), flush=True)
+    def _print_line(self, document: dict[str, Any]) -> None:
+        print(_statements.to_json_text(document, indent=False), flush=True)
 
     # Statements and patterns.
 
@@ -162,28 +162,28 @@ class Session:
             request["Limit"] = self._limit
         if token is not None:
             request["NextToken"] = token
-        answer = run_statement(self._executor, _HERE, request)
-        units = answer.units
-        while not answer.items and answer.token is not None:
-            # An empty page shows nothing: all that was looked at was left out.
-            answer = run_statement(self._executor, _HERE, {**request, "NextToken": answer.token})
-            units += answer.units
-        answer = StatementAnswer(answer.items, answer.token, units)
+        result = run_statement(self._executor, _HERE, request)
+        units = result.units
+        while not result.items and result.token is not None:
+            # Skip empty pages: the filter excluded every item read.
+            result = run_statement(self._executor, _HERE, {**request, "NextToken": result.token})
+            units += result.units
+        result = StatementResult(result.items, result.token, units)
         table = table_in(statement)
-        if table is not None and answer.items:
-            self.names.note(table, answer.items)
-        following = answer.token
-        self._go_on = (
+        if table is not None and result.items:
+            self.names.remember(table, result.items)
+        following = result.token
+        self._show_next_page = (
             None if following is None else lambda: self._run_statement(statement, following)
         )
 
         def show(console: Console) -> None:
-            print_items(console, answer.items)
-            console.print(answer.cost, style="dim")
+            print_items(console, result.items)
+            console.print(result.cost, style="dim")
             if following is not None:
                 console.print(_MORE, style="dim")
 
-        self._print(answer.to_json(), show)
+        self._print(result.to_json(), show)
 
     def _run_pattern(self, entry: str) -> None:
         if not self.names.declared:
@@ -203,24 +203,24 @@ class Session:
                 self.names.forget()
             else:
                 require_table(self._executor, table.name, _HERE)
-        self._ask(pattern.name, request)
+        self._run_request(pattern.name, request)
 
-    def _ask(self, pattern: str, request: Request[Any]) -> None:
+    def _run_request(self, pattern: str, request: Request[Any]) -> None:
         request = self._with_limit(request)
-        answer = run_request(self._store, self._log, request)
-        cursor = answer.cursor
+        result = run_request(self._store, self._log, request)
+        cursor = result.cursor
         if cursor is None:
-            self._go_on = None
+            self._show_next_page = None
         else:
             asked = cast("Query[Any] | Scan[Any]", request)
-            self._go_on = lambda: self._ask(pattern, asked.after(cursor))
+            self._show_next_page = lambda: self._run_request(pattern, asked.after(cursor))
 
         def show(console: Console) -> None:
-            print_request(console, request, answer)
+            print_request(console, request, result)
             if cursor is not None:
                 console.print(_MORE, style="dim")
 
-        self._print(answer.to_json(pattern), show)
+        self._print(result.to_json(pattern), show)
 
     def _with_limit(self, request: Request[Any]) -> Request[Any]:
         if self._limit is None or not isinstance(request, Query | Scan):
@@ -229,23 +229,23 @@ class Session:
         return pages.limit(self._limit) if pages.page_limit is None else pages
 
     def _show_next(self) -> None:
-        if self._go_on is None:
-            raise typer.BadParameter("no answer has more pages.", param_hint="next")
-        self._go_on()
+        if self._show_next_page is None:
+            raise typer.BadParameter("there is no next page.", param_hint="next")
+        self._show_next_page()
 
-    # What there is.
+    # Listings.
 
     def _show_tables(self) -> None:
         self.names.forget()
         stored = self.names.stored
-        lacking = [name for name in self.names.declared if name not in stored]
+        missing = [name for name in self.names.declared if name not in stored]
 
         def show(console: Console) -> None:
             for name in stored:
                 console.print(name)
-            for name in lacking:
+            for name in missing:
                 console.print(join_styled(name, ("  declared, not in the database", "dim")))
-            if not stored and not lacking:
+            if not stored and not missing:
                 console.print("There are no tables.")
 
         self._print({"tables": stored, "declared": list(self.names.declared)}, show)
@@ -255,7 +255,7 @@ class Session:
         description = self.names.describe(table)
         declared = self.names.declared.get(table)
         entities = {} if declared is None else declared.entities
-        told: dict[str, Any] = {
+        document: dict[str, Any] = {
             "table": table,
             "key": keys_of(description),
             "items": description["ItemCount"],
@@ -272,20 +272,22 @@ class Session:
         }
 
         def show(console: Console) -> None:
-            size = f"{count_of(told['items'], 'item')}, {count_of(told['size_bytes'], 'byte')}"
+            size = (
+                f"{count_of(document['items'], 'item')}, {count_of(document['size_bytes'], 'byte')}"
+            )
             console.print(join_styled((table, "bold"), f"  {size}"))
-            console.print(join_styled(("key       ", "dim"), ", ".join(told["key"])))
-            for index in told["indexes"]:
+            console.print(join_styled(("key       ", "dim"), ", ".join(document["key"])))
+            for index in document["indexes"]:
                 key = f"{', '.join(index['key'])} ({index['projection']})"
                 console.print(join_styled(("index     ", "dim"), f"{index['name']}: {key}"))
             if entities:
                 console.print(join_styled(("entities  ", "dim"), ", ".join(entities)))
 
-        self._print(told, show)
+        self._print(document, show)
 
     def _show_keys(self, table: str, prefix: str) -> None:
         found = self.names.find_keys(table, prefix, _KEYS_SHOWN)
-        told = {"keys": found.keys, "all": found.is_all, "capacity_units": found.units}
+        document = {"keys": found.keys, "all": found.is_all, "capacity_units": found.units}
 
         def show(console: Console) -> None:
             for key in found.keys:
@@ -293,7 +295,7 @@ class Session:
             cost = f"{count_of(len(found.keys), 'key')}, {count_of(found.units, 'capacity unit')}"
             console.print(cost if found.is_all else f"{cost}; there may be more", style="dim")
 
-        self._print(told, show)
+        self._print(document, show)
 
     def _show_patterns(self) -> None:
         tables = self.names.declared.values()

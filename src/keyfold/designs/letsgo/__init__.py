@@ -1,4 +1,4 @@
-"""A table of categories: entities, and relationships between them, listed by key prefix.
+"""LetsGo: items in categories, typed or free-form, and relationships listed by key prefix.
 
 >>> import keyfold
 >>> from keyfold import part

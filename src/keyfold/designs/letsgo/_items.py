@@ -1,4 +1,4 @@
-"""Items of any category: typed, or free-form, and the operations on them."""
+"""Items of any category, typed or free-form, and the operations on them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ table = Table("letsgo", key=Key("category", "key"), ttl="ttl")
 
 
 def _is_reserved(category: object) -> bool:
-    # What is no text stands for a category in an explanation.
+    # In explain(), the category is a placeholder, not a str.
     return isinstance(category, str) and category.startswith(RESERVED_PREFIX)
 
 
@@ -38,7 +38,7 @@ def _is_reserved(category: object) -> bool:
     kw_only_default=True, frozen_default=True, field_specifiers=(Field, attr, part)
 )
 class _ItemMeta(type(Entity)):
-    """Reads `category` from the class statement: the table, and the partition key, follow."""
+    """Metaclass that derives the table and the partition key from `category=` in the class."""
 
     def __new__(
         mcs,
@@ -52,15 +52,15 @@ class _ItemMeta(type(Entity)):
         if category is not None:
             problem = None
             if _is_reserved(category):
-                problem = f"category names that start with {RESERVED_PREFIX!r} are the platform's."
+                problem = f"category names that start with {RESERVED_PREFIX!r} are reserved."
             elif "key" not in options:
-                problem = "it has a category, and no key."
+                problem = "it has a category but no key."
             if problem is not None:
                 raise DeclarationInvalid((f"{name}: {problem}",))
             literal = category.replace("{", "{{").replace("}", "}}")
             options |= {"table": table, "key": (literal, options["key"])}
         elif "key" in options and not options.get("fallback", False):
-            raise DeclarationInvalid((f"{name}: it has a key, and no category.",))
+            raise DeclarationInvalid((f"{name}: it has a key but no category.",))
         return super().__new__(mcs, name, bases, namespace, **options)
 
     def __init__(
@@ -69,30 +69,30 @@ class _ItemMeta(type(Entity)):
         bases: tuple[type, ...],
         namespace: dict[str, Any],
         *,
-        category: str | None = None,  # noqa: ARG002 - `__new__` has read it
+        category: str | None = None,  # noqa: ARG002 - read by `__new__`
         **options: Any,
     ) -> None:
         super().__init__(name, bases, namespace, **options)
 
 
 class Item(Entity, metaclass=_ItemMeta, extra="allow"):
-    """What typed categories derive from; an item may have attributes besides its fields.
+    """Base class of typed categories; an item may have free-form attributes besides its fields.
 
     >>> class Invoice(Item, category="invoice", key="{number}"):
     ...     number: str
     >>> Invoice.get(number="invoice-7")
     <Get Invoice category='invoice' key='invoice-7'>
 
-    `ttl` is when it expires, stored as seconds since 1970.
+    `ttl` is the time at which it expires, stored as Unix time in seconds.
     """
 
     ttl: Expiry | None = None
 
 
 class AnyItem(Item, table=table, key=("{category}", "{key}"), fallback=True):
-    """An item of a category that has no type of its own.
+    """An item of a category for which no entity is declared.
 
-    Writing one whose category is the platform's raises WriteRefused.
+    Writing one in a reserved category raises WriteRefused.
     """
 
     category: str
@@ -100,46 +100,46 @@ class AnyItem(Item, table=table, key=("{category}", "{key}"), fallback=True):
 
     @classmethod
     def of(cls, category: str, key: str, /, **attributes: Any) -> Self:
-        """Return an item with these attributes; type checkers do not know their names."""
+        """Return an item with these attributes, whose names type checkers cannot check."""
         return cls.model_validate({**attributes, "category": category, "key": key})
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What it has besides its key and its expiry."""
+        """The free-form attributes: all but the key and the expiry."""
         return dict(self.model_extra or {})
 
     def put(self) -> Put[Self]:
-        """Return the request that writes it, in place of whatever has its key."""
-        _refuse_reserved(self.category)
+        """Return a request that writes the item, replacing any with its key (an upsert)."""
+        _check_not_reserved(self.category)
         return super().put()
 
     def create(self) -> Put[Self]:
-        """Return the request that writes it where nothing has its key."""
-        _refuse_reserved(self.category)
+        """Return a request that writes a new item; fails with AlreadyExists if its key is taken."""
+        _check_not_reserved(self.category)
         return super().create()
 
     def replace(self) -> Put[Self]:
-        """Return the request that writes it in place of what has its key."""
-        _refuse_reserved(self.category)
+        """Return a request that overwrites an existing item; fails with NotFound if none exists."""
+        _check_not_reserved(self.category)
         return super().replace()
 
     @classmethod
     def update(cls, **parts: Any) -> Update[Self]:
-        """Return the request that changes some attributes, to be told which."""
-        _refuse_reserved(parts.get("category"))
+        """Return a request that updates attributes of an existing item."""
+        _check_not_reserved(parts.get("category"))
         return super().update(**parts)
 
     @classmethod
     def delete(cls, **parts: Any) -> Delete[Self]:
-        """Return the request that removes it."""
-        _refuse_reserved(parts.get("category"))
+        """Return a request that deletes the item."""
+        _check_not_reserved(parts.get("category"))
         return super().delete(**parts)
 
 
-def _refuse_reserved(category: object) -> None:
+def _check_not_reserved(category: object) -> None:
     if _is_reserved(category):
-        fact = f"names that start with {RESERVED_PREFIX!r} are the platform's"
-        advice = "Use another, or the platform's own functions."
+        fact = f"names that start with {RESERVED_PREFIX!r} are reserved for the platform"
+        advice = "Use another name, or the platform's functions."
         raise WriteRefused(f"category {category!r:.80}", fact, advice)
 
 
@@ -148,20 +148,20 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - an item
 
 @table.pattern("get_item")
 def get_item(category: str, key: str, *, consistent: bool = False) -> Get[Any]:
-    """One item, of its category's type or an AnyItem; None once it has expired."""
+    """Get one item, as its category's entity or as an AnyItem; None once it has expired."""
     request = table.get(category=category, key=key)
     return request.consistent() if consistent else request
 
 
 @table.pattern("put_item", example={"item": AnyItem(category="{category}", key="{key}")})
 def put_item(item: I) -> Put[I]:
-    """Write an item, typed or not, in place of whatever has its key."""
+    """Upsert an item, typed or free-form."""
     return item.put()
 
 
 @table.pattern("delete_item")
 def delete_item(category: str, key: str) -> Delete[AnyItem]:
-    """Remove an item of any type; none there is no error."""
+    """Delete an item of any category; does nothing if there is none."""
     return AnyItem.delete(category=category, key=key)
 
 
@@ -174,9 +174,11 @@ def list_items(
     *,
     consistent: bool = False,
 ) -> Query[Any]:
-    """Items of a category whose key starts with a prefix, in the order of their keys.
+    """Query the items of a category whose key starts with a prefix, in the order of their keys.
 
-    Each is of its category's type, or an AnyItem where that has none declared. A page holds `limit` items as long as there are more; its cursor is the next `next_token`.
+    Each is an instance of its category's entity, or an AnyItem if none is declared. For
+    pagination, `limit` is the number of items per page, and the cursor of a page is the
+    `next_token` of the next.
     """
     query = table.query(category=category).after(next_token)
     if key_prefix != "":
@@ -192,7 +194,7 @@ B = TypeVar("B", bound=Entity)
 
 @dataclass(frozen=True, slots=True)
 class ManyToMany(Generic[F, B]):
-    """A relationship that is kept in both directions: two categories, always written together.
+    """A many-to-many relationship: two categories, one per direction, always written together.
 
     >>> class ShelfBook(Item, category="shelf-book", key="/{shelf}/{book}"):
     ...     shelf: str = part()
@@ -204,7 +206,7 @@ class ManyToMany(Generic[F, B]):
     >>> [put.to_dynamodb()["Item"]["key"]["S"] for put in places.link(shelf="a", book="b").requests]
     ['/a/b', '/b/a']
 
-    Both have the same fields. Each direction is listed by a query of its own:
+    Both must have the same fields. Each direction is listed by a query, such as
     `ShelfBook.query(shelf="a")`.
     """
 
@@ -215,13 +217,13 @@ class ManyToMany(Generic[F, B]):
         ours, theirs = set(self.forward.model_fields), set(self.backward.model_fields)
         if ours != theirs:
             names = f"{self.forward.__name__} and {self.backward.__name__}"
-            lacking = ", ".join(sorted(ours ^ theirs))
-            raise DeclarationInvalid((f"{names}: only one of them has {lacking}.",))
+            different = ", ".join(sorted(ours ^ theirs))
+            raise DeclarationInvalid((f"{names}: only one of them has {different}.",))
 
     def link(self, **fields: Any) -> Transaction:
-        """Return the transaction that writes both directions, with the same fields."""
+        """Return a transaction that writes both directions, with the same fields."""
         return transaction(self.forward(**fields).put(), self.backward(**fields).put())
 
     def unlink(self, **parts: Any) -> Transaction:
-        """Return the transaction that removes both; what is not there is no error."""
+        """Return a transaction that deletes both directions; does nothing if they do not exist."""
         return transaction(self.forward.delete(**parts), self.backward.delete(**parts))

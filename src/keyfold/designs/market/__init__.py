@@ -1,4 +1,4 @@
-"""Market: many users' profiles, orders, products, rewards and bills in one table, apart by shard.
+"""Market: the profiles, orders, products, rewards and bills of many users, in one sharded table.
 
 >>> import keyfold
 >>> from decimal import Decimal
@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+from keyfold.designs.market._handlers import REWARD_SHARE, bill_order, id_for, reward_order
 from keyfold.designs.market._items import (
     Account,
     AccountId,
@@ -46,7 +47,6 @@ from keyfold.designs.market._items import (
     rewards,
     table,
 )
-from keyfold.designs.market._reacting import REWARD_SHARE, bill_order, id_for, reward_order
 from keyfold.designs.market._reading import (
     OrderWithLines,
     PaymentSummary,

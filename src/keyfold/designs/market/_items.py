@@ -1,4 +1,4 @@
-"""What is in the market's table: its keys, indexes and shards, and the items of each."""
+"""The market's table: its keys, indexes and shards, and the entities in each shard."""
 
 from __future__ import annotations
 
@@ -52,25 +52,25 @@ billing = table.shard("U#{user}#B", name="billing")
 
 
 class _Item(Entity):
-    """What any item may have: a time to expire."""
+    """Base class of all items, which may expire."""
 
     ttl: Expiry | None = None
 
 
-class _Known(_Item):
-    """What an item has that can be found by a business id: the id; its type is beside it.
+class _IdentifiedItem(_Item):
+    """Base class of items that may have a business id; each subclass has a type, `tp`.
 
-    With both it is in IdLookupIndex; without one of them it is not.
+    IdLookupIndex is a sparse index: it contains the items that have both.
     """
 
     id: str | None = None
 
 
-# The profile shard, which its user may change.
+# The profile shard, which its user may read and write.
 
 
-class User(_Known, table=table, key=(profiles, "U#{user}")):
-    """Somebody who buys and sells; `user` is what the identity provider calls them."""
+class User(_IdentifiedItem, table=table, key=(profiles, "U#{user}")):
+    """A user who buys and sells; `user` is the id from the identity provider."""
 
     user: str = part()
     tp: Literal["user"] | None = "user"
@@ -90,7 +90,7 @@ class Address(_Item, table=table, key=(profiles, "U#{user}#{number:03}")):
 
 
 class CartLine(BaseModel):
-    """So many of one product, in a cart."""
+    """A quantity of one product in a cart."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -99,8 +99,8 @@ class CartLine(BaseModel):
     quantity: int = attr(default=1, gt=0)
 
 
-class Cart(_Known, table=table, key=(profiles, "{cart}")):
-    """What a user is about to order, by product."""
+class Cart(_IdentifiedItem, table=table, key=(profiles, "{cart}")):
+    """A shopping cart of a user, with a line for each product."""
 
     user: str = part()
     cart: CartId = part()
@@ -108,10 +108,10 @@ class Cart(_Known, table=table, key=(profiles, "{cart}")):
     lines: dict[ProductId, CartLine] = attr(default_factory=dict[ProductId, CartLine])
 
 
-# The order shard, which its user may read.
+# The order shard, which its user may read but not write.
 
 
-class Order(_Known, table=table, key=(orders, "{order}")):
+class Order(_IdentifiedItem, table=table, key=(orders, "{order}")):
     """An order; its lines follow it in the same partition."""
 
     user: str = part()
@@ -133,9 +133,9 @@ class OrderLine(_Item, table=table, key=(orders, "{order}#{line:03}")):
 
 
 class OrderNumber(_Item, table=table, key=("N#{id}", "N#{id}")):
-    """That an order has this business id, so that no other can have it."""
+    """A claim of an order to its business id, so that no other order can have it."""
 
-    # In the key alone: an item that stored `id` and `tp` would be in IdLookupIndex itself.
+    # A part of the key only: an item that stored `id` and `tp` would be in IdLookupIndex.
     id: str = part()
     user: str
     order: OrderId
@@ -144,8 +144,8 @@ class OrderNumber(_Item, table=table, key=("N#{id}", "N#{id}")):
 # The other shards, and accounts.
 
 
-class Product(_Known, table=table, key=(products, "{product}")):
-    """Something that a user sells."""
+class Product(_IdentifiedItem, table=table, key=(products, "{product}")):
+    """A product that a user sells."""
 
     user: str = part()
     product: ProductId = part()
@@ -154,8 +154,8 @@ class Product(_Known, table=table, key=(products, "{product}")):
     price: Decimal
 
 
-class Reward(_Known, table=table, key=(rewards, "{reward}")):
-    """A bonus that a user was granted."""
+class Reward(_IdentifiedItem, table=table, key=(rewards, "{reward}")):
+    """A reward (bonus) granted to a user."""
 
     user: str = part()
     reward: RewardId = part()
@@ -165,8 +165,8 @@ class Reward(_Known, table=table, key=(rewards, "{reward}")):
     order: OrderId | None = None
 
 
-class Bill(_Known, table=table, key=(billing, "{bill}")):
-    """What a user is to pay for an order."""
+class Bill(_IdentifiedItem, table=table, key=(billing, "{bill}")):
+    """A bill for an order."""
 
     user: str = part()
     bill: BillId = part()
@@ -175,8 +175,8 @@ class Bill(_Known, table=table, key=(billing, "{bill}")):
     amount: Decimal
 
 
-class Payment(_Known, table=table, key=(billing, "{payment}")):
-    """What a user has paid, and by which card; its number is kept by whoever charges it."""
+class Payment(_IdentifiedItem, table=table, key=(billing, "{payment}")):
+    """A payment of a bill. The card's number is stored by the payment provider, not here."""
 
     user: str = part()
     payment: PaymentId = part()
@@ -187,8 +187,8 @@ class Payment(_Known, table=table, key=(billing, "{payment}")):
     holder: str | None = None
 
 
-class Account(_Known, table=table, key=("{account}", "{account}")):
-    """A group of users, in a partition of its own."""
+class Account(_IdentifiedItem, table=table, key=("{account}", "{account}")):
+    """An account: a group of users, in a separate partition."""
 
     account: AccountId = part()
     tp: Literal["account"] | None = "account"

@@ -1,4 +1,4 @@
-"""How the market is read: the document's access patterns, and what else its keys are for."""
+"""Read access patterns of the market: those of the design document, and others its keys allow."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from keyfold.designs.market._items import (
     table,
 )
 
-# Access patterns of the document.
+# Access patterns of the design document.
 
 
 class UserProfile(Collection):
-    """All that is in a user's profile shard."""
+    """The contents of a user's profile shard."""
 
     user: User
     addresses: list[Address]
@@ -38,65 +38,66 @@ class UserProfile(Collection):
 
 @table.pattern("Get user profile")
 def user_profile(user: str) -> CollectionGet[UserProfile]:
-    """A user with addresses and carts, in one query; None if there is no such user."""
+    """Get a user with addresses and carts, in one query; None if the user does not exist."""
     return UserProfile.get(user=user)
 
 
 @table.pattern("Get the list of last N orders for user")
 def last_orders(user: str, count: int) -> Query[Order]:
-    """The newest orders of a user: as many as are wanted, if there are so many.
+    """Query the `count` newest orders of a user, newest first.
 
-    The lines of orders lie between them and are read past. The page says how many items were
-    `scanned`, and what that `consumed`.
+    Order lines are stored between the orders and are read but not returned. The page has the
+    number of items `scanned`, and the capacity `consumed`.
     """
     return Order.query(user=user).descending().limit(count)
 
 
 @table.pattern("Display bonuses for user")
 def bonuses(user: str) -> Query[Reward]:
-    """The rewards of a user, newest first."""
+    """Query the rewards of a user, newest first."""
     return Reward.query(user=user).descending()
 
 
 class OrderWithLines(Collection):
-    """An order, and its lines in the order of their numbers."""
+    """An order, and its lines sorted by number."""
 
     order: Order
     lines: list[OrderLine]
 
 
 @table.pattern("Get a single order with all its items by id")
-def order_by_id(id: str) -> Chain[OrderWithLines | None]:  # noqa: A002 - the document's word
-    """The order that has a business id, with its lines; None if there is none.
+def order_by_id(id: str) -> Chain[OrderWithLines | None]:  # noqa: A002 - the document's term
+    """Get the order with a business id, and its lines; None if there is none.
 
-    Whoever may not look into the index has it looked up, and gets the order if they may read that.
+    Principals that may not read the index may still run the lookup in it; they get the order if
+    they may read the order itself.
     """
     found = Order.query(by_id, id=id, tp="order").first()
     return found.lookup_then(lambda order: OrderWithLines.get(user=order.user, order=order.order))
 
 
-# What else the document's indexes and keys are for.
+# Other access patterns that the document's keys and indexes allow.
 
 
 @table.pattern("Lookup by system key")
 def find_by_key(key: str) -> Chain[Any]:
-    """The item that has a system key, of whatever type it is; None if there is none.
+    """Get the item with a system key, whatever its entity; None if there is none.
 
-    The index knows in which partition it lies, and nothing more. It is looked up for everybody; the
-    item is for whoever may read it.
+    The index is keys-only: it has the partition of the item. Every principal may run the lookup;
+    only those that may read the item get it.
     """
     found = table.query(by_key, sk=key).refs().first()
     return found.lookup_then(lambda ref: table.get(pk=ref.key["pk"]["S"], sk=key))
 
 
 @table.pattern("Lookup by business id")
-def find_by_id(id: str, tp: str) -> First[Any]:  # noqa: A002 - the document's word
-    """The item of a type that has a business id; None if there is none."""
+def find_by_id(id: str, tp: str) -> First[Any]:  # noqa: A002 - the document's term
+    """Get the item with a business id and a type; None if there is none."""
     return table.query(by_id, id=id, tp=tp).first()
 
 
 class PaymentSummary(BaseModel):
-    """What is to be seen of a payment by whoever may not see how it was made."""
+    """A projection of a payment without the card, for principals that may not see it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -107,7 +108,7 @@ class PaymentSummary(BaseModel):
 
 @table.pattern("List payments of user")
 def payments(user: str) -> Query[PaymentSummary]:
-    """The payments of a user without cards and their holders, newest first."""
+    """Query the payments of a user, without cards and card holders, newest first."""
     return Payment.query(user=user).descending().only(PaymentSummary)
 
 
@@ -119,9 +120,9 @@ def payments(user: str) -> Query[PaymentSummary]:
     },
 )
 def orders_between(user: str, since: datetime, until: datetime) -> Query[Order]:
-    """The orders that a user placed between two moments, both included, oldest first.
+    """Query the orders that a user placed between two times, both included, oldest first.
 
-    It is a range of keys, since an order's id begins with its time; no order outside is read.
+    An order's id begins with its time, so this is a range of keys: no other orders are read.
     """
     low, high = OrderId.range(since=since, until=until)
     return Order.query(user=user).between(low, high)

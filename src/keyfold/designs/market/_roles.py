@@ -1,4 +1,4 @@
-"""Who may do what in the market: what the document says of its shards, as roles."""
+"""Roles of the market: the access rules of the design document, by shard."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keyfold.designs.market._items import (
 )
 
 # "The profile shard can have read/write access pattern, whereas the Orders or Rewards shards can be
-# read-only for the user": their own, that is. Bills are not among them.
+# read-only for the user". The role is limited to the user's own shards, and excludes bills.
 customer = table.add_role(
     Role(
         "customer",
@@ -23,12 +23,12 @@ customer = table.add_role(
     )
 )
 
-# What users sell is theirs to change, and everybody's to see.
+# Users may change their own products, and everybody may see them.
 seller = table.add_role(Role("seller", tenant="user", can={products: ALL}))
 visitor = table.add_role(Role("visitor", can={products: READ}))
 
-# The process behind the shards that their users may not write to: it places orders out of carts,
-# which it empties, and makes the bills and rewards that follow from them.
+# The process that writes to the shards that users may not write to: it places orders from carts,
+# empties the carts, and creates the bills and rewards of the orders.
 fulfilment = table.add_role(
     Role(
         "fulfilment",
@@ -36,8 +36,8 @@ fulfilment = table.add_role(
             profiles: READ | Right.UPDATE,
             orders: ALL,
             rewards: ALL,
-            # Nobody but this process can tell a bill that is made from one that replaces an expired
-            # leftover, so to make one takes the right to update, too.
+            # A create may overwrite an expired bill that is still stored, and a policy cannot tell
+            # that from an update. So creating a bill needs the right to update, too.
             billing: READ | Right.CREATE | Right.UPDATE,
             products: READ,
             OrderNumber: ALL,
@@ -45,7 +45,7 @@ fulfilment = table.add_role(
     )
 )
 
-# Those who help users see what these see, and more; how something was paid is not for them.
+# Support staff may read everything except the details of payments.
 support = table.add_role(
     Role("support", can={EVERYTHING: READ}, hidden={billing: ["card", "holder"]})
 )

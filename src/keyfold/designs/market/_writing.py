@@ -1,4 +1,4 @@
-"""How the market is written to where several items change together, or one with a rule of its own."""
+"""Write access patterns of the market: transactions, and writes with conditions."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from keyfold.designs.market._items import (
 )
 from keyfold.errors import TransactionInvalid
 
-_MOST_ACTIONS = 100
-_SOME_PRODUCT = ProductId("I#01JZ10H7X367VB2NF4YQ973DHY")
-_SOME_LINE = CartLine(name="Apple", price=Decimal("0.30"), quantity=3)
-_SOME_CART = Cart(
+_MAX_ACTIONS = 100
+_EXAMPLE_PRODUCT = ProductId("I#01JZ10H7X367VB2NF4YQ973DHY")
+_EXAMPLE_LINE = CartLine(name="Apple", price=Decimal("0.30"), quantity=3)
+_EXAMPLE_CART = Cart(
     user="rabinovich",
     cart=CartId("C#01JZ10H7X367VB2NF4YQ973DHV"),
-    lines={_SOME_PRODUCT: _SOME_LINE},
+    lines={_EXAMPLE_PRODUCT: _EXAMPLE_LINE},
 )
 
 
-@table.pattern("Put a product into a cart", example={"line": _SOME_LINE})
+@table.pattern("Put a product into a cart", example={"line": _EXAMPLE_LINE})
 def put_in_cart(user: str, cart: CartId, product: ProductId, line: CartLine) -> Update[Cart]:
-    """Put so many of a product into a cart, in place of what it has of it; fails without a cart."""
+    """Put a product into a cart, replacing the existing quantity; fails if there is no such cart."""
     return Cart.update(user=user, cart=cart).set(Cart.f.lines[str(product)], line)
 
 
 @table.pattern("Take a product out of a cart")
 def take_from_cart(user: str, cart: CartId, product: ProductId) -> Update[Cart]:
-    """Take a product out of a cart; no error when it is not in it."""
+    """Remove a product from a cart; does nothing if the product is not in it."""
     return Cart.update(user=user, cart=cart).remove(Cart.f.lines[str(product)])
 
 
 @table.pattern(
     "Place an order",
     example={
-        "cart": _SOME_CART,
+        "cart": _EXAMPLE_CART,
         "order": OrderId("O#01JZ10H7X367VB2NF4YQ973DHW"),
         "id": "2026-0001",
     },
@@ -53,25 +53,25 @@ def take_from_cart(user: str, cart: CartId, product: ProductId) -> Update[Cart]:
 def place_order(
     cart: Cart,
     order: OrderId,
-    id: str | None,  # noqa: A002 - the document's word
+    id: str | None,  # noqa: A002 - the document's term
     ttl: datetime | None = None,
 ) -> Transaction:
-    """Make an order of what is in a cart, and empty it, as a whole.
+    """Create an order from the contents of a cart, and empty the cart, in one transaction.
 
-    It is the fulfilment side that runs this: users may not write to their own order shard. The
-    cart is passed as it was read; if it was changed since, nothing is done, and it is to be read
-    again. Nothing is done either where another order has the same business id. With a `ttl`, the
-    order, its lines and the claim to its id expire together.
+    The fulfilment process runs this, since users may not write to their order shard. Pass the
+    cart as it was read (optimistic locking): if it was changed since, the transaction fails, and
+    the cart has to be read again. It also fails if another order has the same business id. With a
+    `ttl`, the order, its lines and the claim to its id expire together.
 
-    Raises TransactionInvalid for an empty cart, and for one that is too large for one transaction.
+    Raises TransactionInvalid for an empty cart, and for one too large for one transaction.
     """
-    user, most = cart.user, _MOST_ACTIONS - (2 if id is None else 3)
+    user, max_lines = cart.user, _MAX_ACTIONS - (2 if id is None else 3)
     if not cart.lines:
         raise TransactionInvalid(f"{cart.cart} is empty", "Put something into it.")
-    if len(cart.lines) > most:
+    if len(cart.lines) > max_lines:
         raise TransactionInvalid(
             f"an order of {len(cart.lines)} lines does not fit into one",
-            f"{most} lines fit beside the order itself; make several orders.",
+            f"At most {max_lines} lines fit with the order itself; make several orders.",
         )
     lines = [
         OrderLine(
@@ -98,8 +98,8 @@ def place_order(
 
 
 @table.pattern("Release an order number")
-def release_order_number(user: str, order: OrderId, id: str) -> Transaction:  # noqa: A002 - as above
-    """Take the business id from an order: it is in IdLookupIndex no longer, and the id is free."""
+def release_order_number(user: str, order: OrderId, id: str) -> Transaction:  # noqa: A002 - the document's term
+    """Remove the business id of an order, which leaves IdLookupIndex; another order may take it."""
     return transaction(
         Order.update(user=user, order=order).remove(Order.f.id).where(Order.f.id.eq(id)),
         OrderNumber.delete(id=id),
@@ -108,5 +108,5 @@ def release_order_number(user: str, order: OrderId, id: str) -> Transaction:  # 
 
 @table.pattern("Grant a reward")
 def grant_reward(reward: Reward) -> Put[Reward]:
-    """Grant a reward; granting the same one again fails with AlreadyExists, and adds nothing."""
+    """Create a reward; fails with AlreadyExists if it was granted before, and changes nothing."""
     return reward.create()

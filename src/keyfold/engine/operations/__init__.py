@@ -1,7 +1,7 @@
 """DynamoDB's operations, one module each.
 
-An operation takes the engine's services and a request whose shape has been checked, and
-returns the response, or raises a ServiceError. To add one, add its module and its name to
+An operation takes the engine's context, a request whose shape has been checked and a rendering,
+and returns the response or raises a ServiceError. To add one, add its module and its name in
 `OPERATIONS`.
 """
 

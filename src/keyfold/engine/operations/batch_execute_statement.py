@@ -1,4 +1,4 @@
-"""BatchExecuteStatement."""
+"""The BatchExecuteStatement operation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keyfold.engine._capacity import CapacityMeter, read_units
 from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
 from keyfold.engine._single_reads import admit_read, count_read
-from keyfold.engine._writes import ConditionNotMet, WriteOutcome, settle, store
+from keyfold.engine._writes import ConditionNotMet, WriteOutcome, evaluate_write, store
 from keyfold.engine.partiql import (
     Exists,
     SelectStatement,
@@ -26,7 +26,7 @@ from keyfold.errors import (
     ValidationException,
 )
 
-# What each error is called inside a batch.
+# The code that a batch response has for each exception.
 _CODES = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "DuplicateItemException": "DuplicateItem",
@@ -39,29 +39,29 @@ Plan = SingleRead | WritePlan
 
 
 def batch_execute_statement(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Carry out several PartiQL statements, all reads or all writes, each by itself."""
+    """Execute several PartiQL statements, all reads or all writes, independently of each other."""
     members: list[dict[str, Any]] = request["Statements"]
-    plans = [_plan(services, member) for member in members]
-    _check_together(plans)
+    plans = [_plan(context, member) for member in members]
+    _check_batch(plans)
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     if any(isinstance(plan, WritePlan) for plan in plans):
-        responses = _write_all(services, members, plans, meter, rendering)
+        responses = _write_all(context, members, plans, meter, rendering)
     else:
-        responses = _read_all(services, members, plans, meter, rendering)
+        responses = _read_all(context, members, plans, meter, rendering)
     response: dict[str, Any] = {"Responses": responses}
     meter.report_all(response)
     return response
 
 
-def _plan(services: EngineContext, member: dict[str, Any]) -> Plan | ServiceError:
-    """Return what a statement stands for, or the error in its place."""
+def _plan(context: EngineContext, member: dict[str, Any]) -> Plan | ServiceError:
+    """Return the plan of a statement, or the error that its response is to report."""
     try:
         prepared = prepare(member)
         match prepared.statement:
             case SelectStatement() as select:
-                found = plan_single_read(services, prepared, select)
+                found = plan_single_read(context, prepared, select)
                 if found is None:
                     raise ValidationException(
                         "Select statements within BatchExecuteStatement must specify "
@@ -73,29 +73,29 @@ def _plan(services: EngineContext, member: dict[str, Any]) -> Plan | ServiceErro
                     "EXISTS can only be used in ExecuteTransaction write requests."
                 )
             case statement:
-                return plan_write(services, prepared, statement)
-    except (ValidationException, ResourceNotFoundException) as fault:
-        if services.catalog.is_outdated():
-            # It may speak of a table as it was: the whole is looked at again.
+                return plan_write(context, prepared, statement)
+    except (ValidationException, ResourceNotFoundException) as error:
+        if context.catalog.is_outdated():
+            # The error may be about an old version of a table: retry the whole request.
             raise RowsChanged from None
-        return fault
+        return error
 
 
-def _check_together(plans: list[Plan | ServiceError]) -> None:
-    """Raise for statements that may not be in one batch."""
+def _check_batch(plans: list[Plan | ServiceError]) -> None:
+    """Raise ValidationException for statements that may not be in the same batch."""
     reads = [plan for plan in plans if isinstance(plan, SingleRead)]
     writes = [plan.write for plan in plans if isinstance(plan, WritePlan)]
     if reads and writes:
         raise ValidationException(
             "Read and write requests together in the same batch is not supported."
         )
-    places = [(each.table.name, each.row_key) for each in (*reads, *writes)]
-    if len(set(places)) != len(places):
+    keys = [(each.table.name, each.row_key) for each in (*reads, *writes)]
+    if len(set(keys)) != len(keys):
         raise ValidationException("Provided list of item keys contains duplicates")
 
 
 def _read_all(
-    services: EngineContext,
+    context: EngineContext,
     members: list[dict[str, Any]],
     plans: list[Plan | ServiceError],
     meter: CapacityMeter,
@@ -104,7 +104,7 @@ def _read_all(
     responses: list[dict[str, Any]] = []
     for member, plan in zip(members, plans, strict=True):
         if not isinstance(plan, SingleRead):
-            assert isinstance(plan, ServiceError)  # there are no writes beside reads
+            assert isinstance(plan, ServiceError)  # a batch with reads has no writes
             responses.append(_describe(plan))
             continue
         response: dict[str, Any] = {"TableName": plan.table.name}
@@ -113,7 +113,7 @@ def _read_all(
         except ThrottlingException as throttled:
             responses.append({**_describe(throttled), **response})
             continue
-        row = services.storage.get(plan.table.rows, plan.row_key)
+        row = context.storage.get(plan.table.rows, plan.row_key)
         if row is not None:
             response["Item"] = plan.render(row[0], rendering)
         responses.append(response)
@@ -126,7 +126,7 @@ def _read_all(
 
 
 def _write_all(
-    services: EngineContext,
+    context: EngineContext,
     members: list[dict[str, Any]],
     plans: list[Plan | ServiceError],
     meter: CapacityMeter,
@@ -136,24 +136,24 @@ def _write_all(
         writer: StorageWriter, member: dict[str, Any], plan: Plan | ServiceError
     ) -> WriteOutcome | ServiceError:
         if not isinstance(plan, WritePlan):
-            assert isinstance(plan, ServiceError)  # there are no reads beside writes
+            assert isinstance(plan, ServiceError)  # a batch with writes has no reads
             return plan
         try:
-            outcome = settle(writer, plan.write)
+            outcome = evaluate_write(writer, plan.write)
         except ConditionNotMet as failure:
             return plan.failure_error(failure, member, rendering)
-        except (ThrottlingException, ValidationException) as fault:
-            return fault
+        except (ThrottlingException, ValidationException) as error:
+            return error
         store(writer, outcome)
         return outcome
 
     def work(writer: StorageWriter) -> list[WriteOutcome | ServiceError]:
-        # One commit for all: each still succeeds or fails by itself.
+        # One commit for all statements, although each succeeds or fails independently.
         pairs = zip(members, plans, strict=True)
         return [settle_one(writer, member, plan) for member, plan in pairs]
 
     responses: list[dict[str, Any]] = []
-    for plan, result in zip(plans, services.storage.write(work), strict=True):
+    for plan, result in zip(plans, context.storage.write(work), strict=True):
         response = _describe(result) if isinstance(result, ServiceError) else {}
         if isinstance(plan, WritePlan):
             response["TableName"] = plan.write.table.name
@@ -167,8 +167,8 @@ def _write_all(
     return responses
 
 
-def _describe(fault: ServiceError) -> dict[str, Any]:
-    # Of what else an error says, a member of a batch has only the item.
-    item = {name: value for name, value in fault.fields.items() if name == "Item"}
-    error = {"Code": _CODES.get(fault.type, fault.type), "Message": fault.message, **item}
-    return {"Error": error}
+def _describe(error: ServiceError) -> dict[str, Any]:
+    # Of the additional fields of an error, a batch response includes only the item.
+    item = {name: value for name, value in error.fields.items() if name == "Item"}
+    described = {"Code": _CODES.get(error.type, error.type), "Message": error.message, **item}
+    return {"Error": described}

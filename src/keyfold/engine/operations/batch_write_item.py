@@ -1,4 +1,4 @@
-"""BatchWriteItem."""
+"""The BatchWriteItem operation."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from keyfold.engine._capacity import CapacityMeter
 from keyfold.engine._context import EngineContext
 from keyfold.engine._key_faults import key_fault_error
 from keyfold.engine._responses import Rendering
-from keyfold.engine._single_reads import Refusal
+from keyfold.engine._single_reads import ThrottledMembers
 from keyfold.engine._tables import encode_key_of
 from keyfold.engine._writes import (
     DeleteAction,
     ItemWrite,
     WriteOutcome,
     check_item_size,
+    evaluate_write,
     make_put,
     report_collections,
-    settle,
     store,
 )
 from keyfold.engine.storage import StorageWriter
@@ -34,9 +34,9 @@ _ONE_OF = (
 
 
 def batch_write_item(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Put and delete items of several tables; each by itself, in any order."""
+    """Put and delete items of several tables, independently of each other and in any order."""
     wanted: dict[str, list[dict[str, Any]]] = request["RequestItems"]
     members = [(name, each) for name, writes in wanted.items() for each in writes]
     prepared = [(name, *_prepare(each)) for name, each in members]
@@ -46,34 +46,34 @@ def batch_write_item(
     if total > MAX_BYTES:
         raise ValidationException("Item size has exceeded the maximum allowed size")
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
-    writes = [_make_write(services, name, kind, item, size) for name, kind, item, size in prepared]
-    places = {(write.table.name, write.row_key) for write in writes}
-    if len(places) != len(writes):
+    writes = [_make_write(context, name, kind, item, size) for name, kind, item, size in prepared]
+    keys = {(write.table.name, write.row_key) for write in writes}
+    if len(keys) != len(writes):
         raise ValidationException("Provided list of item keys contains duplicates")
     needs_old = meter.is_on or request.get("ReturnItemCollectionMetrics") == "SIZE"
 
     def work(writer: StorageWriter) -> tuple[list[WriteOutcome], dict[str, Any]]:
         outcomes: list[WriteOutcome] = []
-        left: dict[str, Any] = {}
-        refusal = Refusal()
-        for (name, asked), write in zip(members, writes, strict=True):
+        unprocessed: dict[str, Any] = {}
+        throttled_members = ThrottledMembers()
+        for (name, member), write in zip(members, writes, strict=True):
             try:
-                outcomes.append(settle(writer, write, needs_old=needs_old))
+                outcomes.append(evaluate_write(writer, write, needs_old=needs_old))
             except ThrottlingException as throttled:
-                refusal.note(throttled)
-                left.setdefault(name, []).append(asked)
-        refusal.raise_for(len(writes))
+                throttled_members.add(throttled)
+                unprocessed.setdefault(name, []).append(member)
+        throttled_members.raise_if_all(len(writes))
         for outcome in outcomes:
             store(writer, outcome)
-        return outcomes, left
+        return outcomes, unprocessed
 
-    outcomes, left = services.storage.write(work)
-    response: dict[str, Any] = {"UnprocessedItems": left}
+    outcomes, unprocessed = context.storage.write(work)
+    response: dict[str, Any] = {"UnprocessedItems": unprocessed}
     if meter.is_on:
         for outcome in outcomes:
             outcome.charge(meter.use_of(outcome.write.table))
         meter.report_all(response)
-    report_collections(services.storage, request, outcomes, rendering, response, by_table=True)
+    report_collections(context.storage, request, outcomes, rendering, response, by_table=True)
     return response
 
 
@@ -85,13 +85,13 @@ def _prepare(request: dict[str, Any]) -> tuple[str, Item, int]:
         item, size = normalise_item(put["Item"])
         check_item_size(size)
         return "PutRequest", item, size
-    assert delete is not None  # one of the two is given
+    assert delete is not None  # exactly one of the two is given
     key, _ = normalise_item(delete["Key"])
     return "DeleteRequest", key, item_size_bytes(key)
 
 
-def _make_write(services: EngineContext, name: str, kind: str, item: Item, size: int) -> ItemWrite:
-    table = services.catalog.find(name)
+def _make_write(context: EngineContext, name: str, kind: str, item: Item, size: int) -> ItemWrite:
+    table = context.catalog.find(name)
     if kind == "DeleteRequest":
         return ItemWrite(table, encode_key_of(table, item), DeleteAction(item))
     row_key, put = make_put(table, item, size, key_fault_error)

@@ -1,4 +1,4 @@
-"""CancelBulkOperation."""
+"""The CancelBulkOperation operation."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from keyfold.engine.storage import StorageWriter
 
 
 def cancel_bulk_operation(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Stop a bulk operation where it is; what it wrote stays.
+    """Cancel a bulk operation; the items that it has put stay in the table.
 
-    One that is over is left as it ended: the API has no error for it, and a status that says so.
+    An operation that has ended keeps its status, which the response reports: the API has no
+    error for it.
     """
 
     def work(writer: StorageWriter) -> BulkBody:
@@ -34,8 +35,8 @@ def cancel_bulk_operation(
         write_bulk_operation(writer, cancelled)
         return cancelled
 
-    bulk = services.storage.write(work)
+    bulk = context.storage.write(work)
     described = bulk["description"]
     if described["BulkOperationStatus"] == "CANCELLING":
-        services.begin_job(BULK_JOB_RECORD, bulk["id"])
+        context.begin_job(BULK_JOB_RECORD, bulk["id"])
     return {name: described[name] for name in ("BulkOperationArn", "BulkOperationStatus")}

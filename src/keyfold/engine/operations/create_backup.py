@@ -1,4 +1,4 @@
-"""CreateBackup."""
+"""The CreateBackup operation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from keyfold.engine.shapes import table_name
 
 
 def create_backup(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Keep a table as it is now; it is kept when this returns, though the answer says CREATING."""
-    backup = make_backup(services, request["BackupName"], table_name(request))
-    details = to_backup_details(services, {**backup, "status": "CREATING"})
+    """Back up a table as it is now; the backup is complete, though the response says CREATING."""
+    backup = make_backup(context, request["BackupName"], table_name(request))
+    details = to_backup_details(context, {**backup, "status": "CREATING"})
     return {"BackupDetails": details}

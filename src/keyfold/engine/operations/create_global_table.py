@@ -1,4 +1,4 @@
-"""CreateGlobalTable."""
+"""The CreateGlobalTable operation."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from keyfold.errors import GlobalTableAlreadyExistsException
 
 
 def create_global_table(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Keep that a table is part of a global one; nothing is replicated."""
+    """Record that a table is part of a global table; nothing is replicated."""
     request = known_part("CreateGlobalTable", request)
     name: str = request["GlobalTableName"]
     regions = read_regions(request["ReplicationGroup"])
     body = GlobalTableBody(
         name=name,
-        created_at=services.clock(),
+        created_at=context.clock(),
         replicas={region: new_replica() for region in regions},
     )
 
     def work(writer: StorageWriter) -> None:
-        require_source(services, writer, name)
+        require_source(context, writer, name)
         if read_global_table(writer, name) is not None:
             raise GlobalTableAlreadyExistsException(f"Global table already exists: {name}")
         write_global_table(writer, body)
 
-    services.storage.write(work)
+    context.storage.write(work)
     warn_unreplicated(f"global table {name}, replicas in {', '.join(regions)}")
-    return {"GlobalTableDescription": describe_global_table(services, body, "CREATING")}
+    return {"GlobalTableDescription": describe_global_table(context, body, "CREATING")}

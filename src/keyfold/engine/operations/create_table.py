@@ -1,4 +1,4 @@
-"""CreateTable."""
+"""The CreateTable operation, and reading of table definitions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from keyfold.engine._policies import new_policy
 from keyfold.engine._replicas import warn_unreplicated
 from keyfold.engine._responses import Rendering
 from keyfold.engine._settings import read_settings
-from keyfold.engine._streams import follow_table, keep_labels_apart, switch_stream_on
+from keyfold.engine._streams import apply_stream_change, ensure_unique_label, switch_stream_on
 from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
 from keyfold.engine._tags import read_tags
 from keyfold.engine._throughput import check_new_warm, check_on_demand
@@ -37,37 +37,37 @@ from keyfold.errors import ResourceInUseException, ValidationException
 
 
 def create_table(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Make a table; it is ready at once, though the answer says CREATING as the service does."""
-    body = read_definition(services, known_part("CreateTable", request))
+    """Create a table; it is ready at once, though the response says CREATING like the service's."""
+    body = read_definition(context, known_part("CreateTable", request))
 
     def work(writer: StorageWriter) -> None:
         if read_body(writer, body["name"]) is not None:
             raise ResourceInUseException(f"Table already exists: {body['name']}")
         body["number"] = take_number(writer)
-        keep_labels_apart(writer, body)
+        ensure_unique_label(writer, body)
         if needs_log(body):
             body["log"] = open_log(writer, body, body["created_at"])
         writer.create_rows(build_table(body).rows)
         write_body(writer, body)
-        follow_table(writer, None, body, body["created_at"])
+        apply_stream_change(writer, None, body, body["created_at"])
 
-    services.storage.write(work)
-    services.catalog.forget()
+    context.storage.write(work)
+    context.catalog.forget()
     if "log" in body:
-        services.wake_upkeep()
-    described = to_table_description(services, {**body, "status": "CREATING"})
+        context.wake_upkeep()
+    described = to_table_description(context, {**body, "status": "CREATING"})
     for heading in ("GlobalSecondaryIndexes", "VectorIndexes"):
         for index in described.get(heading, ()):
             index["IndexStatus"] = "CREATING"
     return {"TableDescription": described}
 
 
-def read_definition(services: EngineContext, request: dict[str, Any]) -> TableBody:
-    """Return the body of the table that a request defines; raises for what the service refuses."""
+def read_definition(context: EngineContext, request: dict[str, Any]) -> TableBody:
+    """Return the body of the table that a request defines; raises ServiceError if it is invalid."""
     mode = request.get("BillingMode") or "PROVISIONED"
     throughput = request.get("ProvisionedThroughput")
     check_billing(mode, throughput)
@@ -106,10 +106,10 @@ def read_definition(services: EngineContext, request: dict[str, Any]) -> TableBo
         for place, each in enumerate(all_indexes)
     ]
     check_included(indexes)
-    now = services.clock()
+    now = context.clock()
     body = TableBody(
         name=table_name(request),
-        id=services.new_id(),
+        id=context.new_id(),
         number=0,
         version=1,
         next_column=len(indexes) + len(vectors),
@@ -122,14 +122,14 @@ def read_definition(services: EngineContext, request: dict[str, Any]) -> TableBo
         throughput=throughput or {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0},
         is_protected=bool(request.get("DeletionProtectionEnabled")),
         tags=read_tags(request.get("Tags") or []),
-        settings=read_settings(request, services, {}),
+        settings=read_settings(request, context, {}),
     )
     if mode == "PAY_PER_REQUEST":
         body["billing_changed_at"] = now
     if vectors:
         body["vectors"] = vectors
     if request.get("ResourcePolicy") is not None:
-        body["policies"] = {"": new_policy(services, request["ResourcePolicy"], None)}
+        body["policies"] = {"": new_policy(context, request["ResourcePolicy"], None)}
     _read_global_table(request, body)
     stream = request.get("StreamSpecification")
     if stream is not None and stream.get("StreamEnabled"):
@@ -138,7 +138,7 @@ def read_definition(services: EngineContext, request: dict[str, Any]) -> TableBo
 
 
 def _read_global_table(request: dict[str, Any], body: TableBody) -> None:
-    """Take note of a global table of several accounts that the table is to be part of."""
+    """Record that the table is to join a multi-account global table; nothing is replicated."""
     mode = request.get("GlobalTableSettingsReplicationMode")
     source = request.get("GlobalTableSourceArn")
     if source is not None and mode != "ENABLED":

@@ -1,4 +1,4 @@
-"""DeleteBackup."""
+"""The DeleteBackup operation."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from keyfold.engine.storage import StorageWriter
 
 
 def delete_backup(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Remove a backup; it is gone when this returns."""
+    """Delete a backup; it no longer exists when this returns."""
 
     def work(writer: StorageWriter) -> BackupBody:
         backup = require_idle_backup(writer, request["BackupArn"])
         drop_backup(writer, backup)
         return backup
 
-    backup = services.storage.write(work)
-    description = to_backup_description(services, {**backup, "status": "DELETED"})
+    backup = context.storage.write(work)
+    description = to_backup_description(context, {**backup, "status": "DELETED"})
     return {"BackupDescription": description}

@@ -1,4 +1,4 @@
-"""DeleteItem."""
+"""The DeleteItem operation."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from keyfold.engine._tables import encode_key_of
 from keyfold.engine._writes import (
     DeleteAction,
     ItemWrite,
-    perform_for,
+    perform_for_request,
     respond_to_write,
 )
 from keyfold.values import normalise_item
 
 
 def delete_item(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Remove an item; one that is not there is no fault, unless a condition says so."""
+    """Delete an item; succeeds if there is no such item, unless a condition fails."""
     check_expression_use("DeleteItem", request)
     key, _ = normalise_item(request["Key"])
     check_old_or_none(request)
     condition = read_condition(request)
-    table = services.catalog.find(request["TableName"])
+    table = context.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
     check_paths(table, condition)
     write = ItemWrite(
         table, row_key, DeleteAction(key), None if condition is None else condition.holds
     )
-    outcome = perform_for(services.storage, write, request, rendering)
+    outcome = perform_for_request(context.storage, write, request, rendering)
     returned = outcome.old if request.get("ReturnValues") == "ALL_OLD" else None
-    return respond_to_write(services.storage, request, rendering, outcome, returned)
+    return respond_to_write(context.storage, request, rendering, outcome, returned)

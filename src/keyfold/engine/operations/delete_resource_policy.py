@@ -1,4 +1,4 @@
-"""DeleteResourcePolicy."""
+"""The DeleteResourcePolicy operation."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from keyfold.engine.storage import StorageWriter
 
 
 def delete_resource_policy(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Remove the policy of a table or a stream; one that is not there is no fault."""
+    """Delete the policy of a table or stream; succeeds if it has none."""
 
     def work(writer: StorageWriter) -> str | None:
-        body, part = find_resource(services, writer, request["ResourceArn"])
+        body, part = find_resource(context, writer, request["ResourceArn"])
         policies = dict(body.get("policies", {}))
         policy = policies.pop(part, None)
         check_revision(policy, request.get("ExpectedRevisionId"), body["name"])
@@ -29,5 +29,5 @@ def delete_resource_policy(
         write_body(writer, body)
         return policy["revision"]
 
-    revision = services.storage.write(work)
+    revision = context.storage.write(work)
     return {} if revision is None else {"RevisionId": revision}

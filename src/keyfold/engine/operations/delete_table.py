@@ -1,11 +1,11 @@
-"""DeleteTable."""
+"""The DeleteTable operation."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from keyfold.engine._backfill import drop_backfill
-from keyfold.engine._backups import keep_system_backup
+from keyfold.engine._backups import create_system_backup
 from keyfold.engine._catalog import TABLE_RECORD, require_settled
 from keyfold.engine._changes import close_log
 from keyfold.engine._context import EngineContext
@@ -13,7 +13,7 @@ from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._global_tables import drop_global_table
 from keyfold.engine._responses import Rendering
 from keyfold.engine._rewind_job import is_being_copied
-from keyfold.engine._streams import follow_table
+from keyfold.engine._streams import apply_stream_change
 from keyfold.engine._tables import TableBody, build_table
 from keyfold.engine.shapes import table_name
 from keyfold.engine.storage import StorageWriter
@@ -21,13 +21,13 @@ from keyfold.errors import ResourceInUseException, ValidationException
 
 
 def delete_table(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Remove a table with all its items, unless it is protected.
+    """Delete a table with all its items, unless deletion protection is on.
 
-    Where it has continuous backups, what it was just before stays as a system backup.
+    If it has point-in-time recovery, its last state is kept as a system backup.
     """
     name = table_name(request)
 
@@ -44,25 +44,25 @@ def delete_table(
                 f"Table is being restored or exported: {name}"
             )
         if "recovery" in body:
-            keep_system_backup(services, writer, body)
+            create_system_backup(context, writer, body)
         else:
             writer.drop_rows(build_table(body).rows)
         if "log" in body:
-            now = services.clock()
-            follow_table(writer, body, None, now)
+            now = context.clock()
+            apply_stream_change(writer, body, None, now)
             close_log(writer, body["log"], now)
         writer.set_record(TABLE_RECORD, name, None)
         drop_backfill(writer, name)
         drop_global_table(writer, name)
         return body
 
-    body = services.storage.write(work)
-    services.catalog.forget()
-    services.watches.forget(body["id"])
+    body = context.storage.write(work)
+    context.catalog.forget()
+    context.monitors.forget(body["id"])
     if "recovery" in body:
-        services.wake_upkeep()
+        context.wake_upkeep()
     described = to_table_description(
-        services, {**body, "status": "DELETING", "indexes": [], "vectors": []}
+        context, {**body, "status": "DELETING", "indexes": [], "vectors": []}
     )
     for absent in ("AttributeDefinitions", "KeySchema", "CreationDateTime"):
         del described[absent]

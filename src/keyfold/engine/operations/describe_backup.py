@@ -1,4 +1,4 @@
-"""DescribeBackup."""
+"""The DescribeBackup operation."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from keyfold.engine._responses import Rendering
 
 
 def describe_backup(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return what a backup is, and what its table was."""
-    backup = services.storage.read(lambda reader: require_backup(reader, request["BackupArn"]))
-    return {"BackupDescription": to_backup_description(services, backup)}
+    """Return the description of a backup, with that of its source table at the time."""
+    backup = context.storage.read(lambda reader: require_backup(reader, request["BackupArn"]))
+    return {"BackupDescription": to_backup_description(context, backup)}

@@ -1,4 +1,4 @@
-"""DescribeBulkOperation."""
+"""The DescribeBulkOperation operation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from keyfold.engine._responses import Rendering
 
 
 def describe_bulk_operation(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return what was asked of a bulk operation, and what came of it."""
+    """Return the parameters and the status of a bulk operation."""
     arn = request["BulkOperationArn"]
-    bulk = services.storage.read(lambda reader: require_bulk_operation(reader, arn))
+    bulk = context.storage.read(lambda reader: require_bulk_operation(reader, arn))
     return {"BulkOperationDescription": bulk["description"]}

@@ -1,4 +1,4 @@
-"""DescribeContinuousBackups."""
+"""The DescribeContinuousBackups operation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from keyfold.engine.shapes import table_name
 
 
 def describe_continuous_backups(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return whether a table can be restored to a second, and from which on."""
+    """Return whether a table has point-in-time recovery, and the times it can be restored to."""
     name = table_name(request)
-    body = services.storage.read(lambda reader: require_source(reader, name))
-    return {"ContinuousBackupsDescription": describe_recovery(body, services.clock())}
+    body = context.storage.read(lambda reader: require_source(reader, name))
+    return {"ContinuousBackupsDescription": describe_recovery(body, context.clock())}

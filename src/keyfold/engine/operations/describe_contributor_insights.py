@@ -1,4 +1,4 @@
-"""DescribeContributorInsights."""
+"""The DescribeContributorInsights operation."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from keyfold.engine.shapes import table_name
 
 
 def describe_contributor_insights(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return whether the hottest keys of a table or an index are counted, and by which rules."""
+    """Return whether the hottest keys of a table or index are counted, and by which rules."""
     name, index = table_name(request), request.get("IndexName")
-    body = services.storage.read(lambda reader: find_counted(reader, name, index))
+    body = context.storage.read(lambda reader: find_counted(reader, name, index))
     described = describe(body, index or "")
     described["ContributorInsightsRuleList"] = list_rules(body, index or "")
     insights = body.get("insights", {}).get(index or "")

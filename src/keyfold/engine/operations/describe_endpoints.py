@@ -1,4 +1,4 @@
-"""DescribeEndpoints."""
+"""The DescribeEndpoints operation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ CACHE_MINUTES = 1_440
 
 
 def describe_endpoints(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],  # noqa: ARG001 - one signature for all operations
     rendering: Rendering,  # noqa: ARG001
 ) -> dict[str, Any]:
-    """Return where this region's DynamoDB is."""
-    address = f"dynamodb.{services.region}.amazonaws.com"
+    """Return the address of DynamoDB's endpoint in the engine's region."""
+    address = f"dynamodb.{context.region}.amazonaws.com"
     return {"Endpoints": [{"Address": address, "CachePeriodInMinutes": CACHE_MINUTES}]}

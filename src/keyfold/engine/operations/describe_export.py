@@ -1,4 +1,4 @@
-"""DescribeExport."""
+"""The DescribeExport operation."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from keyfold.engine._responses import Rendering
 
 
 def describe_export(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return what was asked of an export, and what came of it."""
-    export = services.storage.read(lambda reader: require_export(reader, request["ExportArn"]))
+    """Return the parameters and the status of an export."""
+    export = context.storage.read(lambda reader: require_export(reader, request["ExportArn"]))
     return {"ExportDescription": export["description"]}

@@ -1,4 +1,4 @@
-"""DescribeGlobalTable."""
+"""The DescribeGlobalTable operation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from keyfold.engine._responses import Rendering
 
 
 def describe_global_table(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return where a global table has replicas."""
+    """Return the description of a global table, with its replicas."""
     name: str = request["GlobalTableName"]
-    body = services.storage.read(lambda reader: _global_tables.require_global_table(reader, name))
-    return {"GlobalTableDescription": _global_tables.describe_global_table(services, body)}
+    body = context.storage.read(lambda reader: _global_tables.require_global_table(reader, name))
+    return {"GlobalTableDescription": _global_tables.describe_global_table(context, body)}

@@ -1,4 +1,4 @@
-"""DescribeGlobalTableSettings."""
+"""The DescribeGlobalTableSettings operation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from keyfold.engine.storage import StorageReader
 
 
 def describe_global_table_settings(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
@@ -20,6 +20,6 @@ def describe_global_table_settings(
 
     def work(reader: StorageReader) -> dict[str, Any]:
         body = require_global_table(reader, name)
-        return describe_settings(body, require_source(services, reader, name))
+        return describe_settings(body, require_source(context, reader, name))
 
-    return services.storage.read(work)
+    return context.storage.read(work)

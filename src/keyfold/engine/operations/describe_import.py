@@ -1,4 +1,4 @@
-"""DescribeImport."""
+"""The DescribeImport operation."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from keyfold.engine._responses import Rendering
 
 
 def describe_import(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return what was asked of an import, and what came of it."""
-    imported = services.storage.read(lambda reader: require_import(reader, request["ImportArn"]))
+    """Return the parameters and the status of an import."""
+    imported = context.storage.read(lambda reader: require_import(reader, request["ImportArn"]))
     return {"ImportTableDescription": imported["description"]}

@@ -1,4 +1,4 @@
-"""DescribeKinesisStreamingDestination."""
+"""The DescribeKinesisStreamingDestination operation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from keyfold.engine.shapes import table_name
 
 
 def describe_kinesis_streaming_destination(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return the Kinesis streams that are kept as destinations of a table's changes."""
+    """Return the Kinesis streams that are recorded as destinations of a table's changes."""
     name = table_name(request)
-    body = services.storage.read(lambda reader: require_body(reader, name))
+    body = context.storage.read(lambda reader: require_body(reader, name))
     destinations = describe_destinations(body.get("kinesis", []))
     return {"TableName": name, "KinesisDataStreamDestinations": destinations}

@@ -1,4 +1,4 @@
-"""DescribeLimits."""
+"""The DescribeLimits operation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from keyfold.engine._responses import Rendering
 
 
 def describe_limits(
-    services: EngineContext,  # noqa: ARG001 - one signature for all operations
+    context: EngineContext,  # noqa: ARG001 - one signature for all operations
     request: dict[str, Any],  # noqa: ARG001
     rendering: Rendering,  # noqa: ARG001
 ) -> dict[str, Any]:
-    """Return the quotas that a new account has."""
+    """Return the capacity quotas of a new account."""
     return {
         "AccountMaxReadCapacityUnits": 80_000,
         "AccountMaxWriteCapacityUnits": 80_000,

@@ -1,4 +1,4 @@
-"""DescribeStream."""
+"""The DescribeStream operation."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ PAGE_SHARDS = 100
 
 
 def describe_stream(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return what a stream is, and its shards, a page at a time, parents before children."""
+    """Return the description of a stream and a page of its shards, parents before children."""
     limit = request.get("Limit") or PAGE_SHARDS
     if limit > PAGE_SHARDS:
         raise ValidationException(
             f"{INVALID}Limit cannot be greater than the maximum: {PAGE_SHARDS}"
         )
-    stream = with_stream(services, request["StreamArn"], lambda _, stream: stream)
+    stream = with_stream(context, request["StreamArn"], lambda _, stream: stream)
     shards = stream["shards"]
     wanted = request.get("ShardFilter")
     if wanted is not None:
         shards = [shard for shard in shards if shard.get("parent") == wanted["ShardId"]]
     start = request.get("ExclusiveStartShardId")
     if start is not None:
-        # Ids sort as the shards do, so one that is gone, or never was, has its place as well.
+        # Ids sort in shard order, so the start may be the id of a shard that no longer exists.
         shards = [shard for shard in shards if shard["id"] > start]
     page = shards[:limit]
     described: dict[str, Any] = {
-        "StreamArn": stream_arn(services, stream),
+        "StreamArn": stream_arn(context, stream),
         "StreamLabel": stream["label"],
         "StreamStatus": "DISABLED" if "end" in stream else "ENABLED",
         "StreamViewType": stream["view"],

@@ -1,4 +1,4 @@
-"""DescribeTable."""
+"""The DescribeTable operation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from keyfold.engine.shapes import table_name
 
 
 def describe_table(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return what a table is and how much it holds."""
+    """Return the description of a table, with its item count and size."""
     name = table_name(request)
-    body = services.storage.read(lambda reader: require_body(reader, name))
-    counts = services.census.count(body)
-    return {"Table": to_table_description(services, body, counts)}
+    body = context.storage.read(lambda reader: require_body(reader, name))
+    counts = context.table_stats.count(body)
+    return {"Table": to_table_description(context, body, counts)}

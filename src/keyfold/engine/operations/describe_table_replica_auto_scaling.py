@@ -1,4 +1,4 @@
-"""DescribeTableReplicaAutoScaling."""
+"""The DescribeTableReplicaAutoScaling operation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from keyfold.engine.shapes import table_name
 
 
 def describe_table_replica_auto_scaling(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return how the capacity of a table would be scaled, in every region."""
+    """Return the auto scaling settings of a table in every region; nothing is scaled."""
     name = table_name(request)
-    body = services.storage.read(lambda reader: require_body(reader, name))
-    return {"TableAutoScalingDescription": describe_table_scaling(services, body)}
+    body = context.storage.read(lambda reader: require_body(reader, name))
+    return {"TableAutoScalingDescription": describe_table_scaling(context, body)}

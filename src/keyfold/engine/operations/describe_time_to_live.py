@@ -1,4 +1,4 @@
-"""DescribeTimeToLive."""
+"""The DescribeTimeToLive operation."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from keyfold.engine.shapes import table_name
 
 
 def describe_time_to_live(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return whether items of a table expire, and by which attribute."""
+    """Return whether time to live is enabled for a table, and on which attribute."""
     name = table_name(request)
-    body = services.storage.read(lambda reader: require_body(reader, name))
+    body = context.storage.read(lambda reader: require_body(reader, name))
     ttl = body.get("ttl")
     if ttl is None:
         return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}

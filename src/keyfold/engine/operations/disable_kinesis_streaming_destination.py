@@ -1,4 +1,4 @@
-"""DisableKinesisStreamingDestination."""
+"""The DisableKinesisStreamingDestination operation."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from keyfold.errors import ValidationException
 
 
 def disable_kinesis_streaming_destination(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Keep that a Kinesis stream is a destination of a table's changes no longer."""
+    """Record that a Kinesis stream is no longer a destination of a table's changes."""
     name, arn = table_name(request), request["StreamArn"]
     check_stream_arn(arn)
     if request.get("EnableKinesisStreamingConfiguration") is not None:
         raise ValidationException(
             "Stream cannot be disabled using EnableKinesisStreamingConfiguration parameters"
         )
-    disable_destination(services, name, arn)
+    disable_destination(context, name, arn)
     return {"TableName": name, "StreamArn": arn, "DestinationStatus": "DISABLING"}

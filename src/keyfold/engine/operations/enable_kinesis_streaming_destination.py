@@ -1,4 +1,4 @@
-"""EnableKinesisStreamingDestination."""
+"""The EnableKinesisStreamingDestination operation."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from keyfold.engine.shapes import table_name
 
 
 def enable_kinesis_streaming_destination(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Keep a Kinesis stream as a destination of a table's changes; nothing is sent to it."""
+    """Record a Kinesis stream as a destination of a table's changes; nothing is sent to it."""
     name, arn = table_name(request), request["StreamArn"]
     check_stream_arn(arn)
     configuration: dict[str, Any] = request.get("EnableKinesisStreamingConfiguration") or {}
     precision = configuration.get("ApproximateCreationDateTimePrecision") or DEFAULT_PRECISION
-    enable_destination(services, name, arn, precision)
+    enable_destination(context, name, arn, precision)
     return {
         "TableName": name,
         "StreamArn": arn,

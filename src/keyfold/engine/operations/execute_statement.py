@@ -1,4 +1,4 @@
-"""ExecuteStatement."""
+"""The ExecuteStatement operation."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from keyfold.errors import ValidationException
 
 
 def execute_statement(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Carry out one PartiQL statement: a page of items, or the change of one."""
+    """Execute a PartiQL statement: return a page of items, or write one item."""
     prepared = prepare(request)
     match prepared.statement:
         case SelectStatement() as select:
-            return read_page_of(services, prepared, select, request, rendering)
+            return read_page_of(context, prepared, select, request, rendering)
         case Exists():
             raise ValidationException(
                 "EXISTS can only be used in ExecuteTransaction write requests."
             )
         case statement:
-            plan = plan_write(services, prepared, statement)
-            return _write(services, plan, request, rendering)
+            plan = plan_write(context, prepared, statement)
+            return _write(context, plan, request, rendering)
 
 
 def _write(
-    services: EngineContext, plan: WritePlan, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, plan: WritePlan, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
     try:
-        outcome = perform(services.storage, plan.write)
+        outcome = perform(context.storage, plan.write)
     except ConditionNotMet as failure:
         raise plan.failure_error(failure, request, rendering) from None
     returned = plan.returned(outcome)

@@ -1,4 +1,4 @@
-"""ExecuteTransaction."""
+"""The ExecuteTransaction operation."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from keyfold.values import text_size_bytes, value_size_bytes
 
 
 def execute_transaction(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Carry out up to a hundred PartiQL statements, all of them or none."""
+    """Execute up to 100 PartiQL statements, all of them or none."""
     members: list[dict[str, Any]] = request["TransactStatements"]
-    # Parameters are a part of the request, and looked at before any statement is.
+    # As part of the request, all parameters are checked before any statement is.
     parameters = [read_parameters(member.get("Parameters")) for member in members]
     prepared: list[Prepared] = []
     for place, (member, given) in enumerate(zip(members, parameters, strict=True)):
         try:
             prepared.append(parse_with(member["Statement"], given))
-        except ValidationException as fault:
-            raise _in_place(place, fault) from None
+        except ValidationException as error:
+            raise _member_error(place, error) from None
     _check_payload(prepared)
     reads = [isinstance(each.statement, SelectStatement) for each in prepared]
     if any(reads) and not all(reads):
@@ -49,8 +49,8 @@ def execute_transaction(
             "in the same request."
         )
     if all(reads):
-        return _read_all(services, request, prepared, rendering)
-    return _write_all(services, request, prepared, rendering)
+        return _read_all(context, request, prepared, rendering)
+    return _write_all(context, request, prepared, rendering)
 
 
 def _check_payload(prepared: list[Prepared]) -> None:
@@ -63,26 +63,26 @@ def _check_payload(prepared: list[Prepared]) -> None:
             )
 
 
-def _in_place(place: int, fault: ValidationException) -> ValidationException:
-    return ValidationException(f"Validation failed in TransactStatements[{place}]: {fault.message}")
+def _member_error(place: int, error: ValidationException) -> ValidationException:
+    return ValidationException(f"Validation failed in TransactStatements[{place}]: {error.message}")
 
 
 def _read_all(
-    services: EngineContext, request: dict[str, Any], prepared: list[Prepared], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], prepared: list[Prepared], rendering: Rendering
 ) -> dict[str, Any]:
     plans: list[SingleRead] = []
     for place, each in enumerate(prepared):
         try:
-            plans.append(_plan_read(services, each))
-        except ValidationException as fault:
-            raise _in_place(place, fault) from None
+            plans.append(_plan_read(context, each))
+        except ValidationException as error:
+            raise _member_error(place, error) from None
     check_distinct([(plan.table, plan.row_key) for plan in plans])
     admit_all([(plan.table, plan.key) for plan in plans])
 
     def work(reader: StorageReader) -> list[Row | None]:
         return [reader.get(plan.table.rows, plan.row_key) for plan in plans]
 
-    rows = services.storage.read(work)
+    rows = context.storage.read(work)
     if sum(row[1] for row in rows if row is not None) > MAX_BYTES:
         raise ValidationException(
             "Aggregated size of all items in the transaction has exceeded the size limit"
@@ -100,9 +100,9 @@ def _read_all(
     return response
 
 
-def _plan_read(services: EngineContext, prepared: Prepared) -> SingleRead:
+def _plan_read(context: EngineContext, prepared: Prepared) -> SingleRead:
     assert isinstance(prepared.statement, SelectStatement)
-    found = plan_single_read(services, prepared, prepared.statement)
+    found = plan_single_read(context, prepared, prepared.statement)
     if found is not None:
         return found
     if prepared.statement.source.index_name is not None:
@@ -114,14 +114,14 @@ def _plan_read(services: EngineContext, prepared: Prepared) -> SingleRead:
 
 
 def _write_all(
-    services: EngineContext, request: dict[str, Any], prepared: list[Prepared], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], prepared: list[Prepared], rendering: Rendering
 ) -> dict[str, Any]:
     plans: list[WritePlan] = []
     for place, each in enumerate(prepared):
         try:
-            plans.append(_plan_write(services, each))
-        except ValidationException as fault:
-            raise _in_place(place, fault) from None
+            plans.append(_plan_write(context, each))
+        except ValidationException as error:
+            raise _member_error(place, error) from None
     writes = [plan.write for plan in plans]
     check_distinct([(write.table, write.row_key) for write in writes])
     wants_items = [
@@ -135,16 +135,16 @@ def _write_all(
         return {"Code": "ValidationError", "Message": DUPLICATE}
 
     response: dict[str, Any] = {"Responses": []}
-    write_all(services, request, writes, wants_items, rendering, response, failure_error)
+    write_all(context, request, writes, wants_items, rendering, response, failure_error)
     return response
 
 
-def _plan_write(services: EngineContext, prepared: Prepared) -> WritePlan:
+def _plan_write(context: EngineContext, prepared: Prepared) -> WritePlan:
     match prepared.statement:
         case SelectStatement():
-            raise AssertionError  # reads have been sorted out
+            raise AssertionError  # a transaction with writes has no reads
         case Exists(select):
-            check = plan_check(services, prepared, select)
+            check = plan_check(context, prepared, select)
             if check is None and select.source.index_name is not None:
                 raise ValidationException("Operations on indices are not supported in transactions")
             if check is None:
@@ -154,7 +154,7 @@ def _plan_write(services: EngineContext, prepared: Prepared) -> WritePlan:
             write = ItemWrite(check.table, check.row_key, CheckAction(check.key), check.holds)
             return WritePlan(write, None, None, is_insert=False)
         case statement:
-            plan = plan_write(services, prepared, statement)
+            plan = plan_write(context, prepared, statement)
             if plan.returning is not None:
                 raise ValidationException(
                     "RETURNING clause is not supported in ExecuteTransaction."

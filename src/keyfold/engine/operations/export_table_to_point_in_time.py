@@ -1,4 +1,4 @@
-"""ExportTableToPointInTime."""
+"""The ExportTableToPointInTime operation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TOKEN_SECONDS = 8 * 3_600
 SHORTEST_SECONDS = 15 * 60
 LONGEST_SECONDS = 24 * 3_600
 
-# What the description repeats of the request.
+# The request parameters that the description repeats.
 _REPEATED = (
     "ClientToken",
     "S3Bucket",
@@ -45,30 +45,33 @@ _REPEATED = (
 
 
 def export_table_to_point_in_time(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Write a table as it was, or what changed in it, to a folder; a small one at once."""
+    """Export a table as of a time, or its changes in a period, to a folder.
+
+    The export of a small table is complete when this returns.
+    """
     request = known_part("ExportTableToPointInTime", request)
-    _check(services, request)
-    name, now = plain_name(request["TableArn"]), services.clock()
+    _check(context, request)
+    name, now = plain_name(request["TableArn"]), context.clock()
 
     def work(writer: StorageWriter) -> tuple[ExportBody, bool]:
         known = _find_by_token(writer, request, now)
         if known is not None:
             return known, False
         source = require_recovery(require_source(writer, name))
-        return _begin(services, writer, request, source, now), True
+        return _begin(context, writer, request, source, now), True
 
-    export, is_new = services.storage.write(work)
+    export, is_new = context.storage.write(work)
     if is_new:
-        services.begin_job(EXPORT_JOB_RECORD, export["id"])
+        context.begin_job(EXPORT_JOB_RECORD, export["id"])
     return {"ExportDescription": export["description"]}
 
 
-def _check(services: EngineContext, request: dict[str, Any]) -> None:
-    services.buckets.check()
+def _check(context: EngineContext, request: dict[str, Any]) -> None:
+    context.buckets.check()
     check_prefix("S3Prefix", request.get("S3Prefix"))
     if request.get("ExportFormat") == "ION":
         raise ValidationException("ExportFormat ION is not supported here; use DYNAMODB_JSON")
@@ -101,14 +104,14 @@ def _find_by_token(writer: StorageWriter, request: dict[str, Any], now: float) -
 
 
 def _begin(
-    services: EngineContext,
+    context: EngineContext,
     writer: StorageWriter,
     request: dict[str, Any],
     source: TableBody,
     now: float,
 ) -> ExportBody:
-    id_ = take_id(services, writer, EXPORT_RECORD, now)
-    table_arn = services.table_arn(source["name"])
+    id_ = take_id(context, writer, EXPORT_RECORD, now)
+    table_arn = context.table_arn(source["name"])
     described: dict[str, Any] = {
         "ExportArn": part_arn(table_arn, "export", id_),
         "ExportStatus": "IN_PROGRESS",

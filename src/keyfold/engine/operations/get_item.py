@@ -1,4 +1,4 @@
-"""GetItem."""
+"""The GetItem operation, and its fast path."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from keyfold.engine._single_reads import admit_read, count_read
 from keyfold.engine._tables import encode_key_of
 from keyfold.values import normalise_item
 
-# The table and the key.
+# The number of required parameters: the table and the key.
 REQUIRED = 2
 
 
 def try_fast_get_item(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any] | None:
-    """Return one item by a plain key alone; None where that takes a closer look."""
-    table = services.catalog.known(request.get("TableName"))
+    """Return one item if the request has only a table and a plain key; None for other requests."""
+    table = context.catalog.known(request.get("TableName"))
     key: Any = request.get("Key")
     if table is None or len(request) != REQUIRED or key.__class__ is not dict:
         return None
     row_key = table.encode_plain_key(key)
     if row_key is None:
         return None
-    row = services.storage.get(table.rows, row_key)
+    row = context.storage.get(table.rows, row_key)
     return {} if row is None else {"Item": rendering.stored(row[0])}
 
 
 def get_item(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Return one item by its key, whole or in part."""
+    """Return one item by its key: all its attributes, or a projection of them."""
     check_expression_use("GetItem", request)
     key, _ = normalise_item(request["Key"])
     projection = read_projection(request)
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
-    table = services.catalog.find(request["TableName"])
+    table = context.catalog.find(request["TableName"])
     check_paths(table, projection)
     row_key = encode_key_of(table, key)
-    if table.watch is not None:
+    if table.monitor is not None:
         admit_read(table, key)
-    row = services.storage.get(table.rows, row_key)
+    row = context.storage.get(table.rows, row_key)
     response: dict[str, Any] = {}
     if row is not None:
         response["Item"] = (
@@ -56,7 +56,7 @@ def get_item(
         )
     size = 0 if row is None else row[1]
     is_consistent = bool(request.get("ConsistentRead"))
-    if table.watch is not None:
+    if table.monitor is not None:
         count_read(table, key, size, is_consistent=is_consistent)
     if meter.is_on:
         meter.use_of(table).units = read_units(size, is_consistent=is_consistent)

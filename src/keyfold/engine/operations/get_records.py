@@ -1,4 +1,4 @@
-"""GetRecords."""
+"""The GetRecords operation."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ MAX_BYTES = 1 << 20
 
 
 def get_records(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Return records of a shard from a position on, and the next position.
+    """Return the records of a shard that follow a position, and the next position.
 
-    There is none once everything of a closed shard was returned.
+    There is no next position after the last record of a closed shard.
     """
     limit = request.get("Limit") or MAX_RECORDS
     if limit > MAX_RECORDS:
         raise ValidationException(f"{INVALID}Limit should be less than or equal to {MAX_RECORDS}")
-    now = services.clock()
+    now = context.clock()
     arn, shard_id, start = read_iterator(request["ShardIterator"], now)
 
     def read(
@@ -60,14 +60,14 @@ def get_records(
         )
         size = sum(len(change.old or b"") + len(change.new or b"") for change in found)
         is_all = len(found) < limit and size < MAX_BYTES
-        # Past changes of other shards as well, which the next call need not walk again.
+        # Skip past changes of other shards too, so that the next call need not read them again.
         after = until if is_all else found[-1].sequence
         return stream, found, after if "end" not in shard or after < until else None
 
-    stream, changes, after = with_stream(services, arn, read)
-    # Not while reading: others wait to write meanwhile.
+    stream, changes, after = with_stream(context, arn, read)
+    # Rendered after the read transaction, which would make writers wait.
     response: dict[str, Any] = {
-        "Records": [to_record(services, stream, arn, change, rendering) for change in changes]
+        "Records": [to_record(context, stream, arn, change, rendering) for change in changes]
     }
     if after is not None:
         response["NextShardIterator"] = to_iterator(StreamPosition(arn, shard_id, after), now)

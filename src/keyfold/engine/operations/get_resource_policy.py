@@ -1,4 +1,4 @@
-"""GetResourcePolicy."""
+"""The GetResourcePolicy operation."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from keyfold.engine._responses import Rendering
 
 
 def get_resource_policy(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return the policy of a table or a stream, and its revision."""
+    """Return the policy of a table or stream, and its revision."""
     arn: str = request["ResourceArn"]
-    body, part = services.storage.read(lambda reader: find_resource(services, reader, arn))
+    body, part = context.storage.read(lambda reader: find_resource(context, reader, arn))
     policy = body.get("policies", {}).get(part)
     if policy is None:
         raise policy_not_found(arn)

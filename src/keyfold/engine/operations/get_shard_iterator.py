@@ -1,4 +1,4 @@
-"""GetShardIterator."""
+"""The GetShardIterator operation."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _BY_NUMBER = frozenset({"AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"})
 
 
 def get_shard_iterator(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return a position in a shard, good for fifteen minutes."""
-    now = services.clock()
+    """Return an iterator for a position in a shard, valid for 15 minutes."""
+    now = context.clock()
     kind: str = request["ShardIteratorType"]
-    number, moment = request.get("SequenceNumber"), request.get("Timestamp")
-    _check_parameters(kind, number, moment, now)
+    number, timestamp = request.get("SequenceNumber"), request.get("Timestamp")
+    _check_parameters(kind, number, timestamp, now)
 
     def find(reader: StorageReader, stream: StreamBody) -> StreamPosition:
         shard = find_shard(stream["shards"], request["ShardId"])
         if shard is None:
             raise ResourceNotFoundException("Requested resource not found: Shard does not exist")
         after = find_start(reader, stream["log"], shard)
-        return StreamPosition(stream_arn(services, stream), shard["id"], after)
+        return StreamPosition(stream_arn(context, stream), shard["id"], after)
 
     def find_start(reader: StorageReader, log: int, shard: ShardBody) -> int:
         _, last = reader.log_span(log)
@@ -45,24 +45,24 @@ def get_shard_iterator(
             check_not_trimmed(reader, log, shard, after, horizon)
             return after
         oldest = max(shard["start"], horizon)
-        if moment is not None:
-            # What clients see of a time is its second.
-            before = nextafter(ceil(moment), -inf)
+        if timestamp is not None:
+            # Clients see the times of records in whole seconds.
+            before = nextafter(ceil(timestamp), -inf)
             return min(max(oldest, reader.find_change(log, before)), end)
         return end if kind == "LATEST" else min(oldest, end)
 
-    position = with_stream(services, request["StreamArn"], find)
+    position = with_stream(context, request["StreamArn"], find)
     return {"ShardIterator": to_iterator(position, now)}
 
 
-def _check_parameters(kind: str, number: str | None, moment: float | None, now: float) -> None:
+def _check_parameters(kind: str, number: str | None, timestamp: float | None, now: float) -> None:
     if number is not None and kind not in _BY_NUMBER:
         raise ValidationException(
             f"{INVALID}SequenceNumber should not be passed for this iterator type"
         )
-    if moment is not None and kind != "AT_TIMESTAMP":
+    if timestamp is not None and kind != "AT_TIMESTAMP":
         raise ValidationException(f"{INVALID}Timestamp should not be passed for this iterator type")
     if number is None and kind in _BY_NUMBER:
         raise ValidationException(f"{INVALID}Invalid SequenceNumber")
-    if kind == "AT_TIMESTAMP" and (moment is None or moment > now):
+    if kind == "AT_TIMESTAMP" and (timestamp is None or timestamp > now):
         raise ValidationException(f"{INVALID}Invalid Timestamp")

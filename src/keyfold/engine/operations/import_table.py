@@ -1,4 +1,4 @@
-"""ImportTable."""
+"""The ImportTable operation."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ from keyfold.errors import (
     ValidationException,
 )
 
-# What the description repeats of the request.
+# The request parameters that the description repeats.
 _REPEATED = ("ClientToken", "S3BucketSource", "InputFormat", "InputFormatOptions")
 
 
 def import_table(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Make a table from the files of a folder; a small one is whole when this returns."""
+    """Create a table from the files of a folder; a small import is complete when this returns."""
     request = known_part("ImportTable", request)
-    form = _read_form(services, request)
-    body = read_definition(services, request["TableCreationParameters"])
+    input_format = _read_format(context, request)
+    body = read_definition(context, request["TableCreationParameters"])
     body["status"] = "CREATING"
-    now = services.clock()
+    now = context.clock()
 
     def work(writer: StorageWriter) -> tuple[ImportBody, bool]:
         known = _find_by_token(writer, request, now)
         if known is not None:
             return known, False
-        return _begin(services, writer, request, form, body, now), True
+        return _begin(context, writer, request, input_format, body, now), True
 
-    imported, is_new = services.storage.write(work)
+    imported, is_new = context.storage.write(work)
     if is_new:
-        services.catalog.forget()
-        services.begin_job(IMPORT_JOB_RECORD, imported["id"])
+        context.catalog.forget()
+        context.begin_job(IMPORT_JOB_RECORD, imported["id"])
     return {"ImportTableDescription": imported["description"]}
 
 
-def _read_form(services: EngineContext, request: dict[str, Any]) -> FormatBody:
-    services.buckets.check()
+def _read_format(context: EngineContext, request: dict[str, Any]) -> FormatBody:
+    context.buckets.check()
     check_prefix("S3KeyPrefix", request["S3BucketSource"].get("S3KeyPrefix"))
     kind, compression = request["InputFormat"], request.get("InputCompressionType") or "NONE"
     check_readable(kind, compression, "DYNAMODB_JSON or CSV")
@@ -95,10 +95,10 @@ def _find_by_token(writer: StorageWriter, request: dict[str, Any], now: float) -
 
 
 def _begin(
-    services: EngineContext,
+    context: EngineContext,
     writer: StorageWriter,
     request: dict[str, Any],
-    form: FormatBody,
+    input_format: FormatBody,
     body: TableBody,
     now: float,
 ) -> ImportBody:
@@ -108,15 +108,15 @@ def _begin(
     body["number"] = take_number(writer)
     writer.create_rows(build_table(body).rows)
     write_body(writer, body)
-    id_ = take_id(services, writer, IMPORT_RECORD, now)
-    table_arn = services.table_arn(name)
+    id_ = take_id(context, writer, IMPORT_RECORD, now)
+    table_arn = context.table_arn(name)
     described: dict[str, Any] = {
         "ImportArn": part_arn(table_arn, "import", id_),
         "ImportStatus": "IN_PROGRESS",
         "TableArn": table_arn,
         "TableId": body["id"],
         **{field: request[field] for field in _REPEATED if field in request},
-        "InputCompressionType": form["compression"],
+        "InputCompressionType": input_format["compression"],
         "TableCreationParameters": request["TableCreationParameters"],
         "StartTime": now,
         "ErrorCount": 0,
@@ -130,7 +130,7 @@ def _begin(
         table=name,
         bucket=source["S3Bucket"],
         prefix=source.get("S3KeyPrefix") or "",
-        form=form,
+        form=input_format,
         key="",
         records=0,
     )

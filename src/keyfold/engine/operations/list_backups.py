@@ -1,4 +1,4 @@
-"""ListBackups."""
+"""The ListBackups operation."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ PAGE_BACKUPS = 100
 
 
 def list_backups(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return backups in the order of their making, a page at a time."""
+    """Return a page of the backups, the oldest first."""
     start = _start_of(request)
     found = [
         backup
-        for backup in services.storage.read(read_backups)
+        for backup in context.storage.read(read_backups)
         if backup["id"] > start and _is_wanted(backup, request)
     ]
     limit = request.get("Limit") or PAGE_BACKUPS
     page = found[:limit]
     response: dict[str, Any] = {
-        "BackupSummaries": [to_backup_summary(services, backup) for backup in page]
+        "BackupSummaries": [to_backup_summary(context, backup) for backup in page]
     }
     if len(found) > limit:
-        response["LastEvaluatedBackupArn"] = backup_arn(services, page[-1])
+        response["LastEvaluatedBackupArn"] = backup_arn(context, page[-1])
     return response
 
 
 def _start_of(request: dict[str, Any]) -> str:
-    """Return the id after which the page begins; the backup itself may be gone by now."""
+    """Return the id after which the page begins; that backup may have been deleted since."""
     arn = request.get("ExclusiveStartBackupArn")
     if arn is None:
         return ""

@@ -1,4 +1,4 @@
-"""ListBulkOperations."""
+"""The ListBulkOperations operation."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _SUMMARY = ("BulkOperationArn", "BulkOperationStatus", "StartTime", "EndTime")
 
 
 def list_bulk_operations(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return the bulk operations of the past 90 days, the latest first, a page at a time."""
-    since = services.clock() - LISTED_SECONDS
-    # Ids sort as the moments at which they were taken, ARNs by their tables.
+    """Return a page of the bulk operations of the past 90 days, the latest first."""
+    since = context.clock() - LISTED_SECONDS
+    # Sort by id, not by ARN: ids sort by creation time, ARNs by table name.
     named = [
         (bulk["id"], bulk["description"])
-        for bulk in services.storage.read(read_bulk_operations)
+        for bulk in context.storage.read(read_bulk_operations)
         if bulk["description"]["StartTime"] >= since
     ]
     limit = request.get("MaxResults") or PAGE_OPERATIONS

@@ -1,4 +1,4 @@
-"""ListContributorInsights."""
+"""The ListContributorInsights operation."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ PAGE_SUMMARIES = 100
 
 
 def list_contributor_insights(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return where the hottest keys are counted, of one table or of all, a page at a time."""
+    """Return a page of the Contributor Insights settings of one table, or of all tables."""
     if request.get("TableName") is not None:
         name = table_name(request)
-        bodies = [services.storage.read(lambda reader: require_body(reader, name))]
+        bodies = [context.storage.read(lambda reader: require_body(reader, name))]
     else:
-        bodies = [body for body in services.catalog.bodies() if body.get("insights")]
+        bodies = [body for body in context.catalog.bodies() if body.get("insights")]
     summaries = [summary for body in bodies for summary in summarise(body)]
     first = _read_token(request.get("NextToken"))
-    most = request.get("MaxResults") or PAGE_SUMMARIES
-    response: dict[str, Any] = {"ContributorInsightsSummaries": summaries[first : first + most]}
-    if first + most < len(summaries):
-        response["NextToken"] = str(first + most)
+    limit = request.get("MaxResults") or PAGE_SUMMARIES
+    response: dict[str, Any] = {"ContributorInsightsSummaries": summaries[first : first + limit]}
+    if first + limit < len(summaries):
+        response["NextToken"] = str(first + limit)
     return response
 
 

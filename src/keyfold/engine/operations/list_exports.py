@@ -1,4 +1,4 @@
-"""ListExports."""
+"""The ListExports operation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _SUMMARY = ("ExportArn", "ExportStatus", "ExportType")
 
 
 def list_exports(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return the exports of the past 90 days, the latest first, a page at a time."""
-    since, table = services.clock() - LISTED_SECONDS, request.get("TableArn")
-    described = [export["description"] for export in services.storage.read(read_exports)]
+    """Return a page of the exports of the past 90 days, in descending order of ARN."""
+    since, table = context.clock() - LISTED_SECONDS, request.get("TableArn")
+    described = [export["description"] for export in context.storage.read(read_exports)]
     named = [
         (each["ExportArn"], each)
         for each in described

@@ -1,4 +1,4 @@
-"""ListGlobalTables."""
+"""The ListGlobalTables operation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ PAGE_TABLES = 100
 
 
 def list_global_tables(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return global tables in order of name, of one region or of all, a page at a time."""
-    bodies = services.storage.read(_global_tables.list_global_tables)
+    """Return a page of the global tables, of one region or all, in order of name."""
+    bodies = context.storage.read(_global_tables.list_global_tables)
     region, start = request.get("RegionName"), request.get("ExclusiveStartGlobalTableName")
     found = [
         body

@@ -1,4 +1,4 @@
-"""ListImports."""
+"""The ListImports operation."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SUMMARY = (
 
 
 def list_imports(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return the imports of the past 90 days, a page at a time."""
-    since, table = services.clock() - LISTED_SECONDS, request.get("TableArn")
-    described = [imported["description"] for imported in services.storage.read(read_imports)]
+    """Return a page of the imports of the past 90 days, in descending order of ARN."""
+    since, table = context.clock() - LISTED_SECONDS, request.get("TableArn")
+    described = [imported["description"] for imported in context.storage.read(read_imports)]
     named = [
         (each["ImportArn"], each)
         for each in described

@@ -1,4 +1,4 @@
-"""ListStreams."""
+"""The ListStreams operation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PAGE_STREAMS = 100
 
 
 def list_streams(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return the streams of all tables, or of one, a page at a time.
+    """Return a page of the streams of all tables, or of one.
 
-    Streams that are off, and those of deleted tables, are among them for a day.
+    Disabled streams and those of deleted tables are listed for one more day.
     """
     limit = request.get("Limit") or PAGE_STREAMS
     if limit > PAGE_STREAMS:
@@ -32,8 +32,8 @@ def list_streams(
         )
     start = request.get("ExclusiveStartStreamArn")
     after = None if start is None else parse_arn(start)
-    now = services.clock()
-    streams = services.storage.read(lambda reader: read_streams(reader, now))
+    now = context.clock()
+    streams = context.storage.read(lambda reader: read_streams(reader, now))
     if request.get("TableName") is not None:
         wanted = table_name(request)
         streams = [stream for stream in streams if stream["table"] == wanted]
@@ -41,7 +41,7 @@ def list_streams(
     page = streams[first : first + limit]
     listed = [
         {
-            "StreamArn": stream_arn(services, stream),
+            "StreamArn": stream_arn(context, stream),
             "TableName": stream["table"],
             "StreamLabel": stream["label"],
         }

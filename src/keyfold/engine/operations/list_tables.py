@@ -1,4 +1,4 @@
-"""ListTables."""
+"""The ListTables operation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ PAGE_TABLES = 100
 
 
 def list_tables(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return the names of tables in order, a page at a time."""
-    names = services.catalog.names()
+    """Return a page of the names of all tables, sorted."""
+    names = context.catalog.names()
     start = request.get("ExclusiveStartTableName")
     first = 0 if start is None else bisect_right(names, start)
     limit = request.get("Limit") or PAGE_TABLES

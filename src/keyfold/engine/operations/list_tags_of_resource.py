@@ -1,4 +1,4 @@
-"""ListTagsOfResource."""
+"""The ListTagsOfResource operation."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from keyfold.engine._tags import table_of_arn
 
 
 def list_tags_of_resource(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Return a table's tags; fifty at the most, so never in pages."""
-    name = table_of_arn(services, request)
-    body = services.storage.read(lambda reader: require_body(reader, name))
+    """Return the tags of a table; never in pages, since a table has at most 50."""
+    name = table_of_arn(context, request)
+    body = context.storage.read(lambda reader: require_body(reader, name))
     return {"Tags": [{"Key": key, "Value": value} for key, value in body["tags"].items()]}

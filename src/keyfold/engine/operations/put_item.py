@@ -1,4 +1,4 @@
-"""PutItem."""
+"""The PutItem operation, and its fast path."""
 
 from __future__ import annotations
 
@@ -18,33 +18,35 @@ from keyfold.engine._writes import (
     ItemWrite,
     check_item_size,
     make_put,
-    perform_for,
+    perform_for_request,
     put_if,
-    put_unseen,
+    put_without_reading,
     respond_to_write,
 )
 from keyfold.engine.expressions import read_fast_condition
 from keyfold.errors import ServiceError
 from keyfold.values import normalise_item, to_json
 
-# The table and the item.
+# The number of required parameters: the table and the item.
 REQUIRED = 2
-# A put with no more than these asks for nothing back.
-_PLAIN = frozenset({"TableName", "Item", "ConditionExpression", "ExpressionAttributeValues"})
+# A request with only these parameters returns nothing, and may take the fast path.
+_FAST_PARAMETERS = frozenset(
+    {"TableName", "Item", "ConditionExpression", "ExpressionAttributeValues"}
+)
 
 
 def try_fast_put_item(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any] | None:
-    """Write an item, maybe under a condition, for callers who ask for nothing back.
+    """Put an item, with a condition or without, for requests that return nothing.
 
-    Returns None for whatever takes a closer look, all that is to be refused among it.
+    Returns None for other requests, and for all that are invalid.
     """
-    table = services.catalog.known(request.get("TableName"))
+    table = context.catalog.known(request.get("TableName"))
     raw: Any = request.get("Item")
-    if table is None or raw.__class__ is not dict or not _PLAIN.issuperset(request):
+    if table is None or raw.__class__ is not dict or not _FAST_PARAMETERS.issuperset(request):
         return None
     try:
         item, size = normalise_item(raw)
@@ -54,11 +56,11 @@ def try_fast_put_item(
     if size > MAX_ITEM_BYTES:
         return None
     if len(request) == REQUIRED:
-        put_unseen(services.storage, table, row_key, to_json(item), size, entries)
+        put_without_reading(context.storage, table, row_key, to_json(item), size, entries)
         return {}
     text, values = request.get("ConditionExpression"), request.get("ExpressionAttributeValues", {})
     condition = read_fast_condition(text) if text.__class__ is str else None
-    # That they are the same ones, and not only as many, shows when they are bound.
+    # Here only the number of placeholders is compared; `bind` checks that they are the same.
     if (
         condition is None
         or values.__class__ is not dict
@@ -70,23 +72,23 @@ def try_fast_put_item(
     holds = condition.bind(values)
     if holds is None:
         return None
-    put_if(services.storage, table, row_key, to_json(item), size, entries, holds)
+    put_if(context.storage, table, row_key, to_json(item), size, entries, holds)
     return {}
 
 
 def put_item(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Write a whole item, in place of the one with the same key."""
+    """Put an item, replacing the one with the same key, if any."""
     check_expression_use("PutItem", request)
     item, size = normalise_item(request["Item"])
     check_old_or_none(request)
     condition = read_condition(request)
     check_item_size(size)
-    table = services.catalog.find(request["TableName"])
+    table = context.catalog.find(request["TableName"])
     row_key, put = make_put(table, item, size)
     check_paths(table, condition)
     write = ItemWrite(table, row_key, put, None if condition is None else condition.holds)
-    outcome = perform_for(services.storage, write, request, rendering)
+    outcome = perform_for_request(context.storage, write, request, rendering)
     returned = outcome.old if request.get("ReturnValues") == "ALL_OLD" else None
-    return respond_to_write(services.storage, request, rendering, outcome, returned)
+    return respond_to_write(context.storage, request, rendering, outcome, returned)

@@ -1,4 +1,4 @@
-"""PutResourcePolicy."""
+"""The PutResourcePolicy operation."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from keyfold.engine.storage import StorageWriter
 
 
 def put_resource_policy(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Keep a policy for a table or a stream, in place of the one there is."""
+    """Store a policy for a table or stream, replacing the existing one, if any."""
 
     def work(writer: StorageWriter) -> str:
-        body, part = find_resource(services, writer, request["ResourceArn"])
+        body, part = find_resource(context, writer, request["ResourceArn"])
         before = body.get("policies", {}).get(part)
-        policy = new_policy(services, request["Policy"], before)
+        policy = new_policy(context, request["Policy"], before)
         check_revision(before, request.get("ExpectedRevisionId"), body["name"])
         body["policies"] = {**body.get("policies", {}), part: policy}
         write_body(writer, body)
         return policy["revision"]
 
-    return {"RevisionId": services.storage.write(work)}
+    return {"RevisionId": context.storage.write(work)}

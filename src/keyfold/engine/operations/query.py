@@ -1,4 +1,4 @@
-"""Query."""
+"""The Query operation, and its fast path."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from keyfold.values import Item
 
 LARGEST_LIMIT = 1 << 31
 _FLAG_TYPES = (bool, type(None))
-# A query with no more than these may be answered on the quick road.
-_PLAIN = frozenset(
+# A request with only these parameters may take the fast path.
+_FAST_PARAMETERS = frozenset(
     {
         "TableName",
         "IndexName",
@@ -45,10 +45,10 @@ _PLAIN = frozenset(
 
 
 def try_fast_query(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any] | None:
-    """Answer a query whose conditions are plain; None for one that takes a closer look."""
-    table = services.catalog.known(request.get("TableName"))
+    """Return the response to a query with simple conditions; None for other requests."""
+    table = context.catalog.known(request.get("TableName"))
     text: Any = request.get("KeyConditionExpression")
     values: Any = request.get("ExpressionAttributeValues")
     limit: Any = request.get("Limit")
@@ -57,7 +57,7 @@ def try_fast_query(
         table is None
         or text.__class__ is not str
         or values.__class__ is not dict
-        or not _PLAIN.issuperset(request)
+        or not _FAST_PARAMETERS.issuperset(request)
         or forward.__class__ not in _FLAG_TYPES
         or consistent.__class__ not in _FLAG_TYPES
         or (limit is not None and (limit.__class__ is not int or not 0 < limit < LARGEST_LIMIT))
@@ -85,8 +85,8 @@ def try_fast_query(
     where = Span(*span, forward is False, None if index is None else index.column)
     values = None
     if index is None or index.projected is None:
-        most = -1 if limit is None else limit
-        values = services.storage.read_values(table.rows, where, limit=most, max_bytes=PAGE_BYTES)
+        count = -1 if limit is None else limit
+        values = context.storage.read_values(table.rows, where, limit=count, max_bytes=PAGE_BYTES)
     finds_one = index is None and not table.key.sort
     if values is None:
         page = PageQuery(
@@ -99,7 +99,7 @@ def try_fast_query(
             holds=holds,
             finds_one=finds_one,
         )
-        return read_page(services.storage, page, OFF, rendering)
+        return read_page(context.storage, page, OFF, rendering)
     scanned = len(values)
     last = values[-1] if scanned == limit and not finds_one else None
     if holds is not None:
@@ -128,13 +128,13 @@ def _try_fast_filter(
     return None if index is not None and index.projected is not None else condition
 
 
-def query(services: EngineContext, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+def query(context: EngineContext, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
     """Return a page of the items of one partition, in order of their sort keys."""
     check_select(request)
     key_condition, parameters = read_query(request)
     start = normalise_start_key(request)
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
-    table = services.catalog.find(request["TableName"])
+    table = context.catalog.find(request["TableName"])
     index = find_index(table, request)
     schema = table.key if index is None else index.key
     index_name = None if index is None else index.name
@@ -151,15 +151,15 @@ def query(services: EngineContext, request: dict[str, Any], rendering: Rendering
     page = selection.to_page(request, table, index, span)
     if index is None and not table.key.sort:
         page = page._replace(finds_one=True)
-    if table.watch is not None:
+    if table.monitor is not None:
         names = [attribute.name for attribute in schema.partition]
         page = page._replace(partition=dict(zip(names, condition.partition, strict=True)))
-    return read_page(services.storage, page, meter, rendering)
+    return read_page(context.storage, page, meter, rendering)
 
 
 def _resumed(table: EngineTable, index: EngineIndex | None, span: Span, start: Item) -> Span:
     if index is None and not table.key.sort and len(start) == 1:
-        # There is one item, and nowhere to go on from.
+        # The partition has a single item, so there is no item after the start key.
         ((name, value),) = start.items()
         raise ValidationException(
             "The provided exclusive start key is invalid: "

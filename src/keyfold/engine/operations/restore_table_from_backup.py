@@ -1,10 +1,10 @@
-"""RestoreTableFromBackup."""
+"""The RestoreTableFromBackup operation."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._backups import backup_arn, require_backup, require_made
+from keyfold.engine._backups import backup_arn, require_available, require_backup
 from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
 from keyfold.engine._restore_job import CopyBody, RestoreBody
@@ -15,21 +15,21 @@ from keyfold.engine.storage import StorageWriter
 
 
 def restore_table_from_backup(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Make a table from a backup; a small one is whole when this returns."""
+    """Create a table from a backup; a small table is complete when this returns."""
     request = known_part("RestoreTableFromBackup", request)
 
     def work(writer: StorageWriter) -> TableBody:
-        backup = require_made(require_backup(writer, request["BackupArn"]))
+        backup = require_available(require_backup(writer, request["BackupArn"]))
         summary = {
-            "SourceBackupArn": backup_arn(services, backup),
-            "SourceTableArn": services.table_arn(backup["table"]["name"]),
+            "SourceBackupArn": backup_arn(context, backup),
+            "SourceTableArn": context.table_arn(backup["table"]["name"]),
             "RestoreDateTime": backup["created_at"],
         }
         restore = RestoreBody(copy=CopyBody(rows=backup["rows"], next=""))
-        return create_restored(services, writer, request, backup["table"], summary, restore)
+        return create_restored(context, writer, request, backup["table"], summary, restore)
 
-    return answer_restore(services, services.storage.write(work))
+    return answer_restore(context, context.storage.write(work))

@@ -1,4 +1,4 @@
-"""RestoreTableToPointInTime."""
+"""The RestoreTableToPointInTime operation."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ from keyfold.errors import InvalidRestoreTimeException, ValidationException
 
 
 def restore_table_to_point_in_time(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Make a table as another one was at a time; a small one is whole when this returns."""
+    """Create a table as another was at a point in time.
+
+    A small table is complete when this returns.
+    """
     request = known_part("RestoreTableToPointInTime", request)
     name = _source_of(request)
-    now = services.clock()
+    now = context.clock()
     at = _time_of(request, now)
 
     def work(writer: StorageWriter) -> TableBody:
@@ -35,12 +38,12 @@ def restore_table_to_point_in_time(
                 "An invalid restore time was specified. RestoreDateTime must be between "
                 "EarliestRestorableDateTime and LatestRestorableDateTime."
             )
-        summary = {"SourceTableArn": services.table_arn(name), "RestoreDateTime": at}
+        summary = {"SourceTableArn": context.table_arn(name), "RestoreDateTime": at}
         rewind = begin_rewind(source, last_change_at(writer, source, at, now))
         restore = RestoreBody(rewind=rewind)
-        return create_restored(services, writer, request, source, summary, restore)
+        return create_restored(context, writer, request, source, summary, restore)
 
-    return answer_restore(services, services.storage.write(work))
+    return answer_restore(context, context.storage.write(work))
 
 
 def _source_of(request: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Scan."""
+"""The Scan operation."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 
 
-def scan(services: EngineContext, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
-    """Return a page of all the items of a table or an index, in order of their hashes."""
+def scan(context: EngineContext, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+    """Return a page of all items of a table or index, in order of their partitions' hashes."""
     check_select(request)
     low, high = _read_segment(request)
     parameters = read_scan(request)
     start = normalise_start_key(request)
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
-    table = services.catalog.find(request["TableName"])
+    table = context.catalog.find(request["TableName"])
     index = find_index(table, request, "Scan")
     check_paths(table, parameters.filter, parameters.projection)
     selection = resolve_selection(request, index, parameters.projection, parameters.filter)
@@ -48,7 +48,7 @@ def scan(services: EngineContext, request: dict[str, Any], rendering: Rendering)
             low, high, reverse=False, column=column, entry=place.entry, row_key=place.row_key
         )
     page = selection.to_page(request, table, index, span)
-    return read_page(services.storage, page, meter, rendering)
+    return read_page(context.storage, page, meter, rendering)
 
 
 def _read_segment(request: dict[str, Any]) -> tuple[bytes, bytes]:

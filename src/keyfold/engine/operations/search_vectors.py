@@ -1,4 +1,4 @@
-"""SearchVectors."""
+"""The SearchVectors operation."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ _Condition = dict[str, AttributeValue]
 
 
 def search_vectors(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Return the items whose vectors are nearest to one, the nearest first.
+    """Return the items whose vectors are nearest to the search vector, the nearest first.
 
-    What passes 16 MB of projected attributes is left out.
+    Items beyond 16 MB of projected attributes are omitted.
     """
     check_expression_use("SearchVectors", request)
-    most: int = request["TopK"]
-    if most > MAX_RESULTS:
+    top_k: int = request["TopK"]
+    if top_k > MAX_RESULTS:
         raise ValidationException(
-            f"Provided TopK value '{most}' is out of valid range. "
+            f"Provided TopK value '{top_k}' is out of valid range. "
             f"The value must be between 1 and {MAX_RESULTS} inclusive"
         )
     condition, projection = _read_expressions(request)
     elements = _normalise_vector(request["SearchVector"])
-    table = services.catalog.find(request["TableName"])
+    table = context.catalog.find(request["TableName"])
     index = _find_index(table, request["IndexName"])
     if len(elements) != index.dimensions:
         raise ValidationException(
@@ -71,9 +71,9 @@ def search_vectors(
                 if all(item.get(name) == value for name, value in (condition or {}).items()):
                     yield item
 
-        return rank(index, read_vector(elements), candidates(), most)
+        return rank(index, read_vector(elements), candidates(), top_k)
 
-    found = services.storage.read(work, is_long=True)
+    found = context.storage.read(work, is_long=True)
     response: dict[str, Any] = {"SearchResults": _render(index, found, projection, rendering)}
     if request.get("ReturnConsumedCapacity") in ("TOTAL", "INDEXES"):
         searched_bytes = max(LEAST_REQUEST_BYTES, examined * index.dimensions * FLOAT_BYTES)
@@ -91,8 +91,8 @@ def _read_expressions(request: dict[str, Any]) -> tuple[_Condition | None, Proje
 
 
 def _normalise_vector(elements: list[dict[str, Any]]) -> list[AttributeValue]:
-    normal = [normalise_value(element)[0] for element in elements]
-    for place, element in enumerate(normal):
+    normalised = [normalise_value(element)[0] for element in elements]
+    for place, element in enumerate(normalised):
         if "N" not in element:
             (kind,) = element
             raise ValidationException(
@@ -104,7 +104,7 @@ def _normalise_vector(elements: list[dict[str, Any]]) -> list[AttributeValue]:
                 f"{INVALID}Invalid value for parameter SearchVector[{place}], "
                 "Expected: a 32-bit floating point number"
             )
-    return normal
+    return normalised
 
 
 def _find_index(table: EngineTable, name: str) -> VectorIndex:
@@ -162,16 +162,18 @@ def _render(
     index: VectorIndex, found: list[Scored], projection: Projection | None, rendering: Rendering
 ) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = []
-    room = MAX_RESPONSE_BYTES
+    bytes_left = MAX_RESPONSE_BYTES
     for score, item in found:
-        held = index.project(item)
+        projected = index.project(item)
         if projection is not None:
-            held = projection.apply(held)
+            projected = projection.apply(projected)
         else:
-            # Vectors are long, and the caller seldom wants them back: they are asked for by name.
-            held = {name: value for name, value in held.items() if name != index.attribute}
-        room -= len(orjson.dumps(held))
-        if room < 0:
+            # Vectors are long and seldom wanted: they are returned only if a projection names them.
+            projected = {
+                name: value for name, value in projected.items() if name != index.attribute
+            }
+        bytes_left -= len(orjson.dumps(projected))
+        if bytes_left < 0:
             break
-        results.append({"Item": rendering.item(held), "Score": score})
+        results.append({"Item": rendering.item(projected), "Score": score})
     return results

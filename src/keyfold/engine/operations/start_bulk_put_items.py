@@ -1,4 +1,4 @@
-"""StartBulkPutItems."""
+"""The StartBulkPutItems operation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from keyfold.errors import (
     ValidationException,
 )
 
-# What the description repeats of the request.
+# The request parameters that the description repeats.
 _REPEATED = (
     "ClientToken",
     "InputS3Configuration",
@@ -40,14 +40,14 @@ _REPEATED = (
 
 
 def start_bulk_put_items(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Put the items of files into a table; those of a small file before this returns."""
+    """Put the items of files into a table; a small operation is complete when this returns."""
     request = known_part("StartBulkPutItems", request)
-    _check(services, request)
-    name, now = plain_name(request["TableName"]), services.clock()
+    _check(context, request)
+    name, now = plain_name(request["TableName"]), context.clock()
 
     def work(writer: StorageWriter) -> tuple[BulkBody, bool]:
         known = _find_by_token(writer, request, now)
@@ -55,16 +55,16 @@ def start_bulk_put_items(
             return known, False
         body = require_settled(writer, name)
         _check_table(body)
-        return _begin(services, writer, request, body, now), True
+        return _begin(context, writer, request, body, now), True
 
-    bulk, is_new = services.storage.write(work)
+    bulk, is_new = context.storage.write(work)
     if is_new:
-        services.begin_job(BULK_JOB_RECORD, bulk["id"])
+        context.begin_job(BULK_JOB_RECORD, bulk["id"])
     return {"BulkOperationDescription": bulk["description"]}
 
 
-def _check(services: EngineContext, request: dict[str, Any]) -> None:
-    services.buckets.check()
+def _check(context: EngineContext, request: dict[str, Any]) -> None:
+    context.buckets.check()
     source, output = request["InputS3Configuration"], request["OutputS3Configuration"]
     for parameter, given in (("InputS3Configuration", source), ("OutputS3Configuration", output)):
         check_prefix(f"{parameter}.S3KeyPrefix", given.get("S3KeyPrefix"))
@@ -79,7 +79,7 @@ def _check(services: EngineContext, request: dict[str, Any]) -> None:
 
 
 def _check_table(body: TableBody) -> None:
-    """Raise for a table that bulk operations cannot put items into as it is now."""
+    """Raise ServiceError if bulk operations cannot put items into the table now."""
     indexes = (*body["indexes"], *body.get("vectors", ()))
     if any(index["status"] == "CREATING" for index in indexes):
         raise ResourceInUseException(
@@ -103,14 +103,14 @@ def _find_by_token(writer: StorageWriter, request: dict[str, Any], now: float) -
 
 
 def _begin(
-    services: EngineContext,
+    context: EngineContext,
     writer: StorageWriter,
     request: dict[str, Any],
     body: TableBody,
     now: float,
 ) -> BulkBody:
-    id_ = take_id(services, writer, BULK_RECORD, now)
-    source, table_arn = request["InputS3Configuration"], services.table_arn(body["name"])
+    id_ = take_id(context, writer, BULK_RECORD, now)
+    source, table_arn = request["InputS3Configuration"], context.table_arn(body["name"])
     described: dict[str, Any] = {
         "BulkOperationArn": part_arn(table_arn, "bulk-operation", id_),
         "BulkOperationStatus": "IN_PROGRESS",
@@ -125,7 +125,7 @@ def _begin(
     }
     bulk = BulkBody(id=id_, description=described, request=request)
     write_bulk_operation(writer, bulk)
-    form = FormatBody(
+    input_format = FormatBody(
         format=source["InputFormat"],
         compression=source.get("InputCompressionType") or "NONE",
         delimiter="",
@@ -135,7 +135,7 @@ def _begin(
     job = BulkJob(
         bucket=source["S3Bucket"],
         prefix=source.get("S3KeyPrefix") or "",
-        form=form,
+        form=input_format,
         key="",
         records=0,
         table=body["name"],

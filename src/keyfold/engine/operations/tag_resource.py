@@ -1,4 +1,4 @@
-"""TagResource."""
+"""The TagResource operation."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from keyfold.errors import ValidationException
 
 
 def tag_resource(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Add tags to a table, in place of those with the same keys."""
+    """Add tags to a table, replacing those with the same keys."""
     if not request.get("Tags"):
         raise ValidationException("Atleast one Tag needs to be provided as Input.")
-    name = table_of_arn(services, request)
+    name = table_of_arn(context, request)
     tags = read_tags(request["Tags"])
 
     def work(writer: StorageWriter) -> None:
@@ -29,5 +29,5 @@ def tag_resource(
         check_count(body["tags"])
         write_body(writer, body)
 
-    services.storage.write(work)
+    context.storage.write(work)
     return {}

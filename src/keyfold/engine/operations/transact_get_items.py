@@ -1,4 +1,4 @@
-"""TransactGetItems."""
+"""The TransactGetItems operation."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from keyfold.engine._transactions import (
     MAX_BYTES,
     admit_all,
     check_distinct,
-    fit_members,
     member_key_fault_error,
+    prepare_members,
 )
 from keyfold.engine.expressions import Projection
 from keyfold.engine.storage import Row, StorageReader
@@ -26,27 +26,27 @@ from keyfold.values import Item, normalise_item
 
 
 def transact_get_items(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Return several items as of one moment."""
+    """Return several items, all read from one snapshot."""
     gets = [each["Get"] for each in request["TransactItems"]]
     prepared = [_prepare(get) for get in gets]
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
-    tables = [services.catalog.find(get["TableName"]) for get in gets]
-    places = fit_members(tables, prepared, _find_place)
-    check_distinct(places)
-    admit_all([(table, key) for (table, _), (key, _) in zip(places, prepared, strict=True)])
+    tables = [context.catalog.find(get["TableName"]) for get in gets]
+    targets = prepare_members(tables, prepared, _find_target)
+    check_distinct(targets)
+    admit_all([(table, key) for (table, _), (key, _) in zip(targets, prepared, strict=True)])
 
     def work(reader: StorageReader) -> list[Row | None]:
-        return [reader.get(table.rows, row_key) for table, row_key in places]
+        return [reader.get(table.rows, row_key) for table, row_key in targets]
 
-    rows = services.storage.read(work)
+    rows = context.storage.read(work)
     if sum(row[1] for row in rows if row is not None) > MAX_BYTES:
         raise ValidationException(
             "Aggregated size of all items in the transaction has exceeded the size limit"
         )
     responses: list[dict[str, Any]] = []
-    for (table, _), (key, projection), row in zip(places, prepared, rows, strict=True):
+    for (table, _), (key, projection), row in zip(targets, prepared, rows, strict=True):
         size = 0 if row is None else row[1]
         count_read(table, key, size, is_consistent=True, factor=2)
         if meter.is_on:
@@ -63,7 +63,7 @@ def _prepare(get: dict[str, Any]) -> tuple[Item, Projection | None]:
     return key, read_projection(get)
 
 
-def _find_place(
+def _find_target(
     table: EngineTable, get: tuple[Item, Projection | None]
 ) -> tuple[EngineTable, bytes]:
     key, projection = get

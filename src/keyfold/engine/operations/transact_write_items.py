@@ -1,4 +1,4 @@
-"""TransactWriteItems."""
+"""The TransactWriteItems operation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from keyfold.engine._tables import EngineTable, encode_key_of
 from keyfold.engine._transactions import (
     MAX_BYTES,
     check_distinct,
-    fit_members,
     member_item_fault_error,
     member_key_fault_error,
+    prepare_members,
     write_all,
 )
 from keyfold.engine._writes import (
@@ -35,7 +35,7 @@ from keyfold.engine.expressions import BoundCondition, UpdatePlan
 from keyfold.errors import ValidationException
 from keyfold.values import Item, normalise_item, normalise_value
 
-# Members take the same expressions as the operations of their own.
+# Members take the same expressions as these operations.
 _EXPRESSION_USE = {
     "ConditionCheck": "ConditionCheck",
     "Put": "PutItem",
@@ -45,14 +45,14 @@ _EXPRESSION_USE = {
 
 
 class _Action(NamedTuple):
-    """One member of the transaction, checked as far as that goes without its table."""
+    """One member of the transaction, with all checks done that do not need its table."""
 
     kind: str
     table_name: str
-    # The item of a put, the key of everything else.
+    # The item of a Put, or the key of any other member.
     item: Item
     size: int
-    # What it counts towards the size of the transaction.
+    # Counts towards the size limit of the transaction.
     payload_bytes: int
     plan: UpdatePlan | None
     condition: BoundCondition | None
@@ -60,17 +60,17 @@ class _Action(NamedTuple):
 
 
 def transact_write_items(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Carry out up to a hundred writes, all of them or none."""
+    """Carry out up to 100 writes, all of them or none."""
     actions = [_read_action(each) for each in request["TransactItems"]]
     _check_payload(actions)
-    writes = _make_writes(services, actions)
+    writes = _make_writes(context, actions)
     wants_items = [action.wants_item for action in actions]
     response: dict[str, Any] = {}
-    outcomes = write_all(services, request, writes, wants_items, rendering, response)
+    outcomes = write_all(context, request, writes, wants_items, rendering, response)
     if outcomes is not None:
-        report_collections(services.storage, request, outcomes, rendering, response, by_table=True)
+        report_collections(context.storage, request, outcomes, rendering, response, by_table=True)
     return response
 
 
@@ -118,9 +118,9 @@ def _read_action(member: dict[str, Any]) -> _Action:
     )
 
 
-def _make_writes(services: EngineContext, actions: list[_Action]) -> list[ItemWrite]:
-    tables = [services.catalog.find(action.table_name) for action in actions]
-    writes = fit_members(tables, actions, _make_write)
+def _make_writes(context: EngineContext, actions: list[_Action]) -> list[ItemWrite]:
+    tables = [context.catalog.find(action.table_name) for action in actions]
+    writes = prepare_members(tables, actions, _make_write)
     check_distinct([(write.table, write.row_key) for write in writes])
     return writes
 

@@ -1,4 +1,4 @@
-"""UntagResource."""
+"""The UntagResource operation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from keyfold.errors import ValidationException
 
 
 def untag_resource(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Remove tags from a table; keys that it does not have are no fault."""
+    """Remove tags from a table; keys that it does not have are ignored."""
     keys: list[str] = request.get("TagKeys") or []
     if not keys:
         raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
-    name = table_of_arn(services, request)
+    name = table_of_arn(context, request)
 
     def work(writer: StorageWriter) -> None:
         body = require_body(writer, name)
@@ -29,5 +29,5 @@ def untag_resource(
             body["tags"].pop(key, None)
         write_body(writer, body)
 
-    services.storage.write(work)
+    context.storage.write(work)
     return {}

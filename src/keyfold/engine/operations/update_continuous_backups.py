@@ -1,4 +1,4 @@
-"""UpdateContinuousBackups."""
+"""The UpdateContinuousBackups operation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from keyfold.engine.storage import StorageWriter
 
 
 def update_continuous_backups(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Let a table be restored to any second from now on, or no longer."""
+    """Enable or disable point-in-time recovery of a table."""
     name, wanted = table_name(request), request["PointInTimeRecoverySpecification"]
-    now = services.clock()
+    now = context.clock()
 
     def work(writer: StorageWriter) -> TableBody:
         body = require_source(writer, name)
@@ -28,7 +28,7 @@ def update_continuous_backups(
             return switch_on(writer, body, wanted.get("RecoveryPeriodInDays"), now)
         return switch_off(writer, body, now)
 
-    body = services.storage.write(work)
-    services.catalog.forget()
-    services.wake_upkeep()
+    body = context.storage.write(work)
+    context.catalog.forget()
+    context.wake_upkeep()
     return {"ContinuousBackupsDescription": describe_recovery(body, now)}

@@ -1,4 +1,4 @@
-"""UpdateContributorInsights."""
+"""The UpdateContributorInsights operation."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from keyfold.engine.storage import StorageWriter
 
 
 def update_contributor_insights(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Begin to count the hottest keys of a table or an index, or stop."""
+    """Start or stop counting the hottest keys of a table or index."""
     name, index = table_name(request), request.get("IndexName")
     is_enabled = request["ContributorInsightsAction"] == "ENABLE"
 
@@ -32,15 +32,15 @@ def update_contributor_insights(
         if mode is None:
             mode = known["mode"] if known is not None else ACCESSED_AND_THROTTLED
         insights[index or ""] = InsightsBody(
-            is_enabled=is_enabled, mode=mode, changed_at=services.clock()
+            is_enabled=is_enabled, mode=mode, changed_at=context.clock()
         )
-        # A new version tells the other processes, whose quick roads would not count.
+        # A new version makes other processes reload the table; their fast paths would not count.
         after: TableBody = {**before, "insights": insights, "version": before["version"] + 1}
         change_columns(writer, before, after)
         return after
 
-    after = services.storage.write(work)
-    services.catalog.forget()
+    after = context.storage.write(work)
+    context.catalog.forget()
     described = describe(after, index or "")
     described["ContributorInsightsStatus"] = "ENABLING" if is_enabled else "DISABLING"
     return described

@@ -1,4 +1,4 @@
-"""UpdateGlobalTable."""
+"""The UpdateGlobalTable operation."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from keyfold.errors import (
 
 
 def update_global_table(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Keep that a global table has replicas in other regions than before."""
+    """Add or remove replicas of a global table; only recorded, nothing is replicated."""
     request = known_part("UpdateGlobalTable", request)
     name: str = request["GlobalTableName"]
     updates: list[dict[str, Any]] = request["ReplicaUpdates"]
@@ -39,15 +39,15 @@ def update_global_table(
 
     def work(writer: StorageWriter) -> GlobalTableBody:
         body = require_global_table(writer, name)
-        require_source(services, writer, name)
+        require_source(context, writer, name)
         for update in updates:
             _change_replica(body, update)
         write_global_table(writer, body)
         return body
 
-    body = services.storage.write(work)
+    body = context.storage.write(work)
     warn_unreplicated(f"global table {name}, replicas in {', '.join(body['replicas'])}")
-    return {"GlobalTableDescription": describe_global_table(services, body, "UPDATING")}
+    return {"GlobalTableDescription": describe_global_table(context, body, "UPDATING")}
 
 
 def _change_replica(body: GlobalTableBody, update: dict[str, Any]) -> None:

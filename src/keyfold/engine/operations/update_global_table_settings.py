@@ -1,4 +1,4 @@
-"""UpdateGlobalTableSettings."""
+"""The UpdateGlobalTableSettings operation."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from keyfold.engine.storage import StorageWriter
 
 
 def update_global_table_settings(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Keep other settings of a global table, in every region or in some."""
+    """Record new settings of a global table, in all regions or in some."""
     request = known_part("UpdateGlobalTableSettings", request)
     name: str = request["GlobalTableName"]
 
     def work(writer: StorageWriter) -> dict[str, Any]:
         body = require_global_table(writer, name)
-        table = require_source(services, writer, name)
+        table = require_source(context, writer, name)
         change_settings(request, body, table)
         write_global_table(writer, body)
         return describe_settings(body, table)
 
-    return services.storage.write(work)
+    return context.storage.write(work)

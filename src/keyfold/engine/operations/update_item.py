@@ -1,4 +1,4 @@
-"""UpdateItem."""
+"""The UpdateItem operation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keyfold.engine._writes import (
     ItemWrite,
     UpdateAction,
     WriteOutcome,
-    perform_for,
+    perform_for_request,
     respond_to_write,
 )
 from keyfold.engine.expressions import UpdatePlan
@@ -20,19 +20,19 @@ from keyfold.values import Item
 
 
 def update_item(
-    services: EngineContext, request: dict[str, Any], rendering: Rendering
+    context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any]:
-    """Change an item, or make it when it is not there."""
+    """Update an item, or create it if it does not exist."""
     key, plan, condition = read_update(request)
-    table = services.catalog.find(request["TableName"])
+    table = context.catalog.find(request["TableName"])
     row_key = encode_key_of(table, key)
     check_update(plan, table)
     check_paths(table, condition)
     holds = None if condition is None else condition.holds
     write = ItemWrite(table, row_key, UpdateAction(key, plan), holds)
-    outcome = perform_for(services.storage, write, request, rendering)
+    outcome = perform_for_request(context.storage, write, request, rendering)
     returned = _returned(request.get("ReturnValues"), plan, outcome)
-    return respond_to_write(services.storage, request, rendering, outcome, returned)
+    return respond_to_write(context.storage, request, rendering, outcome, returned)
 
 
 def _returned(wanted: str | None, plan: UpdatePlan | None, outcome: WriteOutcome) -> Item | None:

@@ -1,4 +1,4 @@
-"""UpdateKinesisStreamingDestination."""
+"""The UpdateKinesisStreamingDestination operation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from keyfold.errors import ValidationException
 
 
 def update_kinesis_streaming_destination(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Change the precision that times in a Kinesis stream are to have."""
+    """Record the precision of timestamps for a Kinesis stream; nothing is sent to it."""
     name, arn = table_name(request), request["StreamArn"]
     check_stream_arn(arn)
     configuration: dict[str, Any] = request.get("UpdateKinesisStreamingConfiguration") or {}
@@ -26,7 +26,7 @@ def update_kinesis_streaming_destination(
             "Streaming destination cannot be updated with given parameters: "
             "UpdateKinesisStreamingConfiguration cannot be null or contain only null values"
         )
-    update_destination(services, name, arn, precision)
+    update_destination(context, name, arn, precision)
     return {
         "TableName": name,
         "StreamArn": arn,

@@ -1,13 +1,13 @@
-"""UpdateTable."""
+"""The UpdateTable operation."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any
 
-from keyfold.engine._backfill import begin_backfill, begin_filling
+from keyfold.engine._backfill import begin_backfill, fill_first_batch
 from keyfold.engine._catalog import require_settled
-from keyfold.engine._changes import keep_body
+from keyfold.engine._changes import save_changed_body
 from keyfold.engine._context import EngineContext
 from keyfold.engine._definitions import (
     MAX_GLOBAL_INDEXES,
@@ -22,7 +22,7 @@ from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._replicas import change_replicas
 from keyfold.engine._responses import Rendering
 from keyfold.engine._settings import read_settings
-from keyfold.engine._streams import change_stream, follow_table
+from keyfold.engine._streams import apply_stream_change, change_stream
 from keyfold.engine._table_changes import check_changes
 from keyfold.engine._table_stats import NOTHING
 from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
@@ -46,11 +46,11 @@ from keyfold.errors import (
 
 
 def update_table(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Change a table's settings, or add or remove one global index."""
+    """Change a table's settings, or create or delete one global or vector index."""
     request = known_part("UpdateTable", request)
     name = table_name(request)
     check_changes(request)
@@ -59,37 +59,37 @@ def update_table(
         before = require_settled(writer, name)
         after: TableBody = {
             **before,
-            "settings": read_settings(request, services, before["settings"]),
+            "settings": read_settings(request, context, before["settings"]),
         }
-        _change_billing(services, request, after)
+        _change_billing(context, request, after)
         _check_throughput_settings(request, before, after)
         if request.get("TableClass") is not None:
-            after["settings"]["TableClassSummary"]["LastUpdateDateTime"] = services.clock()
+            after["settings"]["TableClassSummary"]["LastUpdateDateTime"] = context.clock()
         protected = request.get("DeletionProtectionEnabled")
         if protected is not None:
             after["is_protected"] = protected
-        now = services.clock()
+        now = context.clock()
         change_stream(request, after, now)
-        fills = _change_indexes(request, after)
-        change_replicas(services, request, after)
-        keep_body(writer, before, after, now)
-        follow_table(writer, before, after, now)
-        if fills:
+        needs_backfill = _change_indexes(request, after)
+        change_replicas(context, request, after)
+        save_changed_body(writer, before, after, now)
+        apply_stream_change(writer, before, after, now)
+        if needs_backfill:
             begin_backfill(writer, after)
-        return after, fills
+        return after, needs_backfill
 
-    after, fills = services.storage.write(work)
-    services.catalog.forget()
+    after, needs_backfill = context.storage.write(work)
+    context.catalog.forget()
     if "log" in after:
-        services.wake_upkeep()
+        context.wake_upkeep()
     counts = NOTHING
-    # The change is made: what goes wrong from here on must not look as if it were not, nor lead
-    # to another try. A disk that fails now shows itself to the next request.
+    # The change is committed: an error from here on must not make it look failed, nor cause a
+    # retry. If the disk fails now, the next request reports it.
     with suppress(RowsChanged, KeyfoldError):
-        counts = services.census.count(after)
-    described = to_table_description(services, {**after, "status": "UPDATING"}, counts)
-    if fills:
-        begin_filling(services, name)
+        counts = context.table_stats.count(after)
+    described = to_table_description(context, {**after, "status": "UPDATING"}, counts)
+    if needs_backfill:
+        fill_first_batch(context, name)
     return {"TableDescription": described}
 
 
@@ -101,7 +101,7 @@ def _check_throughput_settings(
     check_warm_change(request.get("WarmThroughput"), warm, mode, after["throughput"], None)
 
 
-def _change_billing(services: EngineContext, request: dict[str, Any], body: TableBody) -> None:
+def _change_billing(context: EngineContext, request: dict[str, Any], body: TableBody) -> None:
     mode = request.get("BillingMode") or body["billing_mode"]
     wanted = request.get("ProvisionedThroughput")
     if mode == "PAY_PER_REQUEST":
@@ -112,7 +112,7 @@ def _change_billing(services: EngineContext, request: dict[str, Any], body: Tabl
             )
         if body["billing_mode"] != mode:
             body["billing_mode"] = mode
-            body["billing_changed_at"] = services.clock()
+            body["billing_changed_at"] = context.clock()
             body["throughput"] = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
             body["indexes"] = [_without_throughput(index) for index in body["indexes"]]
         return
@@ -140,20 +140,20 @@ def _change_billing(services: EngineContext, request: dict[str, Any], body: Tabl
                 "Refer to the Amazon DynamoDB Developer Guide for current limits "
                 "and how to request higher limits."
             )
-        body["throughput"] = {**now, **wanted, **_moment_of_change(services, now, wanted)}
+        body["throughput"] = {**now, **wanted, **_change_times(context, now, wanted)}
     body["billing_mode"] = mode
 
 
-def _moment_of_change(
-    services: EngineContext, now: dict[str, Any], wanted: dict[str, Any]
+def _change_times(
+    context: EngineContext, now: dict[str, Any], wanted: dict[str, Any]
 ) -> dict[str, float]:
     names = ("ReadCapacityUnits", "WriteCapacityUnits")
-    moments: dict[str, float] = {}
+    times: dict[str, float] = {}
     if any(wanted[name] > now.get(name, 0) for name in names):
-        moments["LastIncreaseDateTime"] = services.clock()
+        times["LastIncreaseDateTime"] = context.clock()
     if any(wanted[name] < now.get(name, 0) for name in names):
-        moments["LastDecreaseDateTime"] = services.clock()
-    return moments
+        times["LastDecreaseDateTime"] = context.clock()
+    return times
 
 
 def _without_throughput(index: IndexBody) -> IndexBody:
@@ -163,7 +163,7 @@ def _without_throughput(index: IndexBody) -> IndexBody:
 
 
 def _change_indexes(request: dict[str, Any], body: TableBody) -> bool:
-    """Change the indexes of `body` as asked; return whether one is to be filled."""
+    """Apply the index updates of a request to `body`; return whether an index needs backfill."""
     updates: list[dict[str, Any]] = request.get("GlobalSecondaryIndexUpdates") or []
     vector_updates: list[dict[str, Any]] = request.get("VectorIndexUpdates") or []
     structural = [update for update in (*updates, *vector_updates) if not update.get("Update")]
@@ -178,11 +178,11 @@ def _change_indexes(request: dict[str, Any], body: TableBody) -> bool:
             f"Attempt to change a resource which is still in use: "
             f"Table is being updated: {body['name']}"
         )
-    fills = False
+    needs_backfill = False
     for update in updates:
         if update.get("Create"):
             _add_index(request, update["Create"], body)
-            fills = True
+            needs_backfill = True
         elif update.get("Delete"):
             _remove_index(update["Delete"]["IndexName"], body)
         else:
@@ -190,10 +190,10 @@ def _change_indexes(request: dict[str, Any], body: TableBody) -> bool:
     for update in vector_updates:
         if update.get("Create"):
             _add_vector_index(request, update["Create"], body)
-            fills = True
+            needs_backfill = True
         else:
             _remove_vector_index(update["Delete"]["IndexName"], body)
-    return fills
+    return needs_backfill
 
 
 def _add_vector_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody) -> None:
@@ -207,16 +207,16 @@ def _add_vector_index(request: dict[str, Any], wanted: dict[str, Any], body: Tab
 
 def _remove_vector_index(name: str, body: TableBody) -> None:
     vectors = body.get("vectors", [])
-    left = [vector for vector in vectors if vector["name"] != name]
-    if len(left) == len(vectors):
+    remaining = [vector for vector in vectors if vector["name"] != name]
+    if len(remaining) == len(vectors):
         raise ResourceNotFoundException("Requested resource not found")
-    body["vectors"] = left
+    body["vectors"] = remaining
     definitions = {each["AttributeName"]: each for each in body["definitions"]}
     body["definitions"] = _used_definitions(body, definitions)
 
 
 def _merge_definitions(request: dict[str, Any], body: TableBody) -> dict[str, AttributeDefinition]:
-    """Return the table's definitions with those of the request, by name."""
+    """Return the attribute definitions of the table and the request, by name."""
     given: list[AttributeDefinition] = request.get("AttributeDefinitions") or []
     definitions = {each["AttributeName"]: each for each in body["definitions"]}
     for each in given:
@@ -237,7 +237,7 @@ def _add_index(request: dict[str, Any], wanted: dict[str, Any], body: TableBody)
     definitions = _merge_definitions(request, body)
     if any(index["name"] == name for index in (*body["indexes"], *body.get("vectors", ()))):
         raise ValidationException("Attempting to create an index which already exists")
-    # What the new index uses must be defined in this request, known to the table or not.
+    # The request must define the index's key attributes even if the table defines them already.
     defined = [each["AttributeName"] for each in given]
     if any(element["AttributeName"] not in defined for element in wanted["KeySchema"]):
         raise ValidationException(

@@ -1,4 +1,4 @@
-"""UpdateTableReplicaAutoScaling."""
+"""The UpdateTableReplicaAutoScaling operation."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from keyfold.engine.storage import StorageWriter
 
 
 def update_table_replica_auto_scaling(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Keep how the capacity of a table is to be scaled; nothing scales it."""
+    """Record the auto scaling settings of a table; nothing is scaled."""
     request = known_part("UpdateTableReplicaAutoScaling", request)
     name = table_name(request)
 
     def work(writer: StorageWriter) -> TableBody:
         body = require_body(writer, name)
-        change_table_scaling(services, request, body)
+        change_table_scaling(context, request, body)
         write_body(writer, body)
         return body
 
-    body = services.storage.write(work)
-    described = describe_table_scaling(services, {**body, "status": "UPDATING"})
+    body = context.storage.write(work)
+    described = describe_table_scaling(context, {**body, "status": "UPDATING"})
     return {"TableAutoScalingDescription": described}

@@ -1,10 +1,10 @@
-"""UpdateTimeToLive."""
+"""The UpdateTimeToLive operation."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._backfill import begin_backfill, begin_filling
+from keyfold.engine._backfill import begin_backfill, fill_first_batch
 from keyfold.engine._catalog import change_columns, require_settled
 from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
@@ -15,11 +15,11 @@ from keyfold.errors import ValidationException
 
 
 def update_time_to_live(
-    services: EngineContext,
+    context: EngineContext,
     request: dict[str, Any],
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
-    """Let items of a table expire by an attribute, or no longer."""
+    """Enable or disable time to live on an attribute of a table."""
     name = table_name(request)
     specification = request["TimeToLiveSpecification"]
     attribute: str = specification["AttributeName"]
@@ -38,11 +38,11 @@ def update_time_to_live(
         if is_enabled:
             begin_backfill(writer, changed)
 
-    services.storage.write(work)
-    services.catalog.forget()
+    context.storage.write(work)
+    context.catalog.forget()
     if is_enabled:
-        begin_filling(services, name)
-        services.wake_upkeep()
+        fill_first_batch(context, name)
+        context.wake_upkeep()
     return {"TimeToLiveSpecification": {"Enabled": is_enabled, "AttributeName": attribute}}
 
 

@@ -1,8 +1,8 @@
-"""PartiQL: statements, as three operations take them.
+"""PartiQL statements, as ExecuteStatement and its batch and transaction variants take them.
 
-A statement is parsed into a tree (`lexer`, `expressions`, `parser`), its conditions and changes
-are translated into the trees of `engine.expressions` (`values`, `translation`), and what is left
-is a read or a write like any other (`access`, `reading`, `writing`). Nothing is evaluated here.
+A statement is parsed into a tree (`lexer`, `expressions`, `parser`). Its conditions and changes
+are translated into the trees of `engine.expressions` (`values`, `translation`), which makes it a
+read or a write like any other (`access`, `reading`, `writing`). Nothing is evaluated here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which items a WHERE clause can be about: one, some ranges of keys, or all.
+"""The keys that a WHERE clause selects: one key, ranges of keys, or all keys.
 
-The condition stays whole and is asked of every item that is read. What is found here only keeps
-the engine from reading items that it cannot hold for.
+The whole condition is still evaluated for every item that is read. The keys found here only keep
+the engine from reading items that cannot match.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from keyfold.engine.expressions.trees import (
 from keyfold.errors import ValidationException
 from keyfold.values import AttributeValue, Item
 
-# More ways to satisfy a condition than this are not told apart: the table is scanned.
+# A condition with more alternatives than this is not analysed: the table is scanned.
 MAX_BRANCHES = 1_000
 
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -53,23 +53,24 @@ _OVERLAP = "Overlapping conditions with range keys are not supported in where cl
 
 
 class OneKey(NamedTuple):
-    """The key of the one item that a clause names, and whether it says more than that."""
+    """The key that a clause fixes, and whether the clause has no other condition."""
 
     key: Item
-    is_alone: bool
+    has_only_key: bool
 
 
 def find_one_key(table: EngineTable, where: Condition | None) -> OneKey | None:
-    """Return the key that a clause fixes by equality; None where it does not.
+    """Return the key that a clause fixes by equality; None if it does not fix the whole key.
 
-    Raises ValidationException where it fixes an attribute twice, or to what no key can be.
+    Raises ValidationException if it fixes an attribute to two values, or to one that a key
+    cannot have.
     """
     key: Item = {}
-    is_alone = True
+    has_only_key = True
     for part in _conjuncts(where):
         name, value = _equality(part, table.key_names)
         if name is None or value is None:
-            is_alone = False
+            has_only_key = False
         elif key.setdefault(name, value) != value:
             raise ValidationException(
                 f"Multiple conditions on same key {name}. "
@@ -78,11 +79,11 @@ def find_one_key(table: EngineTable, where: Condition | None) -> OneKey | None:
     if len(key) != len(table.key_names):
         return None
     check_key(table.key, key)
-    return OneKey(key, is_alone)
+    return OneKey(key, has_only_key)
 
 
 def require_one_key(table: EngineTable, where: Condition | None) -> Item:
-    """Return the key of the item that a write is about; raises ValidationException."""
+    """Return the key of the item to write; raises ValidationException if the clause fixes none."""
     found = find_one_key(table, where)
     if found is None:
         raise ValidationException(_NO_KEY)
@@ -90,7 +91,7 @@ def require_one_key(table: EngineTable, where: Condition | None) -> Item:
 
 
 def check_key(schema: KeySchema, key: Item) -> None:
-    """Raise ValidationException for a key, or an item, whose values its table does not take."""
+    """Raise ValidationException if a key, or an item's key attributes, do not fit the schema."""
     for attribute in schema.attributes:
         value = key.get(attribute.name)
         if value is None:
@@ -138,20 +139,20 @@ def _equality(
 
 
 class _Branch(NamedTuple):
-    """One way to satisfy a condition, as far as the key goes."""
+    """What one alternative of a condition, in disjunctive form, requires of the key."""
 
     partition: AttributeValue | None = None
     sort: tuple[EqualTo | SortRange, ...] = ()
-    # Whether it says something of the sort key that is no range of it.
+    # Whether it also restricts the sort key in a way that is not a range.
     is_vague: bool = False
 
 
 class Ranges(NamedTuple):
-    """The ranges of keys that a clause can be about, in order."""
+    """The ranges of keys that a clause selects, in the order to read them."""
 
     spans: tuple[tuple[bytes, bytes], ...]
     partitions: int
-    """How many partitions the clause names, empty ranges included."""
+    """The number of partitions that the clause names, including those with empty ranges."""
 
 
 def find_ranges(
@@ -162,11 +163,11 @@ def find_ranges(
     reverses_partitions: bool,
     reverses_sort: bool,
 ) -> Ranges | None:
-    """Return the ranges that a clause limits a read to; None when only a scan will do.
+    """Return the ranges of keys that a clause selects; None if a full scan is needed.
 
-    Partitions come in the order of their keys, and the ranges of one in the order of its sort
-    keys, unless reversed. Raises ValidationException for a key of the wrong type, and where
-    branches overlap.
+    Partitions are in the order of their keys, and the ranges of a partition in the order of its
+    sort keys, unless reversed. Raises ValidationException for a key of the wrong type, and if
+    ranges overlap.
     """
     if where is None:
         return None
@@ -175,7 +176,7 @@ def find_ranges(
         return None
     groups: dict[bytes, list[_Branch]] = {}
     for branch in branches:
-        assert branch.partition is not None  # those without one have been sorted out
+        assert branch.partition is not None  # checked above
         _check_values(schema, branch, index)
         groups.setdefault(encode_part(schema.partition[0], branch.partition), []).append(branch)
     spans: list[tuple[bytes, bytes]] = []
@@ -199,7 +200,7 @@ def _check_values(schema: KeySchema, branch: _Branch, index: str | None) -> None
 
 
 def _group_spans(schema: KeySchema, group: list[_Branch]) -> list[tuple[bytes, bytes]]:
-    """Return the ranges of one partition, in order; raises where they overlap."""
+    """Return the ranges of one partition, in order; raises ValidationException if they overlap."""
     whole = _span(schema, group[0]._replace(sort=()))
     if any(branch.is_vague for branch in group) or not any(branch.sort for branch in group):
         return [whole]
@@ -212,7 +213,7 @@ def _group_spans(schema: KeySchema, group: list[_Branch]) -> list[tuple[bytes, b
 
 
 def _span(schema: KeySchema, branch: _Branch) -> tuple[bytes, bytes]:
-    """Return the range of one branch: where all that it says of the sort key can hold."""
+    """Return the range of a branch: the intersection of its constraints on the sort key."""
     assert branch.partition is not None
     partition = (branch.partition,)
     low, high = condition_span(ResolvedKeyCondition(partition, (), None), schema)
@@ -246,7 +247,7 @@ def _branches(condition: Condition, schema: KeySchema) -> list[_Branch]:
 
 
 def _join(left: _Branch, right: _Branch) -> _Branch | None:
-    """Return what satisfies both branches; None if nothing does."""
+    """Return the conjunction of two branches; None if no key satisfies both."""
     partition = left.partition if right.partition is None else right.partition
     if left.partition is not None and left.partition != partition:
         return None
@@ -308,14 +309,14 @@ def _mentions(condition: Condition, name: str) -> bool:
             operands = (value, *options)
         case FunctionCall(_, given):
             operands = given
-    return any(_leads_to(operand, name) for operand in operands)
+    return any(_refers_to(operand, name) for operand in operands)
 
 
-def _leads_to(operand: Operand, name: str) -> bool:
+def _refers_to(operand: Operand, name: str) -> bool:
     match operand:
         case Path(steps):
             return steps[0] == name
         case FunctionCall(_, operands):
-            return any(_leads_to(each, name) for each in operands)
+            return any(_refers_to(each, name) for each in operands)
         case _:
             return False

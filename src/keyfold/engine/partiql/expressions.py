@@ -1,7 +1,7 @@
-"""The grammar of PartiQL's expressions: operands, operators and what they bind tighter than.
+"""The grammar of PartiQL's expressions: operands, operators and their precedence.
 
-All of the language's precedence is here, also where DynamoDB has no use for an operator: what it
-then refuses, it refuses in other words than what cannot be read.
+The whole operator grammar of the language is here, including operators that DynamoDB does not
+support: its error for an unsupported operator differs from that for a syntax error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from keyfold.engine.partiql.trees import (
 )
 from keyfold.errors import ValidationException
 
-# Deeper than any item may be nested, and far from the end of Python's stack.
+# Deeper than any item may be nested, and well within Python's recursion limit.
 MAX_DEPTH = 90
 MAX_LIST_INDEX = 2**31 - 1
 
@@ -59,7 +59,7 @@ _PRECEDENCE = {
     "intersect": 5,
 }
 _NEGATABLE = frozenset({"in", "between", "like"})
-# Keywords that are functions where a parenthesis follows.
+# Keywords that are function names when followed by a parenthesis.
 _FUNCTION_KEYWORDS = frozenset(
     """
     exists count avg max min sum substring char_length character_length octet_length bit_length
@@ -115,7 +115,7 @@ _CONSTANTS = frozenset({"true", "false", "null", "missing"})
 
 
 class ExpressionParser:
-    """Reads expressions from the tokens of one statement, from left to right."""
+    """Parses the expressions of one statement from its tokens, left to right."""
 
     def __init__(self, text: str) -> None:
         self._tokens = read_tokens(text)
@@ -125,54 +125,54 @@ class ExpressionParser:
 
     @property
     def head(self) -> Token:
-        """The token that comes next."""
+        """The next token."""
         return self._tokens[self._place]
 
     @property
     def second(self) -> Token:
-        """The token after that one; the end again where it is the last."""
+        """The token after the next one; the end token if there is none."""
         return self._tokens[min(self._place + 1, len(self._tokens) - 1)]
 
     def take(self) -> Token:
-        """Return the next token and go past it; nothing is past the end."""
+        """Return the next token and advance past it, unless it is the end token."""
         token = self.head
         if token.kind != "end":
             self._place += 1
         return token
 
     def is_keyword(self, *words: str) -> bool:
-        """Tell whether one of these keywords comes next."""
+        """Return whether the next token is one of these keywords."""
         return self.head.kind == "keyword" and self.head.value in words
 
     def take_keyword(self, word: str) -> bool:
-        """Go past a keyword if it comes next, and tell whether it did."""
+        """Take the next token if it is this keyword; return whether it was."""
         found = self.is_keyword(word)
         if found:
             self.take()
         return found
 
     def is_sign(self, sign: str) -> bool:
-        """Tell whether a punctuation mark comes next."""
+        """Return whether the next token is this punctuation mark."""
         return self.head.kind == "sign" and self.head.value == sign
 
     def take_sign(self, sign: str) -> bool:
-        """Go past a punctuation mark if it comes next, and tell whether it did."""
+        """Take the next token if it is this punctuation mark; return whether it was."""
         found = self.is_sign(sign)
         if found:
             self.take()
         return found
 
     def expect_sign(self, sign: str) -> None:
-        """Go past a punctuation mark that has to come next."""
+        """Take this punctuation mark; raises ValidationException if the next token is another."""
         if not self.take_sign(sign):
             raise not_well_formed(f"Expected {_SIGN_NAMES[sign]}")
 
     def is_operator(self, text: str) -> bool:
-        """Tell whether an operator comes next."""
+        """Return whether the next token is this operator."""
         return self.head.kind == "operator" and self.head.value == text
 
     def parse_expression(self, least: int = 0) -> Expression:
-        """Read an expression whose operators bind tighter than `least`."""
+        """Parse an expression whose operators have a higher precedence than `least`."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise not_well_formed()
@@ -183,7 +183,7 @@ class ExpressionParser:
             precedence = _PRECEDENCE.get(operator, -1)
             if precedence <= least:
                 break
-            # AND and OR of any length make one node; everything else nests to the left.
+            # A chain of ANDs or of ORs makes one node; other operators nest to the left.
             chained += operator not in ("and", "or")
             if chained > MAX_DEPTH:
                 raise not_well_formed()
@@ -192,7 +192,7 @@ class ExpressionParser:
         return left
 
     def _infix_operator(self) -> str:
-        """Return the operator that comes next, the one after NOT where that belongs to it."""
+        """Return the next infix operator, without its NOT; an empty string if there is none."""
         if self.head.kind != "operator":
             return ""
         if self.head.value == "not":
@@ -236,7 +236,7 @@ class ExpressionParser:
         return UnaryOperation("not", node, token.at) if is_negated else node
 
     def _parse_type(self) -> str:
-        # Some of these are no keywords, and may name attributes elsewhere.
+        # Some type names are not keywords, and may name attributes elsewhere.
         word = self.head.value.lower() if self.head.kind in ("keyword", "identifier") else ""
         name = _TYPES.get(word)
         if name is None:
@@ -270,21 +270,21 @@ class ExpressionParser:
         return Number(digits[1:] if digits[0] == "-" else f"-{digits}", operand.at)
 
     def parse_path(self) -> Expression:
-        """Read an operand, and the path into it if one follows."""
+        """Parse an operand, and the path that follows it, if any."""
         term = self._parse_term()
         if not (self.is_sign(".") or self.is_sign("[")):
             return term
-        steps, odd = self.parse_steps()
-        if odd is not None:
-            return odd
+        steps, unsupported = self.parse_steps()
+        if unsupported is not None:
+            return unsupported
         if not isinstance(term, Reference):
             return Unsupported(f"Unexpected path component at {term.at}", term.at)
         return Reference((*term.steps, *steps), term.at)
 
     def parse_steps(self) -> tuple[Steps, Unsupported | None]:
-        """Read the rest of a path; what DynamoDB has no such step for comes back beside it."""
+        """Parse the rest of a path; also return the first step that DynamoDB does not support."""
         steps: list[str | int] = []
-        odd: Unsupported | None = None
+        unsupported: Unsupported | None = None
         while True:
             if self.take_sign("."):
                 token = self.take()
@@ -292,7 +292,7 @@ class ExpressionParser:
                     steps.append(_check_name(token.value))
                 elif token.kind == "operator" and token.value == "*":
                     message = "Unpivot path component like a.*.b are not supported"
-                    odd = odd or Unsupported(f"{message} at {token.at}", token.at)
+                    unsupported = unsupported or Unsupported(f"{message} at {token.at}", token.at)
                 else:
                     raise not_well_formed("Invalid path dot component")
             elif self.take_sign("["):
@@ -302,21 +302,21 @@ class ExpressionParser:
                 self.expect_sign("]")
                 step = _to_step(inner)
                 if isinstance(step, Unsupported):
-                    odd = odd or step
+                    unsupported = unsupported or step
                 else:
                     steps.append(step)
             else:
-                return tuple(steps), odd
+                return tuple(steps), unsupported
 
     def parse_simple_path(self) -> Reference:
-        """Read a path that starts with an attribute, for what is to be changed."""
+        """Parse a path that starts with a name: a table, or an attribute to change."""
         token = self.head
         if token.kind not in ("identifier", "quoted"):
             raise not_well_formed("Expected identifier for simple path")
         self.take()
-        steps, odd = self.parse_steps()
-        if odd is not None:
-            raise ValidationException(odd.message)
+        steps, unsupported = self.parse_steps()
+        if unsupported is not None:
+            raise ValidationException(unsupported.message)
         return Reference((_check_name(token.value), *steps), token.at)
 
     def _parse_term(self) -> Expression:
@@ -360,7 +360,7 @@ class ExpressionParser:
         raise not_well_formed("Unexpected keyword")
 
     def _skip_unsupported(self, token: Token) -> Expression:
-        """Read CASE … END or CAST(… AS …), neither of which DynamoDB has."""
+        """Parse CASE … END or CAST(… AS …), neither of which DynamoDB supports."""
         self.take()
         at = token.at if token.value == "case" else self.head.at
         shown = "CASE" if token.value == "case" else "cast"
@@ -388,7 +388,7 @@ class ExpressionParser:
         return Function(name.value.lower(), self._parse_members(")"), name.at)
 
     def _parse_members(self, closing: str) -> tuple[Expression, ...]:
-        """Read expressions between commas, up to and past the mark that closes them."""
+        """Parse expressions separated by commas, and the closing mark."""
         if self.take_sign(closing):
             return ()
         members = [self.parse_expression()]

@@ -1,4 +1,4 @@
-"""What is wrong with a statement, in the service's words."""
+"""The service's error for malformed statements."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from keyfold.errors import ValidationException
 
 
 def not_well_formed(detail: str = "") -> ValidationException:
-    """Return the error for a statement that cannot be read; some faults have no detail."""
+    """Return the error for a statement that cannot be parsed; `detail` is empty for some."""
     return ValidationException(f"Statement wasn't well formed, can't be processed: {detail}")

@@ -1,8 +1,9 @@
-"""Words that name no attribute unless they are quoted."""
+"""PartiQL keywords: words that cannot be attribute names unless they are quoted."""
 
 from __future__ import annotations
 
-# As DynamoDB Local 3.3.1 refuses them in a path. `true`, `false`, `null` and `missing` are values.
+# The words that DynamoDB Local 3.3.1 rejects in a path. `true`, `false`, `null` and `missing` are
+# values.
 _WORDS = """
 absolute action add all allocate alter any are as asc assertion at authorization avg bag
 begin bit bit_length blob bool boolean by cascade cascaded case cast catalog char

@@ -1,4 +1,4 @@
-"""Statements cut into tokens, each with its place for the messages that name one."""
+"""The lexer: splits statements into tokens with their positions, which messages name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal[
 
 
 class Token(NamedTuple):
-    """One token: its value (a keyword's in small letters), and where it stands."""
+    """A token: its kind, its value (keywords in lower case), and its position."""
 
     kind: Kind
     value: str
@@ -24,7 +24,7 @@ class Token(NamedTuple):
 
     @property
     def at(self) -> str:
-        """Its place as the service's messages give it: line, column, length."""
+        """The position as the service's messages give it: line, column, length."""
         return f"{self.line}:{self.column}:{self.length}"
 
 
@@ -46,12 +46,12 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NUMBER = re.compile(r"[0-9]*(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
-# Beyond this many digits an exponent needs no arithmetic to be too large.
+# An exponent with more digits than this is too large; do not convert it to int.
 _LONG_EXPONENT = 15
 
 
 def read_tokens(text: str) -> list[Token]:
-    """Cut a statement into tokens, the last of which is its end; raises ValidationException.
+    """Return the tokens of a statement, ending with an end token; raises ValidationException.
 
     >>> [token.value for token in read_tokens("SELECT a FROM T -- all of it")]
     ['select', 'a', 'from', 'T', '']
@@ -98,9 +98,9 @@ def _classify(group: str, value: str) -> tuple[Kind, str]:
 
 
 def _check_scale(number: str) -> None:
-    """Refuse a number whose exponent, or scale, does not fit 32 bits, as the service does."""
+    """Raise ValidationException, as the service does, if exponent or scale do not fit 32 bits."""
     match = _NUMBER.fullmatch(number)
-    assert match is not None  # the token's pattern is a part of this one
+    assert match is not None  # this pattern matches whatever the token's pattern does
     fraction, exponent = match.groups(default="")
     if len(exponent) > _LONG_EXPONENT:
         raise not_well_formed()

@@ -1,7 +1,7 @@
-"""The grammar of statements, from text to trees.
+"""The parser of statements: from text to trees.
 
-A text is parsed once and kept. What cannot be read is refused here. What can be read and is not
-supported is noted as the statement's `fault`: DynamoDB looks for the table before it says so.
+Parsed statements are cached. Syntax errors are raised here. An unsupported feature is recorded as
+the statement's `fault` instead, because DynamoDB looks up the table before it reports one.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _StatementParser(ExpressionParser):
                 return self._parse_bare()
 
     def _parse_bare(self) -> Unsupported:
-        """Read an expression that stands alone, which does nothing in DynamoDB."""
+        """Parse an expression that is not part of a statement, which DynamoDB does not support."""
         node = self.parse_expression()
         if isinstance(node, Unsupported):
             return node
@@ -118,7 +118,7 @@ class _StatementParser(ExpressionParser):
         return Unsupported(f"Unsupported operation: {name}", verb.at)
 
     def _parse_exists(self) -> Statement | Unsupported:
-        if self._tokens_after_parenthesis() != "select":
+        if self._word_after_parenthesis() != "select":
             return self._parse_bare()
         self.take()
         self.take()
@@ -127,7 +127,7 @@ class _StatementParser(ExpressionParser):
         self.expect_sign(")")
         return Exists(select)
 
-    def _tokens_after_parenthesis(self) -> str:
+    def _word_after_parenthesis(self) -> str:
         return self._tokens[min(self._place + 2, len(self._tokens) - 1)].value
 
     def _parse_select(self) -> SelectStatement:
@@ -256,7 +256,7 @@ class _StatementParser(ExpressionParser):
         return InsertStatement(source, item)
 
     def _parse_target(self) -> StatementSource:
-        """Read the table of an UPDATE or a DELETE, and the alias that it may not have."""
+        """Parse the table of an UPDATE or DELETE, and an alias, which is not supported."""
         target = self.parse_simple_path()
         self._parse_alias()
         return self._to_source(target)
@@ -328,7 +328,7 @@ class _StatementParser(ExpressionParser):
 
 
 def _name_of(node: Expression) -> str:
-    """Return what the service calls an expression that stands alone."""
+    """Return the service's name for an expression that is not part of a statement."""
     match node:
         case Reference(steps):
             return "VariableReference" if len(steps) == 1 else "Path"

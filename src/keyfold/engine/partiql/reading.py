@@ -1,4 +1,4 @@
-"""SELECT: from a statement to pages of items, or to the one item of a batch or a transaction."""
+"""SELECT statements: read pages of items, or plan the read of a single item."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from keyfold.engine.expressions.paths import merge_paths
 from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS
 from keyfold.engine.expressions.trees import Condition, Steps
 from keyfold.engine.partiql.access import find_one_key, find_ranges
-from keyfold.engine.partiql.statements import Prepared, bind_where, worded
+from keyfold.engine.partiql.statements import Prepared, as_validation_error, bind_where
 from keyfold.engine.partiql.tokens import INVALID_TOKEN, ReadPosition, read_token, write_token
 from keyfold.engine.partiql.translation import path_of
 from keyfold.engine.partiql.trees import (
@@ -41,7 +41,7 @@ from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 from keyfold.values import Item
 
-# Of a longer list of keys, the service reads so many for each page.
+# The service reads at most this many key ranges per page.
 MAX_PAGE_RANGES = 10
 
 _SEVERAL_ATTRIBUTES = (
@@ -51,14 +51,14 @@ _SEVERAL_ATTRIBUTES = (
 
 
 class _Columns(NamedTuple):
-    """What a SELECT returns of each item: values by the last names of their paths."""
+    """The attributes that a SELECT returns of each item, named by the last step of their paths."""
 
     projection: Projection
     project: Callable[[Item], Item]
 
 
 class _SelectTarget(NamedTuple):
-    """Where a SELECT reads, what it asks of items, and what of them it returns."""
+    """The table or index that a SELECT reads, its condition and its columns."""
 
     table: EngineTable
     through: EngineIndex | None
@@ -68,15 +68,15 @@ class _SelectTarget(NamedTuple):
 
 
 def read_page_of(
-    services: EngineContext,
+    context: EngineContext,
     prepared: Prepared,
     select: SelectStatement,
     request: dict[str, Any],
     rendering: Rendering,
 ) -> dict[str, Any]:
-    """Return the response to a SELECT: a page of items, and where to go on."""
+    """Return the response to a SELECT: a page of items, and the token of the next page."""
     is_consistent = bool(request.get("ConsistentRead"))
-    table, index = _find_source(services, select, is_consistent=is_consistent)
+    table, index = _find_source(context, select, is_consistent=is_consistent)
     target = _find_target(prepared, select, table, index)
     spans = _find_spans(target, select)
     projection = None if target.columns is None else target.columns.projection
@@ -92,7 +92,7 @@ def read_page_of(
         project=None if target.columns is None else target.columns.project,
         fetches=selection.fetches,
         finds_one=index is None and not table.key.sort and spans.finds_one,
-        partition=None if table.watch is None else _named_item(target),
+        partition=None if table.monitor is None else _named_item(target),
     )
     first, ranges = 0, list(spans.ranges)
     token = request.get("NextToken")
@@ -100,13 +100,13 @@ def read_page_of(
         position = read_token(table, prepared.text, prepared.parameters, token)
         first = position.place
         if first >= len(ranges):
-            # The index is another one than when the token was made.
+            # The index has been replaced by another one since the token was made.
             raise ValidationException(INVALID_TOKEN)
         if position.after is not None:
             ranges[first] = _resume(target, ranges[first], position.after)
     meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     after_these = first + MAX_PAGE_RANGES
-    read = read_spans(services.storage, page, ranges[:after_these], first, meter, rendering)
+    read = read_spans(context.storage, page, ranges[:after_these], first, meter, rendering)
     if read.place is None and after_these < len(ranges):
         read = read._replace(place=after_these)
     response: dict[str, Any] = {"Items": read.items}
@@ -124,13 +124,13 @@ def read_page_of(
 
 
 def _named_item(target: _SelectTarget) -> Item | None:
-    """Return the key of the one item that a SELECT on a table names, if it names one."""
+    """Return the key of the single item that a SELECT on a table names, if it names one."""
     found = find_one_key(target.table, target.where) if target.through is None else None
     return None if found is None else found.key
 
 
 class SingleRead(NamedTuple):
-    """The one item that a SELECT of a batch or a transaction is about."""
+    """The single item that a SELECT in a batch or transaction reads."""
 
     table: EngineTable
     key: Item
@@ -138,32 +138,32 @@ class SingleRead(NamedTuple):
     project: Callable[[Item], Item] | None
 
     def render(self, value: bytes, rendering: Rendering) -> Any:
-        """Render the item from its stored bytes, as far as the statement asks for it."""
+        """Render the columns of the statement from the item's stored bytes."""
         if self.project is None:
             return rendering.stored(value)
         return rendering.item(self.project(orjson.loads(value)))
 
 
 def plan_single_read(
-    services: EngineContext, prepared: Prepared, select: SelectStatement
+    context: EngineContext, prepared: Prepared, select: SelectStatement
 ) -> SingleRead | None:
-    """Return the item that a SELECT names by its whole key and nothing else; None for any other.
+    """Return the read of a SELECT whose only condition is a whole key; None for any other.
 
     Raises ValidationException, ResourceNotFoundException.
     """
-    table, index = _find_source(services, select, is_consistent=False)
+    table, index = _find_source(context, select, is_consistent=False)
     if index is not None:
         return None
     target = _find_target(prepared, select, table, None)
     found = find_one_key(table, target.where)
-    if found is None or not found.is_alone:
+    if found is None or not found.has_only_key:
         return None
     project = None if target.columns is None else target.columns.project
     return SingleRead(target.table, found.key, target.table.encode_key(found.key), project)
 
 
 class ExistsCheck(NamedTuple):
-    """What an EXISTS asks of one item."""
+    """The condition that an EXISTS checks on a single item."""
 
     table: EngineTable
     key: Item
@@ -172,25 +172,25 @@ class ExistsCheck(NamedTuple):
 
 
 def plan_check(
-    services: EngineContext, prepared: Prepared, select: SelectStatement
+    context: EngineContext, prepared: Prepared, select: SelectStatement
 ) -> ExistsCheck | None:
-    """Return the condition of an EXISTS; None where it names no single item, or asks no more."""
-    table, index = _find_source(services, select, is_consistent=False)
+    """Return the check of an EXISTS; None unless it has a whole key and another condition."""
+    table, index = _find_source(context, select, is_consistent=False)
     if index is not None:
         return None
     target = _find_target(prepared, select, table, None)
     found = find_one_key(table, target.where)
-    if found is None or found.is_alone or target.condition is None:
+    if found is None or found.has_only_key or target.condition is None:
         return None
     row_key = target.table.encode_key(found.key)
     return ExistsCheck(target.table, found.key, row_key, target.condition.holds)
 
 
 def _find_source(
-    services: EngineContext, select: SelectStatement, *, is_consistent: bool
+    context: EngineContext, select: SelectStatement, *, is_consistent: bool
 ) -> tuple[EngineTable, EngineIndex | None]:
-    """Return the table, and the index, that a SELECT reads; raises where it cannot."""
-    table = services.catalog.find(select.source.table)
+    """Return the table and index that a SELECT reads; raises ServiceError if it cannot."""
+    table = context.catalog.find(select.source.table)
     wanted = {"IndexName": select.source.index_name, "ConsistentRead": is_consistent}
     index = find_index(table, wanted)
     if index is not None and (len(index.key.partition) > 1 or len(index.key.sort) > 1):
@@ -207,7 +207,7 @@ def _find_target(
     projection = None if columns is None else columns.projection
     check_paths(table, condition, projection)
     if index is not None and index.is_global and projection is not None:
-        # In the order of the statement, as the service lists them.
+        # The service lists missing attributes in the order of the statement.
         held = index.projected
         names = dict.fromkeys(str(path[0]) for path in projection.paths)
         missing = [] if held is None else [name for name in names if name not in held]
@@ -229,9 +229,9 @@ def _read_columns(columns: tuple[Expression, ...]) -> _Columns:
         name = _last_name(column.steps)
         if name in paths:
             raise ValidationException(f"Duplicate identifiers in select clause: {name}")
-        with worded():
+        with as_validation_error():
             paths[name] = NO_PLACEHOLDERS.resolve(path_of(column))
-    with worded():
+    with as_validation_error():
         merge_paths(paths.values())
     projection = Projection.of(tuple(paths.values()))
     if all(len(path) == 1 for path in paths.values()):
@@ -246,7 +246,7 @@ def _read_columns(columns: tuple[Expression, ...]) -> _Columns:
 
 
 def _last_name(steps: Steps) -> str:
-    """Return the name that a column has in the answer: that of its last map or attribute.
+    """Return the name of a column in the response: the last name of its path, and its indexes.
 
     >>> _last_name(("a", "b", 0, 2))
     'b[0][2]'
@@ -294,7 +294,7 @@ def _find_spans(target: _SelectTarget, select: SelectStatement) -> _Spans:
 
 
 def _read_order(select: SelectStatement, names: tuple[str, ...]) -> dict[str | None, bool]:
-    """Return which key attributes ORDER BY names, and which of them backwards."""
+    """Return the key attributes that ORDER BY names; the value is True for descending order."""
     directions: dict[str | None, bool] = {}
     if select.order and select.where is None:
         raise ValidationException(

@@ -1,4 +1,4 @@
-"""What every statement goes through, whichever operation carries it."""
+"""Preparation of statements that is common to all PartiQL operations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from keyfold.values import AttributeValue, text_size_bytes
 
 
 class Prepared(NamedTuple):
-    """A statement that can be read, with its parameters."""
+    """A parsed statement, with its parameters."""
 
     text: str
     statement: Statement
@@ -30,22 +30,22 @@ class Prepared(NamedTuple):
     fault: str | None
 
     def check_supported(self) -> None:
-        """Raise ValidationException for what DynamoDB reads and does not do."""
+        """Raise ValidationException if the statement uses a feature DynamoDB does not support."""
         if self.fault is not None:
             raise ValidationException(self.fault)
 
 
 def prepare(request: dict[str, Any]) -> Prepared:
-    """Read a statement with its parameters; raises ValidationException.
+    """Parse a statement and its parameters; raises ValidationException.
 
-    `request` is that of ExecuteStatement, or one member of a batch or a transaction.
+    `request` is that of ExecuteStatement, or one member of a batch or transaction.
     """
     return parse_with(request["Statement"], read_parameters(request.get("Parameters")))
 
 
 def parse_with(text: str, parameters: list[AttributeValue]) -> Prepared:
-    """Parse a statement that comes with these parameters; raises ValidationException."""
-    # Text that is no text, such as half a surrogate pair, is refused here.
+    """Parse a statement for these parameters; raises ValidationException."""
+    # Raises if the text cannot be encoded, such as one with an unpaired surrogate.
     text_size_bytes(text)
     parsed = parse_statement(text)
     if parsed.parameter_count < len(parameters):
@@ -56,19 +56,19 @@ def parse_with(text: str, parameters: list[AttributeValue]) -> Prepared:
 def bind_where(
     node: Expression | None, parameters: list[AttributeValue]
 ) -> tuple[Condition | None, BoundCondition | None]:
-    """Return a WHERE clause as a tree and compiled; raises ValidationException."""
+    """Return a WHERE clause as a tree, and compiled; raises ValidationException."""
     if node is None:
         return None, None
     translation = Translation(parameters)
     condition = translation.condition(node)
-    with worded():
+    with as_validation_error():
         check_operator_count(translation.operator_count)
         return condition, compile_condition(condition)
 
 
 @contextmanager
-def worded() -> Generator[None]:
-    """Raise the fault of an expression as the service words it inside a statement."""
+def as_validation_error() -> Generator[None]:
+    """Convert an ExpressionFault to the ValidationException that the service has in a statement."""
     try:
         yield
     except ExpressionFault as fault:

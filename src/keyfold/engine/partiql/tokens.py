@@ -1,4 +1,4 @@
-"""NextToken: where a page of a SELECT ended, for the statement that it belongs to."""
+"""NextToken: the position at which a page of a SELECT ended, bound to its statement."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from keyfold.values import AttributeValue, Item, normalise_item
 
 _CHECK_BYTES = 8
 _STATEMENT_BYTES = 16
-INVALID_TOKEN = "Invalid NextToken"  # noqa: S105 - no password
+INVALID_TOKEN = "Invalid NextToken"  # noqa: S105 - not a password
 
 
 class ReadPosition(NamedTuple):
-    """The range of keys that comes next, and the last item of it that was read, if any."""
+    """The place of the next range of keys, and the key of the last item read in it, if any."""
 
     place: int
     after: Item | None
@@ -28,7 +28,7 @@ class ReadPosition(NamedTuple):
 def write_token(
     table: EngineTable, statement: str, parameters: list[AttributeValue], position: ReadPosition
 ) -> str:
-    """Return the token for a position; it is good for the same statement and parameters."""
+    """Return the token for a position; it is valid only for this statement and parameters."""
     body = _digest_statement(table, statement, parameters) + orjson.dumps(
         [position.place, position.after]
     )
@@ -38,10 +38,10 @@ def write_token(
 def read_token(
     table: EngineTable, statement: str, parameters: list[AttributeValue], token: str
 ) -> ReadPosition:
-    """Return the position that a token stands for; raises ValidationException.
+    """Return the position that a token encodes; raises ValidationException.
 
-    The digests keep callers from mistakes, not from malice: what a token can reach, its
-    statement can read anyway.
+    The digests protect callers from mistakes, not from attackers: a forged token gives access
+    to nothing that its statement cannot read anyway.
     """
     try:
         raw = urlsafe_b64decode(token.encode())
@@ -56,7 +56,7 @@ def read_token(
 
 
 def _read_position(body: bytes) -> ReadPosition:
-    """Read a position as if anybody could have written it."""
+    """Parse a position without trusting it: the digests do not prove who wrote it."""
     try:
         place, after = orjson.loads(body)
         key = None if after is None else normalise_item(after)[0]
@@ -74,6 +74,6 @@ def _check(body: bytes) -> bytes:
 def _digest_statement(
     table: EngineTable, statement: str, parameters: list[AttributeValue]
 ) -> bytes:
-    # The table's id, which no other table has: one of the same name is another table.
+    # The table's id, not its name: a table that is deleted and created again is another table.
     text = orjson.dumps([table.body["id"], statement, parameters], option=orjson.OPT_SORT_KEYS)
     return blake2b(text, digest_size=_STATEMENT_BYTES).digest()

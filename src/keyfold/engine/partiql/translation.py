@@ -1,8 +1,8 @@
-"""From PartiQL's expressions to the trees that the rest of the engine evaluates.
+"""Translation of PartiQL expressions into the trees that the rest of the engine evaluates.
 
-Nothing is evaluated here. A WHERE clause becomes a condition, SET and REMOVE become the actions
-of an update, both with their values in place, and `engine.expressions` compiles them as it does
-those that were written as expressions.
+A WHERE clause becomes a condition; SET and REMOVE become the actions of an update. Parameters are
+replaced by their values. `engine.expressions` compiles the trees like those of condition and
+update expressions. Nothing is evaluated here.
 """
 
 from __future__ import annotations
@@ -76,17 +76,17 @@ _MISSING = "MISSING must be compared using IS operator"
 
 
 def path_of(node: Reference) -> Path:
-    """Return a reference as a path whose names are known."""
+    """Return a reference as a path without placeholders."""
     return Path(node.steps, has_placeholders=False)
 
 
 class Translation:
-    """Translates the expressions of one statement, with its parameters in place."""
+    """Translates the expressions of one statement, replacing parameters by their values."""
 
     def __init__(self, parameters: list[AttributeValue]) -> None:
         self._parameters = parameters
         self.operator_count: int = 0
-        """How many operators and functions the conditions so far have."""
+        """The number of operators and functions in the conditions translated so far."""
 
     def condition(self, node: Expression) -> Condition:
         """Return a WHERE clause as a condition; raises ValidationException."""
@@ -102,7 +102,7 @@ class Translation:
         return tuple(self._action(change) for change in changes)
 
     def _condition(self, node: Expression) -> Condition | None:
-        """Return a condition; None for an expression that is a value, not a condition."""
+        """Return a condition; None if the expression is a value."""
         self.operator_count += 1
         match node:
             case Logical(operator, parts):
@@ -163,7 +163,7 @@ class Translation:
         for one, other in ((left, right), (right, left)):
             if not _is_condition(one):
                 continue
-            # A condition can be compared with TRUE and FALSE, and is then itself or its opposite.
+            # A condition compared with TRUE or FALSE is the condition itself or its negation.
             if comparator in ("=", "<>") and isinstance(other, Constant):
                 condition = self._part(one)
                 holds = (other.value == "true") is (comparator == "=")

@@ -1,7 +1,7 @@
-"""Statements as trees: what a parser makes of the text alone.
+"""Syntax trees of statements.
 
-`at` is where a node stands, for messages that say so. Named tuples, as the trees of expressions
-are, since they take less time to define.
+`at` is the position of a node, for messages that name it. Nodes are named tuples, like those of
+expressions, because they take less time to define than dataclasses.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ class Reference(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A literal in single quotes."""
+    """A string literal, in single quotes."""
 
     value: str
     at: str
 
 
 class Number(NamedTuple):
-    """A literal number as it is written, its sign included."""
+    """A number literal as it is written, including its sign."""
 
     value: str
     at: str
@@ -40,14 +40,14 @@ class Constant(NamedTuple):
 
 
 class Ion(NamedTuple):
-    """A literal in backticks, which DynamoDB has no use for."""
+    """An Ion literal, in backticks, which DynamoDB does not support."""
 
     value: str
     at: str
 
 
 class PositionalParameter(NamedTuple):
-    """A question mark: the parameter at this place, from 0."""
+    """A question mark; `place` is the zero-based position of its parameter."""
 
     place: int
     at: str
@@ -69,7 +69,7 @@ class Struct(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A function with its operands; its name in small letters."""
+    """A function with its operands; the name is in lower case."""
 
     name: str
     operands: tuple[Expression, ...]
@@ -77,7 +77,7 @@ class Function(NamedTuple):
 
 
 class BinaryOperation(NamedTuple):
-    """Two operands and what stands between them."""
+    """Two operands and the operator between them."""
 
     operator: str
     left: Expression
@@ -86,7 +86,7 @@ class BinaryOperation(NamedTuple):
 
 
 class UnaryOperation(NamedTuple):
-    """`NOT`, `+` or `-` before an operand that is no literal number."""
+    """`NOT`, `+` or `-` before an operand that is not a number literal."""
 
     operator: str
     operand: Expression
@@ -119,7 +119,7 @@ class Logical(NamedTuple):
 
 
 class Unsupported(NamedTuple):
-    """Something that parses and that DynamoDB then refuses, in these words."""
+    """An expression that parses but that DynamoDB does not support; `message` is its error."""
 
     message: str
     at: str
@@ -151,7 +151,7 @@ Expression = (
 )
 
 
-# What the service's messages call these nodes; the others go by their class names.
+# The names of these nodes in the service's messages; for the others it is the class name.
 _SERVICE_NAMES: dict[type, str] = {
     PositionalParameter: "Parameter",
     BinaryOperation: "Infix",
@@ -165,7 +165,7 @@ def service_name(node: object) -> str:
 
 
 class StatementSource(NamedTuple):
-    """What a statement is about: a table, or an index of it."""
+    """The table that a statement reads or writes, or an index of it."""
 
     table: str
     index_name: str | None
@@ -179,7 +179,7 @@ class Ordering(NamedTuple):
 
 
 class SelectStatement(NamedTuple):
-    """`SELECT columns FROM source WHERE … ORDER BY …`; no columns are all."""
+    """`SELECT columns FROM source WHERE … ORDER BY …`; `columns` is None for all."""
 
     source: StatementSource
     columns: tuple[Expression, ...] | None
@@ -241,9 +241,9 @@ Statement = SelectStatement | InsertStatement | UpdateStatement | DeleteStatemen
 
 
 class Parsed(NamedTuple):
-    """A statement, with what is known of it before its table is."""
+    """A statement as parsed, before its table is looked up."""
 
     statement: Statement
     parameter_count: int
     fault: str | None
-    """What DynamoDB does not do though it parses; reported once the table is found."""
+    """The message for an unsupported feature, which is reported once the table is found."""

@@ -1,4 +1,4 @@
-"""Literals and parameters as attribute values."""
+"""Conversion of literals and parameters to attribute values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BAG_TYPES = (
 _ROOT: tuple[str | int, ...] = ()
 _EXPONENT = re.compile(r"[+-]?[0-9]*\.?[0-9]*[eE]([+-]?[0-9]+)\Z")
 _INT = 1 << 31
-# More digits than this are past 32 bits, whatever they say.
+# An exponent with more digits than this does not fit 32 bits; do not convert it to int.
 _LONG_EXPONENT = 12
 _ION_TYPES = (
     ("BLOB", re.compile(r"\{\{[^\"']*\}\}\Z", re.DOTALL)),
@@ -57,7 +57,7 @@ _ION_TYPES = (
 
 
 def read_parameters(given: list[Any] | None) -> list[AttributeValue]:
-    """Return the parameters of a statement in the engine's form; raises ValidationException."""
+    """Return the parameters of a statement in canonical form; raises ValidationException."""
     parameters: list[AttributeValue] = []
     for raw in given or ():
         _check_numbers(raw, 0)
@@ -66,9 +66,9 @@ def read_parameters(given: list[Any] | None) -> list[AttributeValue]:
 
 
 def _check_numbers(raw: Any, depth: int) -> None:
-    """Read the numbers of a parameter as the service does: as Java reads a BigDecimal.
+    """Check the numbers of a parameter as the service does, which parses them as Java BigDecimals.
 
-    Exponents beyond 32 bits are no numbers to it. Whatever is wrong first is reported.
+    An exponent beyond 32 bits is not a number. The first error is reported.
     """
     if not isinstance(raw, dict):
         return
@@ -101,7 +101,7 @@ def _check_exponent(text: str) -> None:
     if len(exponent) > _LONG_EXPONENT or not -_INT < int(exponent) < _INT:
         raise ValidationException(f"The parameter cannot be converted to a numeric value: {text}")
     if int(exponent) == _INT - 1:
-        # The magnitude is computed in 32 bits, and comes out below everything.
+        # The service computes the magnitude in 32 bits; it overflows to a negative number.
         raise ValidationException(
             "Number underflow. Attempting to store a number with magnitude smaller than "
             "supported range"
@@ -110,9 +110,9 @@ def _check_exponent(text: str) -> None:
 
 
 def read_value(node: Expression, parameters: list[AttributeValue]) -> AttributeValue | None:
-    """Return the value of a literal or a parameter; None for what is neither.
+    """Return the value of a literal or parameter; None for any other expression.
 
-    Raises ValidationException for a literal that is no value of DynamoDB's.
+    Raises ValidationException for a literal that is not a DynamoDB value.
     """
     match node:
         case PositionalParameter(place):
@@ -120,7 +120,7 @@ def read_value(node: Expression, parameters: list[AttributeValue]) -> AttributeV
                 raise ValidationException(PARAMETERS_DIFFER)
             return parameters[place]
         case Text() | Number() | Sequence() | Struct() | Ion():
-            return _complete(_literal(node, _ROOT))
+            return _normalise(_literal(node, _ROOT))
         case Constant(value) if value != "missing":
             return _literal(node, _ROOT)
         case _:
@@ -128,7 +128,7 @@ def read_value(node: Expression, parameters: list[AttributeValue]) -> AttributeV
 
 
 def read_item(node: Expression, parameters: list[AttributeValue]) -> Item:
-    """Return the item that an INSERT has; raises ValidationException."""
+    """Return the item of an INSERT; raises ValidationException."""
     if not isinstance(node, Struct):
         raise ValidationException(
             "Unsupported format in item expression. Please use struct format {...} to express "
@@ -143,8 +143,8 @@ def read_item(node: Expression, parameters: list[AttributeValue]) -> Item:
     return item
 
 
-def _complete(value: AttributeValue) -> AttributeValue:
-    """Check what only the whole of a value shows: how deep it is, what its sets repeat."""
+def _normalise(value: AttributeValue) -> AttributeValue:
+    """Check a whole value for what its parts do not show: nesting depth, duplicates in sets."""
     return normalise_value(value)[0]
 
 
@@ -183,8 +183,8 @@ def _literal(node: Expression, steps: tuple[str | int, ...]) -> AttributeValue:
 def _number(text: str, steps: tuple[str | int, ...]) -> str:
     try:
         return normalise_number(text)
-    except ValidationException as fault:
-        raise ValidationException(f"{fault.message} under {_indexed(steps)}") from None
+    except ValidationException as error:
+        raise ValidationException(f"{error.message} under {_indexed(steps)}") from None
 
 
 def _set(members: tuple[Expression, ...], steps: tuple[str | int, ...]) -> AttributeValue:
@@ -235,7 +235,7 @@ def _indexed(steps: tuple[str | int, ...]) -> str:
 
 
 def _shown(node: Expression) -> str:
-    """Return the token that stands for a node in messages about the value of an attribute."""
+    """Return how messages about the value of an attribute show a node."""
     match node:
         case Reference((str(name), *_)):
             return name
@@ -250,7 +250,7 @@ def _shown(node: Expression) -> str:
 
 
 def _kind(node: Expression) -> str:
-    """Return what a node is called in messages about the inside of a value."""
+    """Return the name of a kind of node in messages about the contents of a value."""
     match node:
         case Reference(steps):
             return "VariableReference" if len(steps) == 1 else "Path"

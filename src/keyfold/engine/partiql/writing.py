@@ -1,4 +1,4 @@
-"""INSERT, UPDATE and DELETE: from a statement to the write of one item."""
+"""INSERT, UPDATE and DELETE statements: plan the write of a single item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from keyfold.engine._writes import (
 from keyfold.engine.expressions import UpdatePlan, compile_update
 from keyfold.engine.expressions.paths import merge_paths
 from keyfold.engine.partiql.access import check_key, require_one_key
-from keyfold.engine.partiql.statements import Prepared, bind_where, worded
+from keyfold.engine.partiql.statements import Prepared, as_validation_error, bind_where
 from keyfold.engine.partiql.translation import Translation
 from keyfold.engine.partiql.trees import (
     DeleteStatement,
@@ -42,7 +42,7 @@ DUPLICATE = "Duplicate primary key exists in table"
 
 
 class WritePlan(NamedTuple):
-    """The write that a statement stands for, and what it gives back."""
+    """The write of a statement, and what it returns."""
 
     write: ItemWrite
     returning: Returning | None
@@ -50,7 +50,7 @@ class WritePlan(NamedTuple):
     is_insert: bool
 
     def returned(self, outcome: WriteOutcome) -> Item | None:
-        """Return what RETURNING asks for, if there is any of it."""
+        """Return the attributes that RETURNING asks for; None if there are none."""
         if self.returning is None:
             return None
         item = outcome.old if self.returning.age == "OLD" else outcome.new
@@ -61,7 +61,7 @@ class WritePlan(NamedTuple):
     def failure_error(
         self, failure: ConditionNotMet, member: dict[str, Any], rendering: Rendering
     ) -> ServiceError:
-        """Return the error for a write whose condition did not hold."""
+        """Return the error for a write whose condition is false."""
         if self.is_insert:
             return DuplicateItemException(DUPLICATE)
         fields: dict[str, Any] = {}
@@ -72,15 +72,15 @@ class WritePlan(NamedTuple):
 
 
 def plan_write(
-    services: EngineContext,
+    context: EngineContext,
     prepared: Prepared,
     statement: InsertStatement | UpdateStatement | DeleteStatement,
 ) -> WritePlan:
-    """Return the write that a statement stands for.
+    """Return the write of a statement.
 
     Raises ValidationException, ResourceNotFoundException.
     """
-    table = _find_table(services, statement.source)
+    table = _find_table(context, statement.source)
     prepared.check_supported()
     match statement:
         case InsertStatement():
@@ -91,8 +91,8 @@ def plan_write(
             return _plan_delete(table, prepared, statement)
 
 
-def _find_table(services: EngineContext, source: StatementSource) -> EngineTable:
-    table = services.catalog.find(source.table)
+def _find_table(context: EngineContext, source: StatementSource) -> EngineTable:
+    table = context.catalog.find(source.table)
     if source.index_name is not None:
         raise ValidationException("This operation is not supported on an index")
     return table
@@ -112,16 +112,16 @@ def _is_absent(item: Item) -> bool:
 
 def _plan_update(table: EngineTable, prepared: Prepared, statement: UpdateStatement) -> WritePlan:
     actions = Translation(prepared.parameters).actions(statement.changes)
-    with worded():
-        # From the first to the last, unlike the paths of an expression.
+    with as_validation_error():
+        # In the order of the statement, unlike the paths of an update expression.
         merge_paths(action.path.steps for action in actions)
         update = compile_update(actions)
     where, condition = bind_where(statement.where, prepared.parameters)
     key = require_one_key(table, where)
     check_update(update, table)
     check_paths(table, condition)
-    assert condition is not None  # it names the key
-    # So it does not hold for an item that is not there.
+    assert condition is not None  # a clause with a key is not empty
+    # The condition includes the key, so it is false for an item that does not exist.
     write = ItemWrite(table, table.encode_key(key), UpdateAction(key, update), condition.holds)
     return WritePlan(write, statement.returning, update, is_insert=False)
 
@@ -136,12 +136,12 @@ def _plan_delete(table: EngineTable, prepared: Prepared, statement: DeleteStatem
     where, condition = bind_where(statement.where, prepared.parameters)
     key = require_one_key(table, where)
     check_paths(table, condition)
-    assert condition is not None  # it names the key
-    asked = condition.holds
+    assert condition is not None  # a clause with a key is not empty
+    condition_holds = condition.holds
 
     def holds(item: Item) -> bool:
-        # There is nothing to delete, and nothing wrong with that.
-        return not item or asked(item)
+        # Deleting an item that does not exist succeeds.
+        return not item or condition_holds(item)
 
     write = ItemWrite(table, table.encode_key(key), DeleteAction(key), holds)
     return WritePlan(write, returning, None, is_insert=False)

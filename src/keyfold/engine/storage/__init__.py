@@ -1,4 +1,4 @@
-"""Where rows are kept: the protocol, and SQLite behind it."""
+"""Storage of rows: the protocol that the engine uses, and its implementation with SQLite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening a database file: its format, its settings, and what can be wrong with it."""
+"""Opening a database file: checks of its format, SQLite's settings, and translation of errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Binding = bytes | int | float | str | None
 
 
 class Cursor(Protocol):
-    """The part of apsw's cursor that is used here; its own types need Python 3.12."""
+    """The part of apsw's cursor that is used here; apsw's own types need Python 3.12."""
 
     def execute(self, statements: str, bindings: tuple[Binding, ...] = ..., /) -> Cursor: ...
     def fetchall(self) -> list[tuple[Any, ...]]: ...
@@ -39,7 +39,7 @@ class Cursor(Protocol):
 
 
 class Backup(Protocol):
-    """The part of apsw's backup, from one connection to another, that is used here."""
+    """The part of apsw's backup (a copy from one connection to another) that is used here."""
 
     def step(self, npages: int = ..., /) -> bool: ...
     @property
@@ -76,21 +76,21 @@ class SqliteConnection(Protocol):
     def close(self, force: bool = ..., /) -> None: ...  # noqa: FBT001 - apsw's signature
 
 
-# "KYFD": tells our files from other SQLite databases, also to the `file` command.
+# "KYFD": distinguishes our files from other SQLite databases, also for the `file` command.
 APPLICATION_ID = 0x4B594644
-# What a new file has. One that holds logs of changes has the next: who knows nothing of them
-# must not write to it.
+# The format of a new file, and of a file that holds logs of changes. Versions of Keyfold that do
+# not know logs must not write to the latter.
 FORMAT = 1
 LOG_FORMAT = 2
 
 MMAP_BYTES = 2_147_418_112
-# Small on purpose: pages come by mmap, and a large cache makes commits slower.
+# Small on purpose: pages are read by mmap, and a large cache makes commits slower.
 CACHE_KIB = 8_192
 
 _HEADER_BYTES = 100
 _JOURNAL_START = bytes.fromhex("d9d505f920a163d7")
 
-_BOOKS = """
+_CREATE_METADATA = """
 CREATE TABLE metadata (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
                     PRIMARY KEY (kind, name)) WITHOUT ROWID
 """
@@ -99,9 +99,10 @@ CREATE TABLE metadata (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NUL
 def open_connection(
     path: str, durability: Durability, *, busy_seconds: float, vfs: str | None = None
 ) -> SqliteConnection:
-    """Open `path`, making a new file if there is none, ready for reading and writing.
+    """Open `path` for reading and writing; create the file if it does not exist.
 
-    Raises one of the file errors, having changed nothing, when it is not ours to open.
+    Raises one of the file errors, without having changed the file, if it is not a Keyfold
+    database or cannot be used.
     """
     with translated(path):
         if durability != "memory":
@@ -114,8 +115,8 @@ def open_connection(
         connection = _connect(path, busy_seconds=busy_seconds, vfs=vfs)
         try:
             if durability != "memory":
-                # A file that is refused after all keeps the log that it has.
-                keeps_log = int(_has_companions(path))
+                # If the file is rejected by the checks below, its log must stay as it was.
+                keeps_log = int(_has_log_or_journal(path))
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps_log)
                 _check_file(connection, path)
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
@@ -128,7 +129,7 @@ def open_connection(
 
 
 def open_reader(path: str, *, busy_seconds: float, vfs: str | None = None) -> SqliteConnection:
-    """Open one more connection to a file that is open already, for reading or upkeep."""
+    """Open another connection to a file that is already open, for reads or checkpoints."""
     with translated(path):
         connection = _connect(path, busy_seconds=busy_seconds, vfs=vfs)
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -137,7 +138,7 @@ def open_reader(path: str, *, busy_seconds: float, vfs: str | None = None) -> Sq
 
 
 def copy_memory(connection: SqliteConnection) -> SqliteConnection:
-    """Return a connection to a copy of a database in memory."""
+    """Copy an in-memory database; return a connection to the copy."""
     copied = cast(SqliteConnection, apsw.Connection(":memory:"))
     with copied.backup("main", connection, "main") as backup:
         while not backup.done:
@@ -150,7 +151,7 @@ def _connect(path: str, *, busy_seconds: float, vfs: str | None) -> SqliteConnec
     opened = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=256)
     connection = cast(SqliteConnection, opened)
     connection.set_busy_handler(BusyWait(busy_seconds))
-    # Otherwise SQLite prepares a statement again whenever the value of its LIMIT changes.
+    # Without this, SQLite prepares a statement again whenever the value of its LIMIT changes.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 
@@ -158,17 +159,17 @@ def _connect(path: str, *, busy_seconds: float, vfs: str | None) -> SqliteConnec
 class BusyWait:
     """A busy handler that polls often, so that a busy writer cannot starve others.
 
-    SQLite's own handler backs off to a tenth of a second, in which another process commits
+    SQLite's own handler backs off to a tenth of a second, during which another process commits
     hundreds of times.
     """
 
-    __slots__ = ("_deadline", "_seconds", "is_allowed")
+    __slots__ = ("_deadline", "_seconds", "may_wait")
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._deadline = 0.0
-        # Whoever must not be kept waiting, such as an event loop, takes this away for a while.
-        self.is_allowed = True
+        # Set to False by callers that must not block, such as an event loop.
+        self.may_wait = True
 
     def __call__(self, attempt: int) -> bool:
         now = time.monotonic()
@@ -176,18 +177,18 @@ class BusyWait:
             self._deadline = now + self._seconds
         elif now >= self._deadline:
             return False
-        if not self.is_allowed:
+        if not self.may_wait:
             return False
-        time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - jitter, no secret
+        time.sleep(random.uniform(0.0002, 0.002))  # noqa: S311 - jitter, not a secret
         return True
 
 
 def require_file(path: str | os.PathLike[str]) -> None:
-    """Raise FileUnreachable for a file that is not there, FileNotKeyfold for an empty one.
+    """Raise FileUnreachable if the file does not exist, FileNotKeyfold if it is empty.
 
-    Opening makes a database of either, which is not for those who only want to look.
+    Opening would create a database in either case, which callers that only read do not want.
     """
-    # These of Path's raise for a folder that may not be searched.
+    # The methods of Path raise an error if the folder may not be searched.
     if not os.path.exists(path):  # noqa: PTH110
         raise FileUnreachable(str(path), "there is no such file")
     if os.path.isfile(path) and os.path.getsize(path) == 0:  # noqa: PTH113, PTH202
@@ -195,11 +196,11 @@ def require_file(path: str | os.PathLike[str]) -> None:
 
 
 def check_header(path: str, vfs: str | None) -> None:
-    """Raise unless the file is ours, empty, or not there yet.
+    """Raise one of the file errors unless the file is a Keyfold database, empty, or missing.
 
-    This comes before SQLite opens it: even to look into another program's database would fold
-    its log into it. The header is read by SQLite's own file layer, since closing a descriptor
-    of our own would drop the locks that this process may have on the file.
+    This runs before SQLite opens the file: merely opening and closing another program's database
+    could fold its log into it. The header is read through SQLite's own file layer, since closing
+    a file descriptor of ours would drop the locks that this process may hold on the file.
     """
     file = Path(path)
     if not file.exists():
@@ -217,12 +218,12 @@ def check_header(path: str, vfs: str | None) -> None:
         return int.from_bytes(header[offset : offset + 4], "big")
 
     application_id, version = number_at(68), number_at(60)
-    if application_id == 0 and number_at(40) == 0 and not _has_companions(path):
-        # A database without a schema: nothing is in it yet. With a log or a journal beside it
-        # there may be; ours have their mark in the header before they have a log.
+    if application_id == 0 and number_at(40) == 0 and not _has_log_or_journal(path):
+        # A database without a schema is still empty. One with a log or a journal may not be, and
+        # is not ours: our files have the application id in the header before they have a log.
         return
     if application_id != APPLICATION_ID:
-        raise FileNotKeyfold(path, "it is an SQLite database of something else")
+        raise FileNotKeyfold(path, "it is another program's SQLite database")
     _check_version(path, version)
 
 
@@ -234,10 +235,10 @@ def _check_version(path: str, version: int) -> None:
 
 
 def _was_empty(path: str) -> bool:
-    """Tell whether a journal says that the file had no pages when its last change began.
+    """Return whether a journal shows that the file had no pages when its last change began.
 
-    A loss of power in the midst of making a file leaves it half written beside such a journal,
-    by which SQLite empties it again.
+    A power loss while a file is being created leaves it half written beside such a journal, with
+    which SQLite empties it again.
     """
     try:
         with Path(path + "-journal").open("rb") as file:
@@ -247,12 +248,12 @@ def _was_empty(path: str) -> bool:
     return start[:8] == _JOURNAL_START and start[16:20] == bytes(4)
 
 
-def _has_companions(path: str) -> bool:
+def _has_log_or_journal(path: str) -> bool:
     return _size_of(path + "-wal") > 0 or _size_of(path + "-journal") > 0
 
 
 def _size_of(path: str) -> int:
-    """Return the length of a file that another process may be making or removing."""
+    """Return the length of a file that another process may be creating or removing."""
     try:
         return Path(path).stat().st_size
     except FileNotFoundError:
@@ -271,9 +272,9 @@ def _read_header(path: str, vfs: str | None) -> bytes:
 def _check_file(connection: SqliteConnection, path: str) -> None:
     if connection.readonly("main"):
         raise FileUnreachable(path, "it is read-only, or its folder is")
-    # The header may be older than what is in the log.
+    # The log may hold a newer version than the header.
     _check_version(path, _pragma(connection, "user_version"))
-    # Pages that are only in the write-ahead log make a short file normal.
+    # While pages are only in the write-ahead log, a short file is normal.
     if _size_of(path + "-wal") > 0:
         return
     expected = _pragma(connection, "page_count") * _pragma(connection, "page_size")
@@ -285,15 +286,15 @@ def _check_file(connection: SqliteConnection, path: str) -> None:
 def _create_metadata(connection: SqliteConnection, path: str) -> None:
     if _pragma(connection, "application_id") == APPLICATION_ID:
         return
-    # Before the file has a write-ahead log, so that its header tells from the first moment on
-    # whose it is.
+    # This happens before the file has a write-ahead log, so that the header identifies it as
+    # ours from the start.
     connection.execute("BEGIN IMMEDIATE")
-    # Another process may have made them while we waited for the lock.
+    # Another process may have created the metadata while this one waited for the lock.
     if _pragma(connection, "application_id") != APPLICATION_ID:
         if connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall():
             connection.execute("ROLLBACK")
-            raise FileNotKeyfold(path, "it is an SQLite database of something else")
-        connection.execute(_BOOKS)
+            raise FileNotKeyfold(path, "it is another program's SQLite database")
+        connection.execute(_CREATE_METADATA)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("COMMIT")
@@ -313,12 +314,12 @@ def _configure(
     connection.execute(f"PRAGMA synchronous = {level}")
     _set_up_file(connection)
     if sys.platform == "darwin":
-        # There fsync alone leaves the data in the drive's own cache.
+        # On macOS, fsync alone leaves the data in the drive's cache.
         connection.execute(f"PRAGMA fullfsync = {int(durability == 'durable')}")
 
 
 def _set_up_file(connection: SqliteConnection) -> None:
-    """Set what every connection to a file needs, whether it writes, reads or checkpoints."""
+    """Apply the settings that every connection to a file needs."""
     connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
     connection.wal_autocheckpoint(0)
     if sys.platform == "darwin":
@@ -326,14 +327,14 @@ def _set_up_file(connection: SqliteConnection) -> None:
 
 
 def _use_log(connection: SqliteConnection, wait: Callable[[int], bool]) -> None:
-    """Switch to a write-ahead log; two processes that do so at once get in each other's way."""
+    """Switch to a write-ahead log, retrying while another process does the same."""
     attempt = 0
     while True:
         try:
             if connection.execute("PRAGMA journal_mode = WAL").fetchall() == [("wal",)]:
                 return
         except apsw.BusyError:
-            # SQLite does not ask the busy handler here.
+            # SQLite does not call the busy handler for this statement.
             if not wait(attempt):
                 raise
         else:
@@ -348,7 +349,7 @@ def _pragma(connection: SqliteConnection, name: str) -> int:
 
 @contextmanager
 def translated(path: str) -> Generator[None]:
-    """Turn SQLite's errors into ours."""
+    """Raise SQLite's errors as errors of ours, as `translate` maps them."""
     try:
         yield
     except apsw.Error as error:
@@ -356,7 +357,7 @@ def translated(path: str) -> Generator[None]:
 
 
 def translate(error: apsw.Error, path: str) -> KeyfoldError | RowsChanged:
-    """Return the error of ours that says what an SQLite error means here."""
+    """Return the error of ours that an SQLite error stands for."""
     detail = str(error).partition(": ")[2] or str(error)
     match error:
         case apsw.BusyError() | apsw.LockedError():
@@ -374,7 +375,7 @@ def translate(error: apsw.Error, path: str) -> KeyfoldError | RowsChanged:
         case apsw.IOError():
             return FileFailed(path, f"the disk failed ({detail})")
         case apsw.SchemaChangeError():
-            # A statement that was prepared before another process changed the table.
+            # The statement was prepared before another process changed the table.
             return RowsChanged()
         case apsw.SQLError() if "no such table" in str(error) or "no such index" in str(error):
             return RowsChanged()

@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 
 class LogStatements(NamedTuple):
-    """Every statement that reads or writes one log."""
+    """The SQL statements that read or write one log."""
 
     span: str
     time_of: str
     read: str
-    tally: str
+    count_between: str
     mark: str
     append: str
     trim: str
     drop: str
 
 
-# The log of a table that is used is asked for with every write.
+# Cached, since every write to a table with a log needs them.
 @lru_cache(maxsize=1_024)
 def log_statements(log: int) -> LogStatements:
     """Return the statements for a log."""
@@ -30,9 +30,9 @@ def log_statements(log: int) -> LogStatements:
         span=f"SELECT s, k, (SELECT s {newest}) FROM {name} ORDER BY s LIMIT 1",  # noqa: S608 - every name here is ours
         time_of=f"SELECT t FROM {name} WHERE s >= ? ORDER BY s LIMIT 1",  # noqa: S608
         read=f"SELECT s, t, k, x, o, n {chosen} ORDER BY s LIMIT ?",
-        tally=f"SELECT count(*) {chosen}",
-        # A log is never empty: the next number and the least time come from its newest row, so
-        # that no counter has to be written beside it.
+        count_between=f"SELECT count(*) {chosen}",
+        # A log is never empty: the next number and the minimum time are taken from its newest
+        # row, so that no counter has to be written as well.
         mark=f"INSERT INTO {name} VALUES (?, ?, x'', 0, NULL, NULL)",  # noqa: S608
         append=f"INSERT INTO {name} (t, k, x, o, n) VALUES (max(?, (SELECT t {newest})), ?, ?, ?, ?)",  # noqa: S608
         trim=f"DELETE FROM {name} WHERE s < min(? + 1, (SELECT s {newest}), "  # noqa: S608
@@ -41,13 +41,13 @@ def log_statements(log: int) -> LogStatements:
     )
 
 
-def write_log_statements(log: int, log_format: int) -> list[str]:
-    """Return what makes a log without its mark.
+def create_log_statements(log: int, log_format: int) -> list[str]:
+    """Return the statements that create a log, without its mark (the row it starts with).
 
-    From then on the file is refused by programs that know nothing of logs: they would write
-    without keeping one.
+    They also raise the file's format, so that versions of Keyfold that do not know logs refuse
+    the file: they would write rows without logging the changes.
     """
-    # The images come last, so that a walk past a long one reads only what is before it.
+    # The images come last, so that skipping a row with long ones reads only the columns before.
     columns = "s INTEGER PRIMARY KEY, t REAL NOT NULL, k BLOB NOT NULL, x INTEGER NOT NULL"
     return [
         f"CREATE TABLE c{log} ({columns}, o BLOB, n BLOB)",

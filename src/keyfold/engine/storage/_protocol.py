@@ -1,12 +1,12 @@
-"""What the engine asks of storage: rows in key order, changed in transactions.
+"""The storage protocol: rows in key order, changed in transactions.
 
 A table's rows are a `RowSet`. A row has a key, a value (the item as JSON), a size, and
 one slot for each index column: the row's key in that index, or None when the item is not
 in it. Storage keeps rows in order of their key, and of each index column. Because an
 index entry is a slot of its own row, no entry can exist without its item.
 
-A log holds changes of rows, in the order in which they were made. Storage gives each its
-sequence number and its time.
+A log holds changes of rows, in the order in which they were made. Storage gives each change
+its sequence number and its time.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RowSet:
-    """Names one table's rows and their index columns.
+    """Identifies one table's rows and their index columns.
 
-    `version` goes up whenever the columns change. Storage refuses a RowSet whose version is
-    not the current one with RowsChanged, so that a process which has not heard of a new index
-    cannot write a row without it.
+    `version` increases whenever the columns change. Storage raises RowsChanged for a RowSet whose
+    version is not the current one, so that a process that does not know of a new index yet
+    cannot write a row without its entry.
     """
 
     number: int
     version: int
     columns: tuple[str, ...]
-    # Where a storage keeps what it has worked out for these rows: looked up at every call, it
-    # must not cost a hash of all the above.
+    # The storage's cache for these rows, such as their statements. It is needed in every call, so
+    # it is an attribute: a lookup in a dict would hash all the fields above.
     prepared: Any = field(default=None, init=False, compare=False, repr=False)
 
 
-# One row as read: the item's JSON, and its size by DynamoDB's rules.
+# One row as read: the item's JSON, and the item's size by DynamoDB's rules.
 Row = tuple[bytes, int]
 
 # Several rows: all the values, and all the sizes.
@@ -45,10 +45,10 @@ EMPTY_PAGE: Page = ((), ())
 
 
 class Span(NamedTuple):
-    """A range of one order: rows from `low` up to but not including `high`.
+    """A range of keys, or of index keys: rows from `low` up to but not including `high`.
 
-    `column` names the index column whose order is meant; None is the order of the rows' own
-    keys. `after`, for an index, is the entry (index key, row key) to go on from.
+    `column` names the index column; None means the rows' own keys. `after`, for an index, is the
+    entry (index key, row key) after which to continue.
     """
 
     low: bytes
@@ -58,18 +58,18 @@ class Span(NamedTuple):
     after: tuple[bytes, bytes] | None = None
 
 
-# Comes before every row's key, which has at least the four bytes of its hash.
+# Sorts before every row's key, which has at least the four bytes of its hash.
 FIRST_KEY = b"\0"
-# Comes after every row's key.
+# Sorts after every row's key.
 LAST_KEY = b"\xff" * 5
 
 
 class RowChange(NamedTuple):
-    """One change of a row, as its log keeps it."""
+    """One change of a row, as stored in its log."""
 
-    # One more than that of the change before.
+    # One more than that of the previous change.
     sequence: int
-    # In seconds since 1970, never less than that of the change before.
+    # In seconds since 1970, never less than that of the previous change.
     at: float
     key: bytes
     # The value before and after; None where there was, or is, no row.
@@ -79,56 +79,62 @@ class RowChange(NamedTuple):
 
 
 class StorageReader(Protocol):
-    """A view of the rows as of one moment."""
+    """A consistent view of the rows, as of one point in time."""
 
     def get(self, rows: RowSet, key: bytes) -> Row | None:
-        """Return the row with this key."""
+        """Return the row with this key, or None."""
         ...
 
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
-        """Return rows of a span in its order.
+        """Return the rows of a span, in its order.
 
-        At most `limit` rows (a negative limit is none), and no more once their sizes have
-        reached `max_bytes`: the row that reaches it is the last.
+        At most `limit` rows are returned (a negative limit means no limit). The row with which
+        their total size reaches `max_bytes` is the last.
         """
         ...
 
     def get_record(self, kind: str, name: str) -> bytes | None:
-        """Return a record of the engine's own metadata."""
+        """Return a record of the engine's metadata, or None."""
         ...
 
     def list_records(
         self, kind: str, *, below: str | None = None, limit: int = -1
     ) -> list[tuple[str, bytes]]:
-        """Return records of a kind in order of name, all or the first below a name."""
+        """Return the (name, body) of records of one kind, ordered by name.
+
+        `below` restricts them to smaller names; at most `limit` are returned (-1: no limit).
+        """
         ...
 
     def read_entries(
         self, rows: RowSet, low: bytes, *, limit: int
     ) -> list[tuple[bytes, Row, tuple[bytes | None, ...]]]:
-        """Return rows from `low` on in key order: key, row, and what the index columns hold."""
+        """Return rows from `low` on in key order: each key, row, and values of index columns."""
         ...
 
     def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:
-        """Return the sum of the sizes of a range of rows."""
+        """Return the total size of the rows from `low` up to but not including `high`."""
         ...
 
     def check_structure(self) -> list[str]:
-        """Return what is wrong with the file itself, apart from what the rows mean."""
+        """Return the problems of the file itself, without checking what the rows contain."""
         ...
 
     def count_rows(self, rows: RowSet) -> tuple[int, int, tuple[tuple[int, int], ...]]:
-        """Return how many rows there are, their sizes' sum, and the same for each column."""
+        """Return the number of rows and their total size, then both for each index column."""
         ...
 
     def log_span(self, log: int) -> tuple[int, int]:
-        """Return the sequence number after which a log holds every change, and its last."""
+        """Return the bounds of a log: the number before its first change, and that of its last.
+
+        The two are equal if the log holds no changes.
+        """
         ...
 
     def find_change(self, log: int, at: float) -> int:
-        """Return the sequence number of the last change that was made at this time or before.
+        """Return the sequence number of the last change that was made at or before this time.
 
-        Where a log holds none, that after which it begins.
+        If there is no such change, return the number before the log's first change.
         """
         ...
 
@@ -143,26 +149,26 @@ class StorageReader(Protocol):
         limit: int,
         max_bytes: int,
     ) -> list[RowChange]:
-        """Return changes of rows from `low` up to but not including `high`, in their order.
+        """Return changes of rows from `low` up to but not including `high`, in order.
 
-        Those after one sequence number, until another one if that is given. At most `limit`,
-        and no more once their images have reached `max_bytes`: the one that reaches it is the
-        last.
+        The changes have sequence numbers greater than `after` and, if given, not greater than
+        `until`. At most `limit` are returned. The change with which the total size of their
+        images reaches `max_bytes` is the last.
         """
         ...
 
     def count_changes(self, log: int, *, after: int, until: int, low: bytes, high: bytes) -> int:
-        """Return how many changes `read_changes` would find."""
+        """Return the number of changes that `read_changes` finds without limits."""
         ...
 
 
 class StorageWriter(StorageReader, Protocol):
-    """Changes that take effect together, or not at all."""
+    """Writes of one transaction, which take effect together or not at all."""
 
     def put(
         self, rows: RowSet, key: bytes, value: bytes, size: int, entries: tuple[bytes | None, ...]
     ) -> None:
-        """Write a row, in place of the one with the same key if there is one."""
+        """Write a row, replacing the one with the same key if it exists."""
         ...
 
     def put_if(
@@ -174,86 +180,89 @@ class StorageWriter(StorageReader, Protocol):
         entries: tuple[bytes | None, ...],
         holds: Callable[[bytes | None], bool],
     ) -> bool:
-        """Write a row if `holds` says so of the value that is there, or of None; say whether.
+        """Write a row if `holds` is true of the existing value (None: no row); return whether.
 
-        `holds` may be asked more than once, and must not use the storage itself.
+        `holds` may be called more than once, and must not use the storage.
         """
         ...
 
     def delete(self, rows: RowSet, key: bytes) -> None:
-        """Remove a row; one that is not there is no fault."""
+        """Remove a row, if it exists."""
         ...
 
     def set_record(self, kind: str, name: str, body: bytes | None) -> None:
-        """Write a record of the engine's own metadata, or remove it."""
+        """Write a record of the engine's metadata, or remove it if `body` is None."""
         ...
 
     def create_rows(self, rows: RowSet) -> None:
-        """Make an empty set of rows."""
+        """Create an empty set of rows."""
         ...
 
     def drop_rows(self, rows: RowSet) -> None:
-        """Remove a set of rows and all that is in it."""
+        """Remove a set of rows and its content."""
         ...
 
     def change_columns(self, rows: RowSet, changed: RowSet) -> None:
-        """Make the columns of `rows` those of `changed`; new ones are empty."""
+        """Change the columns of `rows` to those of `changed`; new columns are empty."""
         ...
 
     def create_log(self, log: int, *, after: int) -> None:
-        """Make an empty log, whose first change has the sequence number that follows `after`."""
+        """Create an empty log; its first change will have the sequence number `after` + 1."""
         ...
 
     def drop_log(self, log: int) -> None:
-        """Remove a log and all that is in it."""
+        """Remove a log and its content."""
         ...
 
     def append_change(
         self, log: int, key: bytes, old: bytes | None, new: bytes | None, *, is_expiry: bool
     ) -> None:
-        """Write down a change of a row, with its time and the next sequence number."""
+        """Append a change of a row to a log, with its time and the next sequence number."""
         ...
 
     def trim_changes(self, log: int, *, until: int, limit: int) -> int:
-        """Remove the oldest changes, `limit` at most, and return how many.
+        """Remove the oldest changes up to `until`, `limit` at most; return the number removed.
 
-        The newest stays, whatever `until` says: numbers and times go on from it.
+        The newest change always stays: numbers and times continue from it.
         """
         ...
 
 
 class Snapshot(Protocol):
-    """The rows as of one moment, for as long as it is held."""
+    """The rows as of one point in time, until the snapshot is released."""
 
     def read(self, work: Callable[[StorageReader], T]) -> T:
-        """Run `work` on the rows as they were. It must not write; its caller may, before and after."""
+        """Run `work` on the rows as they were at the snapshot; return its result.
+
+        `work` must not write; its caller may, before and after.
+        """
         ...
 
 
 class Storage(Protocol):
-    """A place where rows are kept."""
+    """Stores rows, and runs transactions on them."""
 
     def get(self, rows: RowSet, key: bytes) -> Row | None:
-        """Return one row, as of now."""
+        """Return the current row with this key, or None."""
         ...
 
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
-        """Return rows of a span, as of now; see Reader.read_span."""
+        """Return the current rows of a span; see StorageReader.read_span."""
         ...
 
     def read_values(
         self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
     ) -> list[bytes] | None:
-        """Return the values of a short page, sooner than with their sizes.
+        """Return the values of a short page without their sizes, which is faster.
 
-        None when it is not certainly whole and below `max_bytes`; read_span knows then.
+        Return None if the page may be incomplete or reach `max_bytes`; use read_span then.
         """
         ...
 
     def put(
         self, rows: RowSet, key: bytes, value: bytes, size: int, entries: tuple[bytes | None, ...]
     ) -> None:
-        """Write one row in a transaction of its own."""
+        """Write one row in a separate transaction."""
         ...
 
     def put_if(
@@ -265,43 +274,46 @@ class Storage(Protocol):
         entries: tuple[bytes | None, ...],
         holds: Callable[[bytes | None], bool],
     ) -> bool:
-        """Write one row under a condition, in a transaction of its own; see Writer.put_if."""
+        """Write one row conditionally, in a separate transaction; see StorageWriter.put_if."""
         ...
 
     def read(self, work: Callable[[StorageReader], T], *, is_long: bool = False) -> T:
-        """Run `work` on one view of the rows; a long one must not keep writers waiting."""
-        ...
+        """Run `work` on a consistent view of the rows; return its result.
 
-    def write(self, work: Callable[[StorageWriter], T]) -> T:
-        """Run `work` as one transaction and return once it is as durable as was promised.
-
-        If `work` raises, nothing that it did takes effect. Calls that wait at the same time
-        may share one commit.
+        A long read must not block writers.
         """
         ...
 
-    def hold_moment(self) -> AbstractContextManager[Snapshot]:
-        """Keep the rows of now in sight, however long, while anybody goes on writing."""
+    def write(self, work: Callable[[StorageWriter], T]) -> T:
+        """Run `work` as one transaction; return its result once its commit is durable as promised.
+
+        If `work` raises, none of its writes take effect. Calls that wait at the same time may
+        share one commit.
+        """
+        ...
+
+    def hold_snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Take a snapshot of the rows, for as long as needed. It does not block writers."""
         ...
 
     def shared_commit(self) -> AbstractContextManager[None]:
-        """Let all that this thread writes, meanwhile, take effect by one commit at the end.
+        """Commit all writes that this thread makes in the block together, at its end.
 
-        Raises SharingFailed, or a file error, if nothing of it does; each may be done again
-        then. What this thread reads by `get` and `read` is as of before.
+        Raises SharingFailed, or a file error, if none of them took effect; each may be repeated
+        then. In the block, this thread's `get` and `read` return the rows as before it.
         """
         ...
 
     def hold_view(self) -> None:
-        """Let reads by `get` and `read_span` share one view of the rows, until `release_view`.
+        """Let `get` and `read_span` share one view of the rows until `release_view`.
 
-        Any write of this process ends it sooner. Other processes' writes are not seen
-        meanwhile, so it must be short.
+        Any write of this process ends it earlier. Writes of other processes stay invisible
+        until then, so the view must be held only briefly.
         """
         ...
 
     def release_view(self) -> None:
-        """End what `hold_view` began."""
+        """End the view that `hold_view` began."""
         ...
 
     def use_clock(self, clock: Callable[[], float]) -> None:
@@ -309,15 +321,15 @@ class Storage(Protocol):
         ...
 
     def without_waiting(self) -> AbstractContextManager[None]:
-        """Raise FileBusy at once, meanwhile, where another process writes."""
+        """In the block, raise FileBusy at once if another process is writing."""
         ...
 
     def check_structure(self) -> list[str]:
-        """Return what is wrong with the file itself, apart from what the rows mean."""
+        """Return the problems of the file itself, without checking what the rows contain."""
         ...
 
     def close(self) -> None:
-        """Give the file back. Closing again does nothing."""
+        """Close the file. Closing again does nothing."""
         ...
 
 
@@ -326,4 +338,4 @@ class RowsChanged(Exception):
 
 
 class SharingFailed(Exception):
-    """A commit was to be shared, and something failed after it had written: nothing was kept."""
+    """A write of a shared commit failed halfway, so none of the shared writes took effect."""

@@ -1,4 +1,4 @@
-"""A view of the rows that stays as it is while others write."""
+"""Snapshots: read-only views of the rows that do not change while others write."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from keyfold.errors import EngineForked
 T = TypeVar("T")
 
 
-class HeldMoment:
-    """The rows as of the moment at which this was made, by a connection of its own.
+class HeldSnapshot:
+    """The rows as of the time this was created, read through a dedicated connection.
 
-    Each read takes the lock for itself, so that a fork waits for one read and not for all.
+    Each read acquires the lock separately, so that a fork waits for one read and not for all.
     """
 
     def __init__(self, view: View, path: str) -> None:
@@ -28,7 +28,7 @@ class HeldMoment:
         self._is_inherited = False
         try:
             view.begin("BEGIN")
-            # A transaction sees the file as of its first read.
+            # A transaction sees the file as of its first read, so one is made at once.
             view.list_records("", limit=1)
         except BaseException:
             view.close()
@@ -44,13 +44,13 @@ class HeldMoment:
                 raise translate(error, self._path) from error
 
     def disown(self) -> View:
-        """Leave the connection alone, in a process that inherited it by a fork."""
+        """Stop using the connection, in a process that inherited it by a fork; return its view."""
         self.lock = threading.Lock()
         self._is_inherited = True
         return self._view
 
     def close(self) -> None:
-        """Let go of the moment."""
+        """End the transaction and close the connection."""
         with self.lock:
             if not self._is_inherited:
                 self._view.close()

@@ -1,4 +1,4 @@
-"""Rows in SQLite: one file, several processes, commits shared by those who wait."""
+"""Storage in SQLite: one file for several processes, with group commit for waiting threads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from keyfold.engine.storage._protocol import (
     StorageReader,
     StorageWriter,
 )
-from keyfold.engine.storage._snapshots import HeldMoment
+from keyfold.engine.storage._snapshots import HeldSnapshot
 from keyfold.engine.storage._view import Entries, View
 from keyfold.errors import EngineClosed, EngineForked, FileDamaged, KeyfoldError
 
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class _Ticket:
-    """One piece of work that waits for a commit, and what came of it."""
+    """One unit of work that waits for a commit, and its outcome."""
 
     __slots__ = ("error", "is_done", "result", "work")
 
@@ -61,8 +61,8 @@ class _Ticket:
 class SqliteStorage:
     """Storage in an SQLite file, or in memory.
 
-    One connection does all writing, and the reading of whoever finds it free. A thread that
-    finds it taken, by a commit that waits for the disk, reads by a second one.
+    One connection does all writes, and reads when it is free. A thread that finds it in use, such
+    as by a commit that waits for the disk, reads through a second connection.
     """
 
     def __init__(
@@ -82,23 +82,23 @@ class SqliteStorage:
         self._busy_wait = BusyWait(busy_seconds)
         self._connection.set_busy_handler(self._busy_wait)
         self._view = View(self._connection)
-        # The thread whose writes share one commit at the moment.
+        # The thread whose writes currently share one commit.
         self._sharing: int | None = None
-        # Whether a transaction is open in which several reads share one view of the file.
-        self._is_holding = False
-        self._is_spoiled = False
-        self._lock: threading.Lock | _ForkedLock = threading.Lock()
-        # Who may read beside a commit: one at a time, so that a fork finds nobody inside SQLite.
-        self._shared_lock = threading.Lock()
-        # Who may read at length: one at a time too.
-        self._apart = threading.Lock()
+        # Whether a read transaction is open that several reads share.
+        self._is_view_held = False
+        self._must_roll_back = False
+        self._lock: threading.Lock | _UnusableLock = threading.Lock()
+        # Reads during a commit take turns, so that a fork can wait until no thread is inside
+        # SQLite. So do long reads.
+        self._secondary_lock = threading.Lock()
+        self._long_read_lock = threading.Lock()
         self._waiting: deque[_Ticket] = deque()
         self._in_file = durability != "memory"
-        self._side: View | None = None
-        self._moments: list[HeldMoment] = []
+        self._secondary_view: View | None = None
+        self._snapshots: list[HeldSnapshot] = []
         self._checkpointer = Checkpointer(self._open_reader)
         if not self._in_file:
-            # Memory has no log.
+            # A database in memory has no log.
             self._checkpointer.due_pages = sys.maxsize
         _OPEN.add(self)
 
@@ -111,7 +111,7 @@ class SqliteStorage:
                 raise translate(error, self._path) from error
             finally:
                 lock.release()
-        return self._read_shared(lambda reader: reader.get(rows, key))
+        return self._read_secondary(lambda reader: reader.get(rows, key))
 
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
         lock = self._lock
@@ -122,7 +122,7 @@ class SqliteStorage:
                 raise translate(error, self._path) from error
             finally:
                 lock.release()
-        return self._read_shared(
+        return self._read_secondary(
             lambda reader: reader.read_span(rows, span, limit=limit, max_bytes=max_bytes)
         )
 
@@ -142,17 +142,17 @@ class SqliteStorage:
     def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
         lock = self._lock
         if not lock.acquire(False):  # noqa: FBT003 - a lock's signature
-            # Somebody commits: wait in the queue, to share the next commit with the others.
+            # Another thread is committing: wait in the queue, to share the next commit.
             self.write(lambda writer: writer.put(rows, key, value, size, entries))
             return
-        # Each statement commits by itself, and the last decides alone: no BEGIN is needed.
+        # Each statement is a transaction, and at most one of them writes: no BEGIN is needed.
         try:
-            if self._is_holding:
-                self._let_go()
+            if self._is_view_held:
+                self._end_held_view()
             view = self._view
             view.put(rows, key, value, size, entries)
             if view.written_pages >= self._checkpointer.due_pages:
-                self._checkpointer.look(self._connection, view.written_pages)
+                self._checkpointer.check_log(self._connection, view.written_pages)
         except apsw.Error as error:
             raise translate(error, self._path) from error
         finally:
@@ -171,12 +171,12 @@ class SqliteStorage:
         if not lock.acquire(False):  # noqa: FBT003 - a lock's signature
             return self.write(lambda writer: writer.put_if(rows, key, value, size, entries, holds))
         try:
-            if self._is_holding:
-                self._let_go()
+            if self._is_view_held:
+                self._end_held_view()
             view = self._view
             is_put = view.put_if(rows, key, value, size, entries, holds)
             if view.written_pages >= self._checkpointer.due_pages:
-                self._checkpointer.look(self._connection, view.written_pages)
+                self._checkpointer.check_log(self._connection, view.written_pages)
         except apsw.Error as error:
             raise translate(error, self._path) from error
         finally:
@@ -186,15 +186,15 @@ class SqliteStorage:
     def read(self, work: Callable[[StorageReader], T], *, is_long: bool = False) -> T:
         lock = self._lock
         if is_long and self._in_file:
-            return self._read_apart(work)
+            return self._run_long_read(work)
         if lock.acquire(not self._in_file):
             try:
-                if self._is_holding:
-                    self._let_go()
-                return self._read_once(self._view, work)
+                if self._is_view_held:
+                    self._end_held_view()
+                return self._run_read(self._view, work)
             finally:
                 lock.release()
-        return self._read_shared(work)
+        return self._read_secondary(work)
 
     def write(self, work: Callable[[StorageWriter], T]) -> T:
         lock = self._lock
@@ -212,7 +212,7 @@ class SqliteStorage:
                 if not ticket.is_done:
                     self._commit_waiting()
         except BaseException:
-            # An interrupt while it waited: work that nobody waits for must not be done later.
+            # Interrupted while waiting: the work has no caller any more and must not run later.
             with suppress(ValueError):
                 self._waiting.remove(ticket)
             raise
@@ -221,47 +221,47 @@ class SqliteStorage:
         return ticket.result
 
     @contextmanager
-    def hold_moment(self) -> Generator[HeldMoment]:
-        # Memory has one connection, so its moment is a copy: pages, copied as they are.
+    def hold_snapshot(self) -> Generator[HeldSnapshot]:
+        # A database in memory has only one connection, so its snapshot is a copy, page by page.
         with self._lock:
-            if self._is_holding:
-                self._let_go()
+            if self._is_view_held:
+                self._end_held_view()
             try:
                 connection = self._open_reader() if self._in_file else copy_memory(self._connection)
-                moment = HeldMoment(View(connection), self._path)
+                snapshot = HeldSnapshot(View(connection), self._path)
             except apsw.Error as error:
                 raise translate(error, self._path) from error
-            self._moments.append(moment)
+            self._snapshots.append(snapshot)
         try:
-            yield moment
+            yield snapshot
         finally:
-            moment.close()
+            snapshot.close()
             with suppress(ValueError):
-                self._moments.remove(moment)
+                self._snapshots.remove(snapshot)
 
     @contextmanager
     def shared_commit(self) -> Generator[None]:
         if not self._in_file:
-            # A commit to memory costs nothing that would be worth sharing.
+            # A commit in memory is too cheap to be worth sharing.
             yield
             return
         view = self._view
         try:
             with self._lock:
-                if self._is_holding:
-                    self._let_go()
+                if self._is_view_held:
+                    self._end_held_view()
                 try:
                     view.begin("BEGIN IMMEDIATE")
-                    self._sharing, self._is_spoiled = threading.get_ident(), False
+                    self._sharing, self._must_roll_back = threading.get_ident(), False
                     yield
-                    if self._is_spoiled:
+                    if self._must_roll_back:
                         raise SharingFailed
                     view.commit()
                 finally:
                     self._sharing = None
                     view.roll_back()
                 if view.written_pages >= self._checkpointer.due_pages:
-                    self._checkpointer.look(self._connection, view.written_pages)
+                    self._checkpointer.check_log(self._connection, view.written_pages)
         except apsw.Error as error:
             raise translate(error, self._path) from error
 
@@ -270,21 +270,21 @@ class SqliteStorage:
         if not self._in_file or not lock.acquire(False):  # noqa: FBT003 - a lock's signature
             return
         try:
-            if not self._is_holding:
+            if not self._is_view_held:
                 self._view.begin("BEGIN")
-                self._is_holding = True
+                self._is_view_held = True
         except apsw.Error as error:
             raise translate(error, self._path) from error
         finally:
             lock.release()
 
     def release_view(self) -> None:
-        if self._is_holding:
+        if self._is_view_held:
             with self._lock:
-                self._let_go()
+                self._end_held_view()
 
-    def _let_go(self) -> None:
-        self._is_holding = False
+    def _end_held_view(self) -> None:
+        self._is_view_held = False
         self._view.roll_back()
 
     def use_clock(self, clock: Callable[[], float]) -> None:
@@ -292,126 +292,126 @@ class SqliteStorage:
 
     @contextmanager
     def without_waiting(self) -> Generator[None]:
-        self._busy_wait.is_allowed = False
+        self._busy_wait.may_wait = False
         try:
             yield
         finally:
-            self._busy_wait.is_allowed = True
+            self._busy_wait.may_wait = True
 
     def check_structure(self) -> list[str]:
         return self.read(lambda reader: reader.check_structure(), is_long=True)
 
     def close(self) -> None:
         lock = self._lock
-        if isinstance(lock, _ForkedLock):
+        if isinstance(lock, _UnusableLock):
             return
         self._checkpointer.stop()
-        with lock, self._shared_lock, self._apart:
-            self._lock = _ForkedLock(EngineClosed(self._path))
+        with lock, self._secondary_lock, self._long_read_lock:
+            self._lock = _UnusableLock(EngineClosed(self._path))
             _OPEN.discard(self)
-            if self._side is not None:
-                self._side.close()
-            while self._moments:
-                self._moments.pop().close()
-            # Last, so that closing folds the log into the file.
+            if self._secondary_view is not None:
+                self._secondary_view.close()
+            while self._snapshots:
+                self._snapshots.pop().close()
+            # Closed last: SQLite folds the log into the file when the last connection closes.
             self._view.close()
 
     def locks(self) -> Iterator[threading.Lock]:
-        """Return the locks that whoever is inside SQLite for this storage holds one of."""
-        if not isinstance(self._lock, _ForkedLock):
+        """Return all locks of this storage; a thread inside SQLite holds at least one of them."""
+        if not isinstance(self._lock, _UnusableLock):
             yield self._lock
-        # Whoever has taken the first one keeps new moments from being held.
-        yield from [moment.lock for moment in self._moments]
-        yield from (self._shared_lock, self._apart, self._checkpointer.lock)
+        # No snapshot can be added meanwhile: that needs the first lock, which the caller holds.
+        yield from [snapshot.lock for snapshot in self._snapshots]
+        yield from (self._secondary_lock, self._long_read_lock, self._checkpointer.lock)
 
     def disown(self) -> None:
-        """Leave everything alone, in a process that inherited this by a fork.
+        """Make this storage unusable, in a process that inherited it by a fork.
 
         SQLite's connections must be neither used nor closed there, so they are kept from
         ever being freed.
         """
-        self._lock = _ForkedLock(EngineForked(self._path))
-        # These are held by threads that this process does not have.
-        self._shared_lock, self._apart = threading.Lock(), threading.Lock()
+        self._lock = _UnusableLock(EngineForked(self._path))
+        # The old locks are held by threads that this process does not have.
+        self._secondary_lock, self._long_read_lock = threading.Lock(), threading.Lock()
         self._checkpointer.lock = threading.Lock()
         with suppress(OSError):
             _INHERITED.add(_identity(self._path))
-        import ctypes  # noqa: PLC0415 - for this alone, and it takes two milliseconds
+        import ctypes  # noqa: PLC0415 - needed only here, and the import takes two milliseconds
 
-        moments = [moment.disown() for moment in self._moments]
-        self._moments.clear()
-        for view in (self._view, self._side, *moments):
+        snapshots = [snapshot.disown() for snapshot in self._snapshots]
+        self._snapshots.clear()
+        for view in (self._view, self._secondary_view, *snapshots):
             if view is not None:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(view))
 
     def _write_alone(self, work: Callable[[StorageWriter], T]) -> T:
-        """Do one piece of work that nobody else waits with; the caller holds the lock."""
+        """Run and commit `work` when no other thread waits; the caller holds the lock."""
         view = self._view
         try:
-            if self._is_holding:
-                self._let_go()
+            if self._is_view_held:
+                self._end_held_view()
             try:
                 view.begin("BEGIN IMMEDIATE")
                 result = work(view)
                 view.commit()
             except BaseException:
-                # After an interrupt too, no transaction may stay open.
+                # BaseException: no transaction may stay open after an interrupt either.
                 view.roll_back()
                 raise
             if view.written_pages >= self._checkpointer.due_pages:
-                self._checkpointer.look(self._connection, view.written_pages)
+                self._checkpointer.check_log(self._connection, view.written_pages)
         except apsw.Error as error:
             raise translate(error, self._path) from error
         return result
 
     def _write_shared(self, work: Callable[[StorageWriter], T]) -> T:
-        """Do one piece of work in the transaction that this thread has open."""
+        """Run `work` in the shared transaction that this thread has open."""
         view = self._view
         before = view.written_pages
         try:
-            if self._is_spoiled:
+            if self._must_roll_back:
                 raise SharingFailed
             return work(view)
         except BaseException as error:
             if view.written_pages != before or not view.is_in_transaction:
-                # It left traces, or SQLite has undone everything: a failing disk does that.
-                self._is_spoiled = True
+                # It has written something, or SQLite rolled back, as it does when a disk fails.
+                self._must_roll_back = True
                 raise SharingFailed from error
             if isinstance(error, apsw.Error):
                 raise translate(error, self._path) from error
             raise
 
     def _commit_waiting(self) -> None:
-        """Do all the work that waits, in one transaction; the caller holds the lock."""
+        """Run all waiting work in one transaction; the caller holds the lock."""
         batch: list[_Ticket] = []
         while self._waiting:
             batch.append(self._waiting.popleft())
-        if isinstance(self._lock, _ForkedLock):
-            # Closed while these waited.
+        if isinstance(self._lock, _UnusableLock):
+            # The storage was closed while these waited.
             for ticket in batch:
                 ticket.finish(EngineClosed(self._path))
             return
         try:
-            spoiled = self._run_together(batch)
-            if spoiled:
-                # One failed after it had written. Its traces went with the transaction, and the
-                # others' work too: each is done again by itself.
+            failed = self._run_together(batch)
+            if failed:
+                # One failed after it had written. Its writes were rolled back, and those of the
+                # others with them: each of the others runs again in a separate transaction.
                 for ticket in batch:
-                    if ticket is not spoiled:
+                    if ticket is not failed:
                         self._run_together([ticket])
             if self._view.written_pages >= self._checkpointer.due_pages:
-                self._checkpointer.look(self._connection, self._view.written_pages)
+                self._checkpointer.check_log(self._connection, self._view.written_pages)
         except BaseException:
-            # An interrupt of this thread: what is not done goes back for the others to do.
+            # This thread was interrupted: put unfinished work back, for other threads to run.
             self._waiting.extendleft(ticket for ticket in reversed(batch) if not ticket.is_done)
             raise
 
     def _run_together(self, batch: list[_Ticket]) -> _Ticket | None:
-        """Run and commit `batch`; return the ticket that spoiled it, if one did."""
+        """Run and commit `batch`; return the ticket whose failure prevented that, if any."""
         view = self._view
         is_committing = False
-        if self._is_holding:
-            self._let_go()
+        if self._is_view_held:
+            self._end_held_view()
         try:
             view.begin("BEGIN IMMEDIATE")
             for ticket in batch:
@@ -419,13 +419,13 @@ class SqliteStorage:
                 ticket.error = None
                 try:
                     ticket.result = ticket.work(view)
-                except Exception as error:  # noqa: BLE001 - whatever it is, its caller gets it
+                except Exception as error:  # noqa: BLE001 - any error is raised in its caller
                     ticket.error = error
                     if isinstance(error, apsw.Error):
                         ticket.error = translate(error, self._path)
                     if view.written_pages != before or not view.is_in_transaction:
-                        # It left traces, or SQLite has undone everything: a failing disk does
-                        # that.
+                        # It has written something, or SQLite rolled back, as it does when a disk
+                        # fails.
                         ticket.finish(None)
                         return ticket
             is_committing = True
@@ -436,33 +436,33 @@ class SqliteStorage:
                 ticket.finish(translate(error, self._path))
         finally:
             if is_committing and not view.is_in_transaction:
-                # Also when an interrupt comes right after the commit: what is done is done, and
-                # must not be done again.
+                # In `finally`, since an interrupt may come right after the commit: committed
+                # work must not run again.
                 for ticket in batch:
                     ticket.finish(None)
             view.roll_back()
         return None
 
-    def _read_shared(self, work: Callable[[StorageReader], T]) -> T:
-        with self._shared_lock:
-            if isinstance(self._lock, _ForkedLock):
+    def _read_secondary(self, work: Callable[[StorageReader], T]) -> T:
+        with self._secondary_lock:
+            if isinstance(self._lock, _UnusableLock):
                 self._lock.acquire()
-            if self._side is None:
-                self._side = View(self._open_reader())
-            return self._read_once(self._side, work)
+            if self._secondary_view is None:
+                self._secondary_view = View(self._open_reader())
+            return self._run_read(self._secondary_view, work)
 
-    def _read_apart(self, work: Callable[[StorageReader], T]) -> T:
-        """Run a long read by a connection of its own, so that nobody waits for it."""
-        with self._apart:
-            if isinstance(self._lock, _ForkedLock):
+    def _run_long_read(self, work: Callable[[StorageReader], T]) -> T:
+        """Run `work` on a dedicated connection, so that only other long reads wait for it."""
+        with self._long_read_lock:
+            if isinstance(self._lock, _UnusableLock):
                 self._lock.acquire()
             view = View(self._open_reader())
             try:
-                return self._read_once(view, work)
+                return self._run_read(view, work)
             finally:
                 view.close()
 
-    def _read_once(self, view: View, work: Callable[[StorageReader], T]) -> T:
+    def _run_read(self, view: View, work: Callable[[StorageReader], T]) -> T:
         try:
             try:
                 view.begin("BEGIN")
@@ -472,14 +472,14 @@ class SqliteStorage:
         except apsw.Error as error:
             raise translate(error, self._path) from error
         except UnicodeDecodeError as error:
-            raise FileDamaged(self._path, "a name cannot be read") from error
+            raise FileDamaged(self._path, "a name is not valid UTF-8") from error
 
     def _open_reader(self) -> SqliteConnection:
         return open_reader(self._path, busy_seconds=self._busy_seconds, vfs=self._vfs)
 
 
-class _ForkedLock:
-    """Stands in for the lock of a storage that may not be used any more."""
+class _UnusableLock:
+    """Replaces the lock of a closed or inherited storage; raises an error when acquired."""
 
     def __init__(self, error: KeyfoldError) -> None:
         self._error = error
@@ -499,8 +499,8 @@ class _ForkedLock:
 _OPEN: weakref.WeakSet[SqliteStorage] = weakref.WeakSet()
 
 
-# Files that were open when this process was forked off. SQLite still has their locks in its
-# tables, though this process does not hold them: a new connection would go without.
+# The identities of files that were open when this process was forked. SQLite's tables still say
+# that this process holds their locks, which it does not: a new connection would take none.
 _INHERITED: set[tuple[int, int]] = set()
 
 
@@ -519,18 +519,18 @@ def _check_not_inherited(path: str) -> None:
 _held_for_fork: list[threading.Lock] = []
 
 
-def _wait_for_quiet() -> None:
-    """Wait until no thread is inside SQLite: its own locks would stay taken in the child."""
+def _acquire_all_locks() -> None:
+    """Wait until no thread is inside SQLite: SQLite's locks would stay taken in the child."""
     for storage in list(_OPEN):
         for lock in storage.locks():
             lock.acquire()
             _held_for_fork.append(lock)
-    # Last, since whoever is inside SQLite may yet have to import.
+    # Last, since a thread inside SQLite may still have to import a module.
     IMPORTING.acquire()
     _held_for_fork.append(IMPORTING)
 
 
-def _go_on() -> None:
+def _release_all_locks() -> None:
     while _held_for_fork:
         _held_for_fork.pop().release()
 
@@ -543,4 +543,6 @@ def _disown_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait_for_quiet, after_in_parent=_go_on, after_in_child=_disown_all)
+    os.register_at_fork(
+        before=_acquire_all_locks, after_in_parent=_release_all_locks, after_in_child=_disown_all
+    )

@@ -1,4 +1,4 @@
-"""The SQL for one set of rows, written once and kept."""
+"""The SQL for one set of rows, built once and cached on the RowSet."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ from dataclasses import dataclass, field
 
 from keyfold.engine.storage._protocol import RowSet, Span
 
-# The SQL function by which a condition is asked of a stored item; a View defines it.
+# The SQL function that evaluates a condition on a stored item; a View registers it.
 HOLDS = "keyfold_holds"
 
-# A column, or None for the rows' own order; reversed; resumed; with sizes.
+# How a span is read: the column (None for the rows' own keys), and whether it is reversed,
+# resumed after an entry, and read with sizes.
 Walk = tuple[str | None, bool, bool, bool]
 
 
 def table_name(rows: RowSet) -> str:
-    """Return the SQLite table of a row set; it changes with the version.
+    """Return the name of a row set's SQLite table, which changes with the version.
 
-    A statement by a process that knows an older version thereby fails, instead of leaving
-    out the columns that it has not heard of.
+    A statement of a process that knows only an older version therefore fails, instead of leaving
+    out columns that the process does not know.
     """
     return f"r{rows.number}v{rows.version}"
 
 
 def index_name(rows: RowSet, column: str) -> str:
-    """Return the SQLite index behind a column; it stays the same across versions."""
+    """Return the name of a column's SQLite index, which stays the same across versions."""
     return f"r{rows.number}_{column}"
 
 
 @dataclass(slots=True)
 class Statements:
-    """Every statement that reads or writes the rows of one row set."""
+    """The SQL statements that read or write the rows of one row set."""
 
     get: str
     upsert: str
@@ -70,13 +71,13 @@ def _write_statements(rows: RowSet) -> Statements:
     return Statements(
         get=f"SELECT v, n FROM {table} WHERE k = ?",  # noqa: S608 - every name here is ours
         upsert=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) DO UPDATE SET {updates}",  # noqa: S608
-        # A new item, or one whose index keys stay: SQLite need not touch its indexes then, and
-        # compares with the old row itself, at half the cost of reading it first. An item that
-        # moves in an index is left as it is, and `upsert` follows.
+        # For a new item, or one whose index keys stay the same: SQLite need not touch its indexes
+        # then, and compares with the old row itself, at half the cost of reading it first. An
+        # item that moves in an index is left unchanged, and `upsert` follows.
         overwrite=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) "  # noqa: S608
         f"DO UPDATE SET v = excluded.v, n = excluded.n WHERE {same}",
-        # SQLite asks us about the row that it has at hand anyway: neither a read beforehand nor
-        # a transaction around the two is needed.
+        # SQLite calls our function with the row that it has at hand anyway: neither a read
+        # beforehand nor a transaction around the two is needed.
         upsert_if=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) "  # noqa: S608
         f"DO UPDATE SET {updates} WHERE {HOLDS}({table}.v)",
         overwrite_if=f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT (k) "  # noqa: S608
@@ -92,7 +93,7 @@ def _write_statements(rows: RowSet) -> Statements:
 
 
 def walk_statement(rows: RowSet, span: Span, *, sized: bool) -> str:
-    """Return the statement that walks a span, for the rows' values and maybe their sizes."""
+    """Return the statement that reads the values of a span, with the sizes if `sized`."""
     by_walk = statements_of(rows).by_walk
     walk = (span.column, span.reverse, span.after is not None, sized)
     statement = by_walk.get(walk)
@@ -102,18 +103,18 @@ def walk_statement(rows: RowSet, span: Span, *, sized: bool) -> str:
 
 
 def _write_walk(rows: RowSet, column: str | None, reverse: bool, resumed: bool, sized: bool) -> str:  # noqa: FBT001 - the parts of a walk
-    table, wanted, down = table_name(rows), "v, n" if sized else "v", " DESC" if reverse else ""
+    table, fields, order = table_name(rows), "v, n" if sized else "v", " DESC" if reverse else ""
     if column is None:
-        return f"SELECT {wanted} FROM {table} WHERE k >= ? AND k < ? ORDER BY k{down} LIMIT ?"  # noqa: S608 - every name here is ours
+        return f"SELECT {fields} FROM {table} WHERE k >= ? AND k < ? ORDER BY k{order} LIMIT ?"  # noqa: S608 - every name here is ours
     resume = f" AND ({column}, k) {'<' if reverse else '>'} (?, ?)" if resumed else ""
     return (
-        f"SELECT {wanted} FROM {table} INDEXED BY {index_name(rows, column)} "  # noqa: S608
-        f"WHERE {column} >= ? AND {column} < ?{resume} ORDER BY {column}{down}, k{down} LIMIT ?"
+        f"SELECT {fields} FROM {table} INDEXED BY {index_name(rows, column)} "  # noqa: S608
+        f"WHERE {column} >= ? AND {column} < ?{resume} ORDER BY {column}{order}, k{order} LIMIT ?"
     )
 
 
 def create_statements(rows: RowSet) -> list[str]:
-    """Return what makes an empty row set."""
+    """Return the statements that create an empty row set."""
     columns = "".join(f", {column} BLOB" for column in rows.columns)
     fields = f"k BLOB PRIMARY KEY, v BLOB NOT NULL, n INTEGER NOT NULL{columns}"
     return [
@@ -123,10 +124,10 @@ def create_statements(rows: RowSet) -> list[str]:
 
 
 def change_statements(rows: RowSet, changed: RowSet) -> list[str]:
-    """Return what turns the columns of `rows` into those of `changed`.
+    """Return the statements that change the columns of `rows` to those of `changed`.
 
-    A column that goes keeps its place in the table, since taking it out would rewrite every
-    row; only its index goes. Column names are never used again, so it is never mistaken.
+    A removed column stays in the SQLite table, since dropping it would rewrite every row; only
+    its index is dropped. Column names are never reused, so it cannot be taken for a new one.
     """
     new = [column for column in changed.columns if column not in rows.columns]
     gone = [column for column in rows.columns if column not in changed.columns]

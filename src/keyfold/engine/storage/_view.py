@@ -1,4 +1,4 @@
-"""A connection seen as rows."""
+"""Reads and writes of rows through one SQLite connection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from keyfold.engine.storage._connections import LOG_FORMAT, Cursor, SqliteConnection
-from keyfold.engine.storage._log_statements import log_statements, write_log_statements
+from keyfold.engine.storage._log_statements import create_log_statements, log_statements
 from keyfold.engine.storage._protocol import (
     EMPTY_PAGE,
     FIRST_KEY,
@@ -31,7 +31,7 @@ from keyfold.engine.storage._statements import (
 
 Entries = tuple[bytes | None, ...]
 
-# An item has up to 400 KB, so this many are 13 MB at the most.
+# An item has up to 400 KB, so these are 13 MB at most.
 ROWS_AT_ONCE = 32
 LAST_SEQUENCE = (1 << 63) - 1
 
@@ -41,21 +41,21 @@ def _holds_always(_: bytes | None) -> bool:
 
 
 class RowCondition:
-    """What SQLite asks of the row that a statement is about to change, and what it was told."""
+    """The condition that SQLite evaluates on the row it is about to change, and its last result."""
 
-    __slots__ = ("answer", "holds")
+    __slots__ = ("holds", "result")
 
     def __init__(self, holds: Callable[[bytes | None], bool]) -> None:
-        self.holds, self.answer = holds, True
+        self.holds, self.result = holds, True
 
-    def ask(self, value: bytes) -> bool:
-        """Say whether the condition holds for a stored value."""
-        self.answer = answer = self.holds(value)
-        return answer
+    def evaluate(self, value: bytes) -> bool:
+        """Return whether the condition holds for a stored value."""
+        self.result = result = self.holds(value)
+        return result
 
 
 class View:
-    """A connection seen as rows. It is a Reader always, a Writer inside a transaction."""
+    """Rows of one connection: a StorageReader, and inside a transaction also a StorageWriter."""
 
     __slots__ = (
         "_changed_at",
@@ -70,11 +70,11 @@ class View:
         self._connection = connection
         self._cursor: Cursor = connection.cursor()
         self._condition = RowCondition(_holds_always)
-        connection.create_scalar_function(HOLDS, self._condition.ask, 1)
-        # A close guess; whoever adds to it may commit.
+        connection.create_scalar_function(HOLDS, self._condition.evaluate, 1)
+        # An estimate; it also changes with every write, so that a caller can detect one.
         self.written_pages = 0
         self.clock: Callable[[], float] = time.time
-        # The time of the changes of one transaction: nobody may find a half of it at any time.
+        # All changes of a transaction have one time: a restore must never find half of them.
         self._changed_at: float | None = None
 
     def get(self, rows: RowSet, key: bytes) -> Row | None:
@@ -85,8 +85,9 @@ class View:
     def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
         statement = walk_statement(rows, span, sized=True)
         bounds = span[:2] if span.after is None else (*span[:2], *span.after)
-        # Most pages are short, and quickest read at once. How much a long one holds is only known
-        # on the way; it is read again from its start, by one statement, to be of one moment.
+        # Most pages are short, and fastest read in one step. The end of a long one is only known
+        # while reading; it is read again from its start by one statement, so that all of it is
+        # from the same point in time.
         at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
         rows_read: list[Any] = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
         if not rows_read:
@@ -115,7 +116,7 @@ class View:
         bounds = span[:2] if span.after is None else (*span[:2], *span.after)
         found = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
         values: list[bytes] = [value for (value,) in found]
-        # An item's text is always longer than what it counts.
+        # An item's JSON is always longer than its size by DynamoDB's rules.
         if sum(map(len, values)) >= max_bytes or len(values) == at_once != limit:
             return None
         return values
@@ -133,7 +134,7 @@ class View:
         return page
 
     def _renew_cursor(self) -> None:
-        """Give up a statement that was not stepped to its end: it would hold a snapshot open."""
+        """Replace the cursor of an unfinished statement, which would hold a snapshot open."""
         self._cursor.close()
         self._cursor = self._connection.cursor()
 
@@ -168,19 +169,19 @@ class View:
     def log_span(self, log: int) -> tuple[int, int]:
         found = self._cursor.execute(log_statements(log).span).fetchall()
         if not found:
-            raise apsw.CorruptError("a log has not even its mark")
+            raise apsw.CorruptError("a log is empty")
         ((first, key, last),) = found
-        # The mark that a log begins with is no change.
+        # The mark with which a log begins is not a change; it has no key.
         return (first - 1 if key else first), last
 
     def find_change(self, log: int, at: float) -> int:
         time_of = log_statements(log).time_of
         low, high = self.log_span(log)
-        # Times and numbers have the same order, so no index of times is needed.
+        # Times are in the same order as sequence numbers, so no index of times is needed.
         while low < high:
             middle = (low + high + 1) // 2
-            ((moment,),) = self._cursor.execute(time_of, (middle,)).fetchall()
-            if moment <= at:
+            ((changed_at,),) = self._cursor.execute(time_of, (middle,)).fetchall()
+            if changed_at <= at:
                 low = middle
             else:
                 high = middle - 1
@@ -213,11 +214,11 @@ class View:
 
     def count_changes(self, log: int, *, after: int, until: int, low: bytes, high: bytes) -> int:
         bounds = (after, until, low, high)
-        ((count,),) = self._cursor.execute(log_statements(log).tally, bounds).fetchall()
+        ((count,),) = self._cursor.execute(log_statements(log).count_between, bounds).fetchall()
         return count
 
     def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
-        # One in each tree, the overflow of long values, and now and then a split.
+        # One page in each tree, the overflow pages of long values, and an occasional split.
         self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
         statements = statements_of(rows)
         if entries:
@@ -236,18 +237,18 @@ class View:
         holds: Callable[[bytes | None], bool],
     ) -> bool:
         statements, condition = statements_of(rows), self._condition
-        condition.holds, condition.answer = holds, True
+        condition.holds, condition.result = holds, True
         may_insert = holds(None)
         row, is_put = (key, value, size, *entries), False
         if entries:
-            # As `put` does: first without touching what stays the same.
+            # As in `put`: first try the statement that leaves the indexes untouched.
             statement = statements.overwrite_if if may_insert else statements.revise_if
             self._cursor.execute(statement, row)
             is_put = bool(self._connection.changes())
-        if not is_put and condition.answer:
-            condition.answer = may_insert
+        if not is_put and condition.result:
+            condition.result = may_insert
             self._cursor.execute(statements.upsert_if if may_insert else statements.replace_if, row)
-            is_put = condition.answer
+            is_put = condition.result
         if is_put:
             self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
         return is_put
@@ -273,7 +274,7 @@ class View:
         self._run_all(change_statements(rows, changed))
 
     def create_log(self, log: int, *, after: int) -> None:
-        self._run_all(write_log_statements(log, LOG_FORMAT))
+        self._run_all(create_log_statements(log, LOG_FORMAT))
         mark = (after, self.clock())
         self._cursor.execute(log_statements(log).mark, mark)
 
@@ -318,7 +319,7 @@ class View:
             return False
 
     def roll_back(self) -> None:
-        # SQLite rolls back by itself on some errors, such as a full disk.
+        # SQLite has already rolled back after some errors, such as a full disk.
         if self.is_in_transaction:
             self._cursor.execute("ROLLBACK")
 

@@ -1,6 +1,6 @@
-"""IAM policies: what AWS would decide by one, and the one that says what a role says.
+"""IAM policies: evaluates them as AWS does, and exports roles as policies.
 
-Whoever declares or guards a table needs none of it, so it is loaded on its own.
+Declaring and guarding tables does not need this package, so it is imported separately.
 """
 
 from __future__ import annotations

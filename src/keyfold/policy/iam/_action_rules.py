@@ -1,4 +1,4 @@
-"""What a role's rights come to for each action of IAM, which knows fewer distinctions."""
+"""Maps the rights of a role to IAM actions, which distinguish less."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keyfold.policy.iam._gaps import Gap
 
 _PUTS = Right.CREATE | Right.UPDATE
 
-# The actions on items of one partition, and the rights that they take.
+# The actions on items of one partition, and the rights that they need.
 ITEM_ACTIONS: Mapping[str, Right] = {
     "BatchGetItem": Right.GET,
     "BatchWriteItem": WRITE,
@@ -23,33 +23,33 @@ ITEM_ACTIONS: Mapping[str, Right] = {
     "Query": Right.QUERY,
     "UpdateItem": _PUTS,
 }
-# Those of them by which an item's attributes are set.
-SETTING = ("BatchWriteItem", "PutItem", "UpdateItem")
+# Those that set attributes of items.
+SETTING_ACTIONS = ("BatchWriteItem", "PutItem", "UpdateItem")
 
 
 class ActionRule(NamedTuple):
-    """How an action is allowed: which attributes may be named, and whether some must be."""
+    """How an action is allowed: which attributes a request may name, and whether it must name any."""
 
-    # All that may be named, None for any; and what may not be.
+    # The only attributes that may be named, None for any; and those that may not be named.
     only: frozenset[str] | None = None
     never: frozenset[str] = frozenset()
-    # Whether reads must name what they read.
+    # Whether reads must name the attributes they return.
     selects: bool = False
-    # The indexes that are left out.
+    # The indexes that are excluded.
     closed: frozenset[str] = frozenset()
 
 
-FREE = ActionRule()
+UNRESTRICTED = ActionRule()
 
 
-def find_treatment(action: str, grant: Grant) -> ActionRule | None:
-    """Return how an action is allowed by a grant; None where it is not, or IAM cannot say so."""
+def find_action_rule(action: str, grant: Grant) -> ActionRule | None:
+    """Return how a grant allows an action; None if it does not, or if IAM cannot express it."""
     if ITEM_ACTIONS[action].value & ~grant.rights:
         return None
     if action in ("BatchGetItem", "GetItem"):
-        return treat_reads(grant)
+        return read_rule(grant)
     if action == "Query":
-        return treat_reads(grant)._replace(closed=grant.closed)
+        return read_rule(grant)._replace(closed=grant.closed)
     if action == "BatchWriteItem":
         if grant.fixed:
             return None
@@ -57,24 +57,25 @@ def find_treatment(action: str, grant: Grant) -> ActionRule | None:
             return ActionRule(only=grant.declared - grant.hidden - grant.unique)
         return ActionRule(never=grant.unique)
     if grant.hidden:
-        # Whoever may give a condition may ask for the item that fails it; nothing tells of that.
+        # A request with a condition may have the item returned if the condition fails, and no
+        # condition key shows that.
         return None
     if action in ("DeleteItem", "ConditionCheckItem"):
-        return FREE
+        return UNRESTRICTED
     if grant.fixed and action == "PutItem":
         return None
     return ActionRule(never=grant.fixed | grant.unique)
 
 
-def treat_reads(grant: Grant) -> ActionRule:
-    """Return how items are read, by a grant that allows it."""
+def read_rule(grant: Grant) -> ActionRule:
+    """Return how a grant that allows reads restricts them."""
     if not grant.hidden:
-        return FREE
+        return UNRESTRICTED
     return ActionRule(only=grant.declared - grant.hidden, selects=True)
 
 
 def find_gaps(grant: Grant) -> list[Gap]:
-    """Return where IAM cannot say what a grant says."""
+    """Return the gaps of a grant: what IAM cannot express."""
     where = join_names([name for name, _ in grant.parts])
     gaps: list[Gap] = []
 
@@ -89,24 +90,24 @@ def find_gaps(grant: Grant) -> list[Gap]:
         narrow(
             "create-or-replace",
             {"PutItem", "UpdateItem", "BatchWriteItem"},
-            f"the role may {allowed} items and not {missing} them, and IAM cannot tell the two "
-            "apart, so puts and updates are left out",
-            "Give the role both, or let a service with a role of its own write these items.",
+            f"the role may {allowed} items but not {missing} them, and IAM cannot distinguish the "
+            "two, so puts and updates are left out",
+            "Give the role both rights, or let a service with its own role write these items.",
         )
     elif (puts or deletes) and not (puts and deletes):
         narrow(
             "batch-writes",
             {"BatchWriteItem"},
-            "a batch may put and delete, and IAM cannot tell the two apart, so batches of writes "
-            "are left out",
+            "a batch may put and delete, and IAM cannot distinguish the two, so batch writes are "
+            "left out",
             "Write items one by one, or in transactions.",
         )
     elif puts and deletes and grant.fixed:
         narrow(
             "batch-writes",
             {"BatchWriteItem"},
-            "whole items may not be put here, and IAM cannot tell puts from deletes in a batch, "
-            "so batches of writes are left out",
+            "the role may not put whole items, and IAM cannot distinguish puts from deletes in a "
+            "batch, so batch writes are left out",
             "Delete items one by one, or in transactions.",
         )
     if grant.hidden and grant.rights & (_PUTS | Right.DELETE | Right.GET).value:
@@ -114,8 +115,8 @@ def find_gaps(grant: Grant) -> list[Gap]:
         narrow(
             "hidden-in-failures",
             {"PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"},
-            f"the item that fails a condition would show {hidden}, and IAM cannot forbid to ask "
-            "for it, so writes with conditions, and checks, are left out",
+            f"a failed condition can return the item with {hidden}, and IAM cannot prevent that, "
+            "so single writes and condition checks are left out",
             "Put hidden attributes into items of another shard.",
         )
     if grant.fixed and not grant.hidden and puts == _PUTS.value:
@@ -123,8 +124,8 @@ def find_gaps(grant: Grant) -> list[Gap]:
         narrow(
             "fixed-in-conditions",
             {"UpdateItem"},
-            f"{fixed} may not be changed, and IAM cannot tell a change from a condition, so no "
-            "update may name it",
+            f"{fixed} may not be changed, and IAM cannot distinguish a change from a condition, so "
+            "updates may not name it at all",
             "Leave it out of conditions.",
         )
     if grant.unique and not grant.hidden and puts == _PUTS.value:
@@ -132,8 +133,8 @@ def find_gaps(grant: Grant) -> list[Gap]:
         narrow(
             "unique-in-conditions",
             {"PutItem", "UpdateItem"},
-            f"{unique} may not be set outside a store, which keeps it unique, and IAM cannot tell "
-            "that from a condition, so no put or update may name it",
+            f"only a store may set {unique}, to keep it unique, and IAM cannot distinguish that "
+            "from a condition, so puts and updates may not name it at all",
             "Leave it out of conditions.",
         )
     return gaps

@@ -1,4 +1,4 @@
-"""What an IAM policy decides: an explicit denial wins, and what is not allowed is denied."""
+"""Evaluates IAM policies: an explicit deny wins, and what is not allowed is denied."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from keyfold.values import AttributeValue
 REGION, ACCOUNT = "us-east-1", "000000000000"
 
 EXPLICIT_DENY = "an explicit deny in an identity-based policy"
-"""The fact of a denial that a Deny made; of others, the service's words begin with "because"."""
+"""The fact of a denial by a Deny statement, which the service words differently from others."""
 
-# These ask once for all their members on a table; a transaction asks for each of its own.
+# A batch is one decision per table for all its members; a transaction is one for each member.
 _BATCHES = ("BatchGetItem", "BatchWriteItem")
 _TRANSACTIONS = ("ExecuteTransaction", "TransactGetItems", "TransactWriteItems")
-# What cannot be told of an access that is opaque.
-_UNTOLD = frozenset(
+# The condition keys whose values are unknown for an opaque access.
+_UNKNOWN_IF_OPAQUE = frozenset(
     {
         "dynamodb:attributes",
         "dynamodb:fulltablescan",
@@ -32,14 +32,14 @@ _UNTOLD = frozenset(
 
 
 class _Request(NamedTuple):
-    """What a policy is asked about: one action on one resource."""
+    """What a policy is evaluated on: one action on one resource."""
 
     action: str
     resource: str
-    # By condition key, in small letters; keys without a value are not there.
+    # Values by condition key in lower case; keys without a value are absent.
     context: Mapping[str, tuple[str, ...]]
-    untold: frozenset[str]
-    # What variables stand for.
+    unknown_keys: frozenset[str]
+    # The values of policy variables.
     known: Mapping[str, str]
 
 
@@ -52,7 +52,7 @@ def find_denial(
     region: str = REGION,
     account: str = ACCOUNT,
 ) -> Denial | None:
-    """Return what a policy denies of all that a call would do; None if it allows everything.
+    """Return the first access of a call that a policy denies; None if it allows all.
 
     `ids` are the tags of the principal, `name` is its user name.
 
@@ -80,12 +80,12 @@ def find_denial(
 
 
 def resource_of(access: Access, *, region: str = REGION, account: str = ACCOUNT) -> str:
-    """Return the ARN of what an access is about.
+    """Return the ARN of the table, index or other resource of an access.
 
     >>> resource_of(Access("Query", "Music", "ByYear"))
     'arn:aws:dynamodb:us-east-1:000000000000:table/Music/index/ByYear'
     """
-    # What concerns no table is asked of all.
+    # An operation that is not about one table needs permission on all.
     arn = f"arn:{partition_of(region)}:dynamodb:{region}:{account}:table/{access.table or '*'}"
     if access.index_name is not None:
         return f"{arn}/index/{access.index_name}"
@@ -93,14 +93,14 @@ def resource_of(access: Access, *, region: str = REGION, account: str = ACCOUNT)
 
 
 def partition_of(region: str) -> str:
-    """Return which part of AWS a region is in, as ARNs call it."""
+    """Return the AWS partition of a region, as in ARNs."""
     if region.startswith("cn-"):
         return "aws-cn"
     return "aws-us-gov" if region.startswith("us-gov-") else "aws"
 
 
 def _group(accesses: Iterable[Access]) -> list[list[Access]]:
-    """Put together what is decided on at once."""
+    """Group the accesses that IAM decides on together."""
     groups: dict[object, list[Access]] = {}
     for place, access in enumerate(accesses):
         if access.action in _BATCHES:
@@ -124,23 +124,23 @@ def _read_request(
         "dynamodb:returnvalues": [first.return_values],
         "dynamodb:select": [first.select],
     }
-    told = {
+    known_context = {
         key: tuple(value for value in values if value is not None)
         for key, values in context.items()
     }
-    told |= {key: (value,) for key, value in known.items()}
-    untold = _UNTOLD if first.is_opaque else frozenset[str]()
+    known_context |= {key: (value,) for key, value in known.items()}
+    unknown_keys = _UNKNOWN_IF_OPAQUE if first.is_opaque else frozenset[str]()
     if any(each.partition is not None and len(each.partition) > 1 for each in group):
-        # What IAM is told of a key of several attributes is written nowhere.
-        untold |= {"dynamodb:leadingkeys"}
-    if told["dynamodb:leadingkeys"] and any(each.partition is None for each in group):
-        # One that cannot be told does not hide behind the others of its batch.
-        untold |= {"dynamodb:leadingkeys"}
+        # It is not documented what IAM gets for a partition key of several attributes.
+        unknown_keys |= {"dynamodb:leadingkeys"}
+    if known_context["dynamodb:leadingkeys"] and any(each.partition is None for each in group):
+        # A member without a known partition must not pass because of the others in its batch.
+        unknown_keys |= {"dynamodb:leadingkeys"}
     return _Request(
         f"dynamodb:{first.action}".lower(),
         resource_of(first, region=region, account=account),
-        {key: values for key, values in told.items() if values},
-        untold,
+        {key: values for key, values in known_context.items() if values},
+        unknown_keys,
         known,
     )
 
@@ -175,8 +175,8 @@ def _matches(patterns: tuple[WildcardPattern, ...], value: str, known: Mapping[s
 
 
 def _holds(condition: PolicyCondition, request: _Request, *, is_allow: bool) -> bool:
-    if condition.key in request.untold:
-        # On the safe side: it never helps to allow, and always to deny.
+    if condition.key in request.unknown_keys:
+        # Unknown values are decided on the safe side: an Allow does not apply, a Deny does.
         return not is_allow
     values = request.context.get(condition.key)
     operator = condition.operator
@@ -197,7 +197,7 @@ def _lowered(condition: PolicyCondition) -> list[WildcardPattern]:
 
 
 def _passes(condition: PolicyCondition, value: str, known: Mapping[str, str]) -> bool:
-    """Test one value; of several in the policy one must fit, or none if that is negated."""
+    """Test one value: it must match one of the policy's values, or none if negated."""
     match condition.operator.comparison:
         case "like":
             fits = any(pattern.is_like(value, known) for pattern in condition.values)

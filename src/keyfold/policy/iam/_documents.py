@@ -1,7 +1,7 @@
-"""IAM policies: from the JSON of a document to statements.
+"""Parses IAM policy documents.
 
-What is not understood is refused, by its name: a policy that is only half followed would allow
-what it forbids.
+Anything unknown is refused by name: a policy that is only partly understood could allow what it
+forbids.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from keyfold.policy.iam._patterns import TAG, VariableUnknown, WildcardPattern
 CURRENT = "2012-10-17"
 _VERSIONS = ("2008-10-17", CURRENT)
 
-# What can be asked about a request, by small letters; and whether it has several values.
+# The supported condition keys in lower case, and whether each has several values.
 KEYS: dict[str, bool] = {
     "aws:username": False,
     "dynamodb:attributes": True,
@@ -38,7 +38,7 @@ Quantifier = Literal["ForAllValues", "ForAnyValue"]
 
 
 class Operator(NamedTuple):
-    """How a condition compares."""
+    """How a condition compares values."""
 
     comparison: Comparison
     is_negated: bool = False
@@ -63,7 +63,7 @@ _is_resource = re.compile(r"\*|arn:[^:]*:[^:]*:.*", re.DOTALL).fullmatch
 
 
 class PolicyCondition(NamedTuple):
-    """One test of one key; all of a statement must hold."""
+    """One test of one condition key; all tests of a statement must pass."""
 
     quantifier: Quantifier | None
     operator: Operator
@@ -73,7 +73,7 @@ class PolicyCondition(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """Some actions on some resources, allowed or denied under conditions."""
+    """A statement: actions on resources, allowed or denied under conditions."""
 
     is_allow: bool
     actions: tuple[WildcardPattern, ...]
@@ -84,15 +84,15 @@ class Statement(NamedTuple):
 
 
 class PolicyDocument(NamedTuple):
-    """An IAM policy, ready to decide by."""
+    """A parsed IAM policy, for `find_denial`."""
 
     statements: tuple[Statement, ...]
 
 
 def parse_policy(text: str | bytes, *, source: str = "the policy") -> PolicyDocument:
-    """Read the JSON of an identity-based IAM policy.
+    """Parse the JSON of an identity-based IAM policy.
 
-    `source` is what errors call it, such as the name of its file. Raises PolicyInvalid.
+    `source` names the policy in errors, for instance by its file. Raises PolicyInvalid.
 
     >>> policy = parse_policy('''{
     ...     "Version": "2012-10-17",
@@ -104,19 +104,19 @@ def parse_policy(text: str | bytes, *, source: str = "the policy") -> PolicyDocu
     try:
         document = json.loads(text, object_pairs_hook=_Members)
     except (ValueError, RecursionError) as error:
-        raise PolicyInvalid(source, f"it is no JSON: {error}", "") from None
+        raise PolicyInvalid(source, f"it is not JSON: {error}", "") from None
     return _Reader(source).read(document)
 
 
 class _Members(dict[str, Any]):
-    """The members of a JSON object; `twice` has one that it names twice."""
+    """The members of a JSON object; `duplicate` is a name that occurs twice, if any."""
 
-    __slots__ = ("twice",)
+    __slots__ = ("duplicate",)
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         names = [name for name, _ in pairs]
-        self.twice = next((name for name in names if names.count(name) > 1), None)
+        self.duplicate = next((name for name in names if names.count(name) > 1), None)
 
 
 class _Reader:
@@ -128,32 +128,32 @@ class _Reader:
         members = self._members(document, "the policy", {"Version", "Id", "Statement"})
         version = members.get("Version", _VERSIONS[0])
         if version not in _VERSIONS:
-            raise self._refuse(f"Version is {version!r:.80}", f'Write "{CURRENT}".')
+            raise self._error(f"Version is {version!r:.80}", f'Write "{CURRENT}".')
         self._has_variables = version == CURRENT
         if "Statement" not in members:
-            raise self._refuse("it has no Statement", "")
+            raise self._error("it has no Statement", "")
         given = members["Statement"]
         listed = cast("list[Any]", given) if isinstance(given, list) else [given]
         return PolicyDocument(
             tuple(self._read_statement(each, place) for place, each in enumerate(listed))
         )
 
-    def _refuse(self, fact: str, advice: str) -> PolicyInvalid:
+    def _error(self, fact: str, advice: str) -> PolicyInvalid:
         return PolicyInvalid(self._source, fact, advice)
 
     def _members(self, given: Any, subject: str, known: set[str] | None) -> _Members:
         if not isinstance(given, _Members):
-            raise self._refuse(f"{subject} is no JSON object", "")
-        if given.twice is not None:
-            raise self._refuse(f"{subject} has {given.twice!r:.80} twice", "Merge the two.")
+            raise self._error(f"{subject} is not a JSON object", "")
+        if given.duplicate is not None:
+            raise self._error(f"{subject} has {given.duplicate!r:.80} twice", "Merge the two.")
         unknown = [] if known is None else [name for name in given if name not in known]
         if unknown:
             advice = (
-                "That is of policies of resources; this is one of an identity."
+                "It belongs into resource-based policies; this is an identity-based one."
                 if unknown[0] in ("Principal", "NotPrincipal")
                 else f"It may have {', '.join(sorted(known or ()))}."
             )
-            raise self._refuse(f"{subject} has {unknown[0]!r:.80}, which is not known", advice)
+            raise self._error(f"{subject} has {unknown[0]!r:.80}, which is not supported", advice)
         return given
 
     def _read_statement(self, given: Any, place: int) -> Statement:
@@ -162,12 +162,12 @@ class _Reader:
         sid = members.get("Sid")
         if sid is not None:
             if not isinstance(sid, str):
-                raise self._refuse(f"the Sid of {subject} is no text", "")
+                raise self._error(f"the Sid of {subject} is not a string", "")
             subject += f" ({sid:.80})"
         effect = members.get("Effect")
         if effect not in ("Allow", "Deny"):
             fact = f"the Effect of {subject} is {effect!r:.80}"
-            raise self._refuse(fact, 'Write "Allow" or "Deny".')
+            raise self._error(fact, 'Write "Allow" or "Deny".')
         actions, excludes_actions = self._read_patterns(members, "Action", subject)
         resources, excludes_resources = self._read_patterns(members, "Resource", subject)
         return Statement(
@@ -185,14 +185,14 @@ class _Reader:
         given = [each for each in (name, f"Not{name}") if each in members]
         if len(given) != 1:
             fact = f"{subject} has {' and '.join(given) or f'no {name}'}"
-            raise self._refuse(fact, f"It takes {name} or Not{name}.")
+            raise self._error(fact, f"Give either {name} or Not{name}.")
         texts = self._texts(members[given[0]], f"the {given[0]} of {subject}")
         check: Callable[[str], object] = _is_action if name == "Action" else _is_resource
         example = "dynamodb:GetItem" if name == "Action" else "arn:aws:dynamodb:…, or *"
         for text in texts:
             if check(text) is None:
                 fact = f"the {given[0]} of {subject} has {text!r:.80}"
-                raise self._refuse(fact, f"It is such as {example}.")
+                raise self._error(fact, f"Write it like {example}.")
         has_variables = name == "Resource" and self._has_variables
         patterns = [self._pattern(text, subject, has_variables=has_variables) for text in texts]
         return tuple(patterns), given[0] != name
@@ -203,16 +203,16 @@ class _Reader:
             flags = {True: "true", False: "false"}
             listed = [flags[each] if isinstance(each, bool) else each for each in listed]
         if not listed or not all(isinstance(each, str) for each in listed):
-            raise self._refuse(f"{subject} is neither a text nor a list of texts", "")
+            raise self._error(f"{subject} is neither a string nor a list of strings", "")
         return listed
 
     def _pattern(self, text: str, subject: str, *, has_variables: bool) -> WildcardPattern:
         try:
             return WildcardPattern.parse(text, has_variables=has_variables)
         except VariableUnknown as unknown:
-            raise self._refuse(
-                f"{subject} has the variable {unknown.name!r:.80}, which is not known",
-                "Known are ${aws:PrincipalTag/…}, ${aws:username}, ${*}, ${?} and ${$}.",
+            raise self._error(
+                f"{subject} has the variable {unknown.name!r:.80}, which is not supported",
+                "Supported are ${aws:PrincipalTag/…}, ${aws:username}, ${*}, ${?} and ${$}.",
             ) from None
 
     def _read_conditions(self, given: Any, subject: str) -> list[PolicyCondition]:
@@ -228,7 +228,7 @@ class _Reader:
                 place = f"{name} of {key} in {subject}"
                 texts = self._texts(values, place, may_be_flags=flags)
                 if flags and not all(text.lower() in ("true", "false") for text in texts):
-                    raise self._refuse(f"{place} is neither true nor false", "")
+                    raise self._error(f"{place} is neither true nor false", "")
                 patterns = [
                     self._pattern(text, subject, has_variables=self._has_variables)
                     for text in texts
@@ -247,10 +247,12 @@ class _Reader:
         if_exists = rest.endswith("IfExists")
         operator = OPERATORS.get(rest.removesuffix("IfExists"))
         if operator is None:
-            fact = f"{subject} has the operator {name!r:.80}, which is not known"
-            raise self._refuse(fact, f"Known are {', '.join(OPERATORS)}.")
+            fact = f"{subject} has the operator {name!r:.80}, which is not supported"
+            raise self._error(fact, f"Supported are {', '.join(OPERATORS)}.")
         if operator.comparison == "null" and (if_exists or quantifier is not None):
-            raise self._refuse(f"{subject} has the operator {name!r:.80}", "Null stands alone.")
+            raise self._error(
+                f"{subject} has the operator {name!r:.80}", "Null takes no prefix or suffix."
+            )
         return quantifier, operator, if_exists
 
     def _check_key(
@@ -264,10 +266,10 @@ class _Reader:
         lowered = key.lower()
         is_tag = lowered.startswith(TAG) and len(lowered) > len(TAG)
         if not is_tag and lowered not in KEYS:
-            fact = f"{subject} has the condition key {key!r:.80}, which is not known"
-            raise self._refuse(fact, f"Known are {_SHOWN_KEYS}.")
+            fact = f"{subject} has the condition key {key!r:.80}, which is not supported"
+            raise self._error(fact, f"Supported are {_SHOWN_KEYS}.")
         if KEYS.get(lowered) and quantifier is None and operator.comparison != "null":
-            raise self._refuse(
-                f"{subject} compares {key} by {name}, and it has several values",
-                f"Write ForAllValues:{name}, and a Null check beside it, or ForAnyValue:{name}.",
+            raise self._error(
+                f"{subject} compares {key} with {name}, but the key has several values",
+                f"Write ForAnyValue:{name}, or ForAllValues:{name} together with a Null check.",
             )

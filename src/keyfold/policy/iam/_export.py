@@ -1,8 +1,9 @@
-"""From a role to the IAM policy that says the same, as far as IAM can say it.
+"""Exports a role as an IAM policy, as far as IAM can express it.
 
-Statements are made action by action: a batch is one decision of IAM, so all that a role may do in
-one way is put into one statement. What cannot be said is left out rather than weakened, and told
-as a gap; where a policy allows more than the role all the same, a gap says so, too.
+Statements are built action by action. IAM decides on a batch as a whole, so all partitions in which
+an action is allowed in the same way go into one statement. What IAM cannot express is left out
+rather than weakened, and reported as a gap; so is anything in which the policy is wider than the
+role.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from keyfold.policy._rights import WRITE, Right, Role
 from keyfold.policy._rules import Grant, join_grants, rules_of
 from keyfold.policy.iam._action_rules import (
     ITEM_ACTIONS,
-    SETTING,
+    SETTING_ACTIONS,
     ActionRule,
+    find_action_rule,
     find_gaps,
-    find_treatment,
-    treat_reads,
+    read_rule,
 )
 from keyfold.policy.iam._decisions import partition_of
 from keyfold.policy.iam._gaps import Direction, Gap
@@ -30,19 +31,19 @@ from keyfold.policy.iam._statements import (
     Keys,
     PartitionPatterns,
     StatementList,
-    group_places,
+    group_patterns,
     keys_of,
     name_statement,
     tag_conditions,
 )
 
-# What AWS takes for a managed policy, whitespace not counted.
+# The limit for a managed policy, without whitespace.
 MAX_CHARACTERS = 6_144
 
 _BATCHES = ("BatchGetItem", "BatchWriteItem")
 _UNIQUE: tuple[GlobPiece, ...] = (UNIQUE_START, Wildcard.ANY)
-# Operations that IAM cannot hold to a table; of the latter, those that may name one.
-_UNHELD = frozenset({"DescribeEndpoints", "DescribeLimits", "ListGlobalTables", "ListTables"})
+# Operations that IAM cannot restrict to a table; the second set can name one in the request.
+_ACCOUNT_WIDE = frozenset({"DescribeEndpoints", "DescribeLimits", "ListGlobalTables", "ListTables"})
 _LISTING = frozenset(
     {
         "ListBackups",
@@ -56,21 +57,21 @@ _STATEMENTS = ("PartiQLDelete", "PartiQLInsert", "PartiQLSelect", "PartiQLUpdate
 
 
 class Export(NamedTuple):
-    """A policy document, and where it differs from the role that it was made of."""
+    """A policy document, and its differences from the role it was exported from."""
 
     document: dict[str, Any]
     gaps: tuple[Gap, ...]
 
     def to_json(self) -> str:
-        """Return the document as text."""
+        """Return the document as JSON text."""
         return json.dumps(self.document, indent=2, ensure_ascii=False)
 
 
 def export_policy(layout: Layout, role: Role, *, region: str = "*", account: str = "*") -> Export:
-    """Return the IAM policy of a role, for principals tagged with their own ids.
+    """Return the IAM policy of a role, for principals tagged with their ids.
 
     The role's tenant becomes `${aws:PrincipalTag/…}`. The policy allows nothing that the role does
-    not, but for what a gap calls wider.
+    not allow, except where a gap says "wider".
     """
     return _Exporter(layout, role, region, account).export()
 
@@ -89,7 +90,7 @@ class _Exporter:
     def export(self) -> Export:
         for grant in self._all_grants():
             for gap in find_gaps(grant):
-                self._keep(gap)
+                self._record_gap(gap)
         for action in ITEM_ACTIONS:
             self._add_items(action)
         self._add_scan()
@@ -110,10 +111,10 @@ class _Exporter:
 
     def _grant_of(self, area: str) -> Grant:
         grant = self._grants.get(area, self._rules.otherwise)
-        assert grant is not None  # an area without templates has all that is left
+        assert grant is not None  # `otherwise` is the grant of the area without templates
         return grant
 
-    def _tell(
+    def _add_gap(
         self,
         kind: str,
         direction: Direction,
@@ -123,30 +124,32 @@ class _Exporter:
         advice: str = "",
         index_name: str | None = None,
     ) -> None:
-        self._keep(Gap(kind, direction, frozenset(actions), subject, fact, advice, index_name))
+        self._record_gap(
+            Gap(kind, direction, frozenset(actions), subject, fact, advice, index_name)
+        )
 
-    def _keep(self, gap: Gap) -> None:
-        """Keep a gap once, with all the actions that it is about."""
+    def _record_gap(self, gap: Gap) -> None:
+        """Record a gap once, with all the actions that it applies to."""
         known = gap._replace(actions=frozenset())
         self._gaps[known] = self._gaps.get(known, frozenset()) | gap.actions
 
     # Items of the table
 
     def _add_items(self, action: str) -> None:
-        treatments = {name: find_treatment(action, grant) for name, grant in self._grants.items()}
-        rest = self._treat(action, self._rules.otherwise)
-        unique = self._treat(action, self._rules.everything)
-        ways = dict.fromkeys([*treatments.values(), rest, unique])
-        for treatment in ways:
-            if treatment is None:
+        rules_by_area = {
+            name: find_action_rule(action, grant) for name, grant in self._grants.items()
+        }
+        rest = self._find_rule(action, self._rules.otherwise)
+        unique = self._find_rule(action, self._rules.everything)
+        distinct_rules = dict.fromkeys([*rules_by_area.values(), rest, unique])
+        for rule in distinct_rules:
+            if rule is None:
                 continue
-            names = [name for name, each in treatments.items() if each == treatment]
-            if treatment == rest:
-                left_out = self._add_rest(
-                    action, treatment, names, takes_unique=unique == treatment
-                )
-                # Of a tenant's areas, the rest has left out everybody's partitions; of others,
-                # those that look like another area's.
+            names = [name for name, each in rules_by_area.items() if each == rule]
+            if rule == rest:
+                left_out = self._add_rest(action, rule, names, takes_unique=unique == rule)
+                # The statement for the rest excludes the partitions of all tenants and those that
+                # look like another area's, so these need statements of their own.
                 templates = [
                     (name, template)
                     for name in names
@@ -159,45 +162,45 @@ class _Exporter:
                     for name in names
                     for template in self._layout.areas[name].templates
                 ]
-                if unique == treatment:
+                if unique == rule:
                     keys = Keys((_UNIQUE,))
-                    self._add("UniqueValues", action, keys, treatment)
-            places = [self._place(name, template) for name, template in templates]
-            sure = [
-                place
-                for place in places
-                if self._is_sure(action, place, treatments, treatment, rest)
+                    self._add("UniqueValues", action, keys, rule)
+            listed_patterns = [self._patterns_of(name, template) for name, template in templates]
+            exportable = [
+                patterns
+                for patterns in listed_patterns
+                if self._can_export(action, patterns, rules_by_area, rule, rest)
             ]
-            for group in group_places(sure):
-                keeps_out = unique != treatment and any(map(_may_be_unique, group))
+            for group in group_patterns(exportable):
+                keeps_out = unique != rule and any(map(_may_be_unique, group))
                 keys = keys_of(group, (_UNIQUE,) if keeps_out else ())
-                areas = dict.fromkeys(place.area for place in group)
-                self._add(name_statement(areas), action, keys, treatment)
+                areas = dict.fromkeys(patterns.area for patterns in group)
+                self._add(name_statement(areas), action, keys, rule)
 
-    def _treat(self, action: str, grant: Grant | None) -> ActionRule | None:
-        return None if grant is None else find_treatment(action, grant)
+    def _find_rule(self, action: str, grant: Grant | None) -> ActionRule | None:
+        return None if grant is None else find_action_rule(action, grant)
 
     def _is_own(self, template: KeyTemplate) -> bool:
         return self._role.tenant in template.fields
 
-    def _place(self, area: str, template: KeyTemplate) -> PartitionPatterns:
+    def _patterns_of(self, area: str, template: KeyTemplate) -> PartitionPatterns:
         kept = self._role.tenant if self._is_own(template) else None
         return PartitionPatterns(area, template, find_globs(template, kept))
 
-    def _add(self, sid: str, action: str, keys: Keys, treatment: ActionRule) -> None:
+    def _add(self, sid: str, action: str, keys: Keys, rule: ActionRule) -> None:
         resources = [self._table]
         if action == "Query":
-            # The partitions of a local index are the table's.
-            resources += self._indexes(self._rules.local - treatment.closed)
-        self._statements.add(sid, [action], resources, keys, treatment)
+            # A local index has the same partitions as the table.
+            resources += self._indexes(self._rules.local - rule.closed)
+        self._statements.add(sid, [action], resources, keys, rule)
 
     def _indexes(self, names: Iterable[str]) -> list[str]:
         return [f"{self._table}/index/{name}" for name in sorted(names)]
 
     def _add_rest(
-        self, action: str, treatment: ActionRule, names: list[str], *, takes_unique: bool
+        self, action: str, rule: ActionRule, names: list[str], *, takes_unique: bool
     ) -> list[tuple[GlobPiece, ...]]:
-        """Allow what is in no area that says otherwise; return what that leaves out."""
+        """Allow an action in all partitions without another rule; return the patterns excluded."""
         others = [
             template
             for area in self._layout.areas.values()
@@ -211,54 +214,54 @@ class _Exporter:
             keys = Keys(None, (), is_required=False)
         else:
             keys = Keys(None, tuple(dict.fromkeys(unwanted)))
-            self._tell(
+            self._add_gap(
                 "look-alikes",
                 "narrower",
                 [action],
                 "partitions outside every shard",
-                "those that look like a shard's, though a part of them is empty or of another "
-                "form, are left out: IAM cannot tell",
+                "those that look like a shard's, but have an empty or malformed part, are left out: "
+                "IAM cannot distinguish them",
             )
-        self._add("Rest" if unwanted else "Everything", action, keys, treatment)
+        self._add("Rest" if unwanted else "Everything", action, keys, rule)
         return unwanted
 
-    def _is_sure(
+    def _can_export(
         self,
         action: str,
-        place: PartitionPatterns,
-        treatments: dict[str, ActionRule | None],
-        treatment: ActionRule,
+        patterns: PartitionPatterns,
+        rules_by_area: dict[str, ActionRule | None],
+        rule: ActionRule,
         rest: ActionRule | None,
     ) -> bool:
-        """Tell whether a pattern can be given; say so where it fits more than the keys."""
-        if all(glob.is_exact for glob in place.globs):
+        """Return whether patterns can be exported; add a gap if they match more than the keys."""
+        if all(glob.is_exact for glob in patterns.globs):
             return True
-        text = place.template.text
+        text = patterns.template.text
         for area in self._layout.areas.values():
-            if area.name == place.area:
+            if area.name == patterns.area:
                 continue
             for template in area.templates:
-                is_alike = treatments[area.name] == treatment and not self._is_own(template)
-                if not is_alike and any(can_fit(template, glob.pieces) for glob in place.globs):
-                    self._tell(
+                is_alike = rules_by_area[area.name] == rule and not self._is_own(template)
+                if not is_alike and any(can_fit(template, glob.pieces) for glob in patterns.globs):
+                    self._add_gap(
                         "key-parts",
                         "narrower",
                         [action],
-                        place.area,
-                        f"IAM cannot tell the partitions {text} from those of {area.name}, so they "
-                        "are left out",
-                        "Begin the two with different literals.",
+                        patterns.area,
+                        f"IAM cannot distinguish the partitions {text} from those of {area.name}, "
+                        "so they are left out",
+                        "Start the two templates with different literals.",
                     )
                     return False
-        if rest != treatment:
-            self._tell(
+        if rest != rule:
+            self._add_gap(
                 "key-parts",
                 "wider",
                 [action],
-                place.area,
-                f"IAM cannot check what the parts of {text} are made of, so partitions of that "
-                "length and form that no entity has are allowed, too",
-                "Nothing of yours is there; let nobody else store anything there.",
+                patterns.area,
+                f"IAM cannot validate the parts of {text}, so partitions of that length and form "
+                "that belong to no entity are allowed, too",
+                "Keyfold stores nothing there; do not let other programs store anything there.",
             )
         return True
 
@@ -269,7 +272,7 @@ class _Exporter:
         if everything is not None and everything.rights & Right.QUERY.value:
             indexes = self._layout.indexes.keys() - everything.closed if everything.hidden else "*"
             resources = [self._table, *self._indexes(indexes)]
-            self._statements.add("Scan", ["Scan"], resources, treatment=treat_reads(everything))
+            self._statements.add("Scan", ["Scan"], resources, rule=read_rule(everything))
 
     def _add_index(self, index: IndexLayout) -> None:
         resource = f"{self._table}/index/{index.name}"
@@ -278,7 +281,7 @@ class _Exporter:
             grant = self._rules.indexes[index.name].grant
             if grant.rights & Right.QUERY.value and index.name not in grant.closed:
                 sid = name_statement([index.name])
-                self._statements.add(sid, ["Query"], [resource], treatment=treat_reads(grant))
+                self._statements.add(sid, ["Query"], [resource], rule=read_rule(grant))
             return
         for group in index.find_own(tenant):
             areas = dict.fromkeys(entry.area for entry in group)
@@ -288,120 +291,119 @@ class _Exporter:
             if self._leave_out_index(index):
                 continue
             template = group[0].templates[0]
-            assert template is not None  # its only one, which has the tenant in it
-            places = [
+            assert template is not None  # the only one, so it has the tenant
+            listed_patterns = [
                 PartitionPatterns(index.name, each, find_globs(each, tenant))
                 for entry in group
                 for each in entry.templates
                 if each is not None
             ]
-            if not all(self._is_sure_in(index, place) for place in places):
+            if not all(self._can_export_index(index, patterns) for patterns in listed_patterns):
                 continue
             sid = name_statement([index.name])
-            treatment = treat_reads(grant)
-            for together in group_places(places):
+            rule = read_rule(grant)
+            for together in group_patterns(listed_patterns):
                 keys = keys_of(together)
-                self._statements.add(sid, ["Query"], [resource], keys, treatment)
+                self._statements.add(sid, ["Query"], [resource], keys, rule)
 
     def _leave_out_index(self, index: IndexLayout) -> bool:
-        written = self._setting()
+        written = self._setting_actions()
         if written:
-            self._tell(
+            self._add_gap(
                 "index-queries",
                 "narrower",
                 ["Query"],
                 f"index {index.name}",
                 "the role also writes items, and IAM cannot see which index partition an item is "
-                "put into, so what is found there could be anybody's: queries are left out",
-                "Query it in a service with a role of its own.",
+                "put into, so any tenant could have put an item there: queries are left out",
+                "Query it in a service with its own role.",
                 index.name,
             )
         elif len(index.partition) > 1:
-            self._tell(
+            self._add_gap(
                 "index-parts",
                 "narrower",
                 ["Query"],
                 f"index {index.name}",
-                "its partition has several attributes, and it is not documented what IAM is told "
-                "of them, so queries are left out",
-                "Query it in a service with a role of its own.",
+                "its partition key has several attributes, and it is not documented what IAM gets "
+                "for them, so queries are left out",
+                "Query it in a service with its own role.",
                 index.name,
             )
         return bool(written) or len(index.partition) > 1
 
-    def _is_sure_in(self, index: IndexLayout, place: PartitionPatterns) -> bool:
-        if all(glob.is_exact for glob in place.globs):
+    def _can_export_index(self, index: IndexLayout, patterns: PartitionPatterns) -> bool:
+        if all(glob.is_exact for glob in patterns.globs):
             return True
-        self._tell(
+        self._add_gap(
             "key-parts",
             "narrower",
             ["Query"],
             f"index {index.name}",
-            f"IAM cannot check what the parts of {place.template.text} are made of, so queries "
-            "are left out",
-            "Query it in a service with a role of its own.",
+            f"IAM cannot validate the parts of {patterns.template.text}, so queries are left out",
+            "Query it in a service with its own role.",
             index.name,
         )
         return False
 
-    def _setting(self) -> list[str]:
-        return [action for action in SETTING if self._statements.count_with(action)]
+    def _setting_actions(self) -> list[str]:
+        return [action for action in SETTING_ACTIONS if self._statements.count_with(action)]
 
     def _add_operations(self) -> None:
         left_out = self._role.operations & (SHOWING | MOVING)
         if left_out:
             actions = {*left_out, *_STATEMENTS} if left_out & MOVING else left_out
-            self._tell(
+            self._add_gap(
                 "operations",
                 "narrower",
                 actions,
                 join_names(sorted(left_out)),
-                "what shows or moves items of every partition is left out",
-                "Write a policy for it by hand, with all that AWS wants for it.",
+                "operations that show or move items of every partition are left out",
+                "Write a policy for them by hand, with everything that AWS requires.",
             )
-        unheld = self._role.operations & (_UNHELD | _LISTING)
-        held = self._role.operations - left_out - unheld
-        if unheld:
-            self._statements.add("Operations", sorted(unheld), ["*"])
-        if unheld & _LISTING:
-            self._tell(
+        account_wide = self._role.operations & (_ACCOUNT_WIDE | _LISTING)
+        per_table = self._role.operations - left_out - account_wide
+        if account_wide:
+            self._statements.add("Operations", sorted(account_wide), ["*"])
+        if account_wide & _LISTING:
+            self._add_gap(
                 "operations",
                 "wider",
-                unheld & _LISTING,
-                join_names(sorted(unheld & _LISTING)),
-                "IAM cannot hold it to one table",
+                account_wide & _LISTING,
+                join_names(sorted(account_wide & _LISTING)),
+                "IAM cannot restrict this to one table",
             )
-        if held:
+        if per_table:
             resources = [self._table, f"{self._table}/*"]
-            if any("GlobalTable" in name for name in held):
+            if any("GlobalTable" in name for name in per_table):
                 resources.append(self._global_table)
-            self._statements.add("TableOperations", sorted(held), resources)
+            self._statements.add("TableOperations", sorted(per_table), resources)
 
-    # What is to be known besides
+    # Remaining gaps
 
     def _report_remaining_gaps(self) -> None:
         role, layout = self._role, self._layout
         for action in _BATCHES:
             if self._statements.count_with(action) > 1:
-                self._tell(
+                self._add_gap(
                     "mixed-batches",
                     "narrower",
                     [action],
                     action,
-                    "a batch is one decision of IAM, and no statement fits all the partitions "
-                    "that the role may use, so a batch across them is denied",
-                    "Send one for each shard.",
+                    "IAM decides on a batch as a whole, and no single statement covers all the "
+                    "partitions that the role may use, so a batch across them is denied",
+                    "Send one batch for each shard.",
                 )
-        if self._rules.watched and self._setting():
+        if self._rules.watched and self._setting_actions():
             indexes = join_names(dict.fromkeys(name for _, name, _ in self._rules.watched))
-            self._tell(
+            self._add_gap(
                 "index-writes",
                 "wider",
-                self._setting(),
+                self._setting_actions(),
                 indexes,
                 f"IAM cannot see what is written, so an item may be put into the index partition "
                 f"of another {role.tenant}",
-                "Do not take what the index says for granted: get the item, and look whose it is.",
+                "Do not trust the index: get the item, and check whose it is.",
             )
         self._report_unique_gaps()
         several = [
@@ -410,23 +412,23 @@ class _Exporter:
             if len(area.entities) > 1 and role.can.get(area.name)
         ]
         if several:
-            self._tell(
+            self._add_gap(
                 "entities",
                 "same",
                 (),
                 join_names(several),
-                "entities of one partition cannot be told apart, so a right is for all of them",
+                "entities in one partition cannot be distinguished, so a right is for all of them",
             )
         tenant = role.tenant
         templates = self._rules.tenant_templates
         if tenant is not None and not all(is_free_text(each, tenant) for each in templates):
-            self._tell(
+            self._add_gap(
                 "tag-form",
                 "wider",
                 (),
                 f"aws:PrincipalTag/{tenant}",
-                "IAM cannot check what the tag is made of",
-                "Tag principals with their ids just as these stand in keys.",
+                "IAM cannot validate the tag",
+                "Tag principals with their ids exactly as keys have them.",
             )
 
     def _report_unique_gaps(self) -> None:
@@ -443,35 +445,35 @@ class _Exporter:
             and self._grants[area.name].rights & writes
         )
         if entities:
-            self._tell(
+            self._add_gap(
                 "unique-values",
                 "narrower",
                 (),
                 join_names(entities),
-                "their unique values are kept by items of their own, which IAM cannot allow one "
-                "entity's alone of, so a store's writes of them are denied",
-                "Let a service with a role of its own write them.",
+                "their unique values have guard items, which IAM cannot allow for one entity only, "
+                "so a store's writes of them are denied",
+                "Let a service with its own role write them.",
             )
 
     def _report_length(self, document: dict[str, Any]) -> None:
         if not document["Statement"]:
-            fact = "IAM can say nothing of what the role may do, so the policy allows nothing"
-            self._tell("nothing", "same", (), f"role {self._role.name}", fact)
+            fact = "IAM can express nothing of what the role may do, so the policy allows nothing"
+            self._add_gap("nothing", "same", (), f"role {self._role.name}", fact)
         length = len("".join(json.dumps(document, ensure_ascii=False).split()))
         if length > MAX_CHARACTERS:
-            self._tell(
+            self._add_gap(
                 "length",
                 "same",
                 (),
                 f"role {self._role.name}",
-                f"the policy has {length:,} characters, and AWS takes {MAX_CHARACTERS:,}",
+                f"the policy has {length:,} characters; AWS takes at most {MAX_CHARACTERS:,}",
                 "Split its statements into several policies.",
             )
 
 
-def _may_be_unique(place: PartitionPatterns) -> bool:
-    """Tell whether a pattern may fit the partitions that keep unique values."""
-    for glob in place.globs:
+def _may_be_unique(patterns: PartitionPatterns) -> bool:
+    """Return whether patterns may match the partitions of guard items."""
+    for glob in patterns.globs:
         first = glob.pieces[0]
         known = first if isinstance(first, str) else ""
         is_whole = len(glob.pieces) == 1 and isinstance(first, str)

@@ -1,4 +1,4 @@
-"""What an exported policy does not say just as the role does."""
+"""Gaps: differences between a role and the IAM policy exported from it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ Direction = Literal["narrower", "wider", "same"]
 
 
 class Gap(NamedTuple):
-    """One difference between a role and the policy that was made of it, or a thing to know.
+    """One difference between a role and the policy exported from it, or a note about the policy.
 
-    `direction` says what the policy is than the role: narrower where it denies what the role
-    allows, wider where it allows what the role denies, the same where nothing differs. `actions`
-    are those that it is about; for an index, only calls on `index_name` are meant.
+    `direction` says whether the policy is wider or narrower than the role: "narrower" where it
+    denies what the role allows, "wider" where it allows what the role denies, "same" where they
+    agree. `actions` are the IAM actions concerned; with `index_name`, only calls on that index.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""The texts of IAM policies: wildcards, and variables that stand for what is known of a caller."""
+"""Strings in IAM policies: wildcards, and variables for facts about the caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from keyfold.keys import Wildcard
 
 
 class Variable(NamedTuple):
-    """`${key}` or `${key, 'default'}`, its key in small letters."""
+    """`${key}` or `${key, 'default'}`, with the key in lower case."""
 
     key: str
     default: str | None
@@ -19,7 +19,7 @@ class Variable(NamedTuple):
 
 Piece = str | Wildcard | Variable
 
-# Written as variables, these are the characters themselves.
+# `${*}`, `${?}` and `${$}` stand for the characters themselves.
 _ESCAPED = {"*", "?", "$"}
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _WITH_DEFAULT = re.compile(r"\s*([^,\s]+)\s*,\s*'([^']*)'\s*")
@@ -27,7 +27,7 @@ TAG = "aws:principaltag/"
 
 
 class VariableUnknown(Exception):
-    """A text has a variable that is not known here, or none that can be read."""
+    """A string has a variable that is unknown or malformed."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -35,15 +35,15 @@ class VariableUnknown(Exception):
 
 
 class WildcardPattern(NamedTuple):
-    """A text of a policy, in pieces."""
+    """A string of a policy, split into literals, wildcards and variables."""
 
     pieces: tuple[Piece, ...]
 
     @staticmethod
     def parse(text: str, *, has_variables: bool) -> WildcardPattern:
-        """Take a text apart; raises VariableUnknown.
+        """Split a string into pieces; raises VariableUnknown.
 
-        Before version 2012-10-17, policies have no variables.
+        Policies before version 2012-10-17 have no variables.
         """
         pieces: list[Piece] = []
         place = 0
@@ -57,9 +57,9 @@ class WildcardPattern(NamedTuple):
         return WildcardPattern((*pieces, *_split_wildcards(rest)))
 
     def equals(self, value: str, known: Mapping[str, str]) -> bool:
-        """Tell whether a value is this text, in which wildcards are characters like any other.
+        """Return whether a value equals this string, with wildcards taken literally.
 
-        A text with a variable that stands for nothing equals nothing.
+        A string with a variable that has no value equals nothing.
         """
         resolved = self._resolve(known)
         if resolved is None:
@@ -68,15 +68,15 @@ class WildcardPattern(NamedTuple):
         return text == value
 
     def is_like(self, value: str, known: Mapping[str, str]) -> bool:
-        """Tell whether a value fits this text, whose wildcards stand for other characters.
+        """Return whether a value matches this string, wildcards included.
 
-        What a variable stands for is taken to the letter, asterisks included.
+        The values of variables are taken literally, even asterisks in them.
         """
         resolved = self._resolve(known)
         return resolved is not None and _fits(resolved, value)
 
     def lowered(self) -> WildcardPattern:
-        """Return the same in small letters."""
+        """Return the pattern with its literals in lower case."""
         return WildcardPattern(
             tuple(each.lower() if isinstance(each, str) else each for each in self.pieces)
         )
@@ -118,7 +118,7 @@ def _fits(pieces: tuple[str | Wildcard, ...], value: str) -> bool:
     if len(value) < first.width + last.width or first.match(value) is None:
         return False
     end = len(value) - last.width
-    # From the left, each at the first place it is found: whatever else fits, fits behind that.
+    # Each segment at the first place it is found: any other match leaves less room for the rest.
     place = first.width
     for segment in middle:
         found = segment.search(value, place, end)
@@ -129,7 +129,7 @@ def _fits(pieces: tuple[str | Wildcard, ...], value: str) -> bool:
 
 
 class _Segment(NamedTuple):
-    """What stands between two asterisks: always of one width, so nothing is tried twice."""
+    """The part between two asterisks. Its width is fixed, so matching never backtracks."""
 
     pattern: re.Pattern[str]
     width: int

@@ -1,4 +1,4 @@
-"""The statements of an exported policy, as they are gathered."""
+"""Builds the statements of an exported policy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Conditions = dict[str, dict[str, Any]]
 
 
 class PartitionPatterns(NamedTuple):
-    """Partitions of one template, as patterns."""
+    """The partitions of one template, as IAM patterns."""
 
     area: str
     template: KeyTemplate
@@ -30,12 +30,12 @@ class PartitionPatterns(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Which partitions a statement is for."""
+    """The partitions that a statement allows."""
 
     wanted: tuple[tuple[GlobPiece, ...], ...] | None
-    # Patterns of those that it is not for.
+    # Patterns of partitions that are excluded.
     unwanted: tuple[tuple[GlobPiece, ...], ...] = ()
-    # Whether a partition must be known at all.
+    # Whether the request must name a partition.
     is_required: bool = True
 
 
@@ -43,7 +43,7 @@ ANY_KEYS = Keys(None, (), is_required=False)
 
 
 def write_pattern(pieces: Iterable[GlobPiece]) -> str:
-    """Write a pattern of keys as a policy has it.
+    """Write a key pattern in the syntax of IAM policies.
 
     >>> write_pattern(["U#", NamedPart("user"), "#*", Wildcard.ANY])
     'U#${aws:PrincipalTag/user}#${*}*'
@@ -60,34 +60,36 @@ def write_pattern(pieces: Iterable[GlobPiece]) -> str:
     return written
 
 
-def group_places(places: Iterable[PartitionPatterns]) -> list[list[PartitionPatterns]]:
-    """Put places together that one statement can be for.
+def group_patterns(listed_patterns: Iterable[PartitionPatterns]) -> list[list[PartitionPatterns]]:
+    """Group the patterns that can share a statement.
 
-    What must be kept out of one may be what another is: `U#*` takes nothing with two delimiters,
-    which `U#*#O` has.
+    A pattern may exclude what another one matches: `U#*` must exclude keys with two delimiters,
+    such as those of `U#*#O`.
     """
     groups: list[list[PartitionPatterns]] = []
-    for place in places:
+    for patterns in listed_patterns:
         for group in groups:
-            if not any(_disturb(place, other) or _disturb(other, place) for other in group):
-                group.append(place)
+            if not any(
+                _conflicts(patterns, other) or _conflicts(other, patterns) for other in group
+            ):
+                group.append(patterns)
                 break
         else:
-            groups.append([place])
+            groups.append([patterns])
     return groups
 
 
-def _disturb(one: PartitionPatterns, other: PartitionPatterns) -> bool:
+def _conflicts(one: PartitionPatterns, other: PartitionPatterns) -> bool:
     return one.template is not other.template and any(
         can_fit(other.template, forbidden) for glob in one.globs for forbidden in glob.forbidden
     )
 
 
 def keys_of(
-    places: Iterable[PartitionPatterns], unwanted: Iterable[tuple[GlobPiece, ...]] = ()
+    listed_patterns: Iterable[PartitionPatterns], unwanted: Iterable[tuple[GlobPiece, ...]] = ()
 ) -> Keys:
-    """Return the keys of places that go together."""
-    globs = [glob for place in places for glob in place.globs]
+    """Return the keys for patterns that share a statement."""
+    globs = [glob for patterns in listed_patterns for glob in patterns.globs]
     forbidden = [each for glob in globs for each in glob.forbidden]
     return Keys(
         tuple(dict.fromkeys(glob.pieces for glob in globs)),
@@ -96,7 +98,7 @@ def keys_of(
 
 
 class StatementList:
-    """Gathers statements: actions that are allowed in the same way share one."""
+    """Collects statements; actions with the same resources and conditions share one."""
 
     def __init__(self, tag_conditions: Conditions) -> None:
         self._tag_conditions = tag_conditions
@@ -108,21 +110,21 @@ class StatementList:
         actions: Iterable[str],
         resources: Iterable[str],
         keys: Keys = ANY_KEYS,
-        treatment: ActionRule | None = None,
+        rule: ActionRule | None = None,
     ) -> None:
-        """Allow actions on resources."""
+        """Allow actions on resources, for certain keys and attributes."""
         listed = list(resources)
-        conditions = _write_conditions(keys, treatment or ActionRule(), self._tag_conditions)
+        conditions = _write_conditions(keys, rule or ActionRule(), self._tag_conditions)
         identity = json.dumps([listed, conditions], sort_keys=True)
         known = self._statements.setdefault(identity, (sid, [], listed, conditions))
         known[1].extend(action for action in actions if action not in known[1])
 
     def count_with(self, action: str) -> int:
-        """Return how many statements allow an action."""
+        """Return the number of statements that allow an action."""
         return sum(action in actions for _, actions, _, _ in self._statements.values())
 
     def to_document(self) -> dict[str, Any]:
-        """Return the policy as JSON has it."""
+        """Return the policy document, ready for JSON."""
         statements: list[dict[str, Any]] = []
         taken: dict[str, int] = {}
         for sid, actions, resources, conditions in self._statements.values():
@@ -139,7 +141,7 @@ class StatementList:
         return {"Version": "2012-10-17", "Statement": statements}
 
 
-def _write_conditions(keys: Keys, treatment: ActionRule, tags: Conditions) -> Conditions:
+def _write_conditions(keys: Keys, rule: ActionRule, tags: Conditions) -> Conditions:
     conditions: Conditions = {}
 
     def add(operator: str, key: str, value: Any) -> None:
@@ -153,14 +155,14 @@ def _write_conditions(keys: Keys, treatment: ActionRule, tags: Conditions) -> Co
     if keys.unwanted:
         unwanted = [write_pattern(each) for each in keys.unwanted]
         add("ForAllValues:StringNotLike", LEADING_KEYS, unwanted)
-    if treatment.only is not None:
-        add("ForAllValues:StringEquals", ATTRIBUTES, sorted(treatment.only))
-    if treatment.never:
-        add("ForAllValues:StringNotEquals", ATTRIBUTES, sorted(treatment.never))
-    if treatment.selects:
+    if rule.only is not None:
+        add("ForAllValues:StringEquals", ATTRIBUTES, sorted(rule.only))
+    if rule.never:
+        add("ForAllValues:StringNotEquals", ATTRIBUTES, sorted(rule.never))
+    if rule.selects:
         add("StringEquals", SELECT, _SELECTED)
     if keys.is_required:
-        # Without it, ForAllValues holds for a request that names no partition at all.
+        # Without it, ForAllValues is true for a request that names no partition at all.
         add("Null", LEADING_KEYS, "false")
     for operator, tests in tags.items():
         for key, value in tests.items():
@@ -169,17 +171,17 @@ def _write_conditions(keys: Keys, treatment: ActionRule, tags: Conditions) -> Co
 
 
 def tag_conditions(tenant: str | None, templates: Iterable[KeyTemplate]) -> Conditions:
-    """Return what the tag of a principal must be to stand in keys."""
+    """Return conditions that keep delimiters and wildcards out of the principal's tag."""
     if tenant is None:
         return {}
     key = f"aws:PrincipalTag/{tenant}"
     delimiters = sorted({each for template in templates for each in template.delimiters})
-    # An asterisk in it is a character, and still nobody is to be called that.
+    # IAM would take an asterisk in a tag literally; guards refuse such ids all the same.
     refused = [f"*{write_pattern([each])}*" for each in dict.fromkeys([*delimiters, *"*?$"])]
     return {"StringNotLike": {key: ["", *refused]}, "Null": {key: "false"}}
 
 
 def name_statement(names: Iterable[str], verb: str = "") -> str:
-    """Return a Sid for areas, indexes and the like: letters and digits alone."""
+    """Return a Sid for areas or indexes: only letters and digits."""
     words = [word for name in names for word in re.findall(r"[A-Za-z0-9]+", name)]
     return (verb + "".join(word[:1].upper() + word[1:] for word in words))[:100] or "Items"

@@ -1,9 +1,9 @@
-"""A lean client for DynamoDB, and for anything that speaks its API.
+"""A small client for DynamoDB, and for any endpoint that speaks its API.
 
-A call passes these modules: `_calls` signs it and judges what comes of each try, by the rules of
-`_repeating` and `_retries`; `_connections` and `_async_connections` carry bytes to and fro;
-`_responses`, `_bodies` and `_faults` read what came back. `Client` and `AsyncClient` are loops
-around these.
+A call passes these modules: `_calls` signs it and decides what to do after each attempt, by the
+rules of `_repeating` and `_retries`; `_connections` and `_async_connections` send and receive
+bytes; `_responses`, `_bodies` and `_faults` parse the response. `Client` and `AsyncClient` are
+loops around these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The client for event loops."""
+"""The asynchronous client."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from keyfold.errors import OptionInvalid
-from keyfold.wire.client._calls import NoResponse, OnRetry, is_of_streams
+from keyfold.wire.client._calls import NoResponse, OnRetry, is_streams_operation
 from keyfold.wire.client._endpoints import Endpoint
 from keyfold.wire.client._prefixes import TablePrefix
-from keyfold.wire.client._retries import Retries, Timeouts, draw_fraction
+from keyfold.wire.client._retries import Retries, Timeouts, random_fraction
 from keyfold.wire.client._settings import ClientSettings
 from keyfold.wire.client._signing import Credentials
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class AsyncClient:
-    """DynamoDB's API for an event loop; takes what Client takes.
+    """A client for DynamoDB's API on an event loop; takes the options of `Client`.
 
-    `connections` is how many calls are made at a time at most; those beyond wait for their turn.
+    `connections` limits the calls in flight; further calls wait for a free connection.
     """
 
     reports_retries = True
@@ -48,7 +48,7 @@ class AsyncClient:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] | None = None,
-        jitter: Callable[[], float] = draw_fraction,
+        jitter: Callable[[], float] = random_fraction,
     ) -> None:
         if not isinstance(connections, int) or connections < 1:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise OptionInvalid("connections", connections, "Give 1 or more.")
@@ -69,14 +69,15 @@ class AsyncClient:
         )
         self.url = url
         self._monotonic = monotonic
-        self._prefix = TablePrefix(settings.place.prefix) if settings.place.prefix else None
+        self._prefix = TablePrefix(settings.location.prefix) if settings.location.prefix else None
         self._tables, self._streams = settings.make_policies()
-        # To load asyncio takes longer than all else here together, and threads do without it.
-        carrying = import_module("keyfold.wire.client._async_connections")
-        self._run_in_thread: Callable[[Callable[[], Any]], Awaitable[Any]] = carrying.run_in_thread
-        self._sleep: Callable[[float], Awaitable[None]] = sleep or carrying.sleep
+        # Loaded here: importing asyncio takes longer than all other imports of the client
+        # together, and the synchronous client does without it.
+        transport = import_module("keyfold.wire.client._async_connections")
+        self._run_in_thread: Callable[[Callable[[], Any]], Awaitable[Any]] = transport.run_in_thread
+        self._sleep: Callable[[float], Awaitable[None]] = sleep or transport.sleep
         self._pools: dict[Endpoint, AsyncPool] = {
-            policy.endpoint: carrying.AsyncPool(
+            policy.endpoint: transport.AsyncPool(
                 policy.endpoint, settings.timeouts, settings.make_context, connections
             )
             for policy in (self._tables, self._streams)
@@ -116,23 +117,23 @@ class AsyncClient:
     async def _execute(
         self, operation: str, request: dict[str, Any], on_retry: OnRetry | None
     ) -> dict[str, Any]:
-        policy = self._streams if is_of_streams(operation) else self._tables
+        policy = self._streams if is_streams_operation(operation) else self._tables
         exchange = self._pools[policy.endpoint].exchange
         call = policy.begin(operation, request)
         while True:
             credentials = policy.find_credentials()
             if credentials is None:
-                # It may ask a file, a program or the network.
+                # In a thread, since it may read files, run a program or use the network.
                 credentials = await self._run_in_thread(policy.renew_credentials)
             message = policy.render(call, credentials)
             try:
                 response = await exchange(message, call.deadline - self._monotonic())
-            except NoResponse as lost:
-                outcome = policy.handle_no_response(call, lost)
+            except NoResponse as failure:
+                outcome = policy.handle_no_response(call, failure)
             else:
                 outcome = policy.handle_response(call, response)
                 if isinstance(outcome, dict):
                     return outcome
             if on_retry is not None:
-                on_retry(policy.explain(call), outcome)
+                on_retry(policy.last_error(call), outcome)
             await self._sleep(outcome)

@@ -1,4 +1,4 @@
-"""Connections that are kept, for an event loop."""
+"""The connection pool of the asynchronous client."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ from contextlib import suppress
 from typing import TypeVar
 
 from keyfold.errors import ClientClosed
-from keyfold.wire.client._bodies import Garbled
+from keyfold.wire.client._bodies import ResponseGarbled
 from keyfold.wire.client._calls import NoResponse
-from keyfold.wire.client._connections import IDLE_SECONDS, MakeContext, describe_end, lost_by
+from keyfold.wire.client._connections import (
+    IDLE_SECONDS,
+    MakeContext,
+    describe_end,
+    no_response_from,
+)
 from keyfold.wire.client._endpoints import Endpoint
 from keyfold.wire.client._responses import Response, ResponseReader
 from keyfold.wire.client._retries import Timeouts
@@ -27,19 +32,19 @@ sleep = asyncio.sleep
 
 
 async def run_in_thread(work: Callable[[], V]) -> V:
-    """Have a thread do what may take a while."""
+    """Run blocking work in a thread of the event loop's default executor."""
     return await asyncio.get_running_loop().run_in_executor(None, work)
 
 
 class AsyncClientConnection(asyncio.Protocol):
-    """One connection: between calls it lies in the pool, else it is a caller's own."""
+    """One connection: idle in the pool between calls, used by one call at a time."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, read_seconds: float) -> None:
         self._loop, self._read_seconds = loop, read_seconds
         self._reader: ResponseReader | None = None
         self._waiter: asyncio.Future[Response] | None = None
         self._transport: asyncio.Transport | None = None
-        # When what is waited for is late; the timer may go off earlier, and looks again then.
+        # `_due` is when the awaited data is late. The timer may fire earlier; it is then set again.
         self._due = self._deadline = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._poll: Callable[[int], object] | None = None
@@ -51,24 +56,24 @@ class AsyncClientConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # of a stream
         self._transport = transport
-        carrier = transport.get_extra_info("socket")
-        if carrier is not None:
+        connected = transport.get_extra_info("socket")
+        if connected is not None:
             with suppress(OSError):
-                carrier.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             poll = select.poll()
-            poll.register(carrier.fileno(), select.POLLIN)
+            poll.register(connected.fileno(), select.POLLIN)
             self._poll = poll.poll
 
     def data_received(self, data: bytes) -> None:
         reader = self._reader
         if reader is None:
-            # Nobody talks to a client that has asked nothing.
+            # A server must not send anything without a request.
             self.abort()
             return
         try:
             response = reader.feed(data)
-        except Garbled as garbled:
-            self._fail(NoResponse(str(garbled), may_have_arrived=True))
+        except ResponseGarbled as error:
+            self._fail(NoResponse(str(error), may_have_arrived=True))
             return
         if response is None:
             self._due = min(self._loop.time() + self._read_seconds, self._deadline)
@@ -84,24 +89,26 @@ class AsyncClientConnection(asyncio.Protocol):
             return
         response = None
         if exc is None:
-            with suppress(Garbled):
+            with suppress(ResponseGarbled):
                 response = reader.end()
         if response is not None:
             self._finish(response)
         elif isinstance(exc, OSError):
-            # What was written may have gone out before.
-            self._fail(lost_by(exc, "waiting for the answer", 0.0, may_have_arrived=True))
+            # The request may have been sent before the error.
+            self._fail(
+                no_response_from(exc, "waiting for the response", 0.0, may_have_arrived=True)
+            )
         else:
             self._fail(NoResponse(describe_end(reader), may_have_arrived=True))
 
     # Called by the pool.
 
     def is_stale(self) -> bool:
-        """Tell whether the other end has closed it, or said something unasked."""
+        """Return whether the server has closed the connection, or sent unexpected bytes."""
         return self.is_over or (self._poll is not None and bool(self._poll(0)))
 
     def send(self, message: bytes, left: float) -> asyncio.Future[Response]:
-        """Send a request; the future has its response, or Lost."""
+        """Send a request; the future gets its response, or NoResponse as exception."""
         transport = self._transport
         assert transport is not None  # it is connected
         loop = self._loop
@@ -114,12 +121,12 @@ class AsyncClientConnection(asyncio.Protocol):
         if timer is None or timer.when() > due:
             if timer is not None:
                 timer.cancel()
-            self._timer = loop.call_at(due, self._note_time)
+            self._timer = loop.call_at(due, self._check_timeout)
         transport.write(message)
         return waiter
 
     def abort(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
         self.is_over = True
         self._reader = None
         if self._timer is not None:
@@ -128,15 +135,15 @@ class AsyncClientConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _note_time(self) -> None:
+    def _check_timeout(self) -> None:
         self._timer = None
         if self._waiter is None:
             return
         late = self._loop.time() - self._due
         if late < 0:
-            self._timer = self._loop.call_at(self._due, self._note_time)
+            self._timer = self._loop.call_at(self._due, self._check_timeout)
             return
-        detail = "no answer came in time"
+        detail = "no response came in time"
         self._fail(NoResponse(detail, may_have_arrived=True, is_timeout=True))
 
     def _finish(self, response: Response) -> None:
@@ -144,31 +151,31 @@ class AsyncClientConnection(asyncio.Protocol):
         if waiter is not None and not waiter.done():
             waiter.set_result(response)
 
-    def _fail(self, lost: NoResponse) -> None:
+    def _fail(self, failure: NoResponse) -> None:
         waiter, self._waiter, self._reader = self._waiter, None, None
         self.abort()
         if waiter is not None and not waiter.done():
-            waiter.set_exception(lost)
+            waiter.set_exception(failure)
 
 
 class AsyncPool:
-    """Connections to one endpoint, up to a number; calls beyond that wait for their turn."""
+    """A bounded pool of connections to one endpoint; calls wait while all are in use."""
 
     def __init__(
-        self, endpoint: Endpoint, timeouts: Timeouts, make_context: MakeContext, most: int
+        self, endpoint: Endpoint, timeouts: Timeouts, make_context: MakeContext, size: int
     ) -> None:
         self._endpoint, self._timeouts = endpoint, timeouts
         self._make_context = make_context
         self._context: ssl.SSLContext | None = None
-        self._most = most
+        self._size = size
         self._loop: asyncio.AbstractEventLoop | None = None
         self._idle: deque[AsyncClientConnection] = deque()
-        self._free = most
+        self._free = size
         self._queue: deque[asyncio.Future[None]] = deque()
         self._is_closed = False
 
     async def exchange(self, message: bytes, left: float) -> Response:
-        """Send a request and return its response; raises Lost, ClientClosed."""
+        """Send a request and return its response; raises NoResponse, ClientClosed."""
         if self._is_closed:
             raise ClientClosed(self._endpoint.url)
         loop = asyncio.get_running_loop()
@@ -185,7 +192,7 @@ class AsyncPool:
             try:
                 response = await connection.send(message, left - (loop.time() - started))
             except BaseException:
-                # A cancelled call, too, leaves a connection on which an answer may still come.
+                # After a cancelled call, too, its response may still arrive on the connection.
                 connection.abort()
                 raise
             if response.keeps_alive and not self._is_closed and not connection.is_over:
@@ -195,23 +202,23 @@ class AsyncPool:
                 connection.abort()
             return response
         finally:
-            self._let_next_in()
+            self._release()
 
     async def close(self) -> None:
-        """Close what is idle, and whatever comes back."""
+        """Close idle connections now, and others when their calls end."""
         self._is_closed = True
         while self._idle:
             self._idle.pop().abort()
-        # The event loop closes the sockets in its next turn, which may be its last.
+        # The event loop closes the sockets in its next iteration, which may be its last.
         await asyncio.sleep(0)
 
     def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin anew on another event loop; the connections were of the former."""
+        """Start again on another event loop; connections belong to the loop that opened them."""
         for connection in self._idle:
             with suppress(RuntimeError):  # the loop is closed
                 connection.abort()
         self._loop = loop
-        self._idle, self._free, self._queue = deque(), self._most, deque()
+        self._idle, self._free, self._queue = deque(), self._size, deque()
 
     def _take(self, now: float) -> AsyncClientConnection | None:
         while self._idle:
@@ -222,24 +229,25 @@ class AsyncPool:
         return None
 
     async def _wait_for_turn(self, left: float) -> None:
-        assert self._loop is not None  # there are calls on it
+        assert self._loop is not None  # set by `exchange`
         turn: asyncio.Future[None] = self._loop.create_future()
         self._queue.append(turn)
         try:
             async with asyncio.timeout(left):
                 await turn
         except TimeoutError as error:
-            self._give_turn_back(turn)
-            raise lost_by(error, _QUEUED, left, may_have_arrived=False) from error
+            self._pass_on(turn)
+            raise no_response_from(error, _QUEUED, left, may_have_arrived=False) from error
         except BaseException:
-            self._give_turn_back(turn)
+            self._pass_on(turn)
             raise
 
-    def _give_turn_back(self, turn: asyncio.Future[None]) -> None:
+    def _pass_on(self, turn: asyncio.Future[None]) -> None:
         if turn.done() and not turn.cancelled():
-            self._let_next_in()
+            self._release()
 
-    def _let_next_in(self) -> None:
+    def _release(self) -> None:
+        """Give a free place in the pool to the next call that waits."""
         while self._queue:
             turn = self._queue.popleft()
             if not turn.done():
@@ -248,12 +256,12 @@ class AsyncPool:
         self._free += 1
 
     async def _connect(self, left: float) -> AsyncClientConnection:
-        assert self._loop is not None  # there are calls on it
+        assert self._loop is not None  # set by `exchange`
         loop, endpoint = self._loop, self._endpoint
         timeout = min(self._timeouts.connect_seconds, left)
         is_tls = endpoint.scheme == "https"
         if is_tls and self._context is None:
-            # It reads files.
+            # In a thread, since it reads files.
             self._context = await run_in_thread(self._make_context)
         read_seconds = self._timeouts.read_seconds
         try:
@@ -265,5 +273,5 @@ class AsyncPool:
                     ssl=self._context if is_tls else None,
                 )
         except OSError as error:
-            raise lost_by(error, "connecting", timeout, may_have_arrived=False) from error
+            raise no_response_from(error, "connecting", timeout, may_have_arrived=False) from error
         return connection

@@ -1,4 +1,4 @@
-"""Requests as JSON, and answers from it; binaries are bytes on this side."""
+"""JSON encoding of requests and decoding of responses; binaries are bytes in Python."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import orjson
 
 from keyfold.errors import SerializationException
 
-# Whether there may be a binary at all; a field that is named so deceives it, at no harm.
+# Whether there may be a binary at all. An attribute named B or BS is a harmless false positive.
 _MAY_HOLD_BINARY = re.compile(rb'"BS?"\s*:').search
 _GZIP_BITS = 31
-# More than this takes twice the time for a tenth less to send.
+# Higher levels take twice the time to save a tenth of the bytes.
 _GZIP_LEVEL = 1
 
 
-# As AWS's own clients have it, for the services that they compress requests for.
+# The threshold of AWS's own clients, for the services whose requests they compress.
 LEAST_GZIP_BYTES = 10 * 1024
 
 
-class Garbled(Exception):
-    """An answer is not what it says it is; the text says how."""
+class ResponseGarbled(Exception):
+    """A response cannot be parsed; the text says why."""
 
 
 def encode_request(request: dict[str, Any]) -> bytes:
@@ -33,7 +33,7 @@ def encode_request(request: dict[str, Any]) -> bytes:
     except TypeError:
         pass
     try:
-        # Names of a type derived from str, such as a StrEnum's members.
+        # Keys may be of a subclass of str, such as the members of a StrEnum.
         return orjson.dumps(request, _encode_binary, orjson.OPT_NON_STR_KEYS)
     except TypeError as error:
         raise SerializationException(str(error.__cause__ or error)) from None
@@ -42,29 +42,29 @@ def encode_request(request: dict[str, Any]) -> bytes:
 def _encode_binary(value: object) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         return b64encode(value).decode()  # pyright: ignore[reportUnknownArgumentType] - of any memoryview
-    raise TypeError(f"a {type(value).__name__} is no value of DynamoDB's JSON")
+    raise TypeError(f"a {type(value).__name__} is not a value of DynamoDB's JSON")
 
 
-def decode_answer(body: bytes) -> dict[str, Any]:
-    """Return what an answer says; raises Garbled."""
+def decode_response(body: bytes) -> dict[str, Any]:
+    """Return the content of a response's body; raises ResponseGarbled."""
     if not body:
-        # Some operations answer nothing.
+        # Some operations have an empty response.
         return {}
     try:
-        answer = orjson.loads(body)
+        content = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise Garbled(f"what came back is no JSON: {error}") from None
-    if not isinstance(answer, dict):
-        raise Garbled("what came back is no JSON object")
+        raise ResponseGarbled(f"the response is not JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ResponseGarbled("the response is not a JSON object")
     if _MAY_HOLD_BINARY(body):
-        _restore_binaries(answer)
-    return cast("dict[str, Any]", answer)
+        _restore_binaries(content)
+    return cast("dict[str, Any]", content)
 
 
 def _restore_binaries(value: Any) -> None:
-    """Make bytes of every binary inside, in place.
+    """Decode every binary inside to bytes, in place.
 
-    Nothing else in an answer is an object whose one member is text and called B.
+    Only a binary is an object whose single member is named B and is a string.
     """
     if isinstance(value, list):
         for member in cast("list[Any]", value):
@@ -91,24 +91,24 @@ def _decode_base64(text: Any) -> bytes:
     try:
         return b64decode(text, validate=True)
     except (TypeError, ValueError):
-        raise Garbled("a binary in what came back is no Base64") from None
+        raise ResponseGarbled("a binary in the response is not Base64") from None
 
 
 def compress(body: bytes) -> bytes:
-    """Return a body as gzip."""
+    """Return a body compressed with gzip."""
     stream = zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_BITS)
     return stream.compress(body) + stream.flush()
 
 
 def decompress(body: bytes, longest: int) -> bytes:
-    """Return what a gzip body holds; raises Garbled."""
+    """Return a gzip body decompressed; raises ResponseGarbled, also for more than `longest` bytes."""
     stream = zlib.decompressobj(_GZIP_BITS)
     try:
-        whole = stream.decompress(body, longest + 1)
+        decompressed = stream.decompress(body, longest + 1)
     except zlib.error as error:
-        raise Garbled(f"what came back is no gzip: {error}") from None
-    if len(whole) > longest:
-        raise Garbled(f"what came back has more than {longest} bytes")
+        raise ResponseGarbled(f"the response is not gzip: {error}") from None
+    if len(decompressed) > longest:
+        raise ResponseGarbled(f"the response has more than {longest} bytes")
     if not stream.eof or stream.unused_data:
-        raise Garbled("what came back is cut short, or followed by something else")
-    return whole
+        raise ResponseGarbled("the response is truncated, or followed by other data")
+    return decompressed

@@ -1,7 +1,7 @@
-"""A boto3 client of the user's in place of ours, its answers and errors made ours.
+"""Adapters for the user's boto3 clients: responses and errors become those of our own clients.
 
-boto3 tries again by rules of its own, before anything is known of it here. So what it says of a
-write is believed only where no earlier try of it can have been carried out.
+boto3 retries by its own rules, without reporting the attempts. So its error for a write is
+trusted only if no earlier attempt of the write can have been carried out.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from keyfold.errors import (
     Unreachable,
     ValidationException,
 )
-from keyfold.wire.client._calls import is_of_streams
+from keyfold.wire.client._calls import is_streams_operation
 from keyfold.wire.client._faults import THROTTLED, make_error, outcome_unknown_error
 from keyfold.wire.client._repeating import carries_token, is_read
 
 _FAILED = 500
-# Their answers have no moments; to look for them would take as long as the call.
-_ON_ITEMS = {
+# Their responses hold no timestamps, and searching them would take as long as the call.
+_ITEM_OPERATIONS = {
     "BatchGetItem",
     "BatchWriteItem",
     "DeleteItem",
@@ -42,7 +42,7 @@ _ON_ITEMS = {
 
 
 class _Translator:
-    """What is done with calls of either kind of client, before and after."""
+    """Translates calls of synchronous and asynchronous boto3 clients."""
 
     def __init__(self, client: Any, streams_client: Any = None) -> None:
         _check("client", client, "dynamodb")
@@ -53,34 +53,34 @@ class _Translator:
             self._methods = {**_methods_of(streams_client), **self._methods}
         self._exceptions: Any = import_module("botocore.exceptions")
         retries: dict[str, Any] = getattr(client.meta.config, "retries", None) or {}
-        self._tries_once = retries.get("total_max_attempts") == 1
+        self._attempts_once = retries.get("total_max_attempts") == 1
 
     def find_method(self, operation: str) -> Callable[..., Any]:
-        """Return what makes a call; raises UnknownOperationException, OptionInvalid."""
+        """Return the client's method; raises UnknownOperationException, OptionInvalid."""
         method = self._methods.get(operation)
         if method is None:
-            if is_of_streams(operation):
-                advice = "Streams need what boto3.client('dynamodbstreams') returns, too."
+            if is_streams_operation(operation):
+                advice = "Streams also need a client from boto3.client('dynamodbstreams')."
                 raise OptionInvalid("streams_client", None, advice)
             raise UnknownOperationException
         return method
 
-    def translate(self, operation: str, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return an answer as the engine would give it."""
-        answer.pop("ResponseMetadata", None)
-        return answer if operation in _ON_ITEMS else _without_moments(answer)
+    def translate(self, operation: str, response: dict[str, Any]) -> dict[str, Any]:
+        """Return a response as the engine would give it."""
+        response.pop("ResponseMetadata", None)
+        return response if operation in _ITEM_OPERATIONS else _with_timestamps(response)
 
     def translate_error(
         self, operation: str, request: dict[str, Any], error: Exception
     ) -> Exception:
-        """Return the error to raise in place of boto3's; another's is returned as it is."""
+        """Return the error to raise in place of boto3's; errors of others are returned unchanged."""
         kinds = self._exceptions
         if isinstance(error, kinds.ClientError):
-            return self._translate_answer(operation, request, cast("Any", error).response)
+            return self._translate_client_error(operation, request, cast("Any", error).response)
         if isinstance(error, kinds.ParamValidationError):
             return ValidationException(str(error))
         if isinstance(error, kinds.NoCredentialsError | kinds.PartialCredentialsError):
-            return CredentialsMissing(f"boto3 says: {error}", "Give its client some.")
+            return CredentialsMissing(f"boto3 reports: {error}", "Configure some for its client.")
         if not isinstance(error, kinds.BotoCoreError):
             return error
         detail = str(error).rstrip(".")
@@ -88,48 +88,50 @@ class _Translator:
             error,
             kinds.EndpointConnectionError | kinds.ConnectTimeoutError | kinds.ProxyConnectionError,
         )
-        if is_read(operation, request) or (is_unsent and self._tries_once):
+        if is_read(operation, request) or (is_unsent and self._attempts_once):
             return Unreachable(self._client.meta.endpoint_url, operation, 1, detail)
         return outcome_unknown_error(self._client.meta.endpoint_url, operation, 1, detail)
 
-    def _translate_answer(
-        self, operation: str, request: dict[str, Any], answer: dict[str, Any]
+    def _translate_client_error(
+        self, operation: str, request: dict[str, Any], response: dict[str, Any]
     ) -> KeyfoldError:
-        told, about = answer.get("Error", {}), answer.get("ResponseMetadata", {})
+        details, metadata = response.get("Error", {}), response.get("ResponseMetadata", {})
         fields = {
             name: value
-            for name, value in answer.items()
+            for name, value in response.items()
             if name not in ("Error", "ResponseMetadata", "message", "Message")
         }
-        status = about.get("HTTPStatusCode", 400)
-        error = make_error(told.get("Code", ""), status, told.get("Message", ""), fields)
+        status = metadata.get("HTTPStatusCode", 400)
+        error = make_error(details.get("Code", ""), status, details.get("Message", ""), fields)
         if is_read(operation, request) or carries_token(operation):
             return error
-        where: str = self._client.meta.endpoint_url
-        tries = 1 + about.get("RetryAttempts", 0)
+        endpoint: str = self._client.meta.endpoint_url
+        attempts = 1 + metadata.get("RetryAttempts", 0)
         if status >= _FAILED:
-            return outcome_unknown_error(where, operation, tries, f"the service failed ({error})")
-        if tries > 1 and not self._is_sure(error):
             return outcome_unknown_error(
-                where, operation, tries, "boto3 has tried it before", error
+                endpoint, operation, attempts, f"the service failed ({error})"
+            )
+        if attempts > 1 and not self._excludes_earlier_success(error):
+            return outcome_unknown_error(
+                endpoint, operation, attempts, "boto3 has retried it", error
             )
         return error
 
-    def _is_sure(self, error: ServiceError) -> bool:
-        """Tell whether an error shows that no earlier try was carried out either."""
+    def _excludes_earlier_success(self, error: ServiceError) -> bool:
+        """Return whether an error proves that no earlier attempt was carried out either."""
         return isinstance(error, TransactionCanceledException) or error.type in THROTTLED
 
 
 class BotoClient(_Translator):
-    """Calls a boto3 client, which stays the user's to close."""
+    """Calls a boto3 client, which the user has to close."""
 
     def __init__(self, client: Any, streams_client: Any = None) -> None:
         super().__init__(client, streams_client)
         if is_async(client):
-            raise OptionInvalid("client", client, "open_async takes a client that is awaited.")
+            raise OptionInvalid("client", client, "Use open_async for an asynchronous client.")
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation; raises what our own client does."""
+        """Carry out one operation; raises the errors of our own client."""
         method = self.find_method(operation)
         try:
             return self.translate(operation, method(**request))
@@ -138,10 +140,10 @@ class BotoClient(_Translator):
 
 
 class AsyncBotoClient(_Translator):
-    """Calls an aioboto3 or aiobotocore client, which stays the user's to close."""
+    """Calls an aioboto3 or aiobotocore client, which the user has to close."""
 
     async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out one operation; raises what our own client does."""
+        """Carry out one operation; raises the errors of our own client."""
         method = self.find_method(operation)
         try:
             return self.translate(operation, await method(**request))
@@ -150,29 +152,29 @@ class AsyncBotoClient(_Translator):
 
 
 def is_async(client: Any) -> bool:
-    """Tell whether a client's calls are awaited."""
+    """Return whether a client's calls are awaited."""
     return hasattr(client, "__aenter__")
 
 
 def _check(option: str, client: Any, service: str) -> None:
     meta = getattr(client, "meta", None)
     if getattr(getattr(meta, "service_model", None), "service_name", None) != service:
-        raise OptionInvalid(option, client, f"Give what boto3.client({service!r}) returns.")
+        raise OptionInvalid(option, client, f"Give a client from boto3.client({service!r}).")
 
 
 def _methods_of(client: Any) -> dict[str, Callable[..., Any]]:
-    """Return what makes each call."""
+    """Return the client's methods by operation."""
     return {
         operation: getattr(client, method)
         for method, operation in client.meta.method_to_api_mapping.items()
     }
 
 
-def _without_moments(value: Any) -> Any:
-    """Return an answer with the seconds since 1970 in place of datetimes, as JSON has them."""
+def _with_timestamps(value: Any) -> Any:
+    """Return a response with datetimes replaced by seconds since 1970, as in the API's JSON."""
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
-        return {name: _without_moments(member) for name, member in members.items()}
+        return {name: _with_timestamps(member) for name, member in members.items()}
     if isinstance(value, list):
-        return [_without_moments(member) for member in cast("list[Any]", value)]
+        return [_with_timestamps(member) for member in cast("list[Any]", value)]
     return value.timestamp() if isinstance(value, datetime) else value

@@ -1,8 +1,8 @@
-"""What becomes of a call, without making any: its requests, and what follows from each try.
+"""The policy of calls: the requests to send, and what to do after each attempt. No I/O.
 
-Both clients send what `begin` and `render` return, and hand over what came of it. A call that
-failed is made again, or given up, by rules that never repeat what might have been carried out
-already and would then be done twice.
+Both clients send what `begin` and `render` return, and pass the response, or its absence, to
+`handle_response` or `handle_no_response`. A failed call is retried or given up; a write that may
+have been carried out already is never repeated if that could apply it twice.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from keyfold.errors import (
 )
 from keyfold.wire.client._bodies import (
     LEAST_GZIP_BYTES,
-    Garbled,
+    ResponseGarbled,
     compress,
-    decode_answer,
+    decode_response,
     encode_request,
 )
 from keyfold.wire.client._credentials import CredentialSource
@@ -50,18 +50,18 @@ from keyfold.wire.client._retries import Retries, RetryBudget
 from keyfold.wire.client._signing import Credentials, Signer
 
 _STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
-# A clock that is off by less is not what a signature was refused for.
+# A smaller clock skew is not the reason for a refused signature.
 _LEAST_SKEW_SECONDS = 60.0
 
-
-# Of a try that is made again: what came of it, and for how many seconds is paused.
+# Called before a retry, with the error of the failed attempt and the seconds until the next one.
 OnRetry = Callable[[KeyfoldError, float], None]
 
 
 class NoResponse(Exception):
-    """No answer came of a try; `may_have_arrived` tells whether the service may have got it.
+    """An attempt got no usable response.
 
-    `is_nowhere` tells that there is nobody to get it.
+    `may_have_arrived` is True if the service may have received the request; `is_unreachable` if
+    the host does not exist or refuses connections.
     """
 
     def __init__(
@@ -70,32 +70,32 @@ class NoResponse(Exception):
         *,
         may_have_arrived: bool,
         is_timeout: bool = False,
-        is_nowhere: bool = False,
+        is_unreachable: bool = False,
     ) -> None:
         super().__init__(detail)
         self.detail = detail
         self.may_have_arrived = may_have_arrived
-        self.is_timeout, self.is_nowhere = is_timeout, is_nowhere
+        self.is_timeout, self.is_unreachable = is_timeout, is_unreachable
 
 
 class ClientCall:
-    """One call of an operation, and what is known of its tries."""
+    """One call of an operation, and the state of its attempts."""
 
     __slots__ = (
+        "attempts",
         "body",
         "credentials",
         "deadline",
         "detail",
-        "doubt",
+        "doubt_reason",
         "encoding",
         "error",
-        "has_mended_clock",
+        "has_fixed_clock",
         "has_renewed",
         "operation",
         "request",
-        "taken",
+        "retry_cost",
         "target",
-        "tries",
     )
 
     def __init__(
@@ -110,20 +110,20 @@ class ClientCall:
         self.operation, self.target = operation, target
         self.request, self.body, self.encoding = request, body, encoding
         self.deadline = deadline
-        self.tries = 0
-        # Of the budget, by the last retry.
-        self.taken = 0
-        # Why a try of it may have been carried out, for all that is known.
-        self.doubt: str | None = None
-        # Why the last try is made again: what was answered, and what there is to say of it.
+        self.attempts = 0
+        # What the last retry took from the retry budget.
+        self.retry_cost = 0
+        # Why an attempt may have been carried out; None if none can have been.
+        self.doubt_reason: str | None = None
+        # Why the last attempt is retried: the service's error, if there is one, and a description.
         self.error: ServiceError | None = None
         self.detail = ""
         self.credentials: Credentials | None = None
-        self.has_mended_clock = self.has_renewed = False
+        self.has_fixed_clock = self.has_renewed = False
 
 
 class CallPolicy:
-    """The rules by which a client makes calls to one endpoint."""
+    """Signs calls to one endpoint, and decides on retries and errors."""
 
     def __init__(
         self,
@@ -143,14 +143,14 @@ class CallPolicy:
         self._signer, self._source = signer, source
         self._retries, self._budget = retries, budget
         self._total_seconds = total_seconds
-        # None as long as the endpoint has not said that it takes requests so.
+        # None until the endpoint has announced whether it accepts compressed requests.
         self._sends_gzip = sends_gzip
         self._clock, self._monotonic, self._jitter = clock, monotonic, jitter
-        # By how much the service's clock is ahead of ours.
+        # Seconds by which the service's clock is ahead of ours.
         self._skew = 0.0
 
     def begin(self, operation: str, request: dict[str, Any]) -> ClientCall:
-        """Return a call to be made; raises SerializationException, UnknownOperationException."""
+        """Return a new call; raises SerializationException, UnknownOperationException."""
         target = name_target(operation)
         if carries_token(operation) and "ClientRequestToken" not in request:
             request = {**request, "ClientRequestToken": str(uuid.uuid4())}
@@ -161,57 +161,59 @@ class CallPolicy:
         return ClientCall(operation, target, request, body, encoding, deadline)
 
     def find_credentials(self) -> Credentials | None:
-        """Return what to sign with; None if `renew_credentials` has to be called."""
+        """Return the current credentials; None if `renew_credentials` has to be called."""
         return self._source.current(self._clock())
 
     def renew_credentials(self) -> Credentials:
-        """Return what to sign with, which may take a while; raises CredentialsMissing."""
+        """Load credentials and return them, which may block; raises CredentialsMissing."""
         return self._source.renew(self._clock())
 
     def render(self, call: ClientCall, credentials: Credentials) -> bytes:
-        """Return the request to send next."""
-        call.tries += 1
+        """Begin another attempt: return the signed HTTP request to send."""
+        call.attempts += 1
         call.credentials = credentials
         body = call.body
         now = self._clock() + self._skew
         return self._signer.write_head(call.target, call.encoding, body, now, credentials) + body
 
     def handle_response(self, call: ClientCall, response: Response) -> dict[str, Any] | float:
-        """Return the answer that a response carries, or how long to wait before the next try.
+        """Return the decoded response, or the seconds to wait before the next attempt.
 
-        Raises what the call has come to.
+        Raises the error of a call that is not retried.
         """
         if self._sends_gzip is None and b"accept-encoding" in response.headers:
             self._sends_gzip = accepts_gzip(response)
         try:
             if response.status != OK:
                 return self._handle_error(call, response)
-            answer = decode_answer(open_body(response))
-        except Garbled as garbled:
-            return self.handle_no_response(call, NoResponse(str(garbled), may_have_arrived=True))
-        if call.taken or not self._budget.is_full:
-            self._budget.give_back(call.taken)
-        if call.doubt is not None and says_too_little(call.operation, call.request, answer):
-            detail = f"{call.doubt}, so the old values may be those that an earlier try left"
-            raise self._in_doubt(call, detail)
-        return answer
+            decoded = decode_response(open_body(response))
+        except ResponseGarbled as error:
+            return self.handle_no_response(call, NoResponse(str(error), may_have_arrived=True))
+        if call.retry_cost or not self._budget.is_full:
+            self._budget.refund(call.retry_cost)
+        if call.doubt_reason is not None and says_too_little(call.operation, call.request, decoded):
+            detail = f"{call.doubt_reason}, so an earlier attempt may have written the old values"
+            raise self._outcome_unknown(call, detail)
+        return decoded
 
-    def handle_no_response(self, call: ClientCall, lost: NoResponse) -> float:
-        """Return how long to wait before a lost try is made again; raises if it may not be."""
-        call.error, call.detail = None, lost.detail
-        if lost.may_have_arrived:
-            self._doubt(call, lost.detail, None)
-        if lost.is_nowhere and call.tries >= self._retries.connect_attempts:
-            self._give_up(call, None, lost.detail)
-        return self._pause(call, None, lost.detail, after_timeout=lost.is_timeout)
+    def handle_no_response(self, call: ClientCall, failure: NoResponse) -> float:
+        """Return the seconds to wait before a retry; raises if the call must not be retried."""
+        call.error, call.detail = None, failure.detail
+        if failure.may_have_arrived:
+            self._mark_in_doubt(call, failure.detail, None)
+        if failure.is_unreachable and call.attempts >= self._retries.connect_attempts:
+            self._give_up(call, None, failure.detail)
+        return self._pause(call, None, failure.detail, after_timeout=failure.is_timeout)
 
-    def explain(self, call: ClientCall) -> KeyfoldError:
-        """Return what came of a try that is made again."""
+    def last_error(self, call: ClientCall) -> KeyfoldError:
+        """Return the error of the last attempt, for a call that is being retried."""
         if call.error is not None:
             return call.error
-        if call.doubt is not None:
-            return self._in_doubt(call, call.detail)
-        return Unreachable(self.endpoint.url, call.operation, call.tries, call.detail.rstrip("."))
+        if call.doubt_reason is not None:
+            return self._outcome_unknown(call, call.detail)
+        return Unreachable(
+            self.endpoint.url, call.operation, call.attempts, call.detail.rstrip(".")
+        )
 
     def _handle_error(self, call: ClientCall, response: Response) -> float:
         error = call.error = read_error(response, self.endpoint.url)
@@ -223,28 +225,29 @@ class CallPolicy:
         ):
             return self._pause(call, error, str(error))
         if is_failure(response):
-            self._doubt(call, f"the service failed ({error})", error)
+            self._mark_in_doubt(call, f"the service failed ({error})", error)
             return self._pause(call, error, str(error))
-        if kind in SKEWED and not call.has_mended_clock and self._mend_clock(response):
-            call.has_mended_clock = True
+        if kind in SKEWED and not call.has_fixed_clock and self._fix_clock(response):
+            call.has_fixed_clock = True
             return 0.0
         if kind in EXPIRED and not call.has_renewed and call.credentials is not None:
             call.has_renewed = True
             self._source.forget(call.credentials)
             return 0.0
-        if call.doubt is not None and not isinstance(error, TransactionCanceledException):
-            # The token tells a transaction that was carried out from one that is cancelled now.
-            raise self._in_doubt(call, call.doubt, error)
+        if call.doubt_reason is not None and not isinstance(error, TransactionCanceledException):
+            # A cancelled transaction was not carried out before: the service would have
+            # recognised its token.
+            raise self._outcome_unknown(call, call.doubt_reason, error)
         raise error
 
-    def _doubt(self, call: ClientCall, detail: str, error: ServiceError | None) -> None:
-        """Note that a try may have been carried out; raise if another might do it twice."""
+    def _mark_in_doubt(self, call: ClientCall, detail: str, error: ServiceError | None) -> None:
+        """Record that an attempt may have been carried out; raise if a retry might repeat it."""
         if is_read(call.operation, call.request):
             return
-        if call.doubt is None:
-            call.doubt = detail
+        if call.doubt_reason is None:
+            call.doubt_reason = detail
         if not is_repeatable(call.operation, call.request):
-            raise self._in_doubt(call, call.doubt) from error
+            raise self._outcome_unknown(call, call.doubt_reason) from error
 
     def _pause(
         self,
@@ -254,52 +257,54 @@ class CallPolicy:
         *,
         after_timeout: bool = False,
     ) -> float:
-        """Return how long to wait before the next try; raises if there is to be none."""
-        if call.tries >= self._retries.attempts:
+        """Return the seconds to wait before the next attempt; raises if no retry is left."""
+        if call.attempts >= self._retries.attempts:
             self._give_up(call, error, detail)
-        seconds = self._retries.pause_seconds(call.tries, self._jitter())
+        seconds = self._retries.pause_seconds(call.attempts, self._jitter())
         if self._monotonic() + seconds >= call.deadline:
             self._give_up(call, error, detail)
-        taken = self._budget.take(after_timeout=after_timeout)
-        if not taken:
+        retry_cost = self._budget.take(after_timeout=after_timeout)
+        if not retry_cost:
             self._give_up(call, error, f"{detail.rstrip('.')}, and the retry budget is used up")
-        call.taken = taken
+        call.retry_cost = retry_cost
         return seconds
 
     def _give_up(self, call: ClientCall, error: ServiceError | None, detail: str) -> NoReturn:
-        if call.doubt is not None:
-            raise self._in_doubt(call, call.doubt, error)
+        if call.doubt_reason is not None:
+            raise self._outcome_unknown(call, call.doubt_reason, error)
         if error is not None:
-            raise Unavailable(call.operation, call.tries, detail.rstrip(".")) from error
-        raise Unreachable(self.endpoint.url, call.operation, call.tries, detail.rstrip("."))
+            raise Unavailable(call.operation, call.attempts, detail.rstrip(".")) from error
+        raise Unreachable(self.endpoint.url, call.operation, call.attempts, detail.rstrip("."))
 
-    def _in_doubt(
+    def _outcome_unknown(
         self, call: ClientCall, detail: str, error: ServiceError | None = None
     ) -> OutcomeUnknown:
-        return outcome_unknown_error(self.endpoint.url, call.operation, call.tries, detail, error)
+        return outcome_unknown_error(
+            self.endpoint.url, call.operation, call.attempts, detail, error
+        )
 
-    def _mend_clock(self, response: Response) -> bool:
-        """Go by the service's clock from now on; tell whether that changes much."""
-        theirs = read_date(response)
-        if theirs is None:
+    def _fix_clock(self, response: Response) -> bool:
+        """Adopt the service's clock; return whether that changes the signing time much."""
+        service_time = read_date(response)
+        if service_time is None:
             return False
-        skew = theirs - self._clock()
+        skew = service_time - self._clock()
         if abs(skew - self._skew) < _LEAST_SKEW_SECONDS:
             return False
         self._skew = skew
         return True
 
 
-def is_of_streams(operation: str) -> bool:
-    """Tell whether an operation is one of DynamoDB Streams, which has endpoints of its own."""
+def is_streams_operation(operation: str) -> bool:
+    """Return whether an operation belongs to DynamoDB Streams, which has its own endpoints."""
     return operation in _STREAMS
 
 
 @lru_cache(maxsize=256)
 def name_target(operation: str) -> str:
-    """Return what the target header says of an operation."""
+    """Return the X-Amz-Target header of an operation; raises UnknownOperationException."""
     if not isinstance(operation, str) or not operation.isalnum() or not operation.isascii():  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-        # It would not even fit into a header.
+        # Such a name must not end up in a header.
         raise UnknownOperationException
     service = "DynamoDBStreams_20120810" if operation in _STREAMS else "DynamoDB_20120810"
     return f"{service}.{operation}"

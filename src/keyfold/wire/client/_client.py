@@ -1,4 +1,4 @@
-"""The client for threads."""
+"""The synchronous client."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from keyfold.wire.client._calls import CallPolicy, NoResponse, OnRetry, is_of_streams
+from keyfold.wire.client._calls import CallPolicy, NoResponse, OnRetry, is_streams_operation
 from keyfold.wire.client._connections import Pool
 from keyfold.wire.client._prefixes import TablePrefix
-from keyfold.wire.client._retries import Retries, Timeouts, draw_fraction
+from keyfold.wire.client._retries import Retries, Timeouts, random_fraction
 from keyfold.wire.client._settings import ClientSettings
 from keyfold.wire.client._signing import Credentials
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Client:
-    """DynamoDB's API, of AWS or of anything that speaks it.
+    """A client for DynamoDB's API, at AWS or any other endpoint that speaks it.
 
     >>> from keyfold.engine import Engine
     >>> from keyfold.wire.server import Server
@@ -29,16 +29,16 @@ class Client:
     {'TableNames': []}
 
     `url` is `dynamodb://REGION`, `dynamodb://REGION/TABLE-PREFIX` or `http(s)://HOST:PORT`.
-    `credentials` are what requests are signed with, or a function that returns it; without them
-    the environment and the profile files are looked at, then all that botocore knows, where it
-    is installed. `profile` names a profile. `endpoint` is where the tables of a `dynamodb://` URL
-    are, in place of AWS's own; `region` is what an `http(s)://` URL does not say.
-    `accepts_gzip` asks for compressed answers, by default of all but this machine. `sends_gzip`
-    compresses requests of 10 KiB or more; by default once an endpoint on another machine has said
-    that it takes them, as `keyfold serve` does. DynamoDB takes them without saying so. `tls` is a
-    context of your own.
+    `credentials` sign the requests; a function that returns them works too. Without them, the
+    client reads the environment and the profile files, then asks botocore, if it is installed.
+    `profile` names a profile. `endpoint` replaces the AWS endpoint of a `dynamodb://` URL;
+    `region` is the region to sign for with an `http(s)://` URL.
+    `accepts_gzip` asks for compressed responses; by default of every endpoint but those on this
+    machine. `sends_gzip` compresses requests of 10 KiB or more; by default once an endpoint on
+    another machine has announced that it accepts them, as `keyfold serve` does. DynamoDB accepts
+    them without announcing it. `tls` replaces the default TLS context.
 
-    Threads may share a client. It can be used after a fork.
+    A client is thread-safe, and can be used after a fork.
     """
 
     reports_retries = True
@@ -60,7 +60,7 @@ class Client:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        jitter: Callable[[], float] = draw_fraction,
+        jitter: Callable[[], float] = random_fraction,
     ) -> None:
         settings = ClientSettings(
             url,
@@ -79,7 +79,7 @@ class Client:
         )
         self.url = url
         self._sleep = sleep
-        self._prefix = TablePrefix(settings.place.prefix) if settings.place.prefix else None
+        self._prefix = TablePrefix(settings.location.prefix) if settings.location.prefix else None
         self._tables, self._streams = settings.make_policies()
         pools = {
             policy.endpoint: Pool(
@@ -96,9 +96,10 @@ class Client:
     ) -> dict[str, Any]:
         """Carry out one operation of DynamoDB's API.
 
-        Takes and returns what its JSON has, as dicts; binaries are bytes. Raises ServiceError
-        with the service's type, status and message; Unavailable or Unreachable if it cannot be
-        reached, and nothing was changed; OutcomeUnknown if a write may have been carried out.
+        Request and response are dicts in the form of the API's JSON, with binaries as bytes.
+        Raises ServiceError with the service's type, status and message; Unavailable or
+        Unreachable if the service did not respond usefully and nothing was changed;
+        OutcomeUnknown if a write may have been carried out.
 
         `on_retry` is called before each retry, with the error of the failed attempt and the
         seconds until the next one.
@@ -132,7 +133,7 @@ class Client:
     ) -> dict[str, Any]:
         policy: CallPolicy = self._tables
         exchange = self._exchange_tables
-        if is_of_streams(operation):
+        if is_streams_operation(operation):
             policy, exchange = self._streams, self._exchange_streams
         call = policy.begin(operation, request)
         while True:
@@ -140,12 +141,12 @@ class Client:
             message = policy.render(call, credentials)
             try:
                 response = exchange(message, call.deadline)
-            except NoResponse as lost:
-                outcome = policy.handle_no_response(call, lost)
+            except NoResponse as failure:
+                outcome = policy.handle_no_response(call, failure)
             else:
                 outcome = policy.handle_response(call, response)
                 if isinstance(outcome, dict):
                     return outcome
             if on_retry is not None:
-                on_retry(policy.explain(call), outcome)
+                on_retry(policy.last_error(call), outcome)
             self._sleep(outcome)

@@ -1,4 +1,4 @@
-"""Connections that are kept, for threads."""
+"""The connection pool of the synchronous client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from keyfold.errors import ClientClosed
-from keyfold.wire.client._bodies import Garbled
+from keyfold.wire.client._bodies import ResponseGarbled
 from keyfold.wire.client._calls import NoResponse
 from keyfold.wire.client._endpoints import Endpoint
 from keyfold.wire.client._responses import Response, ResponseReader
@@ -28,48 +28,49 @@ IDLE_SECONDS = 50.0
 _MOST_IDLE = 64
 _READ_BYTES = 64 * 1024
 
-# How the kernel takes a duration: in seconds and microseconds.
+# The kernel's `struct timeval`: seconds and microseconds.
 _TIMEVAL = struct.Struct("@ll")
 
 MakeContext = Callable[[], "ssl.SSLContext"]
 
 
 class ClientConnection:
-    """One connection: between calls it lies in the pool, else it is a caller's own.
+    """One connection: idle in the pool between calls, used by one call at a time.
 
-    The kernel keeps its timeouts. Python's own would have it asked before each sending and each
-    receiving whether the socket is ready; each time other threads take over, and this one has to
-    wait for its turn again, which costs more than all else when many calls are in flight.
+    The kernel enforces the timeouts. With Python's own, each send and receive would first poll
+    the socket; every such system call releases the GIL, and getting it back costs more than
+    everything else when many calls are in flight.
     """
 
     __slots__ = ("idle_since", "is_stale", "receive", "send", "socket", "timeout")
 
-    def __init__(self, made: socket.socket) -> None:
-        self.socket = made
+    def __init__(self, connected: socket.socket) -> None:
+        self.socket = connected
         self.timeout = 0.0
         self.idle_since = 0.0
-        self.send: Callable[[bytes], object] = made.sendall
-        self.receive: Callable[[int], bytes] = made.recv
+        self.send: Callable[[bytes], object] = connected.sendall
+        self.receive: Callable[[int], bytes] = connected.recv
         poll = select.poll()
-        poll.register(made, select.POLLIN)
-        # Nobody talks to a client that has asked nothing: it is the end, or no good.
+        poll.register(connected, select.POLLIN)
+        # A server sends nothing without a request: input means that the connection was closed,
+        # or is out of step.
         self.is_stale: Callable[[int], object] = poll.poll
-        made.settimeout(None)
+        connected.settimeout(None)
 
     def wait_up_to(self, seconds: float) -> None:
-        """Have what follows wait no longer; system calls that are left out if it stays the same."""
+        """Set the timeout of the following sends and receives; no system call if unchanged."""
         if seconds != self.timeout:
             whole = int(seconds)
-            # Nothing at all would mean that there is no limit.
-            rest = max(int((seconds - whole) * 1e6), 0 if whole else 1)
-            limit = _TIMEVAL.pack(whole, rest)
+            # Zero would mean no timeout.
+            microseconds = max(int((seconds - whole) * 1e6), 0 if whole else 1)
+            limit = _TIMEVAL.pack(whole, microseconds)
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
             self.timeout = seconds
 
 
 class Pool:
-    """Connections to one endpoint. Threads may share it; each call has one for itself."""
+    """A pool of connections to one endpoint. Thread-safe; each call has a connection to itself."""
 
     def __init__(
         self,
@@ -87,16 +88,16 @@ class Pool:
         self._is_closed = False
 
     def exchange(self, message: bytes, deadline: float) -> Response:
-        """Send a request and return its response; raises Lost, ClientClosed."""
+        """Send a request and return its response; raises NoResponse, ClientClosed."""
         now = self._monotonic()
         connection = self._take(now) or self._connect(deadline - now)
-        is_whole = False
+        is_complete = False
         try:
-            response = self._talk(connection, message, deadline, now)
-            is_whole = True
+            response = self._exchange(connection, message, deadline, now)
+            is_complete = True
         finally:
-            # An interrupt, too, leaves a connection on which an answer may still come.
-            if not is_whole:
+            # After an interrupt, too, the response may still arrive on the connection.
+            if not is_complete:
                 connection.socket.close()
         if response.keeps_alive and not self._is_closed and len(self._idle) < _MOST_IDLE:
             connection.idle_since = now
@@ -106,7 +107,7 @@ class Pool:
         return response
 
     def close(self) -> None:
-        """Close what is idle, and whatever comes back."""
+        """Close idle connections now, and others when their calls end."""
         self._is_closed = True
         self._drop_idle()
 
@@ -114,7 +115,7 @@ class Pool:
         if self._is_closed:
             raise ClientClosed(self._endpoint.url)
         if self._process != os.getpid():
-            # The connections are the parent's, and it may be in the middle of a call.
+            # After a fork: the connections are the parent's, which may be using them.
             self._process = os.getpid()
             self._drop_idle()
         while True:
@@ -135,24 +136,24 @@ class Pool:
         if timeout <= 0:
             raise NoResponse(_NO_TIME, may_have_arrived=False, is_timeout=True)
         endpoint = self._endpoint
-        made: socket.socket | None = None
+        connected: socket.socket | None = None
         try:
-            made = socket.create_connection((endpoint.host, endpoint.port), timeout)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connected = socket.create_connection((endpoint.host, endpoint.port), timeout)
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if endpoint.scheme == "https":
                 if self._context is None:
                     self._context = self._make_context()
-                made = self._context.wrap_socket(made, server_hostname=endpoint.host)
-                # Those who speak in the clear need not wait until it is loaded.
+                connected = self._context.wrap_socket(connected, server_hostname=endpoint.host)
+                # Imported here, so that clients without TLS do not pay for loading it.
                 tls = import_module("keyfold.wire.client._tls")
-                return tls.TlsConnection(made, self._monotonic)
-            return ClientConnection(made)
+                return tls.TlsConnection(connected, self._monotonic)
+            return ClientConnection(connected)
         except OSError as error:
-            if made is not None:
-                made.close()
-            raise lost_by(error, "connecting", timeout, may_have_arrived=False) from error
+            if connected is not None:
+                connected.close()
+            raise no_response_from(error, "connecting", timeout, may_have_arrived=False) from error
 
-    def _talk(
+    def _exchange(
         self,
         connection: ClientConnection | TlsConnection,
         message: bytes,
@@ -164,8 +165,10 @@ class Pool:
             connection.wait_up_to(_bounded(read_seconds, deadline - now, has_arrived=False))
             connection.send(message)
         except OSError as error:
-            # The service carries out no request that it has not got the end of.
-            raise lost_by(error, "sending", connection.timeout, may_have_arrived=False) from error
+            # The service does not carry out a request that it has not received completely.
+            raise no_response_from(
+                error, "sending", connection.timeout, may_have_arrived=False
+            ) from error
         reader = ResponseReader()
         receive = connection.receive
         while True:
@@ -173,11 +176,11 @@ class Pool:
                 data = receive(_READ_BYTES)
                 response = reader.feed(data) if data else reader.end()
             except OSError as error:
-                raise lost_by(
-                    error, "waiting for the answer", connection.timeout, may_have_arrived=True
+                raise no_response_from(
+                    error, "waiting for the response", connection.timeout, may_have_arrived=True
                 ) from error
-            except Garbled as garbled:
-                raise NoResponse(str(garbled), may_have_arrived=True) from garbled
+            except ResponseGarbled as error:
+                raise NoResponse(str(error), may_have_arrived=True) from error
             if response is not None:
                 return response
             if not data:
@@ -186,7 +189,7 @@ class Pool:
             connection.wait_up_to(_bounded(read_seconds, left, has_arrived=True))
 
 
-_NO_TIME = "there was no time left for another try"
+_NO_TIME = "no time was left for another attempt"
 
 
 def _bounded(seconds: float, left: float, *, has_arrived: bool) -> float:
@@ -196,33 +199,37 @@ def _bounded(seconds: float, left: float, *, has_arrived: bool) -> float:
 
 
 def describe_end(reader: ResponseReader) -> str:
-    """Say at which point a connection has ended."""
-    where = "in the middle of the answer" if reader.has_begun else "before it was answered"
-    return f"the connection ended {where}"
+    """Return a description of when a connection ended, relative to its response."""
+    when = "in the middle of the response" if reader.has_begun else "before the response"
+    return f"the connection ended {when}"
 
 
-def lost_by(error: OSError, doing: str, timeout: float, *, may_have_arrived: bool) -> NoResponse:
-    """Return what an error of a socket means for a try."""
-    # A socket that waits, and then would have to wait, has waited as long as it was to.
+def no_response_from(
+    error: OSError, doing: str, timeout: float, *, may_have_arrived: bool
+) -> NoResponse:
+    """Return the NoResponse that a socket's error means; `doing` names the failed step."""
+    # The kernel reports the timeout of a blocking socket as EAGAIN, hence BlockingIOError.
     if isinstance(error, TimeoutError | BlockingIOError):
         detail = f"{doing} took longer than {timeout:g} seconds"
         return NoResponse(detail, may_have_arrived=may_have_arrived, is_timeout=True)
     if _is_refusal(error):
-        # asyncio has words of its own for it.
-        said = f"{os.strerror(errno.ECONNREFUSED)}, as nobody listens there"
+        # The same text for both clients: asyncio words it differently.
+        reason = f"{os.strerror(errno.ECONNREFUSED)}, as nothing listens there"
         return NoResponse(
-            f"{doing} failed: {said}", may_have_arrived=may_have_arrived, is_nowhere=True
+            f"{doing} failed: {reason}", may_have_arrived=may_have_arrived, is_unreachable=True
         )
-    said = error.strerror or str(error) or type(error).__name__
-    is_nowhere = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
+    reason = error.strerror or str(error) or type(error).__name__
+    is_unreachable = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
     return NoResponse(
-        f"{doing} failed: {said}", may_have_arrived=may_have_arrived, is_nowhere=is_nowhere
+        f"{doing} failed: {reason}",
+        may_have_arrived=may_have_arrived,
+        is_unreachable=is_unreachable,
     )
 
 
 def _is_refusal(error: OSError) -> bool:
     if error.errno is None:
-        # Of a host with several addresses, asyncio tells the errors in one text.
-        told = str(error)
-        return 0 < told.count("[Errno ") == told.count(f"[Errno {errno.ECONNREFUSED}]")
+        # For a host with several addresses, asyncio joins the errors in one message.
+        message = str(error)
+        return 0 < message.count("[Errno ") == message.count(f"[Errno {errno.ECONNREFUSED}]")
     return error.errno == errno.ECONNREFUSED

@@ -1,4 +1,4 @@
-"""Where credentials come from: the environment, profile files, or all that botocore knows."""
+"""Sources of credentials: the environment, profile files, or botocore's provider chain."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from keyfold.errors import CredentialsMissing, OptionInvalid
 from keyfold.wire.client._signing import Credentials
 
-# How long before they expire credentials are replaced.
+# How long before their expiry credentials are renewed.
 _EARLY_SECONDS = 300.0
-# botocore renews its own by a schedule of its own; so often it is asked for them.
-_ASKED_SECONDS = 60.0
+# How long credentials of botocore are used before it is asked again; it renews them by itself.
+_RELOAD_SECONDS = 60.0
 
-# What a profile says that only botocore can follow.
+# Settings of a profile that only botocore can resolve.
 _INDIRECT = (
     "role_arn",
     "sso_session",
@@ -27,13 +27,13 @@ _INDIRECT = (
     "credential_process",
 )
 _ADVICE = (
-    "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile. Roles, SSO and what containers "
-    "and machines are given need botocore: pip install 'keyfold[aws]'."
+    "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile. Roles, SSO and credentials of "
+    "containers and instances need botocore: pip install 'keyfold[aws]'."
 )
 
 
 class Loaded(NamedTuple):
-    """Credentials, and until when they need not be asked for again."""
+    """Credentials, and the time until which they need not be loaded again."""
 
     credentials: Credentials
     good_until: float
@@ -43,7 +43,7 @@ Load = Callable[[], Loaded]
 
 
 class CredentialSource:
-    """Keeps credentials, and has them renewed before they expire. Threads may share it."""
+    """Caches credentials, and renews them before they expire. Thread-safe."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
@@ -51,12 +51,12 @@ class CredentialSource:
         self._lock = threading.Lock()
 
     def current(self, now: float) -> Credentials | None:
-        """Return the credentials if they are good for a while; None if `renew` is needed."""
+        """Return the credentials if they are still valid; None if `renew` is needed."""
         loaded = self._loaded
         return loaded.credentials if loaded is not None and now < loaded.good_until else None
 
     def renew(self, now: float) -> Credentials:
-        """Load the credentials, which may take a while; raises CredentialsMissing."""
+        """Load the credentials, which may block; raises CredentialsMissing."""
         with self._lock:
             found = self.current(now)
             if found is not None:
@@ -66,33 +66,33 @@ class CredentialSource:
                 loaded = self._load()
                 _check(loaded.credentials)
             except Exception:
-                # Until they expire, the former will do.
+                # The previous credentials can be used until they expire.
                 if before is None or (before.credentials.expires or -math.inf) <= now:
                     raise
-                loaded = Loaded(before.credentials, now + _ASKED_SECONDS)
+                loaded = Loaded(before.credentials, now + _RELOAD_SECONDS)
             if before is not None and loaded.credentials == before.credentials:
-                # The same object: what is derived from it stays good.
+                # The same object, so that what the signer cached for it stays valid.
                 loaded = Loaded(before.credentials, loaded.good_until)
             self._loaded = loaded
             return loaded.credentials
 
     def forget(self, refused: Credentials) -> None:
-        """Have credentials that the service refused renewed at the next use."""
+        """Drop credentials that the service refused, so that the next use renews them."""
         with self._lock:
             if self._loaded is not None and self._loaded.credentials is refused:
                 self._loaded = None
 
 
 def _check(credentials: Credentials) -> None:
-    """Raise CredentialsMissing for what fits into no header, such as one with a line end."""
+    """Raise CredentialsMissing for credentials that do not fit into a header, as with newlines."""
     for name, text in (
         ("access key", credentials.access_key),
         ("secret key", credentials.secret_key),
         ("session token", credentials.token),
     ):
         if text is not None and (not text.isascii() or not text.isprintable() or " " in text):
-            looked = f"the {name} has characters that none has"
-            raise CredentialsMissing(looked, "Look for spaces and line ends around it.")
+            fact = f"the {name} has invalid characters"
+            raise CredentialsMissing(fact, "Look for spaces and line breaks around it.")
 
 
 def find_source(
@@ -103,10 +103,10 @@ def find_source(
     clock: Callable[[], float],
     environment: Mapping[str, str] = os.environ,
 ) -> CredentialSource:
-    """Return where a client has its credentials from.
+    """Return the source of a client's credentials.
 
-    `given` are the user's own, or a function that returns them. An endpoint that is not AWS's
-    gets a name that means nothing if there are none.
+    `given` are the user's credentials, or a function that returns them. If there are none,
+    endpoints other than AWS get placeholder credentials.
     """
     if isinstance(given, Credentials):
         loaded = Loaded(given, math.inf)
@@ -145,8 +145,8 @@ def _load(
     )
     settings = _read_profile(environment, chosen or "default")
     if chosen and settings is None:
-        looked = f"there is no profile {chosen!r} in the profile files"
-        raise CredentialsMissing(looked, "Name another, or write it there.")
+        fact = f"there is no profile {chosen!r} in the profile files"
+        raise CredentialsMissing(fact, "Name another, or add it there.")
     settings = settings or {}
     is_indirect = any(name in settings for name in _INDIRECT) or (
         not chosen and "AWS_WEB_IDENTITY_TOKEN_FILE" in environment
@@ -164,21 +164,22 @@ def _load_environment(environment: Mapping[str, str]) -> Credentials | None:
         return None
     secret_key = environment.get("AWS_SECRET_ACCESS_KEY")
     if not secret_key:
-        looked = "AWS_ACCESS_KEY_ID is set, and AWS_SECRET_ACCESS_KEY is not"
-        raise CredentialsMissing(looked, "Set both, or neither.")
+        fact = "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not"
+        raise CredentialsMissing(fact, "Set both, or neither.")
     expires = environment.get("AWS_CREDENTIAL_EXPIRATION")
     try:
-        moment = None if not expires else datetime.fromisoformat(expires).timestamp()
+        expiry = None if not expires else datetime.fromisoformat(expires).timestamp()
     except ValueError:
-        looked = f"AWS_CREDENTIAL_EXPIRATION is no moment: {expires}"
-        raise CredentialsMissing(looked, "Write it as 2030-01-31T12:00:00Z.") from None
+        fact = f"AWS_CREDENTIAL_EXPIRATION is not a timestamp: {expires}"
+        raise CredentialsMissing(fact, "Write it as 2030-01-31T12:00:00Z.") from None
     token = environment.get("AWS_SESSION_TOKEN") or environment.get("AWS_SECURITY_TOKEN")
-    return Credentials(access_key, secret_key, token or None, moment)
+    return Credentials(access_key, secret_key, token or None, expiry)
 
 
 def _read_profile(environment: Mapping[str, str], name: str) -> dict[str, str] | None:
-    """Return what both files say of a profile, the one for credentials above the other."""
-    # Loading it takes as long as all that is imported here, and few need it; pathlib likewise.
+    """Return the settings of a profile; the credentials file takes precedence over the config."""
+    # Imported here: it takes as long to load as all imports above, and few need it. No pathlib
+    # for the same reason.
     parsing = import_module("configparser")
     found: dict[str, str] | None = None
     for variable, default, section in (
@@ -194,7 +195,7 @@ def _read_profile(environment: Mapping[str, str], name: str) -> dict[str, str] |
             continue
         except (OSError, UnicodeDecodeError, parsing.Error) as error:
             detail = str(error).replace("\n", " ")
-            raise CredentialsMissing(f"{path} cannot be read: {detail}", "Mend it.") from error
+            raise CredentialsMissing(f"{path} cannot be read: {detail}", "Fix it.") from error
         if parser.has_section(section):
             found = {**(found or {}), **dict(parser.items(section))}
     return found
@@ -202,8 +203,8 @@ def _read_profile(environment: Mapping[str, str], name: str) -> dict[str, str] |
 
 def _from_profile(name: str, settings: dict[str, str]) -> Credentials:
     if "aws_secret_access_key" not in settings:
-        looked = f"profile {name!r} has aws_access_key_id, and no aws_secret_access_key"
-        raise CredentialsMissing(looked, "Write both.")
+        fact = f"profile {name!r} has aws_access_key_id, but no aws_secret_access_key"
+        raise CredentialsMissing(fact, "Set both.")
     return Credentials(
         settings["aws_access_key_id"],
         settings["aws_secret_access_key"],
@@ -212,30 +213,30 @@ def _from_profile(name: str, settings: dict[str, str]) -> Credentials:
 
 
 class _BotocoreChain:
-    """All the places that botocore looks at; it renews what it finds there by itself."""
+    """botocore's provider chain, which renews temporary credentials itself."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._found: Any = None
 
     def load(self, profile: str, *, is_needed: bool) -> Loaded:
-        """Return what is good at the moment; raises CredentialsMissing."""
+        """Return the credentials that are valid now; raises CredentialsMissing."""
         try:
             session: Any = import_module("botocore.session")
         except ImportError:
-            what = "a role, SSO or a process" if is_needed else "none"
-            looked = (
-                f"the environment and the profile files name {what}, and botocore is not installed"
+            named = "a role, SSO or a process" if is_needed else "none"
+            fact = (
+                f"the environment and the profile files name {named}, and botocore is not installed"
             )
-            raise CredentialsMissing(looked, _ADVICE) from None
+            raise CredentialsMissing(fact, _ADVICE) from None
         try:
             if self._found is None:
                 self._found = session.Session(profile=profile or None).get_credentials()
             frozen = None if self._found is None else self._found.get_frozen_credentials()
         except Exception as error:
-            raise CredentialsMissing(f"botocore says: {error}".rstrip("."), _ADVICE) from error
+            raise CredentialsMissing(f"botocore reports: {error}".rstrip("."), _ADVICE) from error
         if frozen is None or not frozen.access_key:
-            raise CredentialsMissing("none of the places that botocore knows has any", _ADVICE)
+            raise CredentialsMissing("botocore found none in any of its sources", _ADVICE)
         credentials = Credentials(frozen.access_key, frozen.secret_key, frozen.token)
-        is_lasting = not hasattr(self._found, "refresh_needed")
-        return Loaded(credentials, math.inf if is_lasting else self._clock() + _ASKED_SECONDS)
+        is_permanent = not hasattr(self._found, "refresh_needed")
+        return Loaded(credentials, math.inf if is_permanent else self._clock() + _RELOAD_SECONDS)

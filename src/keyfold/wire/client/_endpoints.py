@@ -1,4 +1,4 @@
-"""Where a service is: what its URL says of host, region and table prefix."""
+"""Endpoints, region and table prefix of a service, from its URL."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What to connect to."""
+    """Scheme, host and port to connect to."""
 
     scheme: str
     host: str
@@ -34,13 +34,13 @@ class Endpoint:
 
     @property
     def authority(self) -> str:
-        """What the Host header says."""
+        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def url(self) -> str:
-        """How messages name it."""
+        """The endpoint's URL, as error messages show it."""
         return f"{self.scheme}://{self.authority}"
 
     @property
@@ -59,7 +59,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLocation:
-    """A database: the endpoints of tables and of streams, the region, and the tables' prefix."""
+    """Where a database is: the endpoints of tables and streams, the region, the table prefix."""
 
     tables: Endpoint
     streams: Endpoint
@@ -67,20 +67,20 @@ class ServiceLocation:
     prefix: str = ""
 
 
-def find_place(
+def find_location(
     url: str,
     *,
     endpoint: str | None = None,
     region: str | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> ServiceLocation:
-    """Return the place that a URL names.
+    """Return the location that a URL names.
 
-    >>> find_place("dynamodb://eu-west-1/dev-").tables.url
+    >>> find_location("dynamodb://eu-west-1/dev-").tables.url
     'https://dynamodb.eu-west-1.amazonaws.com'
 
-    `endpoint` is where the tables of a `dynamodb://` URL are, in place of AWS's own; `region`
-    is what requests for an `http(s)://` URL are signed for. Raises UrlUnknown.
+    `endpoint` replaces the AWS endpoint of a `dynamodb://` URL; `region` is the region to sign
+    for with an `http(s)://` URL. Raises UrlUnknown, OptionInvalid.
     """
     scheme, _, rest = url.partition("://")
     if scheme == "dynamodb":
@@ -105,7 +105,7 @@ def _find_in_region(
 ) -> ServiceLocation:
     named, _, prefix = rest.partition("/")
     if region not in (None, named):
-        raise OptionInvalid("region", region, "The URL names another.")
+        raise OptionInvalid("region", region, "The URL names a different one.")
     _check_region(url, named)
     if prefix and not _PREFIX(prefix):
         raise UrlUnknown(url, "A table prefix has letters, digits, '_', '-' and '.'.")
@@ -123,20 +123,20 @@ def _find_in_region(
 
 def _check_region(url: str, region: str) -> None:
     if not _REGION(region):
-        raise UrlUnknown(url, f"{region!r} is no region. Give one such as eu-west-1.")
+        raise UrlUnknown(url, f"{region!r} is not a region. Give one such as eu-west-1.")
 
 
 def parse_endpoint(url: str) -> Endpoint:
-    """Return what an `http(s)://` URL names; raises UrlUnknown."""
+    """Return the endpoint of an `http(s)://` URL; raises UrlUnknown."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise UrlUnknown(url, f"It is no URL: {error}.") from None
+        raise UrlUnknown(url, f"It is not a URL: {error}.") from None
     if not url.isprintable() or parts.scheme not in _PORTS:
         raise UrlUnknown(url, _FORMS)
     if not parts.hostname or not _HOST(parts.hostname):
         raise UrlUnknown(url, _FORMS)
     if parts.path not in ("", "/") or parts.query or parts.fragment or parts.username:
-        raise UrlUnknown(url, "Only a host and a port may be in it.")
+        raise UrlUnknown(url, "It may have only a host and a port.")
     return Endpoint(parts.scheme, parts.hostname, _PORTS[parts.scheme] if port is None else port)

@@ -1,4 +1,4 @@
-"""What an answer says, and what kind of error it is."""
+"""Checked bodies of responses, and the errors that responses stand for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zlib import crc32
 
 from keyfold import errors
 from keyfold.errors import AnswerInvalid, OtherServiceError, OutcomeUnknown, ServiceError
-from keyfold.wire.client._bodies import Garbled, decode_answer, decompress
+from keyfold.wire.client._bodies import ResponseGarbled, decode_response, decompress
 from keyfold.wire.client._responses import MOST_BODY_BYTES, Response
 
 OK = 200
@@ -38,45 +38,45 @@ EXPIRED = {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"}
 
 
 def open_body(response: Response) -> bytes:
-    """Return the body of a response, checked and decompressed; raises Garbled."""
+    """Return the body of a response, checked and decompressed; raises ResponseGarbled."""
     headers, body = response.headers, response.body
     expected = headers.get(b"x-amz-crc32")
-    # The checksum is of what was sent, compressed or not.
+    # The checksum covers the bytes as sent, before decompression.
     if expected is not None and expected != b"%d" % crc32(body):
-        raise Garbled("the checksum of what came back is wrong")
+        raise ResponseGarbled("the checksum of the response is wrong")
     encoding = headers.get(b"content-encoding")
     if encoding is None or encoding.lower() == b"identity":
         return body
     if response.status != OK and not body.startswith(_GZIP_MAGIC):
-        # The service says of large errors that they are compressed, and does not do it.
+        # The service labels large errors as compressed without compressing them.
         return body
     if encoding.lower() != b"gzip":
-        raise Garbled(f"the encoding of what came back is {encoding[:80]!r}")
+        raise ResponseGarbled(f"the content encoding of the response is {encoding[:80]!r}")
     return decompress(body, MOST_BODY_BYTES)
 
 
 def read_error(response: Response, endpoint: str) -> ServiceError:
-    """Return the error that a response is; raises Garbled, and AnswerInvalid for no DynamoDB's."""
+    """Return the error of a response; raises ResponseGarbled, or AnswerInvalid if not DynamoDB's."""
     body = open_body(response)
     status = response.status
     try:
-        members = decode_answer(body)
+        members = decode_response(body)
         kind = str(members.pop("__type", "")) or _named_by_header(response)
-    except Garbled:
+    except ResponseGarbled:
         members, kind = {}, _named_by_header(response)
     name = kind.rpartition("#")[2].partition(":")[0]
     if not name:
         if status >= _FAILED:
-            # Of something on the way, such as a load balancer.
+            # From an intermediary, such as a load balancer.
             return OtherServiceError(f"HTTP {status}", status)
-        raise AnswerInvalid(endpoint, f"it answered with status {status} and {body[:80]!r}")
+        raise AnswerInvalid(endpoint, f"it responded with status {status} and {body[:80]!r}")
     messages = [members.pop(spelling, None) for spelling in ("message", "Message")]
     message = next((each for each in messages if each), "")
     return make_error(name, status, str(message), members)
 
 
 def make_error(name: str, status: int, message: str, fields: dict[str, Any]) -> ServiceError:
-    """Return an error of the service by its name."""
+    """Return the service's error of a name; OtherServiceError for an unknown one."""
     known = _service_errors().get(name)
     if known is None:
         return OtherServiceError(name, status, message, fields)
@@ -84,37 +84,37 @@ def make_error(name: str, status: int, message: str, fields: dict[str, Any]) -> 
 
 
 def outcome_unknown_error(
-    endpoint: str, operation: str, tries: int, detail: str, error: ServiceError | None = None
+    endpoint: str, operation: str, attempts: int, detail: str, error: ServiceError | None = None
 ) -> OutcomeUnknown:
-    """Return the error of a write of which nobody knows whether it was carried out."""
-    times = "once" if tries == 1 else f"{tries} times"
-    answered = "" if error is None else f", and a later one was answered {error}"
-    reason = f"tried {times}; {detail}{answered}".rstrip(".")
+    """Return the error of a write that may or may not have been carried out."""
+    times = "once" if attempts == 1 else f"{attempts} times"
+    later = "" if error is None else f", and a later attempt got {error}"
+    reason = f"tried {times}; {detail}{later}".rstrip(".")
     return OutcomeUnknown(endpoint, operation, reason, error)
 
 
 def accepts_gzip(response: Response) -> bool:
-    """Tell whether a response says that requests may be compressed (RFC 7694)."""
+    """Return whether a response announces that requests may be compressed (RFC 7694)."""
     named = response.headers.get(b"accept-encoding", b"").lower().split(b",")
     return any(each.strip() == b"gzip" for each in named)
 
 
 def is_undone(response: Response) -> bool:
-    """Tell whether a server of ours says that it has done nothing of what was asked."""
+    """Return whether a Keyfold server reports that it has not begun to carry out the request."""
     return b"x-keyfold-undone" in response.headers
 
 
 def is_failure(response: Response) -> bool:
-    """Tell whether the service failed, instead of refusing."""
+    """Return whether the service failed (5xx), rather than refused the request."""
     return response.status >= _FAILED
 
 
 def read_date(response: Response) -> float | None:
-    """Return what time it was where a response came from; None if it does not say."""
+    """Return the server's time from the Date header, in seconds since 1970; None without one."""
     date = response.headers.get(b"date")
     if date is None:
         return None
-    # To load it takes long, and most clocks are right.
+    # Imported here: it is slow to load, and only needed if a clock is wrong.
     parse = import_module("email.utils").parsedate_to_datetime
     try:
         return parse(date.decode("latin-1")).timestamp()

@@ -1,7 +1,7 @@
-"""Table names with a prefix: requests get it, answers lose it.
+"""Table prefixes: added to the table names in requests, removed from those in responses.
 
-Names are found by what they are called, wherever they stand, in requests and answers alike: no
-attribute value is text, so what is text and called `TableName` is the name of a table.
+Table names are found by the name of their member, at any depth of requests and responses:
+attribute values are never plain strings, so a string member `TableName` is a table's name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAMES = {
     "TargetTableName",
 }
 _LISTS = {"TableNames"}
-# Maps whose keys are the names of tables; what they hold has no others.
+# Maps whose keys are table names; their values contain no table names.
 _MAPS = {
     "ItemCollectionMetrics",
     "RequestItems",
@@ -27,7 +27,7 @@ _MAPS = {
     "UnprocessedItems",
     "UnprocessedKeys",
 }
-# What has attributes, which can have any name.
+# Members that hold attributes, whose names are arbitrary; they are not searched.
 _ITEMS = {
     "AttributeUpdates",
     "Attributes",
@@ -49,7 +49,7 @@ _ITEMS = {
     "ScanFilter",
 }
 _ARN = re.compile(r"(arn:[\w-]+:dynamodb:[^:]*:[^:]*:(?:global-)?table/)([^/]+)(.*)", re.DOTALL)
-# What lists things of tables, with the table's name or ARN in each.
+# Operations whose response lists resources of tables, each with the table's name or ARN.
 _LISTED = {
     "ListBackups": "BackupSummaries",
     "ListContributorInsights": "ContributorInsightsSummaries",
@@ -59,7 +59,7 @@ _LISTED = {
     "ListStreams": "Streams",
 }
 _OWN_NAMES = ("TableName", "GlobalTableName", "TableArn", "ExportArn", "ImportArn")
-# As short as a name may be; and the least character that one may have.
+# The minimum length of a table name, and the lowest character that is allowed in one.
 _SHORTEST = 3
 _LEAST = "-"
 
@@ -67,31 +67,32 @@ Rename = Callable[[str], str]
 
 
 class TablePrefix:
-    """The prefix of all tables of a client."""
+    """Adds a prefix to the tables of requests, and removes it from those of responses."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     def add(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Return a request as the service is to get it."""
+        """Return a request with the prefix on its table names."""
         renamed: dict[str, Any] = _renamed(request, self._add_name)
         if operation == "ListTables" and "ExclusiveStartTableName" not in request:
-            # Names are listed in order: so the list starts with the first that has the prefix.
+            # Names are listed in order, so this skips those before the prefix.
             renamed["ExclusiveStartTableName"] = self.text.ljust(_SHORTEST, _LEAST)
         return renamed
 
-    def remove(self, operation: str, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return an answer as the caller is to get it; tables of others are left out."""
+    def remove(self, operation: str, response: dict[str, Any]) -> dict[str, Any]:
+        """Return a response without the prefix; lists omit the tables that do not have it."""
         if operation == "ListTables":
-            answer = dict(answer)
-            answer["TableNames"] = [each for each in answer["TableNames"] if self._is_ours(each)]
-            if not self._is_ours(answer.get("LastEvaluatedTableName", "")):
-                answer.pop("LastEvaluatedTableName", None)
+            response = dict(response)
+            names = response["TableNames"]
+            response["TableNames"] = [name for name in names if self._is_ours(name)]
+            if not self._is_ours(response.get("LastEvaluatedTableName", "")):
+                response.pop("LastEvaluatedTableName", None)
         listed = _LISTED.get(operation)
-        if listed in answer:
-            kept = [each for each in answer[listed] if self._is_ours(_name_in(each))]
-            answer = {**answer, listed: kept}
-        return _renamed(answer, self._remove_name)
+        if listed in response:
+            kept = [each for each in response[listed] if self._is_ours(_name_in(each))]
+            response = {**response, listed: kept}
+        return _renamed(response, self._remove_name)
 
     def _is_ours(self, name: str) -> bool:
         return name.startswith(self.text) and len(name) > len(self.text)
@@ -104,14 +105,14 @@ class TablePrefix:
 
 
 def _name_in(listed: dict[str, Any]) -> str:
-    """Return the table that something in a list is of."""
+    """Return the name of the table that a listed resource belongs to."""
     text = next((str(listed[name]) for name in _OWN_NAMES if name in listed), "")
     found = _ARN.fullmatch(text)
     return text if found is None else found[2]
 
 
 def _renamed(members: dict[str, Any], rename: Rename) -> dict[str, Any]:
-    """Return a part of a request or answer with its tables renamed."""
+    """Return a part of a request or response with its tables renamed."""
     return {name: _renamed_member(name, value, rename) for name, value in members.items()}
 
 
@@ -139,14 +140,14 @@ def _renamed_member(name: str, value: Any, rename: Rename) -> Any:
 
 
 def _rename_text(text: str, rename: Rename) -> str:
-    """Rename a table by its name or ARN; what is the ARN of something else stays."""
+    """Rename a table in its name or ARN; ARNs of other resources stay unchanged."""
     if not text.startswith("arn:"):
         return rename(text)
     found = _ARN.fullmatch(text)
     return text if found is None else f"{found[1]}{rename(found[2])}{found[3]}"
 
 
-# Quoted text, a quoted name, the words that a table's name follows, and anything else.
+# A quoted string, a quoted name, the keywords that precede a table's name, or any other character.
 _TOKEN = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\b(?:FROM|INTO|UPDATE)\b|.""", re.IGNORECASE | re.DOTALL
 )
@@ -154,7 +155,7 @@ _TABLE = re.compile(r"""(\s*)(?:"((?:[^"]|"")+)"|([\w-]+(?:\.[\w-]+)*?))(?=[\s."
 
 
 def _rename_in_statement(statement: str, rename: Rename) -> str:
-    """Rename the table of a PartiQL statement: what follows the first FROM, INTO or UPDATE."""
+    """Rename the table of a PartiQL statement, which follows the first FROM, INTO or UPDATE."""
     for token in _TOKEN.finditer(statement):
         if token[0].upper() not in ("FROM", "INTO", "UPDATE"):
             continue

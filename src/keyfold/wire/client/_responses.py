@@ -1,18 +1,18 @@
-"""HTTP/1.1 responses, read from bytes as they arrive."""
+"""An incremental parser of HTTP/1.1 responses."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from keyfold.wire.client._bodies import Garbled
+from keyfold.wire.client._bodies import ResponseGarbled
 
 MOST_HEAD_BYTES = 64 * 1024
-# BatchGetItem answers 16 MB, which can be more as JSON.
+# BatchGetItem returns up to 16 MB, which can be more as JSON.
 MOST_BODY_BYTES = 64 << 20
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) (\d{3})(?![^ \r])").match
-# Those that anybody here looks at: to read them all would take longer than all else.
+# Only the headers that the client uses: parsing all of them would dominate the cost of a response.
 _HEADERS = re.compile(
     rb"\r\n(accept-encoding|connection|content-encoding|content-length|date|transfer-encoding"
     rb"|x-amz-crc32|x-amzn-errortype|x-keyfold-undone):[ \t]*([^\r\n]*)",
@@ -25,7 +25,7 @@ _FINAL = 200
 
 
 class Response(NamedTuple):
-    """One response, with the headers that matter; their names are in lower case."""
+    """One response, with the headers that the client uses; their names are in lower case."""
 
     status: int
     headers: dict[bytes, bytes]
@@ -34,7 +34,7 @@ class Response(NamedTuple):
 
 
 class ResponseReader:
-    """Reads one response. What is no HTTP, or too much of it, raises Garbled."""
+    """Parses one response. Raises ResponseGarbled if it is not valid HTTP, or too large."""
 
     __slots__ = ("_buffer", "_chunks", "_headers", "_keeps_alive", "_length", "_status")
 
@@ -43,7 +43,7 @@ class ResponseReader:
         self._headers: dict[bytes, bytes] | None = None
         self._status = 0
         self._keeps_alive = True
-        # Of the body; None where its end is the connection's, or where it comes in chunks.
+        # Of the body; None if it is chunked, or ends with the connection.
         self._length: int | None = None
         self._chunks: _Chunks | None = None
 
@@ -53,7 +53,7 @@ class ResponseReader:
         return bool(self._buffer) or self._headers is not None
 
     def feed(self, data: bytes) -> Response | None:
-        """Take what has arrived; return the response once it is whole."""
+        """Take the bytes that have arrived; return the response once it is complete."""
         while self._headers is None:
             if self._buffer:
                 self._buffer += data
@@ -61,7 +61,7 @@ class ResponseReader:
             end = data.find(b"\r\n\r\n")
             if end < 0:
                 if len(data) > MOST_HEAD_BYTES:
-                    raise Garbled(f"the head has more than {MOST_HEAD_BYTES} bytes")
+                    raise ResponseGarbled(f"the head has more than {MOST_HEAD_BYTES} bytes")
                 self._buffer[:] = data
                 return None
             self._buffer.clear()
@@ -70,7 +70,7 @@ class ResponseReader:
         return self._feed_body(data)
 
     def end(self) -> Response | None:
-        """Note that the connection has ended; return the response if that was its end."""
+        """Handle the end of the connection; return the response if that completes it."""
         if self._headers is None or self._length is not None or self._chunks is not None:
             return None
         return self._finish(bytes(self._buffer), keeps_alive=False)
@@ -78,11 +78,11 @@ class ResponseReader:
     def _read_head(self, head: bytes) -> None:
         found = _STATUS_LINE(head)
         if found is None:
-            raise Garbled(f"what came back is no HTTP: {head[:80]!r}")
+            raise ResponseGarbled(f"the response is not HTTP: {head[:80]!r}")
         minor, code = found.groups()
         status = int(code)
         if status < _FINAL:
-            # A word in between; the response follows.
+            # An interim response, such as 100 Continue; the final one follows.
             return
         listed = _HEADERS(head)
         headers = {name.lower(): value.rstrip() for name, value in listed}
@@ -96,16 +96,16 @@ class ResponseReader:
         encoding = headers.get(b"transfer-encoding")
         if encoding is not None:
             if encoding.lower() != b"chunked":
-                raise Garbled(f"the transfer encoding is {encoding[:80]!r}")
+                raise ResponseGarbled(f"the transfer encoding is {encoding[:80]!r}")
             if b"content-length" in headers:
-                # One of them is a lie; the connection is not trusted any further.
+                # They contradict each other, so the connection is not reused.
                 self._keeps_alive = False
             self._chunks = _Chunks()
             return
         length = headers.get(b"content-length")
         if length is not None:
             if not length.isdigit() or int(length[:12]) > MOST_BODY_BYTES:
-                raise Garbled(f"the length is {length[:80]!r}")
+                raise ResponseGarbled(f"the content length is {length[:80]!r}")
             self._length = int(length)
         elif self._status == _NO_CONTENT:
             self._length = 0
@@ -123,11 +123,11 @@ class ResponseReader:
         buffer += data
         if length is None:
             if len(buffer) > MOST_BODY_BYTES:
-                raise Garbled(f"the body has more than {MOST_BODY_BYTES} bytes")
+                raise ResponseGarbled(f"the body has more than {MOST_BODY_BYTES} bytes")
             return None
         if len(buffer) < length:
             return None
-        # What follows was not asked for.
+        # After surplus bytes, which belong to no request, the connection is not reused.
         return self._finish(bytes(buffer[:length]), keeps_alive=len(buffer) == length)
 
     def _finish(self, body: bytes, *, keeps_alive: bool) -> Response:
@@ -136,25 +136,25 @@ class ResponseReader:
 
 
 def _check_lengths(listed: list[tuple[bytes, bytes]]) -> None:
-    """Raise Garbled if there are two lengths, of which one is wrong."""
+    """Raise ResponseGarbled if two Content-Length headers contradict each other."""
     if len({value.rstrip() for name, value in listed if name.lower() == b"content-length"}) > 1:
-        raise Garbled("there are two lengths")
+        raise ResponseGarbled("the response has two different content lengths")
 
 
 class _Chunks:
-    """A body in chunks."""
+    """A parser of a chunked body."""
 
     __slots__ = ("_in_trailer", "_left", "body", "rest")
 
     def __init__(self) -> None:
         self.body = bytearray()
         self.rest = bytearray()
-        # Bytes of the chunk, and of the line end after it, that are still to come.
+        # Bytes of the chunk, and of the line end after it, that are still missing.
         self._left = 0
         self._in_trailer = False
 
     def feed(self, data: bytes) -> bool:
-        """Take what has arrived; tell whether the body is whole."""
+        """Take the bytes that have arrived; return whether the body is complete."""
         self.rest += data
         while True:
             if self._left:
@@ -164,7 +164,7 @@ class _Chunks:
             end = self.rest.find(b"\r\n")
             if end < 0:
                 if len(self.rest) > _LONGEST_SIZE_LINE:
-                    raise Garbled("the size of a chunk is too long")
+                    raise ResponseGarbled("the size line of a chunk is too long")
                 return False
             line = bytes(self.rest[:end])
             del self.rest[: end + 2]
@@ -177,17 +177,17 @@ class _Chunks:
     def _begin_chunk(self, line: bytes) -> None:
         found = _SIZE_LINE(line)
         if found is None:
-            raise Garbled(f"the size of a chunk is {line[:80]!r}")
+            raise ResponseGarbled(f"the size of a chunk is {line[:80]!r}")
         size = int(found[1], 16)
         if len(self.body) + size > MOST_BODY_BYTES:
-            raise Garbled(f"the body has more than {MOST_BODY_BYTES} bytes")
+            raise ResponseGarbled(f"the body has more than {MOST_BODY_BYTES} bytes")
         if size:
             self._left = size + 2
         else:
             self._in_trailer = True
 
     def _take_chunk(self) -> bool:
-        """Take what is there of a chunk; tell whether that was all of it."""
+        """Move what has arrived of a chunk to the body; return whether the chunk is complete."""
         if self._left > 2:  # noqa: PLR2004 - the line end
             part = self.rest[: self._left - 2]
             self.body += part
@@ -196,7 +196,7 @@ class _Chunks:
         if self._left > 2 or len(self.rest) < self._left:  # noqa: PLR2004 - as above
             return False
         if not self.rest.startswith(b"\r\n"):
-            raise Garbled("a chunk is longer than it says")
+            raise ResponseGarbled("a chunk is longer than its size line says")
         del self.rest[:2]
         self._left = 0
         return True

@@ -1,4 +1,4 @@
-"""How often, how soon and how long: what a client puts up with."""
+"""Timeouts, retries and the retry budget of a client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from keyfold.errors import OptionInvalid
 
-# The service remembers the token of a transaction for ten minutes.
+# Below the ten minutes for which the service remembers the token of a transaction.
 _LONGEST_TOTAL_SECONDS = 540.0
 _RETRY_COST = 5
 _TIMEOUT_COST = 10
@@ -16,9 +16,9 @@ _TIMEOUT_COST = 10
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long a client waits: for a connection, for more of an answer, and for all of a call.
+    """How long a client waits: to connect, for more of a response, and for a whole call.
 
-    The last includes its retries and the pauses between them.
+    `total_seconds` includes the call's retries and the pauses between them.
     """
 
     connect_seconds: float = 3.0
@@ -35,13 +35,13 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a call is made at most, and how long the pauses between are.
+    """How often a call is attempted at most, and the backoff between attempts.
 
-    Where nobody listens, or there is no such host, `connect_attempts` are enough to know.
-    Pauses are drawn between nothing and a limit that doubles from `first_pause_seconds` to
-    `longest_pause_seconds`. `budget` bounds the retries of all calls together: each takes 5 of
-    it, 10 after a timeout, and each call that succeeds gives back what its last retry took,
-    or 1. Where most calls fail, few are made again.
+    A call to a host that does not exist or refuses connections is given up after
+    `connect_attempts`. Pauses are random, between 0 and a limit that doubles from
+    `first_pause_seconds` to `longest_pause_seconds` (full jitter). `budget` bounds the retries of
+    all calls together: each retry takes 5 of it, 10 after a timeout, and each successful call
+    returns what its last retry took, or 1. When most calls fail, few are retried.
     """
 
     attempts: int = 8
@@ -60,23 +60,24 @@ class Retries:
             if not isinstance(value, int | float) or value < 0:
                 raise OptionInvalid(name, value, "Give a number, 0 or more.")
 
-    def pause_seconds(self, tries: int, drawn: float) -> float:
-        """Return how long to wait after so many tries; `drawn` is between 0 and 1."""
-        # Capped before it is computed: 2 to the power of many tries is a number of many digits.
-        doubled = self.first_pause_seconds * 2 ** min(tries - 1, 30)
-        return drawn * min(self.longest_pause_seconds, doubled)
+    def pause_seconds(self, attempts: int, jitter: float) -> float:
+        """Return the seconds to wait after `attempts` attempts; `jitter` is between 0 and 1."""
+        # The exponent is capped: 2 to the power of many attempts is a number of many digits.
+        doubled = self.first_pause_seconds * 2 ** min(attempts - 1, 30)
+        return jitter * min(self.longest_pause_seconds, doubled)
 
 
-def draw_fraction() -> float:
-    """Return a number from 0 up to 1, by chance.
+def random_fraction() -> float:
+    """Return a random number from 0 up to, and not including, 1.
 
-    The module for that takes as long to load as the rest of a client, for what fails seldom.
+    Without the `random` module: importing it takes as long as the rest of a client, and few
+    calls are retried.
     """
     return int.from_bytes(os.urandom(7)) / 2**56
 
 
 class RetryBudget:
-    """What is left of a client's retries. Threads may share it."""
+    """The retry budget of a client, shared by all its calls. Thread-safe."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -85,11 +86,11 @@ class RetryBudget:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing was taken of it that did not come back."""
+        """Whether everything that was taken has been refunded."""
         return self._left >= self._capacity
 
     def take(self, *, after_timeout: bool) -> int:
-        """Return what a retry takes; 0 if there is not so much left."""
+        """Take the cost of a retry and return it; take nothing and return 0 if too little is left."""
         cost = _TIMEOUT_COST if after_timeout else _RETRY_COST
         with self._lock:
             if cost > self._left:
@@ -97,7 +98,7 @@ class RetryBudget:
             self._left -= cost
             return cost
 
-    def give_back(self, taken: int) -> None:
-        """Note that a call succeeded, whose last retry took so much."""
+    def refund(self, cost: int) -> None:
+        """Refund `cost`, what the last retry of a successful call took; at least 1."""
         with self._lock:
-            self._left = min(self._capacity, self._left + (taken or 1))
+            self._left = min(self._capacity, self._left + (cost or 1))

@@ -1,4 +1,4 @@
-"""What both clients are made from."""
+"""The options of both clients, checked, and the objects made from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from keyfold.errors import OptionInvalid
 from keyfold.wire.client._calls import CallPolicy
 from keyfold.wire.client._credentials import find_source
-from keyfold.wire.client._endpoints import Endpoint, find_place
+from keyfold.wire.client._endpoints import Endpoint, find_location
 from keyfold.wire.client._retries import Retries, RetryBudget, Timeouts
 from keyfold.wire.client._signing import Credentials, Signer
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ClientSettings:
-    """The options of a client, checked, and the conduct that follows from them."""
+    """The checked options of a client; makes its call policies and TLS context."""
 
     def __init__(
         self,
@@ -41,47 +41,47 @@ class ClientSettings:
         for name, value, kind in (("timeouts", timeouts, Timeouts), ("retries", retries, Retries)):
             if not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
                 raise OptionInvalid(name, value, f"Give keyfold.wire.client.{kind.__name__}.")
-        self.place = find_place(url, endpoint=endpoint, region=region)
+        self.location = find_location(url, endpoint=endpoint, region=region)
         self.timeouts = timeouts
         self._retries = retries
         self._accepts_gzip, self._sends_gzip = accepts_gzip, sends_gzip
         self._tls = tls
         self._clock, self._monotonic, self._jitter = clock, monotonic, jitter
-        # A URL of AWS's is never signed for with a name that means nothing.
+        # Requests to AWS are never signed with placeholder credentials.
         is_aws = url.startswith("dynamodb:") and endpoint is None
         self._source = find_source(
             credentials,
             profile=profile,
-            is_aws=is_aws or self.place.tables.is_aws,
+            is_aws=is_aws or self.location.tables.is_aws,
             clock=clock,
         )
 
     def make_policies(self) -> tuple[CallPolicy, CallPolicy]:
-        """Return how calls on tables are made, and how those on streams."""
+        """Return the policy of calls on tables, and that of calls on streams."""
         budget = RetryBudget(self._retries.budget)
-        tables = self._make_conduct(self.place.tables, budget)
-        if self.place.streams == self.place.tables:
+        tables = self._make_policy(self.location.tables, budget)
+        if self.location.streams == self.location.tables:
             return tables, tables
-        return tables, self._make_conduct(self.place.streams, budget)
+        return tables, self._make_policy(self.location.streams, budget)
 
     def make_context(self) -> ssl.SSLContext:
-        """Return what TLS is spoken with: certificates are verified, and so are host names."""
+        """Return the TLS context; the default one verifies certificates and host names."""
         if self._tls is not None:
             return self._tls
-        # Not at the top: who speaks in the clear need not wait until it is loaded.
+        # Imported here, so that clients without TLS do not pay for loading it.
         ssl = import_module("ssl")
         return ssl.create_default_context(cafile=os.environ.get("AWS_CA_BUNDLE") or None)
 
-    def _make_conduct(self, endpoint: Endpoint, budget: RetryBudget) -> CallPolicy:
+    def _make_policy(self, endpoint: Endpoint, budget: RetryBudget) -> CallPolicy:
         accepts_gzip, sends_gzip = self._accepts_gzip, self._sends_gzip
         if endpoint.is_loopback:
-            # On one machine there is no line that compressing would spare.
+            # On one machine there is no network whose bandwidth compression would save.
             sends_gzip = bool(sends_gzip)
         if accepts_gzip is None:
             accepts_gzip = not endpoint.is_loopback
         signer = Signer(
             endpoint.authority,
-            self.place.region,
+            self.location.region,
             agent="keyfold",
             accepts="gzip" if accepts_gzip else "identity",
         )

@@ -1,7 +1,7 @@
-"""Signed requests, of the one kind that DynamoDB's API has.
+"""Signed requests: the heads of POST requests to DynamoDB's API.
 
-What a signature is made from changes in part with each second, day, operation and body. The parts
-that stay are kept, so that signing takes two hashes and one HMAC.
+The inputs of a signature change at different rates: with each day, second, operation or body.
+What stays the same is cached, so that signing takes two hashes and one HMAC.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import NamedTuple
 from keyfold.wire._sigv4 import (
     ALGORITHM,
     TERMINATOR,
+    begin_canonical_request,
+    begin_string_to_sign,
     derive_key,
-    open_canonical_request,
-    open_string_to_sign,
     sign,
 )
 
@@ -22,7 +22,7 @@ _CONTENT_TYPE = "application/x-amz-json-1.0"
 
 
 class Credentials(NamedTuple):
-    """What requests are signed with; `expires` is in seconds since 1970."""
+    """AWS credentials, which requests are signed with; `expires` is in seconds since 1970."""
 
     access_key: str
     secret_key: str
@@ -34,27 +34,27 @@ class Credentials(NamedTuple):
 
 
 class _Second(NamedTuple):
-    """What all requests of one second share."""
+    """The inputs shared by all requests of one second."""
 
     second: int
     credentials: Credentials
-    moment: str
+    timestamp: str
     scope: str
     to_sign: bytes
     key: bytes
-    # By target and encoding: the opening of the canonical request, the head up to the body's
+    # By target and encoding: the beginning of the canonical request, the head up to the body's
     # length, and the head from there to the signature.
-    openings: dict[tuple[str, str], tuple[bytes, bytes, bytes]]
+    templates: dict[tuple[str, str], tuple[bytes, bytes, bytes]]
 
 
 class Signer:
-    """Writes the heads of requests to one endpoint, signed."""
+    """Writes the signed heads of requests to one endpoint."""
 
     def __init__(
         self, authority: str, region: str, *, agent: str, accepts: str, service: str = "dynamodb"
     ) -> None:
         self._authority, self._region, self._service = authority, region, service
-        self._plain = f"User-Agent: {agent}\r\nAccept-Encoding: {accepts}\r\n"
+        self._unsigned = f"User-Agent: {agent}\r\nAccept-Encoding: {accepts}\r\n"
         self._day = ("", Credentials("", ""), b"")
         self._last: _Second | None = None
 
@@ -63,44 +63,47 @@ class Signer:
     ) -> bytes:
         """Return the head of a request, with the empty line after it.
 
-        `encoding` is how the body is compressed; without, it is not.
+        `encoding` is the body's Content-Encoding; empty if it is not compressed.
         """
         second = int(now)
         last = self._last
         if last is None or last.second != second or last.credentials is not credentials:
             last = self._last = self._begin(second, credentials)
-        opening = last.openings.get((target, encoding))
-        if opening is None:
-            opening = last.openings[target, encoding] = self._open(target, encoding, last)
-        canonical, before, after = opening
+        template = last.templates.get((target, encoding))
+        if template is None:
+            template = self._make_template(target, encoding, last)
+            last.templates[target, encoding] = template
+        canonical, before, after = template
         signature = sign(last.key, last.to_sign, canonical, body)
         return b"%b%d%b%b\r\n\r\n" % (before, len(body), after, signature.encode())
 
     def _begin(self, second: int, credentials: Credentials) -> _Second:
-        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
+        timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
         day, signed_for, key = self._day
-        if day != moment[:8] or signed_for is not credentials:
-            key = derive_key(credentials.secret_key, moment[:8], self._region, self._service)
-            self._day = (moment[:8], credentials, key)
-        scope = f"{moment[:8]}/{self._region}/{self._service}/{TERMINATOR}"
-        to_sign = open_string_to_sign(moment, scope)
-        return _Second(second, credentials, moment, scope, to_sign, key, {})
+        if day != timestamp[:8] or signed_for is not credentials:
+            key = derive_key(credentials.secret_key, timestamp[:8], self._region, self._service)
+            self._day = (timestamp[:8], credentials, key)
+        scope = f"{timestamp[:8]}/{self._region}/{self._service}/{TERMINATOR}"
+        to_sign = begin_string_to_sign(timestamp, scope)
+        return _Second(second, credentials, timestamp, scope, to_sign, key, {})
 
-    def _open(self, target: str, encoding: str, last: _Second) -> tuple[bytes, bytes, bytes]:
+    def _make_template(
+        self, target: str, encoding: str, last: _Second
+    ) -> tuple[bytes, bytes, bytes]:
         token = last.credentials.token
         headers = {
             **({"content-encoding": encoding} if encoding else {}),
             "content-type": _CONTENT_TYPE,
             "host": self._authority,
-            "x-amz-date": last.moment,
+            "x-amz-date": last.timestamp,
             **({} if token is None else {"x-amz-security-token": token}),
             "x-amz-target": target,
         }
-        canonical, names = open_canonical_request(
+        canonical, names = begin_canonical_request(
             (name.encode(), value.encode()) for name, value in headers.items()
         )
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        before = f"POST / HTTP/1.1\r\n{lines}{self._plain}Content-Length: "
+        before = f"POST / HTTP/1.1\r\n{lines}{self._unsigned}Content-Length: "
         after = (
             f"\r\nAuthorization: {ALGORITHM} Credential={last.credentials.access_key}/{last.scope}"
             f", SignedHeaders={names.decode()}, Signature="

@@ -1,4 +1,4 @@
-"""Connections by TLS, for threads; loaded with the first of them."""
+"""TLS connections of the synchronous client; imported when the first one is opened."""
 
 from __future__ import annotations
 
@@ -12,47 +12,48 @@ V = TypeVar("V")
 
 
 class TlsConnection:
-    """What Connection is, by TLS, for which the kernel can keep no timeouts.
+    """A `ClientConnection` over TLS, for which the kernel's socket timeouts do not work.
 
-    OpenSSL would read again and again. So the socket never blocks, and is waited for here, an answer before it is first read. To send,
-    it is ready nearly always.
+    OpenSSL would restart a read that timed out. So the socket is non-blocking, and this class
+    waits for it: before each read, and otherwise only when OpenSSL asks to. Sending seldom has
+    to wait.
     """
 
     __slots__ = ("_monotonic", "idle_since", "is_stale", "socket", "timeout")
 
-    def __init__(self, made: ssl.SSLSocket, monotonic: Callable[[], float]) -> None:
-        self.socket = made
+    def __init__(self, connected: ssl.SSLSocket, monotonic: Callable[[], float]) -> None:
+        self.socket = connected
         self.timeout = self.idle_since = 0.0
         self._monotonic = monotonic
         poll = select.poll()
-        poll.register(made, select.POLLIN)
+        poll.register(connected, select.POLLIN)
         self.is_stale: Callable[[int], object] = poll.poll
-        made.settimeout(0.0)
+        connected.settimeout(0.0)
 
     def wait_up_to(self, seconds: float) -> None:
-        """Have what follows wait no longer."""
+        """Set the timeout of the following sends and receives."""
         self.timeout = seconds
 
     def send(self, message: bytes) -> None:
-        """Send all of it; raises OSError."""
+        """Send the whole message; raises OSError."""
         sent = self._attempt(self.socket.send, message)
         while sent < len(message):
             sent += self._attempt(self.socket.send, memoryview(message)[sent:])
 
     def receive(self, most: int) -> bytes:
-        """Return what comes next, nothing at the end; raises OSError."""
+        """Return the next bytes, none at the end of the stream; raises OSError."""
         if not self.is_stale(_milliseconds(self.timeout)):
             raise TimeoutError
         return self._attempt(self.socket.recv, most)
 
-    def _attempt(self, act: Callable[[Any], V], given: object) -> V:
-        """Do something with the socket as soon as it can be done; raises TimeoutError."""
+    def _attempt(self, operation: Callable[[Any], V], argument: object) -> V:
+        """Call a method of the socket, waiting until it is ready; raises TimeoutError."""
         until = 0.0
         while True:
             try:
-                return act(given)
+                return operation(argument)
             except ssl.SSLWantReadError:
-                # Of a record, only a part has come.
+                # Only a part of a TLS record has arrived.
                 wanted = select.POLLIN
             except ssl.SSLWantWriteError:
                 wanted = select.POLLOUT

@@ -1,10 +1,10 @@
-"""An HTTP server that any DynamoDB client can talk to.
+"""An HTTP server that any DynamoDB client can use.
 
-A request passes these modules in order: `_connection` receives it and bounds it, `_requests`
-says what it asks for or what is wrong with it, `_gate` decides whether it may be done (by
+A request passes these modules in order: `_connection` receives it and enforces the limits,
+`_requests` finds the operation or the error, `_gate` decides whether it is authorized (with
 `_signatures`, `_keyring` and `_authorizers`), `_scheduler` has the engine carry it out,
-`_answers` turns the outcome into what DynamoDB would send. `_server` starts and stops them;
-`_workers` runs several servers on one port.
+`_answers` turns the outcome into the response that DynamoDB would send. `_server` starts and
+stops them; `_workers` runs several server processes on one port.
 """
 
 from __future__ import annotations

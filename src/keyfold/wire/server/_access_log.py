@@ -1,4 +1,4 @@
-"""The access log: one JSON object a line for each answer."""
+"""The access log: one line of JSON for each answered request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_URL = 200
 
 
 class AccessLog:
-    """Writes what was asked and how it was answered; never what is in the items."""
+    """Logs requests and the status of their answers; never the contents of items."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.time) -> None:
         self._stream = stream
@@ -31,7 +31,7 @@ class AccessLog:
         seconds: float,
         request_id: str,
     ) -> None:
-        """Write one line."""
+        """Log one answered request; fields without a value are omitted."""
         entry: dict[str, str | float] = {
             "time": datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds"),
             "client": peer,
@@ -51,7 +51,7 @@ class AccessLog:
 
 
 def _show_url(url: bytes) -> str:
-    # A query may be signed, and a signature is as good as a key for a while.
+    # The query of a presigned URL is a credential while it is valid, so it is not logged.
     path, mark, query = url.partition(b"?")
     shown = url if b"X-Amz-" not in query else path + mark + b"..."
     return shown[:_LONGEST_URL].decode("latin-1")

@@ -1,12 +1,12 @@
-"""Accesses of requests: what a call would do, told from the call alone, before anything is read.
+"""The accesses of a request, derived from the request alone, before any table is read.
 
-A request is looked at in the order of the service's own gates. One whose JSON types or constraints
-are wrong, or whose expressions cannot be read, is answered with the engine's own error, whoever
-sends it: such an error says nothing that the sender did not write. What depends on tables, such as
-a key of the wrong attributes, is decided on here without a look at them: where it cannot be told
-which partition a request leads to, it leads to all of them. So whatever the engine might do is
-asked for, and a request that it would refuse is either refused as it would, or denied, or allowed
-to somebody who may do as much and then refused.
+Requests are checked in the order of the service. One with wrong JSON types, violated constraints
+or unreadable expressions gets the engine's own error, for any principal: such an error reveals
+nothing that the sender did not write. Faults that depend on tables, such as a key with the wrong
+attributes, are not detected here: if the partition of a request cannot be determined, the access
+covers all partitions. So the accesses include everything that the engine might do. A request that
+the engine would refuse is refused with the same error, or denied, or allowed to a principal with
+sufficient rights and then refused by the engine.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ _READERS: dict[str, Read] = {
     "UpdateItem": read_update_item,
 }
 
-# The parameters that name tables, or what belongs to one. No operation has another, and one that
-# has none of them concerns no table.
+# All parameters that name tables or their resources. An operation without any of them does not
+# concern a table.
 _NAMES = (
     "TableName",
     "TableArn",
@@ -77,7 +77,7 @@ _NAMES = (
     "SourceTableArn",
     "TargetTableName",
 )
-# Those whose StreamArn is that of a Kinesis stream.
+# Operations whose StreamArn names a Kinesis stream.
 _KINESIS = frozenset(
     {
         "DisableKinesisStreamingDestination",
@@ -89,9 +89,9 @@ _ARN = re.compile(r"arn:[^:]*:dynamodb:[^:]*:[^:]*:table/([^/]+)(?:/(.+))?", re.
 
 
 def read_accesses(operation: str, request: dict[str, Any], keys: KeyLookup) -> list[Access]:
-    """Return what a request would do: one access for each table, item or partition it is about.
+    """Return the accesses of a request: one for each table, item or partition that it concerns.
 
-    `keys` gives the names of a table's key attributes; it is asked for tables by their names.
+    `keys` returns the key attributes of a table by its name.
 
     >>> from keyfold.engine import TableKeyNames
     >>> request = {"TableName": "Music", "Key": {"artist": {"S": "Fela"}}}
@@ -100,7 +100,7 @@ def read_accesses(operation: str, request: dict[str, Any], keys: KeyLookup) -> l
     >>> access.action, access.table, access.partition
     ('GetItem', 'Music', ({'S': 'Fela'},))
 
-    Raises ServiceError, in the engine's words, for a request that is wrong by itself.
+    Raises the engine's ServiceError for a request that is invalid whatever the tables hold.
     """
     check(operation, request)
     try:
@@ -111,13 +111,13 @@ def read_accesses(operation: str, request: dict[str, Any], keys: KeyLookup) -> l
             return _STATEMENTS[operation](request)
         return _read_tables(operation, request)
     except ServiceError:
-        # As in the engine: wrong JSON types inside attribute values come before other faults.
+        # As in the engine, wrong JSON types inside attribute values precede other faults.
         check_types(operation, request)
         raise
 
 
 def _read_tables(operation: str, request: dict[str, Any]) -> list[Access]:
-    """Return the accesses of an operation on tables as such, by whatever names them."""
+    """Return the accesses of an operation on whole tables, by the parameters that name them."""
     named: list[str] = [
         request[name]
         for name in _NAMES
@@ -132,7 +132,7 @@ def _read_tables(operation: str, request: dict[str, Any]) -> list[Access]:
     accesses: list[Access] = []
     for text in dict.fromkeys(named):
         found = _ARN.fullmatch(text)
-        # What is no ARN of ours is nobody's: the engine refuses it.
+        # Text other than a table's ARN is taken as a table name; the engine refuses invalid ones.
         table, part = (text, None) if found is None else (found[1], found[2])
         accesses.append(Access(operation, table, index_name, part=part))
     return accesses or [Access(operation, None)]
@@ -143,7 +143,7 @@ def _read_statement(request: dict[str, Any]) -> list[Access]:
 
 
 def _read_statements(request: dict[str, Any]) -> list[Access]:
-    """Return the accesses of BatchExecuteStatement, whose members fail one by one."""
+    """Return the accesses of BatchExecuteStatement, whose members fail individually."""
     operation = "BatchExecuteStatement"
     accesses: list[Access] = []
     for member in request["Statements"]:
@@ -159,11 +159,11 @@ def _read_transaction(request: dict[str, Any]) -> list[Access]:
     members = request["TransactStatements"]
     parameters = [read_parameters(member.get("Parameters")) for member in members]
     accesses: list[Access] = []
-    for place, (member, given) in enumerate(zip(members, parameters, strict=True)):
+    for index, (member, given) in enumerate(zip(members, parameters, strict=True)):
         try:
             prepared = parse_with(member["Statement"], given)
         except ValidationException as fault:
-            message = f"Validation failed in TransactStatements[{place}]: {fault.message}"
+            message = f"Validation failed in TransactStatements[{index}]: {fault.message}"
             raise ValidationException(message) from None
         accesses.append(_statement_access("ExecuteTransaction", prepared))
     return accesses
@@ -185,7 +185,7 @@ _STATEMENT_ACTIONS: Mapping[type, str] = {
 
 
 def _statement_access(operation: str, prepared: Prepared) -> Access:
-    """Return the access of a statement, as IAM calls it: PartiQLSelect, PartiQLInsert and so on."""
+    """Return the access of a statement, with IAM's action: PartiQLSelect, PartiQLInsert etc."""
     statement = prepared.statement
     select = statement.select if isinstance(statement, Exists) else statement
     table, index_name = select.source

@@ -1,4 +1,4 @@
-"""Answers as DynamoDB sends them: statuses, headers, and the bodies of errors."""
+"""HTTP responses as DynamoDB sends them: statuses, headers, and the bodies of errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ TEXT = b"text/plain; charset=utf-8"
 _INTERNAL = "com.amazonaws.dynamodb.v20120810#InternalServerError"
 _UNAVAILABLE = "com.amazonaws.dynamodb.v20120810#ServiceUnavailable"
 
-# The service's own 503 leaves open what was done; by this, our client knows that nothing was.
+# After a 503 of the service, a write may have been carried out; this header tells our client that
+# it was not.
 _UNDONE = b"X-Keyfold-Undone: true\r\n"
 
 _STATUS_LINES = {
@@ -30,7 +31,7 @@ _STATUS_LINES = {
 }
 
 
-# What `Writer.write` makes of a response to be kept alive after.
+# What `ResponseWriter.write` returns for a successful response on a connection that stays open.
 _RESPONSE = (
     b"HTTP/1.1 200 OK\r\nServer: Server\r\nDate: %b\r\nContent-Type: application/x-amz-json-1.0\r\n"
     b"Content-Length: %d\r\nConnection: keep-alive\r\nx-amzn-RequestId: %b%013d\r\n"
@@ -39,7 +40,7 @@ _RESPONSE = (
 
 
 class Answer(NamedTuple):
-    """What goes back to a client; `headers` are whole lines."""
+    """An HTTP response to a client; `headers` are complete lines."""
 
     status: int
     body: bytes
@@ -50,7 +51,7 @@ class Answer(NamedTuple):
 
 
 def answer_error(error: KeyfoldError, content_type: bytes = AMZ_JSON) -> Answer:
-    """Return what DynamoDB sends for an error."""
+    """Return the answer that DynamoDB sends for an error."""
     if isinstance(error, ServiceError):
         body: dict[str, Any] = {"__type": error.qualified_type}
         if error.message:
@@ -63,38 +64,38 @@ def answer_error(error: KeyfoldError, content_type: bytes = AMZ_JSON) -> Answer:
 
 
 def answer_failure(message: str = "Internal server error") -> Answer:
-    """Return the answer to a request that failed by no fault of the client."""
+    """Return the answer to a request that failed because of the server (500)."""
     body = orjson.dumps({"__type": _INTERNAL, "message": message})
     return Answer(500, body, error="InternalServerError")
 
 
 def answer_unavailable(message: str) -> Answer:
-    """Return the answer to a request that there was no room for; nothing of it was done."""
+    """Return the answer to a request that the server had no capacity to begin (503)."""
     body = orjson.dumps({"__type": _UNAVAILABLE, "message": message})
     return Answer(503, body, headers=_UNDONE, error="ServiceUnavailable")
 
 
-# The service answers what is no request of its API with this page.
+# The service's answer to requests outside its API.
 NOT_FOUND = Answer(404, b"<UnknownOperationException/>\n", HTML, error="NotFound")
 
 
 def answer_plain(status: int, text: str) -> Answer:
-    """Return the answer to what is not even a proper HTTP request."""
+    """Return a plain text answer, for requests that fail at the level of HTTP."""
     return Answer(status, f"{text}\n".encode(), TEXT, error=HTTPStatus(status).phrase)
 
 
 class ResponseWriter:
-    """Writes answers as HTTP, each with an id of its own."""
+    """Renders answers as HTTP, each with a unique request id."""
 
     def __init__(self) -> None:
-        # As many characters, of the same kinds, as the service's own ids have.
+        # Ids have the length and the characters of the service's own.
         self._prefix = os.urandom(20).hex().upper()[:39].encode()
         self._number = 0
         self._date = b""
         self._date_second = 0
 
     def tick(self, now: float | None = None) -> None:
-        """Note that time has passed; called about once a second."""
+        """Update the Date header; called about once a second."""
         second = int(time.time() if now is None else now)
         if second != self._date_second:
             self._date_second = second
@@ -102,11 +103,11 @@ class ResponseWriter:
 
     @property
     def last_id(self) -> str:
-        """The id of the answer that was written last."""
+        """The request id of the last rendered answer."""
         return f"{self._prefix.decode()}{self._number:013d}"
 
     def write_response(self, body: bytes) -> bytes:
-        """Return the answer of an operation that succeeded, as most do."""
+        """Return a successful response as bytes: a faster `write` for the most common case."""
         self._number += 1
         return b"".join(
             (

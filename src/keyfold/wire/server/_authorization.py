@@ -1,7 +1,7 @@
-"""The Authorization of a request: whether it is there, and whole.
+"""Checks that a request has a complete Authorization.
 
-Whose it is, `_signatures` verifies, where a server asks for that; elsewhere any access key will
-do, as with other local DynamoDBs.
+`_signatures` verifies the signature, if the server has access keys; otherwise any access key is
+accepted, as by other local DynamoDBs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _QUERY_PARAMETERS = (
 
 
 def find_authorization_fault(headers: dict[bytes, bytes], query: bytes) -> ServiceError | None:
-    """Return what is wrong with the authorization of a request; None if it is whole."""
+    """Return the error of a missing or incomplete authorization; None if it is complete."""
     authorization = headers.get(b"authorization")
     asked = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
     if "X-Amz-Algorithm" in asked:
@@ -70,5 +70,5 @@ def _find_header_fault(authorization: str, headers: dict[bytes, bytes]) -> Servi
 
 
 def split_parameters(listed: str) -> list[tuple[str, str, str]]:
-    """Return the parameters of an Authorization, each as its name, "=" if it is there, its value."""
+    """Return the parameters of an Authorization: name, "=" (or nothing if absent), and value."""
     return [part.partition("=") for part in re.split(r"[ ,]+", listed)]

@@ -1,4 +1,4 @@
-"""What a principal may do: who is asked, and how the service words that the answer is no."""
+"""Authorizers: decide what a principal may do, and return the service's error if denied."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ ACCOUNT = "000000000000"
 
 
 class WirePrincipal(NamedTuple):
-    """Who makes a request, as far as the wire knows."""
+    """The principal of a request."""
 
     name: str
 
     @property
     def arn(self) -> str:
-        """How the service would call them."""
+        """The principal's ARN, as it appears in the service's errors."""
         return f"arn:aws:iam::{ACCOUNT}:user/{self.name}"
 
 
 class Authorizer(Protocol):
-    """Says what principals may do, from their requests alone: nothing is read from tables."""
+    """Decides on requests from their contents alone, without reading any table."""
 
-    # Whether it has to see what is asked for.
+    # Whether it needs the parsed request, beyond the operation.
     reads_requests: bool
 
     def find_denial(
@@ -39,22 +39,22 @@ class Authorizer(Protocol):
 
 
 class AdminAuthorizer:
-    """Lets everything be done."""
+    """Allows every request."""
 
     reads_requests = False
 
     def find_denial(
         self,
-        principal: WirePrincipal,  # noqa: ARG002 - as authorizers are asked
+        principal: WirePrincipal,  # noqa: ARG002 - Authorizer's signature
         operation: str,  # noqa: ARG002
         request: dict[str, Any],  # noqa: ARG002
     ) -> ServiceError | None:
-        """Return None."""
+        """Return None: nothing is denied to an administrator."""
         return None
 
 
 class RoleAuthorizer:
-    """Lets be done what a role allows: by a guard for each table that has the role."""
+    """Allows what a role allows, with one guard for each table that declares the role."""
 
     reads_requests = True
 
@@ -64,7 +64,7 @@ class RoleAuthorizer:
     def find_denial(
         self, principal: WirePrincipal, operation: str, request: dict[str, Any]
     ) -> ServiceError | None:
-        """Return the error of the first thing that the role does not allow."""
+        """Return the error of the first access that the role does not allow; None if all are."""
         try:
             accesses = read_accesses(operation, request, self._keys)
         except ServiceError as error:
@@ -72,19 +72,19 @@ class RoleAuthorizer:
         for access in accesses:
             if not self._is_allowed(access):
                 resource = resource_of(access, region=self._region)
-                return deny(principal, access.action, resource, is_explicit=False)
+                return access_denied_error(principal, access.action, resource, is_explicit=False)
         return None
 
     def _is_allowed(self, access: Access) -> bool:
         if access.table is None:
-            # What concerns no table is allowed by any.
+            # An access that concerns no table is allowed if any guard allows it.
             return any(guard.check(access) is None for guard in self._guards.values())
         guard = self._guards.get(access.table)
         return guard is not None and guard.check(access) is None
 
 
 class PolicyAuthorizer:
-    """Lets be done what an IAM policy allows."""
+    """Allows what an IAM policy allows."""
 
     reads_requests = True
 
@@ -97,7 +97,7 @@ class PolicyAuthorizer:
     def find_denial(
         self, principal: WirePrincipal, operation: str, request: dict[str, Any]
     ) -> ServiceError | None:
-        """Return the error of the first thing that the policy denies, or does not allow."""
+        """Return the error of the first access that the policy denies or does not allow."""
         try:
             accesses = read_accesses(operation, request, self._keys)
         except ServiceError as error:
@@ -112,17 +112,17 @@ class PolicyAuthorizer:
         )
         resource = resource_of(denied, region=self._region)
         is_explicit = denial.fact == EXPLICIT_DENY
-        return deny(principal, denial.action, resource, is_explicit=is_explicit)
+        return access_denied_error(principal, denial.action, resource, is_explicit=is_explicit)
 
 
-def deny(
+def access_denied_error(
     principal: WirePrincipal, action: str, resource: str, *, is_explicit: bool
 ) -> ServiceError:
-    """Return what the service answers where a policy forbids something, or none allows it."""
-    what = f"User: {principal.arn} is not authorized to perform: dynamodb:{action}"
-    why = (
+    """Return the service's error if a policy denies an action, or no policy allows it."""
+    fact = f"User: {principal.arn} is not authorized to perform: dynamodb:{action}"
+    reason = (
         "with an explicit deny in an identity-based policy"
         if is_explicit
         else f"because no identity-based policy allows the dynamodb:{action} action"
     )
-    return AccessDeniedException(f"{what} on resource: {resource} {why}")
+    return AccessDeniedException(f"{fact} on resource: {resource} {reason}")

@@ -1,4 +1,4 @@
-"""One client's connection: bytes in, requests out; answers in, bytes out, in their order."""
+"""A client's connection: parses requests from bytes, and writes answers in their order."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from keyfold.wire.server._requests import (
     HttpRequest,
     WireCall,
     answer_call,
+    find_operation_fast,
     finish_answer,
     offer_compression,
     read_call,
-    try_fast_read,
 )
-from keyfold.wire.server._scheduler import QUICK_READS, Outcome
+from keyfold.wire.server._scheduler import FAST_READS, Outcome
 from keyfold.wire.server._state import ServerState
 from keyfold.wire.server._tokens import TOKENED
 
-# How much more is read, and thrown away, of a request that was refused while it was being sent:
-# a client that is cut off would never see why.
+# How much is still read, and discarded, of a request that was refused while it was being sent:
+# a client whose connection is closed at once would never see the answer.
 _DISCARDED_BYTES = 1 << 26
 
 _HEAD_TOO_LONG = "Request head too large"
 _TOO_LONG = "Request entity too large"
 
 
-# Some clients offer another protocol with every request. The parser would take it up; we do not.
+# Some clients offer a protocol upgrade with every request. The parser would accept; we do not.
 _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
-# Whether it is worth a closer look. In so many bytes this is twice as fast as `in`.
+# Whether there may be such an offer. For data of this size, it is twice as fast as `in`.
 _find_offer = re.compile(rb"pgrade").search
 _IGNORED = b"\r\nx-offer:"
 
@@ -55,7 +55,7 @@ def _ignore_upgrade(data: bytes) -> bytes:
 
 
 class _StopParsing(Exception):
-    """The rest of what this client sends is of no interest."""
+    """A request was refused; the rest of what the client sends is discarded."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.status)
@@ -63,7 +63,7 @@ class _StopParsing(Exception):
 
 
 class ServerConnection(asyncio.Protocol):
-    """Parses requests, bounds them, and answers one after the other."""
+    """Parses requests, enforces the limits, and answers the requests one after another."""
 
     __slots__ = (
         "_backlog",
@@ -74,7 +74,6 @@ class ServerConnection(asyncio.Protocol):
         "_gathered",
         "_head_bytes",
         "_headers",
-        "_hub",
         "_is_answering",
         "_is_closing",
         "_is_paused",
@@ -86,6 +85,7 @@ class ServerConnection(asyncio.Protocol):
         "_refusal",
         "_request",
         "_started",
+        "_state",
         "_transport",
         "_url",
         "active_at",
@@ -96,22 +96,22 @@ class ServerConnection(asyncio.Protocol):
         "stalled_since",
     )
 
-    def __init__(self, hub: ServerState) -> None:
-        self._hub = hub
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
         self._headers: Headers = {}
-        # The parser calls this for each header. A method of ours would cost as much again.
+        # The parser calls `on_header` for each header; a Python method would double the cost.
         self._raw_headers: Headers = {}
         self.on_header = self._raw_headers.setdefault
-        # Where signatures are verified, all of them are kept, in their order.
+        # All headers in order, which verifying signatures needs; None without a gate.
         self._gathered: list[tuple[bytes, bytes]] | None = None
         self._received: Sequence[tuple[bytes, bytes]] = ()
-        if hub.gate is not None:
+        if state.gate is not None:
             self._gathered = []
             self.on_header = self._gather_header
         self._parser = httptools.HttpRequestParser(self)
         self._transport = cast(asyncio.Transport, None)
         self._backlog: deque[HttpRequest] = deque()
-        # What is being answered; what is to be said, after that, to a client that went wrong.
+        # The request and call being answered; and the refusal to send after that, if there is one.
         self._request: HttpRequest | None = None
         self._call: WireCall | None = None
         self._refusal: Answer | None = None
@@ -120,35 +120,36 @@ class ServerConnection(asyncio.Protocol):
         self._is_paused = self._is_stalled = False
         self._discarded: int | None = None
         self.peer = ""
-        # When something last came or went, in the hub's time; since when a request is on its way.
-        self.active_at = hub.now
+        # Times by the server state's clock: of the last activity, of the first byte of the
+        # request being received, and since when the client has not taken its answers.
+        self.active_at = state.now
         self.is_receiving = False
-        self.received_since = self.stalled_since = hub.now
+        self.received_since = self.stalled_since = state.now
         self._url = b""
         self._body: list[bytes] = []
         self._head_bytes = self._body_bytes = 0
 
-    # The transport's side.
+    # Called by the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self.peer = f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
-        if not self._hub.admit(self):
+        if not self._state.admit(self):
             self._discarded = 0
             answer = answer_unavailable("Too many connections are open")
-            self._transport.write(self._hub.writer.write(answer, keeps_alive=False))
+            self._transport.write(self._state.writer.write(answer, keeps_alive=False))
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._is_closing = True
         self._forget_body()
         self._backlog.clear()
-        self._hub.dismiss(self)
+        self._state.dismiss(self)
 
     def data_received(self, data: bytes) -> None:
-        hub = self._hub
-        self.active_at = hub.now
+        state = self._state
+        self.active_at = state.now
         if self._discarded is not None:
             self._discarded += len(data)
             if self._discarded > _DISCARDED_BYTES:
@@ -156,15 +157,15 @@ class ServerConnection(asyncio.Protocol):
             return
         if not self.is_receiving:
             self.is_receiving = True
-            self.received_since = hub.now
+            self.received_since = state.now
         if self._head_bytes == 0 and _find_offer(data):
             data = _ignore_upgrade(data)
         if self._head_bytes >= 0:
-            # Counted before it is parsed: a line without an end would be kept whole.
+            # Counted before parsing: the parser would buffer a line without an end completely.
             self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
-            if self._head_bytes > hub.limits.head_bytes:
+            if self._head_bytes > state.limits.head_bytes:
                 raise _StopParsing(answer_plain(400, _HEAD_TOO_LONG))
         except httptools.HttpParserCallbackError as error:
             if not isinstance(error.__context__, _StopParsing):
@@ -174,25 +175,25 @@ class ServerConnection(asyncio.Protocol):
             self._refuse(refusal.answer)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._refuse(answer_plain(400, "Bad request"))
-        if len(self._backlog) > hub.limits.pipelined and not self._is_paused:
+        if len(self._backlog) > state.limits.pipelined and not self._is_paused:
             self._is_paused = True
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
-        # A client may close its half once it has sent its requests; what came whole is answered.
+        # A client may close its half after sending its requests; complete ones are answered.
         self._is_closing = True
         has_work = self._is_answering or bool(self._backlog)
         return has_work and self._transport.can_write_eof()
 
     def pause_writing(self) -> None:
         self._is_stalled = True
-        self.stalled_since = self._hub.now
+        self.stalled_since = self._state.now
 
     def resume_writing(self) -> None:
         self._is_stalled = False
         self._pump()
 
-    # The parser's side.
+    # Called by the parser.
 
     def on_url(self, url: bytes) -> None:
         self._url += url
@@ -204,9 +205,9 @@ class ServerConnection(asyncio.Protocol):
         return self._raw_headers.setdefault(name, value)
 
     def on_headers_complete(self) -> None:
-        raw, limits = self._raw_headers, self._hub.limits
+        raw, limits = self._raw_headers, self._state.limits
         if self._head_bytes > limits.head_bytes:
-            # Part of that may be body.
+            # Part of the counted bytes may belong to the body.
             size = len(self._url) + sum(map(len, raw)) + sum(map(len, raw.values()))
             if size > limits.head_bytes:
                 raise _StopParsing(answer_plain(400, _HEAD_TOO_LONG))
@@ -215,8 +216,8 @@ class ServerConnection(asyncio.Protocol):
         if self._gathered is not None:
             self._received, self._gathered = self._gathered, []
         if b"upgrade" in headers:
-            raise _StopParsing(answer_plain(400, "Only HTTP/1.1 is spoken here"))
-        # What follows is body.
+            raise _StopParsing(answer_plain(400, "Only HTTP/1.1 is supported"))
+        # Head bytes are not counted while the body arrives.
         self._head_bytes = -1
         length = headers.get(b"content-length")
         if length is not None and int(length) > limits.body_bytes:
@@ -228,14 +229,14 @@ class ServerConnection(asyncio.Protocol):
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
-        hub = self._hub
+        state = self._state
         self._body.append(body)
         self._body_bytes += len(body)
-        hub.buffered_bytes += len(body)
-        if self._body_bytes > hub.limits.body_bytes:
+        state.buffered_bytes += len(body)
+        if self._body_bytes > state.limits.body_bytes:
             raise _StopParsing(answer_plain(413, _TOO_LONG))
-        if hub.buffered_bytes > hub.limits.buffered_bytes:
-            raise _StopParsing(answer_unavailable("Too many large requests are under way"))
+        if state.buffered_bytes > state.limits.buffered_bytes:
+            raise _StopParsing(answer_unavailable("Too many large requests are in progress"))
 
     def on_message_complete(self) -> None:
         parser, parts = self._parser, self._body
@@ -247,14 +248,14 @@ class ServerConnection(asyncio.Protocol):
         self._head_bytes = 0
         self.is_receiving = False
         if self._raw_headers:
-            # What came after the body is no header of the next request.
+            # Trailers of this request must not become headers of the next one.
             self._raw_headers.clear()
             self._gathered = None if self._gathered is None else []
-        operation = try_fast_read(method, url, headers)
+        operation = find_operation_fast(method, url, headers)
         is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
-        if operation in QUICK_READS and keeps_alive and not is_busy and self._hub.is_fast:
-            # The quick road: a read that needs nothing besides.
-            outcome = self._hub.scheduler.read_now(operation, body)
+        if operation in FAST_READS and keeps_alive and not is_busy and self._state.is_fast:
+            # The fast path: a read with nothing to check, record or queue.
+            outcome = self._state.scheduler.read_now(operation, body)
             if outcome is not None and b"origin" not in headers:
                 self._write_response(outcome, headers)
                 return
@@ -266,7 +267,7 @@ class ServerConnection(asyncio.Protocol):
     # Answering.
 
     def _write_response(self, body: bytes, headers: Headers) -> None:
-        writer = self._hub.writer
+        writer = self._state.writer
         if len(body) > LEAST_BYTES and b"accept-encoding" in headers:
             answer = finish_answer(Answer(200, body), headers)
             self._transport.write(writer.write(answer, keeps_alive=True))
@@ -274,7 +275,7 @@ class ServerConnection(asyncio.Protocol):
             self._transport.write(writer.write_response(body))
 
     def _pump(self) -> None:
-        """Begin with the requests that wait, until one is not answered at once."""
+        """Start the queued requests, until one is not answered at once."""
         if self._is_pumping:
             return
         self._is_pumping = True
@@ -282,43 +283,43 @@ class ServerConnection(asyncio.Protocol):
             self._is_answering = True
             self._begin(self._backlog.popleft())
         self._is_pumping = False
-        if self._is_paused and len(self._backlog) <= self._hub.limits.pipelined // 2:
+        if self._is_paused and len(self._backlog) <= self._state.limits.pipelined // 2:
             self._is_paused = False
             self._transport.resume_reading()
 
     def _begin(self, request: HttpRequest) -> None:
-        hub = self._hub
+        state = self._state
         self._request = request
-        if hub.is_watched:
-            self._started = hub.clock()
-        call = read_call(request, hub.limits.body_bytes)
+        if state.is_watched:
+            self._started = state.clock()
+        call = read_call(request, state.limits.body_bytes)
         if isinstance(call, Answer):
             self._call = None
-            self._answer(hub.answer_builtin(request) or call)
+            self._answer(state.answer_builtin(request) or call)
             return
         self._call = call
-        if hub.gate is not None:
-            refusal = hub.find_refusal(hub.gate, request, call)
+        if state.gate is not None:
+            refusal = state.find_refusal(state.gate, request, call)
             if refusal is not None:
                 self._answer(refusal)
                 return
             if call.operation in TOKENED:
-                kept = hub.scope_token(hub.gate, request, call)
-                if isinstance(kept, Answer):
-                    self._answer(kept)
+                scoped = state.scope_token(state.gate, request, call)
+                if isinstance(scoped, Answer):
+                    self._answer(scoped)
                     return
-                call = self._call = kept
-        if hub.metrics is not None:
+                call = self._call = scoped
+        if state.metrics is not None:
             call = self._call = ask_for_capacity(call)
-        if not hub.scheduler.run(call.operation, call.body, self._finish):
+        if not state.scheduler.run(call.operation, call.body, self._finish):
             self._answer(answer_unavailable("Too many requests are waiting"))
 
     def _finish(self, outcome: Outcome) -> None:
         call, request = self._call, self._request
-        assert call is not None and request is not None  # noqa: PT018 - what was begun
+        assert call is not None and request is not None  # noqa: PT018 - set by `_begin`
         if isinstance(outcome, bytes):
-            if self._hub.metrics is not None:
-                outcome = note_capacity(self._hub.metrics, call, outcome)
+            if self._state.metrics is not None:
+                outcome = note_capacity(self._state.metrics, call, outcome)
             self._answer(answer_call(call, outcome, request.headers))
         elif isinstance(outcome, KeyfoldError):
             self._answer(answer_error(outcome, call.content_type))
@@ -326,19 +327,19 @@ class ServerConnection(asyncio.Protocol):
             self._answer(answer_failure())
 
     def _answer(self, answer: Answer) -> None:
-        hub, request = self._hub, self._request
+        state, request = self._state, self._request
         assert request is not None  # it is being answered
         answer = offer_compression(finish_answer(answer, request.headers), request)
-        keeps_alive = request.keeps_alive and not hub.is_stopping
+        keeps_alive = request.keeps_alive and not state.is_stopping
         if not self._transport.is_closing():
             has_body = request.method != b"HEAD"
             self._transport.write(
-                hub.writer.write(answer, keeps_alive=keeps_alive, has_body=has_body)
+                state.writer.write(answer, keeps_alive=keeps_alive, has_body=has_body)
             )
-        if hub.is_watched:
+        if state.is_watched:
             operation = "" if self._call is None else self._call.operation
-            hub.note(self.peer, operation, request, answer, hub.clock() - self._started)
-        self.active_at = hub.now
+            state.note(self.peer, operation, request, answer, state.clock() - self._started)
+        self.active_at = state.now
         self._is_answering = False
         self._request = None
         if not keeps_alive:
@@ -353,7 +354,7 @@ class ServerConnection(asyncio.Protocol):
             self._transport.close()
 
     def _refuse(self, answer: Answer) -> None:
-        """Answer what cannot be understood, or is too much, and listen no longer."""
+        """Refuse malformed or excessive input: send an answer, and process no more requests."""
         self._discarded = 0
         self._is_closing = True
         self._forget_body()
@@ -366,24 +367,27 @@ class ServerConnection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         has_body = self._parser.get_method() != b"HEAD"
-        self._transport.write(self._hub.writer.write(answer, keeps_alive=False, has_body=has_body))
+        self._transport.write(
+            self._state.writer.write(answer, keeps_alive=False, has_body=has_body)
+        )
         if self._transport.can_write_eof():
-            # What the client still sends is taken in for a while: cut off, it would not read on.
+            # Keep receiving for a while: a client that is cut off while sending may not read
+            # the answer.
             self._transport.write_eof()
-            self.is_receiving, self.received_since = True, self._hub.now
+            self.is_receiving, self.received_since = True, self._state.now
         else:
             self._transport.close()
 
     def _forget_body(self) -> None:
-        self._hub.buffered_bytes -= self._body_bytes
+        self._state.buffered_bytes -= self._body_bytes
         self._body_bytes = 0
         self._body = []
 
-    # The hub's side.
+    # Called by the server's state.
 
     def sweep(self, now: float) -> None:
-        """Close the connection if its client has taken too long."""
-        limits = self._hub.limits
+        """Close the connection if its client has exceeded a timeout."""
+        limits = self._state.limits
         if self._is_stalled:
             if now - self.stalled_since > limits.send_seconds:
                 self._transport.abort()
@@ -398,7 +402,7 @@ class ServerConnection(asyncio.Protocol):
             self._transport.close()
 
     def stop(self) -> None:
-        """Close the connection as soon as what came whole is answered."""
+        """Close the connection once its complete requests are answered."""
         self._is_closing = True
         if not self._is_answering and not self._backlog:
             self._transport.close()

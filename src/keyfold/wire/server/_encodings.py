@@ -1,13 +1,13 @@
-"""Compressed bodies, both ways."""
+"""Compression of response bodies, and decompression of request bodies."""
 
 from __future__ import annotations
 
 import zlib
 from functools import lru_cache
 
-# As on the service, shorter answers are never compressed.
+# Like the service, the server never compresses shorter responses.
 LEAST_BYTES = 4_096
-# Requests from this size on are worth compressing, to clients that look for such an offer.
+# From this request size on, the server offers compression to its client.
 LEAST_REQUEST_BYTES = 10 * 1024
 
 _LEVEL = 4
@@ -16,15 +16,15 @@ _ZLIB_BITS = 15
 
 
 class EncodingInvalid(Exception):
-    """A body is not what its Content-Encoding says."""
+    """A body does not have the encoding that its Content-Encoding says."""
 
 
 class BodyTooLong(Exception):
-    """A body is longer, once decompressed, than a request may be."""
+    """A decompressed body exceeds the limit for requests."""
 
 
 def decode(body: bytes, encoding: bytes, longest: int) -> bytes:
-    """Return a request's body as it was before it was compressed."""
+    """Return a request's body decompressed; raises EncodingInvalid, BodyTooLong."""
     for name in reversed(encoding.decode("latin-1").lower().split(",")):
         match name.strip():
             case "gzip":
@@ -50,27 +50,27 @@ def _decompress(body: bytes, bits: int, longest: int, *, several: bool) -> bytes
         if longest < 0:
             raise BodyTooLong
         if not stream.eof or (stream.unused_data and not several):
-            raise EncodingInvalid("cut short, or followed by something else")
+            raise EncodingInvalid("truncated, or followed by other data")
         body = stream.unused_data
         if not body:
             return b"".join(parts)
 
 
 def encode(body: bytes, encoding: bytes) -> bytes:
-    """Compress an answer's body; `encoding` is one that `choose_encoding` returned."""
+    """Return a response's body compressed; `encoding` is one that `choose_encoding` returned."""
     stream = zlib.compressobj(_LEVEL, wbits=_GZIP_BITS if encoding == b"gzip" else _ZLIB_BITS)
     return stream.compress(body) + stream.flush()
 
 
 @lru_cache(maxsize=256)
 def choose_encoding(accepted: bytes) -> bytes | None:
-    """Return how an answer is to be compressed, by the client's Accept-Encoding.
+    """Return the encoding of a response, by the client's Accept-Encoding; None for no compression.
 
     >>> choose_encoding(b"deflate;q=0.5, gzip"), choose_encoding(b"br, identity")
     (b'gzip', None)
 
-    The service reads the header in ways of its own: the first `q=` of an entry counts, one that
-    is no number means 1, and what is named goes before what a star stands for.
+    The service's reading of the header is lenient: the first `q=` of an entry counts, one that
+    is not a number means 1, and named encodings take precedence over `*`.
     """
     qualities: dict[str, float] = {}
     for entry in accepted.decode("latin-1").split(","):

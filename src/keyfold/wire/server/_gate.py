@@ -1,7 +1,7 @@
-"""The gate: whose a request is, and whether they may do what it asks for.
+"""Gates: authenticate requests, and decide whether they are authorized.
 
-A request is decided upon by itself, before anything of it is carried out, so that an answer tells
-nothing about what the tables hold.
+The decision depends on the request alone, and is made before any of it is carried out, so that a
+refusal reveals nothing about what the tables hold.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _REGION = "us-east-1"
 
 
 class RuledTable(Protocol):
-    """A table as it is declared: how it is laid out, and which roles it has."""
+    """A declared table with its layout and roles."""
 
     @property
     def layout(self) -> Layout:
-        """How its partitions are shared out."""
+        """The key, areas and indexes of the table, as policies see it."""
         ...
 
     @property
     def roles(self) -> Mapping[str, Role]:
-        """Its roles, by their names."""
+        """The table's roles, by name."""
         ...
 
 
@@ -56,16 +56,16 @@ class Gate(Protocol):
     """Decides which requests a server carries out."""
 
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
-        """Return what is answered in place of carrying out a call; None if it may be."""
+        """Return the error of a call that is refused; None if it may be carried out."""
         ...
 
     def find_principal(self, request: HttpRequest) -> str:
-        """Return what a request that was let in has in common with no other principal's."""
+        """Return a key that is unique to the request's principal; only for allowed requests."""
         ...
 
 
 class KeyGate:
-    """Lets those in who sign with a key of a file, for what the key is good for."""
+    """Allows requests that are signed with a key of a file, within the rights of the key."""
 
     def __init__(
         self, keyring: Keyring, region: str, *, clock: Callable[[], float] = time.time
@@ -75,7 +75,7 @@ class KeyGate:
         self._clock = clock
 
     def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:
-        """Return what is wrong with the signature of a request, or with what it asks for."""
+        """Return the error of a request with a wrong signature, or without the needed rights."""
         claim = self._verifier.read_claim(request, self._clock())
         if isinstance(claim, ServiceError):
             return claim
@@ -89,36 +89,39 @@ class KeyGate:
         return find_denial(entry.authorizer, WirePrincipal(key.name), call)
 
     def find_principal(self, request: HttpRequest) -> str:
-        """Return whose key a request is signed with, and what it is good for."""
+        """Return the name and the rights of the key that a request is signed with."""
         claim = self._verifier.read_claim(request, self._clock())
         entry = None if isinstance(claim, ServiceError) else self._keyring.find(claim.access_key)
-        # Whoever has a new key for the same is the same.
+        # Not the access key itself: after a key is renewed, the principal is the same.
         return "" if entry is None else f"{entry.key.name}\0{entry.key.rights}"
 
 
 class OpenGate:
-    """Lets everybody in, for what one authorizer says: signatures are not looked at."""
+    """Applies one authorizer to all requests, without verifying signatures."""
 
     def __init__(self, authorizer: Authorizer, name: str) -> None:
         self._authorizer, self._principal = authorizer, WirePrincipal(name)
 
-    def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:  # noqa: ARG002 - as gates are asked
-        """Return the error of a call that is denied."""
+    def find_refusal(self, request: HttpRequest, call: WireCall) -> ServiceError | None:  # noqa: ARG002 - Gate's signature
+        """Return the error of a call that is denied; None for an allowed one."""
         return find_denial(self._authorizer, self._principal, call)
 
-    def find_principal(self, request: HttpRequest) -> str:  # noqa: ARG002 - as gates are asked
-        """Return the name that everybody has."""
+    def find_principal(self, request: HttpRequest) -> str:  # noqa: ARG002 - Gate's signature
+        """Return the name of the one principal that all requests have."""
         return self._principal.name
 
 
 def find_denial(
     authorizer: Authorizer, principal: WirePrincipal, call: WireCall
 ) -> ServiceError | None:
-    """Ask an authorizer about a call. What is no JSON object is refused as the engine does it."""
+    """Return the error of a call that an authorizer denies; None for an allowed one.
+
+    A body that is not a JSON object gets the engine's error.
+    """
     request: dict[str, Any] = {}
     if authorizer.reads_requests:
         try:
-            # As the engine reads it: whatever stands there twice means the same to both.
+            # With the engine's parser: both must read duplicate members in the same way.
             read: Any = orjson.loads(call.body)
         except orjson.JSONDecodeError:
             return SerializationException()
@@ -136,11 +139,10 @@ def make_key_gate(
     region: str = _REGION,
     clock: Callable[[], float] = time.time,
 ) -> Gate:
-    """Return a gate for those who sign with a key of a file; raises KeysUnusable.
+    """Return a gate that verifies signatures with the keys of a file; raises KeysUnusable.
 
-    `keys` knows the key attributes of tables, as `engine.find_key_names` does; `tables` are those
-    whose roles the access keys may have. The file is followed: a change of it applies to the next
-    request.
+    `keys` returns the key attributes of a table, as `engine.find_key_names` does; `tables` declare
+    the roles that the access keys may have. A change of the file applies to the next request.
     """
     ruled = tuple(tables)
 
@@ -162,10 +164,10 @@ def make_policy_gate(
     name: str = "local",
     region: str = _REGION,
 ) -> Gate:
-    """Return a gate that holds everybody to an IAM policy; raises PolicyInvalid.
+    """Return a gate that applies an IAM policy to all requests; raises PolicyInvalid.
 
-    They all are the user `name`, with `ids` as the tags of the principal. `keys` knows the key
-    attributes of tables, as `engine.find_key_names` does.
+    Their principal is the user `name`, with `ids` as its tags. `keys` returns the key attributes
+    of a table, as `engine.find_key_names` does.
     """
     return OpenGate(_make_policy_authorizer(path, ids or {}, keys, region), name)
 
@@ -183,18 +185,18 @@ def _make_policy_authorizer(
 def _make_guards(path: str, key: AccessKey, tables: Iterable[RuledTable]) -> dict[str, Guard]:
     """Return the guards of a key, by table; raises KeysUnusable."""
     subject, name = f"[keys.{key.access_key}]", key.role or ""
-    having = [(each.layout, each.roles[name]) for each in tables if name in each.roles]
-    if not having:
+    declared = [(each.layout, each.roles[name]) for each in tables if name in each.roles]
+    if not declared:
         known = sorted({role for each in tables for role in each.roles})
-        fact = f"{subject} has role {name!r}, and the roles that are served are {known or 'none'}"
-        raise KeysUnusable(path, fact, "Name the table that declares it, as --table does.")
-    taken = {role.tenant for _, role in having}
-    idle = [each for each in key.ids if each not in taken]
-    if idle:
-        fact = f"{subject} has an id {idle[0]!r}, which role {name!r} does not take"
-        raise KeysUnusable(path, fact, "Take it out.")
+        fact = f"{subject} has role {name!r}, but the roles being served are {known or 'none'}"
+        raise KeysUnusable(path, fact, "Name the table that declares it, with --table.")
+    tenants = {role.tenant for _, role in declared}
+    unused = [each for each in key.ids if each not in tenants]
+    if unused:
+        fact = f"{subject} has an id {unused[0]!r}, which role {name!r} does not take"
+        raise KeysUnusable(path, fact, "Remove it.")
     guards: dict[str, Guard] = {}
-    for layout, role in having:
+    for layout, role in declared:
         own = {each: key.ids[each] for each in key.ids if each == role.tenant}
         try:
             guards[layout.table] = Guard(layout, role, own)

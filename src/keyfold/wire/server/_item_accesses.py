@@ -1,7 +1,7 @@
-"""What requests on items would do: the accesses of GetItem, Query, a transaction and the rest.
+"""The accesses of requests on items: GetItem, Query, transactions and the rest.
 
-Parameters are read by the engine's own functions, so a request means here what it will mean
-there. What those refuse raises the engine's own error.
+Parameters are parsed with the engine's own functions, so a request means the same here and
+there, and invalid parameters raise the engine's own errors.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from keyfold.policy import ALL, Access, Right
 from keyfold.values import AttributeValue, Item, normalise_item
 
 KeyLookup = Callable[[str], TableKeyNames | None]
-"""Gives the names of a table's key attributes; None for a table that is not known."""
+"""Returns the names of a table's key attributes; None for an unknown table."""
 
 _PUT = Right.CREATE | Right.UPDATE
 
-# The members of a transaction, the actions that IAM knows them by, and whose expressions they take.
+# The members of a transaction: their IAM action, and the operation whose expressions they take.
 _MEMBERS = {
     "ConditionCheck": ("ConditionCheckItem", "ConditionCheck"),
     "Put": ("PutItem", "PutItem"),
@@ -65,20 +65,20 @@ _MEMBERS = {
 
 
 class _NamedTable(NamedTuple):
-    """A table that a request names, and its key, where it is known."""
+    """A table that a request names, and its key attributes, if the table is known."""
 
     table: str
     keys: TableKeyNames | None
 
     def partition_of(self, item: Item) -> tuple[AttributeValue, ...] | None:
-        """Return the partition of an item or a key; None where it cannot be told."""
+        """Return the partition of an item or a key; None if it cannot be determined."""
         value = None if self.keys is None else item.get(self.keys.partition)
         return None if value is None else (value,)
 
     def partition_queried(
         self, condition: KeyCondition, index_name: str | None
     ) -> tuple[AttributeValue, ...] | None:
-        """Return the partition that a key condition is held to; None where it is to none."""
+        """Return the partition that a key condition selects; None if it cannot be determined."""
         if self.keys is None:
             return None
         names = (self.keys.partition,) if index_name is None else self.keys.indexes.get(index_name)
@@ -89,7 +89,7 @@ class _NamedTable(NamedTuple):
         return tuple(values) if len(values) == len(names) else None
 
     def is_key(self, steps: Steps) -> bool:
-        """Tell whether a path is an attribute of the key, which every item has."""
+        """Return whether a path is an attribute of the key, which every item has."""
         return (
             self.keys is not None
             and len(steps) == 1
@@ -207,7 +207,7 @@ def read_transact_write_items(request: dict[str, Any], keys: KeyLookup) -> list[
 def _read_member(member: dict[str, Any], keys: KeyLookup) -> Iterator[Access]:
     if all(member.get(kind) is None for kind in _MEMBERS):
         yield _unreadable("PutItem", None)
-    # One that has several is refused by the engine; each of them is looked at all the same.
+    # The engine refuses a member with several actions; the accesses include all of them.
     for kind, (action, expressions) in _MEMBERS.items():
         body: dict[str, Any] | None = member.get(kind)
         if body is None:
@@ -229,7 +229,7 @@ def _read_member(member: dict[str, Any], keys: KeyLookup) -> Iterator[Access]:
 
 
 def _unreadable(action: str, table: str | None) -> Access:
-    """Return the access of a member that the engine refuses: what only somebody may who may all."""
+    """Return the access of a member that the engine refuses: one that needs all rights."""
     return Access(action, table, rights=ALL, attributes=None, is_opaque=True)
 
 
@@ -309,7 +309,7 @@ def _update_access(
 def _read_written(
     plan: UpdatePlan | None, request: dict[str, Any]
 ) -> dict[str, AttributeValue | None]:
-    """Return what an update writes: {} for what it removes, None for what is not known yet."""
+    """Return the attributes that an update writes: {} for removed, None for unknown values."""
     if plan is None:
         return {}
     text: str | None = request.get("UpdateExpression")
@@ -322,7 +322,7 @@ def _read_written(
     for change, kind in zip(plan.changes, kinds, strict=True):
         value = None
         if len(change.steps) == 1:
-            # What is added to what is there is not known, though the request gives a value.
+            # The result of adding to an existing value is unknown.
             value = change.given if kind is SetTo else {} if kind is Remove else None
         written[str(change.steps[0])] = value
     return written
@@ -345,7 +345,7 @@ def _returns_on_failure(request: dict[str, Any]) -> bool:
 def _read_condition(
     target: _NamedTable, request: dict[str, Any]
 ) -> tuple[frozenset[str], Right | None]:
-    """Return what the condition of a write names, and the one right it takes if it says so."""
+    """Return the attributes in a write's condition, and the right of `_read_existence`."""
     text, expected = request.get("ConditionExpression"), request.get("Expected")
     operator = request.get("ConditionalOperator")
     bound = None
@@ -362,7 +362,10 @@ def _read_condition(
 def _read_existence(
     target: _NamedTable, request: dict[str, Any], placeholders: Placeholders
 ) -> Right | None:
-    """Return what a write is that a condition keeps from creating, or from replacing."""
+    """Return the right a write needs if its condition rules out replacing, or creating, an item.
+
+    None if the condition allows both.
+    """
     functions: set[str] = set()
     text = request.get("ConditionExpression")
     if text is not None:
@@ -405,7 +408,7 @@ def read_query_access(request: dict[str, Any], keys: KeyLookup) -> list[Access]:
 
 
 def read_scan_access(request: dict[str, Any], keys: KeyLookup) -> list[Access]:
-    """Return the access of Scan, which is held to no partition."""
+    """Return the access of Scan, which covers all partitions."""
     check_select(request)
     parameters = read_scan(request)
     target = _find_target(request["TableName"], keys)
@@ -447,7 +450,7 @@ def _default_select(index_name: str | None, projection: Projection | None) -> st
 
 
 def read_search_vectors(request: dict[str, Any], keys: KeyLookup) -> list[Access]:
-    """Return the access of SearchVectors, which roles are given by its name."""
+    """Return the access of SearchVectors, which roles allow by action, not by right."""
     check_expression_use("SearchVectors", request)
     placeholders = read_placeholders(request)
     text, wanted = request.get("SearchConditionExpression"), request.get("ProjectionExpression")

@@ -1,4 +1,4 @@
-"""The file of access keys: who may sign requests, and as whom they act.
+"""The file of access keys: the principals that may sign requests, and their rights.
 
     [keys.AKIA5EXAMPLE]
     secret = "…"
@@ -7,8 +7,8 @@
     ids = {user = "ada"}
 
 A key has one of `role`, `policy` (the path of an IAM document) and `admin = true`. A signature can
-only be verified with the secret itself, so the file belongs to whoever runs the server, and
-nobody else may read it.
+only be verified with the secret itself, so the file has to belong to the user that runs the
+server, and nobody else may read it.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _RIGHTS = ("role", "policy", "admin")
 _FIELDS = frozenset((*_RIGHTS, "secret", "name", "ids", "token", "disabled", "created"))
 
 _HEADING = (
-    "# Access keys, written by `keyfold keys`, which keeps no comments. Keep this file secret.\n"
+    "# Access keys, written by `keyfold keys`, which drops comments. Keep this file secret.\n"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AccessKey:
-    """An access key, and as whom those act who sign with it."""
+    """An access key, its secret, and the principal and rights of requests signed with it."""
 
     access_key: str
     secret: str = field(repr=False)
@@ -65,7 +65,7 @@ class AccessKey:
 
     @property
     def rights(self) -> str:
-        """What it may do, in a few words."""
+        """A short description of the key's rights."""
         ids = "".join(f" {name}={value}" for name, value in self.ids.items())
         if self.is_admin:
             return "admin"
@@ -73,8 +73,8 @@ class AccessKey:
 
 
 def make_key(name: str, *, has_token: bool = False, now: datetime, **rights: Any) -> AccessKey:
-    """Return a new key, with a secret that nobody knows yet."""
-    # As AWS begins them: one with a session token, and one without.
+    """Return a new key with a random secret."""
+    # AWS's prefixes of temporary keys, which have a session token, and of long-term keys.
     kind = "ASIA" if has_token else "AKIA"
     return AccessKey(
         kind + b32encode(os.urandom(10)).decode(),
@@ -87,19 +87,19 @@ def make_key(name: str, *, has_token: bool = False, now: datetime, **rights: Any
 
 
 def renew_key(key: AccessKey, *, now: datetime) -> AccessKey:
-    """Return another key for whoever has this one."""
-    made = make_key(key.name, has_token=key.token is not None, now=now)
+    """Return a new key for the same principal, with the same rights."""
+    new = make_key(key.name, has_token=key.token is not None, now=now)
     return replace(
         key,
-        access_key=made.access_key,
-        secret=made.secret,
-        token=made.token,
-        created=made.created,
+        access_key=new.access_key,
+        secret=new.secret,
+        token=new.token,
+        created=new.created,
     )
 
 
-class _Mark(NamedTuple):
-    """What tells one state of a file from another, without reading it."""
+class _FileState(NamedTuple):
+    """Metadata of a file that shows whether it has changed, without reading it."""
 
     device: int
     inode: int
@@ -110,8 +110,8 @@ class _Mark(NamedTuple):
     owner: int
 
 
-def _mark(status: os.stat_result) -> _Mark:
-    return _Mark(
+def _file_state(status: os.stat_result) -> _FileState:
+    return _FileState(
         status.st_dev,
         status.st_ino,
         status.st_size,
@@ -127,31 +127,31 @@ def read_keys(path: str) -> dict[str, AccessKey]:
     return _parse(path, _read(path)[0])
 
 
-def _read(path: str) -> tuple[bytes, _Mark]:
-    """Return what is in a file of secrets, if nobody else can read it."""
+def _read(path: str) -> tuple[bytes, _FileState]:
+    """Return the content and state of a file of secrets; raises if others can access it."""
     try:
-        # It may be a pipe, which must not keep us waiting.
+        # Non-blocking, since it may be a pipe.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
-            # Of the file that is read, whatever has the path by now.
+            # Of the open file: the path may already name another one.
             status = os.fstat(handle)
             _check_access(path, status)
-            return b"".join(iter(lambda: os.read(handle, _READ_BYTES), b"")), _mark(status)
+            return b"".join(iter(lambda: os.read(handle, _READ_BYTES), b"")), _file_state(status)
         finally:
             os.close(handle)
     except OSError as error:
         fact = f"it cannot be read: {error.strerror or error}"
-        raise KeysUnusable(path, fact, "`keyfold keys add` makes one.") from None
+        raise KeysUnusable(path, fact, "`keyfold keys add` creates one.") from None
 
 
 def _check_access(path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise KeysUnusable(path, "it is no file", "Name one that `keyfold keys add` has made.")
+        raise KeysUnusable(path, "it is not a file", "Name one that `keyfold keys add` created.")
     if status.st_uid != os.geteuid():
-        fact = f"it belongs to user {status.st_uid}, and this is user {os.geteuid()}"
+        fact = f"it belongs to user {status.st_uid}, but this is user {os.geteuid()}"
         raise KeysUnusable(path, fact, f"Run `chown {os.geteuid()} {path}`.")
     if status.st_mode & _OTHERS:
-        fact = f"others than its owner may use it: its mode is {stat.S_IMODE(status.st_mode):04o}"
+        fact = f"users other than its owner may access it (mode {stat.S_IMODE(status.st_mode):04o})"
         raise KeysUnusable(path, fact, f"Run `chmod 600 {path}`.")
 
 
@@ -161,12 +161,13 @@ def _parse(path: str, content: bytes) -> dict[str, AccessKey]:
     except UnicodeDecodeError:
         raise KeysUnusable(path, "it is not UTF-8", "Write it as TOML.") from None
     except tomllib.TOMLDecodeError as error:
-        # Its text says what is wrong and where; the error itself keeps what it read.
-        raise KeysUnusable(path, f"it is no TOML: {error}", "Mend it.") from None
+        # `from None`: the message says what is wrong and where, but the error object holds the
+        # whole document.
+        raise KeysUnusable(path, f"it is not TOML: {error}", "Fix it.") from None
     entries = read.pop("keys", {})
     if read or not isinstance(entries, dict):
         fact = f"it has {', '.join(map(repr, read)) or 'keys'} beside its [keys.…] tables"
-        raise KeysUnusable(path, fact, "Take it out.")
+        raise KeysUnusable(path, fact, "Remove it.")
     return {
         access_key: _parse_key(path, access_key, entry)
         for access_key, entry in cast(dict[str, Any], entries).items()
@@ -174,7 +175,7 @@ def _parse(path: str, content: bytes) -> dict[str, AccessKey]:
 
 
 def _parse_key(path: str, access_key: str, entry: Any) -> AccessKey:
-    """Return the key that an entry describes. No error shows what the entry holds."""
+    """Return the key that an entry describes. Error messages show none of its values."""
 
     def refuse(fact: str, advice: str) -> KeysUnusable:
         return KeysUnusable(path, f"[keys.{access_key}] {fact}", advice)
@@ -182,46 +183,47 @@ def _parse_key(path: str, access_key: str, entry: Any) -> AccessKey:
     if _ACCESS_KEY.fullmatch(access_key) is None:
         raise KeysUnusable(
             path,
-            f"{access_key!r:.80} is no access key",
-            "One has up to 128 letters, digits, and _ . -",
+            f"{access_key!r:.80} is not an access key",
+            "An access key has up to 128 letters, digits, and _ . -",
         )
     if not isinstance(entry, dict):
-        raise refuse("is no table", "Give it a secret, a name and rights.")
+        raise refuse("is not a table", "Give it a secret, a name and rights.")
     given = cast(dict[str, Any], entry)
     unknown = sorted(given.keys() - _FIELDS)
     if unknown:
-        raise refuse(f"has {', '.join(unknown)}", f"It may have {', '.join(sorted(_FIELDS))}.")
-    for name, kind, words in (
-        ("secret", str, "text"),
-        ("name", str, "text"),
-        ("role", str, "text"),
+        fact = f"has unknown fields: {', '.join(unknown)}"
+        raise refuse(fact, f"It may have {', '.join(sorted(_FIELDS))}.")
+    for name, kind, expected in (
+        ("secret", str, "a string"),
+        ("name", str, "a string"),
+        ("role", str, "a string"),
         ("policy", str, "the path of a file"),
-        ("token", str, "text"),
+        ("token", str, "a string"),
         ("admin", bool, "true or false"),
         ("disabled", bool, "true or false"),
-        ("ids", dict, "a table of texts"),
+        ("ids", dict, "a table of strings"),
         ("created", datetime, "a date with a time"),
     ):
         if name in given and not isinstance(given[name], kind):
-            raise refuse(f"has a {name} that is not {words}", "Mend it.")
+            raise refuse(f"field {name} is not {expected}", "Fix it.")
     for name in ("secret", "token"):
         if name in given and _PRINTED.fullmatch(given[name]) is None:
-            raise refuse(f"has a {name} with characters that none has", "Mend it.")
+            raise refuse(f"has a {name} with invalid characters", "Fix it.")
     for name in ("secret", "name"):
         if name not in given:
-            raise refuse(f"has no {name}", "Write one.")
+            raise refuse(f"has no {name}", "Add one.")
     if _NAME.fullmatch(given["name"]) is None:
-        fact = "has a name that no IAM user has"
-        raise refuse(fact, "It has up to 64 letters, digits, and _ + = , . @ -")
+        fact = "has a name that is not valid for an IAM user"
+        raise refuse(fact, "A name has up to 64 letters, digits, and _ + = , . @ -")
     rights = [name for name in _RIGHTS if given.get(name)]
     if len(rights) != 1:
         got = " and ".join(rights) or "none"
         raise refuse(f"has {got} of role, policy and admin", "Give it one of them.")
     ids = cast(dict[str, Any], given.get("ids", {}))
     if not all(isinstance(value, str) and value for value in ids.values()):
-        raise refuse("has ids that are not texts", 'Write them as ids = {user = "ada"}.')
+        raise refuse("has ids that are not strings", 'Write them as ids = {user = "ada"}.')
     if ids and rights == ["admin"]:
-        raise refuse("has ids, which mean nothing to an admin", "Take them out.")
+        raise refuse("has ids, which have no effect on an admin", "Remove them.")
     return AccessKey(
         access_key,
         given["secret"],
@@ -238,27 +240,28 @@ def _parse_key(path: str, access_key: str, entry: Any) -> AccessKey:
 
 @contextmanager
 def changing_keys(path: str) -> Generator[dict[str, AccessKey]]:
-    """Give the keys of a file to be changed, and write them back, whole or not at all.
+    """Yield the keys of a file for changes, and write them back atomically.
 
-    Nobody else changes them meanwhile. A file that is not there is made; raises KeysUnusable.
+    A lock keeps other processes from changing them meanwhile. A missing file is created. Raises
+    KeysUnusable.
     """
-    # Only here, where files are changed: some systems have none.
+    # Imported here: some systems do not have it, and only changing files needs it.
     import fcntl  # noqa: PLC0415
 
-    # A link stays one.
+    # If the path is a symbolic link, its target is replaced, and not the link.
     target = Path(path).resolve()
     try:
         folder = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         fact = f"its folder cannot be opened: {error.strerror or error}"
-        raise KeysUnusable(path, fact, "Make the folder first.") from None
+        raise KeysUnusable(path, fact, "Create the folder first.") from None
     try:
-        # The folder stays when the file is replaced by another.
+        # The lock is on the folder, which stays when the file is replaced.
         fcntl.flock(folder, fcntl.LOCK_EX)
         keys = read_keys(path) if os.path.lexists(target) else {}
         yield keys
         content = _write(keys).encode(errors="replace")
-        # What could not be read again is not written.
+        # Nothing is written that could not be read back.
         assert _parse(path, content).keys() == keys.keys()
         try:
             _replace(target, content)
@@ -271,11 +274,11 @@ def changing_keys(path: str) -> Generator[dict[str, AccessKey]]:
 
 
 def _replace(target: Path, content: bytes) -> None:
-    """Put a file in the place of another, in one step that a crash cannot halve."""
+    """Replace a file atomically, also in case of a crash."""
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _SECRET_MODE)
     try:
-        with open(handle, "wb") as file:  # noqa: PTH123 - by its number
+        with open(handle, "wb") as file:  # noqa: PTH123 - a file descriptor
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -314,7 +317,7 @@ def _name(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """Return a text as TOML has it, whatever is in it."""
+    """Return a text as a TOML string, with special characters escaped."""
     shown = (
         f"\\{each}" if each in '"\\' else each if each.isprintable() else f"\\U{ord(each):08X}"
         for each in text
@@ -323,48 +326,49 @@ def _quote(text: str) -> str:
 
 
 class Entry(NamedTuple):
-    """A key that may be used, and who says what it may be used for."""
+    """An enabled key, and the authorizer of requests signed with it."""
 
     key: AccessKey
     authorizer: Authorizer
 
 
-# Makes the authorizer of a key; the path is that of its policy. Raises KeyfoldError.
+# Makes the authorizer of a key, given the path of its policy. Raises KeyfoldError.
 Prepare = Callable[[AccessKey, str | None], Authorizer]
 
 
 class Keyring:
-    """The keys of a file, as it is at the moment.
+    """The current keys of a file, reloaded when it changes.
 
-    A file that is changed into one that will not do is reported to the log, and the keys from
-    before stay. The same holds for the policy of a key; the other keys are as their file says.
+    If the file becomes invalid, the error is logged, and the previous keys stay in use. If only
+    the policy of a key becomes invalid, that key keeps its previous policy, and the others are
+    reloaded.
     """
 
     def __init__(self, path: str, prepare: Prepare) -> None:
         self._path = path
         self._prepare = prepare
         self._entries: dict[str, Entry] = {}
-        self._marks: dict[str, _Mark | None] = {}
+        self._states: dict[str, _FileState | None] = {}
         self._load(prepare)
 
     def find(self, access_key: str) -> Entry | None:
-        """Return what belongs to an access key; None if nobody has it, or not any more.
+        """Return the entry of an access key; None if it is unknown, disabled or revoked.
 
-        Each call looks whether the files have changed, so that a key that was revoked is refused
-        from then on, by every process.
+        Each call checks whether the files have changed, so that every process refuses a revoked
+        key from its next request on.
         """
-        marks = {path: _look(path) for path in self._marks}
-        if marks != self._marks:
-            self._reload(marks)
+        states = {path: _find_file_state(path) for path in self._states}
+        if states != self._states:
+            self._reload(states)
         return self._entries.get(access_key)
 
-    def _reload(self, marks: dict[str, _Mark | None]) -> None:
+    def _reload(self, states: dict[str, _FileState | None]) -> None:
         try:
             self._load(self._prepare_again)
         except KeysUnusable as error:
-            _LOG.error("%s The keys from before stay.", error)
-            # Until it changes again, there is no use in another look.
-            self._marks = marks
+            _LOG.error("%s The previous keys stay in use.", error)
+            # Not read again until the files change again.
+            self._states = states
 
     def _prepare_again(self, key: AccessKey, policy: str | None) -> Authorizer | None:
         try:
@@ -372,14 +376,14 @@ class Keyring:
         except KeyfoldError as error:
             before = self._entries.get(key.access_key)
             if before is None or before.key != key:
-                _LOG.error("%s Until then its requests are refused.", error)
+                _LOG.error("%s Until then, requests with this key are refused.", error)
                 return None
-            _LOG.error("%s What it said before stays.", error)
+            _LOG.error("%s The previous rights of the key stay in use.", error)
             return before.authorizer
 
     def _load(self, prepare: Callable[[AccessKey, str | None], Authorizer | None]) -> None:
-        content, mark = _read(self._path)
-        marks: dict[str, _Mark | None] = {self._path: mark}
+        content, state = _read(self._path)
+        states: dict[str, _FileState | None] = {self._path: state}
         entries: dict[str, Entry] = {}
         for access_key, key in _parse(self._path, content).items():
             if key.is_disabled:
@@ -387,16 +391,16 @@ class Keyring:
             policy = None
             if key.policy is not None:
                 policy = str(Path(self._path).parent / key.policy)
-                # Looked at before it is read: what changes meanwhile is read once more.
-                marks.setdefault(policy, _look(policy))
+                # The state is taken before reading: a change in between causes another reload.
+                states.setdefault(policy, _find_file_state(policy))
             authorizer = prepare(key, policy)
             if authorizer is not None:
                 entries[access_key] = Entry(key, authorizer)
-        self._entries, self._marks = entries, marks
+        self._entries, self._states = entries, states
 
 
-def _look(path: str) -> _Mark | None:
+def _find_file_state(path: str) -> _FileState | None:
     try:
-        return _mark(os.stat(path))  # noqa: PTH116 - it is done for each request
+        return _file_state(os.stat(path))  # noqa: PTH116 - faster, and done for each request
     except OSError:
         return None

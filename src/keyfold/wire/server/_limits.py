@@ -1,4 +1,4 @@
-"""What the server holds clients to."""
+"""The limits that a server enforces on its clients."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on what clients may send, and on how long they may take.
+    """Limits on what clients may send, and on how long they may take.
 
-    A request may have a head of `head_bytes` and a body of `body_bytes`, both as they are sent
-    and after decompression. It has to arrive within `receive_seconds`; its answer has to be
-    taken within `send_seconds`; a connection may lie idle for `idle_seconds`. There may be
-    `connections` of them, `waiting` requests that wait for their turn, and `buffered_bytes` of
-    bodies in memory; whatever comes on top is answered with status 503.
+    A request may have a head of `head_bytes` and a body of `body_bytes`, both as sent and after
+    decompression. It has to arrive within `receive_seconds`; the client has to read the response
+    within `send_seconds`; a connection may be idle for `idle_seconds`. There may be
+    `connections` open connections, `waiting` requests waiting to run, and `buffered_bytes` of
+    bodies in memory; anything beyond is answered with status 503.
     """
 
     head_bytes: int = 16 * 1024
@@ -26,7 +26,7 @@ class Limits:
     connections: int = 1_000
     waiting: int = 2_000
     buffered_bytes: int = 256 * MIB
-    # Requests of one connection that were sent before the first was answered.
+    # Requests that one connection may send before the first is answered.
     pipelined: int = 32
-    # How long a stop waits for what was accepted.
+    # How long a stop waits for accepted requests.
     stop_seconds: float = 10.0

@@ -1,4 +1,4 @@
-"""Counts of what a server has done, in Prometheus' text format."""
+"""Metrics of a server, in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BUCKETS = (
     0.5, 1.0, 2.5, 5.0,
 )  # fmt: skip
 
-# Answers of the API that name no operation: health checks, and what is no request at all.
+# The label of requests without an operation: health checks and invalid requests.
 _NO_OPERATION = "none"
 
 
@@ -31,18 +31,18 @@ class Metrics:
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
         self.capacity: defaultdict[tuple[str, str], float] = defaultdict(float)
-        # Adds what the server's other processes have counted.
+        # Returns the metrics to sum up; replaced if the server has several processes.
         self.collect: Callable[[Metrics], Iterable[Metrics]] = lambda own: [own]
 
     def note(self, operation: str, answer: Answer, seconds: float) -> None:
-        """Count one answer."""
+        """Count one answered request."""
         operation = operation or _NO_OPERATION
         self.calls[operation] += 1
         if answer.error:
             self.errors[operation, answer.error] += 1
         self.seconds[operation] += seconds
-        place = next((at for at, bound in enumerate(BUCKETS) if seconds <= bound), len(BUCKETS))
-        self.buckets[operation][place] += 1
+        bucket = next((at for at, bound in enumerate(BUCKETS) if seconds <= bound), len(BUCKETS))
+        self.buckets[operation][bucket] += 1
 
     def note_capacity(self, operation: str, consumed: dict[str, Any]) -> None:
         """Count the capacity units that one operation reports for a table."""
@@ -50,14 +50,14 @@ class Metrics:
         self.capacity[str(consumed.get("TableName", "")), operation] += units
 
     def answer(self) -> Answer:
-        """Return the answer to a scrape."""
+        """Return the answer to a scrape, with the metrics of all processes of the server."""
         total = Metrics()
-        for counted in self.collect(self):
-            total.add(counted)
+        for metrics in self.collect(self):
+            total.add(metrics)
         return Answer(200, total.render().encode(), _CONTENT_TYPE)
 
     def add(self, other: Metrics) -> None:
-        """Add what another has counted."""
+        """Add the counts of `other`."""
         for operation, count in other.calls.items():
             self.calls[operation] += count
         for pair, count in other.errors.items():
@@ -71,7 +71,7 @@ class Metrics:
             self.capacity[pair] += units
 
     def render(self) -> str:
-        """Return everything in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         lines = [
             "# HELP keyfold_calls_total Requests that were answered.",
             "# TYPE keyfold_calls_total counter",
@@ -122,7 +122,7 @@ class Metrics:
 
     @classmethod
     def from_json(cls, text: bytes) -> Metrics:
-        """Return what `to_json` was made from."""
+        """Return the metrics that `to_json` encoded."""
         counts = orjson.loads(text)
         metrics = cls()
         metrics.calls.update(counts["calls"])

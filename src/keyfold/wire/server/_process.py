@@ -1,4 +1,4 @@
-"""A server as a process of its own: from its settings to its end by a signal."""
+"""A server process: from its settings to a graceful stop by a signal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from keyfold.wire.server._server import Server, new_event_loop
 
 @dataclass(frozen=True, slots=True)
 class ProcessSettings:
-    """What a server process is told: the engine's options, and the server's."""
+    """The settings of a server process: the engine's options and the server's."""
 
     path: str
     durability: str | None = None
@@ -34,14 +34,14 @@ class ProcessSettings:
     tls_key: str | None = None
     has_metrics: bool = False
     has_access_log: bool = False
-    # A file of access keys; or a policy that holds for everybody, and whose ids it speaks of.
+    # The path of a file of access keys; or of a policy for all requests, with the principal's ids.
     auth: str | None = None
     policy: str | None = None
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class TableRules(NamedTuple):
-    """What a server knows of a declared table, as one process tells it to another."""
+    """The layout and roles of a declared table, in a form that one process can send another."""
 
     layout: Layout
     roles: Mapping[str, Role]
@@ -56,17 +56,17 @@ def run_server(
     metrics: Metrics | None = None,
     while_running: Callable[[asyncio.Event], None] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT comes, then finish what was accepted.
+    """Serve until SIGTERM or SIGINT, then finish the accepted requests.
 
-    `on_ready` is called once clients can connect. `while_running` may arrange for more on the
-    event loop; the event that it is given ends the server.
+    `on_ready` is called once clients can connect. `while_running` is called once on the event
+    loop, and may schedule more; setting the event that it gets stops the server.
     """
     tls = load_tls(settings)
 
     def find_key_names(table: str) -> TableKeyNames | None:
         return engine.find_key_names(table)
 
-    # What is wrong with keys is said before a file is made.
+    # First, so that errors in the keys are reported before the database file is created.
     gate = make_gate(settings, find_key_names, tables)
     engine = open_engine(settings)
     with engine:
@@ -88,7 +88,7 @@ def run_server(
             if while_running is not None:
                 while_running(stopping)
             on_ready()
-            # What is loaded stays: collections of garbage need not go through it each time.
+            # What is loaded by now stays, so the garbage collector need not scan it again.
             gc.freeze()
             await stopping.wait()
             await server.stop()
@@ -98,7 +98,7 @@ def run_server(
 
 
 def open_engine(settings: ProcessSettings, **options: Any) -> Engine:
-    """Return the engine that a server's settings ask for."""
+    """Return an engine opened with a server's settings."""
     return Engine.open(
         settings.path,
         durability=settings.durability,  # pyright: ignore[reportArgumentType] - checked there
@@ -111,7 +111,7 @@ def open_engine(settings: ProcessSettings, **options: Any) -> Engine:
 def make_gate(
     settings: ProcessSettings, keys: KeyLookup, tables: Sequence[RuledTable]
 ) -> Gate | None:
-    """Return what decides on requests; None where any access key will do."""
+    """Return the gate that the settings ask for; None if any access key is accepted."""
     region = settings.region
     if settings.auth is not None:
         return make_key_gate(settings.auth, keys, tables=tables, region=region)
@@ -121,15 +121,15 @@ def make_gate(
 
 
 def load_tls(settings: ProcessSettings) -> ssl.SSLContext | None:
-    """Return the context of a server with a certificate; raises OptionInvalid."""
+    """Return the TLS context of a server; None without a certificate. Raises OptionInvalid."""
     cert, key = settings.tls_cert, settings.tls_key
     if cert is None and key is None:
         return None
     if cert is None:
-        raise OptionInvalid("tls_cert", cert, "A key needs its certificate beside it.")
+        raise OptionInvalid("tls_cert", cert, "Give the certificate of the key, too.")
     for option, path in (("tls_cert", cert), ("tls_key", key)):
         if path is not None and not Path(path).is_file():
-            raise OptionInvalid(option, path, "Name a file that is there.")
+            raise OptionInvalid(option, path, "Name an existing file.")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         context.load_cert_chain(cert, key)

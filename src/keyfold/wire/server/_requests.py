@@ -1,4 +1,4 @@
-"""Requests as they come in, and what they ask for."""
+"""HTTP requests, the operations they ask for, and the answers they get."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _TARGETS = {
     for name in OPERATIONS
 }
 
-# How clients write it. Whatever is written in another way takes a closer look.
+# The form that clients use. Anything else takes the slow path, `_read_fully`.
 _match_authorization = re.compile(
     rb"AWS4-HMAC-SHA256 Credential=[^,]*/aws4_request, ?SignedHeaders=[^,]+, ?Signature=."
 ).match
 
-# The service answers these without a body, instead of with an empty object.
+# The service responds to these with an empty body, instead of an empty object.
 _WITHOUT_BODY = {"TagResource", "UntagResource"}
 
 _EXPOSED = b"Access-Control-Allow-Origin: *\r\n"
@@ -61,31 +61,31 @@ _PREFLIGHT_SECONDS = 172_800
 
 
 class HttpRequest(NamedTuple):
-    """One request of a client. Header names are in lower case; of several, the first counts."""
+    """One HTTP request. Header names are in lower case; of repeated headers, the first counts."""
 
     method: bytes
     url: bytes
     headers: Headers
     body: bytes
     keeps_alive: bool
-    # What `try_fast_read` says of it.
+    # What `find_operation_fast` returned.
     operation: str | None
-    # All headers in the order in which they came, where signatures are verified over them.
+    # All headers in the order received; only kept if signatures are verified.
     received: Sequence[tuple[bytes, bytes]] = ()
 
 
 class WireCall(NamedTuple):
-    """An operation that a request asks for."""
+    """An operation that a request asks for, with its decoded body."""
 
     operation: str
     body: bytes
     content_type: bytes
-    # Whether its capacity is reported for the server's own sake.
+    # Whether the server asked for the consumed capacity, and must remove it from the response.
     hides_capacity: bool = False
 
 
-def try_fast_read(method: bytes, url: bytes, headers: Headers) -> str | None:
-    """Return the operation of a request that is just as clients send them; None for any other."""
+def find_operation_fast(method: bytes, url: bytes, headers: Headers) -> str | None:
+    """Return the operation of a request in the form that clients use; None for any other form."""
     if (
         headers.get(b"content-type") == AMZ_JSON
         and _match_authorization(headers.get(b"authorization", b""))
@@ -98,18 +98,18 @@ def try_fast_read(method: bytes, url: bytes, headers: Headers) -> str | None:
 
 
 def read_call(request: HttpRequest, longest_body: int) -> WireCall | Answer:
-    """Return the operation that a request asks for, or the answer that it gets without one."""
+    """Return the call that a request asks for, or its answer if it is not a valid call."""
     headers = request.headers
     if request.operation is not None:
         return WireCall(request.operation, request.body, AMZ_JSON)
     operation = _TARGETS.get(headers.get(b"x-amz-target", b""))
-    return _read_closely(request, operation, longest_body)
+    return _read_fully(request, operation, longest_body)
 
 
-def _read_closely(
+def _read_fully(
     request: HttpRequest, operation: str | None, longest_body: int
 ) -> WireCall | Answer:
-    """Find out what a request is that is not as clients send them, in the service's order."""
+    """Read a request in any form; checks are made in the service's order."""
     method, url, headers, body, *_ = request
     path, _, query = url.partition(b"?")
     if method == b"OPTIONS":
@@ -130,12 +130,12 @@ def _read_closely(
         except BodyTooLong:
             return answer_plain(413, "Request entity too large")
         except EncodingInvalid:
-            # What the service answers, though the fault is the client's.
+            # As the service answers, although it is the client's error.
             return answer_failure()
     fault = _find_fault(operation, body, headers, query)
     if fault is not None:
         return answer_error(fault, content_type)
-    assert operation is not None  # or it would have been a fault
+    assert operation is not None  # otherwise there is a fault
     return WireCall(operation, body, content_type)
 
 
@@ -156,7 +156,7 @@ def _find_fault(
 
 
 def _read_content_type(content_type: bytes, *, has_body: bool) -> bytes | None:
-    """Return the type that the answer is to have; None for one that the service does not take."""
+    """Return the content type of the response; None if the service rejects the request's."""
     kind = content_type.partition(b";")[0].strip().lower()
     if kind in {AMZ_JSON, JSON}:
         return kind
@@ -185,7 +185,7 @@ def answer_call(call: WireCall, body: bytes, headers: Headers) -> Answer:
 
 
 def _name_host(body: bytes, headers: Headers) -> bytes:
-    """Put the host that was asked in place of the service's own."""
+    """Replace the addresses in DescribeEndpoints with the host of the request."""
     response = orjson.loads(body)
     if b"host" in headers:
         for endpoint in response["Endpoints"]:
@@ -194,14 +194,14 @@ def _name_host(body: bytes, headers: Headers) -> bytes:
 
 
 def offer_compression(answer: Answer, request: HttpRequest) -> Answer:
-    """Say to whoever sent a large request that the next may be compressed (RFC 7694)."""
+    """Tell the client, after a large request, that it may compress the next ones (RFC 7694)."""
     if len(request.body) < LEAST_REQUEST_BYTES or b"content-encoding" in request.headers:
         return answer
     return answer._replace(headers=answer.headers + b"Accept-Encoding: gzip, deflate\r\n")
 
 
 def finish_answer(answer: Answer, headers: Headers) -> Answer:
-    """Add what the request's headers ask for: access from other origins, compression."""
+    """Return an answer with what the request's headers ask for: CORS headers and compression."""
     if b"origin" in headers and _EXPOSED not in answer.headers:
         answer = answer._replace(headers=answer.headers + _EXPOSED + _EXPOSED_HEADERS)
     accepted = headers.get(b"accept-encoding")

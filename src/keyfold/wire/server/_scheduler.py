@@ -1,9 +1,9 @@
-"""Who carries out which operation: the event loop itself, or a thread beside it.
+"""Runs each operation where it fits: on the event loop, or in a thread.
 
-Reads of a few items take microseconds, so the event loop does them itself. Writes of one turn
-of the loop share a commit. Where that waits for the disk, or for another process, a thread
-does it, and the writes that come meanwhile share the next one. Whatever may take long, such
-as a scan, goes to a few threads of its own.
+Reads of a few items take microseconds, so they run on the event loop. The writes of one loop
+iteration share a commit (group commit). If the commit has to wait for the disk, or for another
+process, it runs in a thread, and the writes that arrive meanwhile share the next one. Operations
+that may take long, such as a scan, run in a small thread pool.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from typing import NamedTuple, Protocol
 from keyfold.engine import Engine
 from keyfold.errors import FileBusy, KeyfoldError
 
-QUICK_READS = frozenset({"GetItem", "Query", "TransactGetItems"})
-_SHARED = {"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"}
+FAST_READS = frozenset({"GetItem", "Query", "TransactGetItems"})
+_GROUPED_WRITES = {"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"}
 
-_MOST_SHARED = 500
+_MAX_GROUP = 500
 _THREADS = 4
-# How long a commit that waits for the disk waits for more writes to share it.
+# How long a commit to disk is delayed so that more writes can share it.
 _GATHER_SECONDS = 0.000_2
-# To hold a view pays for itself from so many reads on; if it did not, the next try is later.
-_WORTH_HOLDING = 3
-_READS_ALONE = 50
+# Holding a view pays off from this many reads on. After a loop iteration with fewer, the next
+# `_UNSHARED_READS` reads do not hold one.
+_MIN_HELD_READS = 3
+_UNSHARED_READS = 50
 _DRAIN_SECONDS = 0.001
 
 Outcome = bytes | Exception
@@ -37,7 +38,7 @@ Done = Callable[[Outcome], None]
 
 
 class ServedEngine(Protocol):
-    """What a server puts behind HTTP: an engine, or something in front of one."""
+    """What a server serves: an engine, or a wrapper around one."""
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
         """Carry out one operation; raises KeyfoldError."""
@@ -51,7 +52,7 @@ class _Job(NamedTuple):
 
 
 class _Committer:
-    """A thread that does one thing after the other; started when there is a first one."""
+    """A thread that runs commits one after another; started with the first one."""
 
     def __init__(self) -> None:
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -74,34 +75,34 @@ class _Committer:
 
 
 class Scheduler:
-    """Has a service carry out operations, and tells when each is done."""
+    """Runs operations on the served engine, and calls back when each is done."""
 
     def __init__(
         self, service: ServedEngine, loop: asyncio.AbstractEventLoop, *, waiting: int
     ) -> None:
         self._service = service
         self._engine = service if isinstance(service, Engine) else None
-        # Only a commit that waits for the disk is worth a thread.
+        # A thread only pays off if the commit waits for the disk.
         self._commits_in_thread = self._engine is not None and self._engine.durability == "durable"
         self._loop = loop
         self._most_waiting = waiting
         self._others_waiting = 0
         self._writes: list[_Job] = []
         self._is_holding = False
-        self._held_reads = self._reads_alone = 0
+        self._held_reads = self._unshared_reads = 0
         self._is_flushing = False
         self._threads = ThreadPoolExecutor(_THREADS, "keyfold-operations")
         self._committer = _Committer()
 
     @property
     def is_full(self) -> bool:
-        """Whether as many operations wait as may."""
+        """Whether the maximum number of operations is waiting."""
         return len(self._writes) + self._others_waiting >= self._most_waiting
 
     def read_now(self, operation: str, body: bytes) -> bytes | None:
-        """Return the response to one of QUICK_READS; None where that takes more, as errors do.
+        """Return the response to one of FAST_READS; None if it fails or there is no engine.
 
-        What is None may be run as if it had not been tried.
+        After None, `run` handles the read from the start, and reports its error.
         """
         engine = self._engine
         if engine is None:
@@ -109,22 +110,22 @@ class Scheduler:
         self._note_read(engine)
         try:
             return engine.execute_json(operation, body)
-        except Exception:  # noqa: BLE001 - it will fail again where it can be answered
+        except Exception:  # noqa: BLE001 - `run` will meet and report the error again
             return None
 
     def run(self, operation: str, body: bytes, done: Done) -> bool:
-        """Carry out an operation; `done` is called with its response or error, maybe at once.
+        """Carry out an operation; call `done` with its response or error, possibly at once.
 
-        Returns False, and does nothing, if as many wait as may.
+        Returns False, and does nothing, if the maximum number of operations is waiting.
         """
-        if operation in QUICK_READS and self._engine is not None:
+        if operation in FAST_READS and self._engine is not None:
             self._note_read(self._engine)
             done(self._execute(operation, body))
             return True
         if self.is_full:
             return False
         job = _Job(operation, body, done)
-        if operation in _SHARED and self._engine is not None:
+        if operation in _GROUPED_WRITES and self._engine is not None:
             self._writes.append(job)
             if not self._is_flushing:
                 self._is_flushing = True
@@ -134,12 +135,12 @@ class Scheduler:
         return True
 
     async def drain(self) -> None:
-        """Wait until nothing is under way any more."""
-        while self._is_flushing or self._others_waiting:  # noqa: ASYNC110 - at the very end, once
+        """Wait until no operation is running or waiting."""
+        while self._is_flushing or self._others_waiting:  # noqa: ASYNC110 - only once, at shutdown
             await asyncio.sleep(_DRAIN_SECONDS)
 
     def close(self) -> None:
-        """End the threads, once they have done what they were given."""
+        """Stop the threads after they have finished their work."""
         self._committer.stop()
         self._threads.shutdown()
 
@@ -148,20 +149,20 @@ class Scheduler:
             return self._service.execute_json(operation, body)
         except KeyfoldError as error:
             return error
-        except Exception as error:  # noqa: BLE001 - the server lives on, and says what it was
+        except Exception as error:  # noqa: BLE001 - the server keeps running, and reports the error
             report_failure(operation, error)
             return error
 
     def _note_read(self, engine: Engine) -> None:
-        """Let the reads of one turn of the loop share a view, where there are several.
+        """Let the reads of one loop iteration share a view, if there are several.
 
-        All that is read in a turn was sent before it began, so nobody can miss a write that was
-        answered before.
+        All requests of an iteration were sent before it began, so no reader can miss a write
+        that was answered before it sent its read.
         """
         if self._is_holding:
             self._held_reads += 1
-        elif self._reads_alone > 0:
-            self._reads_alone -= 1
+        elif self._unshared_reads > 0:
+            self._unshared_reads -= 1
         else:
             engine.hold_view()
             self._is_holding, self._held_reads = True, 1
@@ -170,7 +171,7 @@ class Scheduler:
     def _release(self, engine: Engine) -> None:
         engine.release_view()
         self._is_holding = False
-        self._reads_alone = 0 if self._held_reads >= _WORTH_HOLDING else _READS_ALONE
+        self._unshared_reads = 0 if self._held_reads >= _MIN_HELD_READS else _UNSHARED_READS
 
     def _run_in_thread(self, job: _Job) -> None:
         self._others_waiting += 1
@@ -186,15 +187,15 @@ class Scheduler:
         self._threads.submit(run)
 
     def _flush(self) -> None:
-        """Carry out the writes that have come together."""
-        jobs, self._writes = self._writes[:_MOST_SHARED], self._writes[_MOST_SHARED:]
+        """Carry out the writes that have been collected."""
+        jobs, self._writes = self._writes[:_MAX_GROUP], self._writes[_MAX_GROUP:]
         if self._commits_in_thread:
             self._commit_in_thread(jobs)
             return
         try:
             outcomes = self._execute_together(jobs, may_wait=False)
         except FileBusy:
-            # Another process writes; the others' requests go on while this waits for it.
+            # Another process is writing; wait for it in a thread, so that other requests proceed.
             self._commit_in_thread(jobs)
         else:
             self._finish(jobs, outcomes)
@@ -213,27 +214,27 @@ class Scheduler:
             return list(self._engine.execute_json_together(calls, may_wait=may_wait))
         except FileBusy:
             raise
-        except Exception:  # noqa: BLE001 - one of them is to blame: each by itself shows which
+        except Exception:  # noqa: BLE001 - running each alone shows which of them fails
             return [self._execute(operation, body) for operation, body in calls]
 
     def _finish(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
         for job, outcome in zip(jobs, outcomes, strict=True):
             job.done(outcome)
         if self._commits_in_thread and len(jobs) > 1:
-            # Those who were answered nearly always write again at once. To commit without them
-            # would leave two groups that take turns, each half as large.
+            # Clients that got a response nearly always write again at once. Committing without
+            # them would leave two alternating groups, each half as large.
             self._gather(len(jobs) + len(self._writes), self._loop.time() + _GATHER_SECONDS)
         else:
-            self._go_on()
+            self._flush_or_stop()
 
     def _gather(self, expected: int, deadline: float) -> None:
         if len(self._writes) >= expected or self._loop.time() >= deadline:
-            self._go_on()
+            self._flush_or_stop()
         else:
-            # By turns of the loop: a timer would round up to a millisecond.
+            # Polled in loop iterations: a timer would round up to a millisecond.
             self._loop.call_soon(self._gather, expected, deadline)
 
-    def _go_on(self) -> None:
+    def _flush_or_stop(self) -> None:
         if self._writes:
             self._loop.call_soon(self._flush)
         else:
@@ -241,6 +242,6 @@ class Scheduler:
 
 
 def report_failure(operation: str, error: Exception) -> None:
-    """Show what a failure was, to whoever runs the server."""
+    """Write an unexpected error with its traceback to stderr, for the server's operator."""
     sys.stderr.write(f"keyfold: {operation} failed unexpectedly\n")
     traceback.print_exception(error)

@@ -1,4 +1,4 @@
-"""A server: a listening socket, an event loop, and a service behind them."""
+"""The server: a listening socket, an event loop, and the engine that they serve."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _LAST_PORT = 65_535
 
 
 class Server:
-    """DynamoDB's API over HTTP, answered by an engine.
+    """Serves an engine over HTTP with DynamoDB's API.
 
     >>> from keyfold.engine import Engine
     >>> with Engine.open(":memory:") as engine, Server(engine).running() as url:
     ...     url.startswith("http://127.0.0.1:")
     True
 
-    Port 0 takes a free one; `url` names it once the server runs. `listener` is a socket that
-    is bound already, in place of a host and port. A `gate` decides which requests are carried
-    out; without one, all are. The service stays open when the server stops.
+    Port 0 picks a free one; `url` has it once the server runs. `listener` is an already bound
+    socket, in place of a host and port. A `gate` decides which requests are carried out; without
+    one, all are. Stopping the server does not close the service.
     """
 
     def __init__(
@@ -60,23 +60,23 @@ class Server:
         self._access_log = None if access_log is None else AccessLog(access_log)
         self._gate = gate
         self._server: asyncio.Server | None = None
-        self._hub: ServerState | None = None
+        self._state: ServerState | None = None
         self._sweeping: asyncio.TimerHandle | None = None
 
     @property
     def url(self) -> str:
-        """Where clients find the server."""
+        """The server's URL, for clients."""
         scheme = "http" if self._tls is None else "https"
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"{scheme}://{host}:{self._port}"
 
     async def start(self) -> None:
-        """Listen, on the event loop that runs; raises AddressUnavailable."""
+        """Start listening on the running event loop; raises AddressUnavailable."""
         loop = asyncio.get_running_loop()
         listener = self._listener or bind(self._host, self._port)
         self._host, self._port = listener.getsockname()[:2]
         scheduler = Scheduler(self._service, loop, waiting=self._limits.waiting)
-        hub = self._hub = ServerState(
+        state = self._state = ServerState(
             scheduler,
             self._limits,
             metrics=self._metrics,
@@ -84,35 +84,35 @@ class Server:
             gate=self._gate,
         )
         self._server = await loop.create_server(
-            lambda: ServerConnection(hub), sock=listener, ssl=self._tls, backlog=_BACKLOG
+            lambda: ServerConnection(state), sock=listener, ssl=self._tls, backlog=_BACKLOG
         )
         self._sweep()
 
     async def stop(self) -> None:
-        """Finish what was accepted, and close every connection."""
-        hub, server = self._hub, self._server
-        if hub is None or server is None:
+        """Finish the accepted requests, and close every connection."""
+        state, server = self._state, self._server
+        if state is None or server is None:
             return
         loop = asyncio.get_running_loop()
         emptied = asyncio.Event()
-        hub.on_empty = emptied.set
+        state.on_empty = emptied.set
         server.close()
-        hub.stop()
-        if hub.clients:
+        state.stop()
+        if state.clients:
             try:
                 await asyncio.wait_for(emptied.wait(), self._limits.stop_seconds)
             except TimeoutError:
-                for client in list(hub.clients):
+                for client in list(state.clients):
                     client.abort()
-        await hub.scheduler.drain()
-        await loop.run_in_executor(None, hub.scheduler.close)
+        await state.scheduler.drain()
+        await loop.run_in_executor(None, state.scheduler.close)
         if self._sweeping is not None:
             self._sweeping.cancel()
-        self._server = self._hub = None
+        self._server = self._state = None
 
     @contextmanager
     def running(self) -> Generator[str]:
-        """Run the server on a thread of its own meanwhile; gives its URL."""
+        """Run the server in a background thread inside the `with` block; yields its URL."""
         loop = new_event_loop()
         thread = threading.Thread(target=loop.run_forever, name="keyfold-server", daemon=True)
         thread.start()
@@ -126,13 +126,13 @@ class Server:
             loop.close()
 
     def _sweep(self) -> None:
-        if self._hub is not None:
-            self._hub.sweep()
+        if self._state is not None:
+            self._state.sweep()
             self._sweeping = asyncio.get_running_loop().call_later(_SWEEP_SECONDS, self._sweep)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound, and not listening yet."""
+    """Return a socket that is bound but not yet listening; raises AddressUnavailable."""
     if not 0 <= port <= _LAST_PORT:
         raise AddressUnavailable(host, port, f"ports go from 0 to {_LAST_PORT}")
     try:
@@ -152,7 +152,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Return an event loop: uvloop's, where that is installed."""
+    """Return a new event loop: uvloop's if it is installed, else asyncio's."""
     try:
         uvloop: Any = import_module("uvloop")
     except ImportError:

@@ -1,7 +1,7 @@
-"""Whose a request is: SigV4 signatures, verified over all that was received.
+"""Verification of SigV4 signatures, over the headers and body as received.
 
-What is wrong is found in the order in which the service finds it: an Authorization that is not
-whole, its date, the host, the algorithm, the credential's scope, the access key, the signature.
+Checks are made in the service's order: completeness of the Authorization, date, signed host,
+algorithm, credential scope, access key, signature.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from keyfold.errors import (
 from keyfold.wire._sigv4 import (
     ALGORITHM,
     TERMINATOR,
-    canonize_path,
-    canonize_query,
-    canonize_value,
+    begin_canonical_request,
+    begin_string_to_sign,
+    canonicalize_path,
+    canonicalize_query,
+    canonicalize_value,
     derive_key,
-    open_canonical_request,
-    open_string_to_sign,
     sign,
 )
 from keyfold.wire.server._authorization import find_authorization_fault, split_parameters
@@ -38,13 +38,13 @@ from keyfold.wire.server._requests import HttpRequest
 _SERVICE = "dynamodb"
 _WINDOW_SECONDS = 300
 _MINUTE = 60
-_MOST_KEPT = 1_000
-# Nothing of what is kept was verified: what no client sends is not to fill the memory.
-_LONGEST_KEPT = 1_024
+_MAX_CACHED = 1_000
+# Claims are cached before they are verified, so oversized ones must not fill the memory.
+_MAX_CACHED_BYTES = 1_024
 
-_MOMENT = re.compile(r"[0-9]{8}T[0-9]{6}Z")
+_TIMESTAMP = re.compile(r"[0-9]{8}T[0-9]{6}Z")
 _is_hex = re.compile(rb"[0-9a-f]{64}").fullmatch
-_FORMAT = "%Y%m%dT%H%M%SZ"
+_TIMESTAMP_FORMAT = "%Y%m%dT%H%M%SZ"
 
 UNRECOGNIZED = "The security token included in the request is invalid."
 MISMATCH = (
@@ -53,7 +53,7 @@ MISMATCH = (
 )
 _HOST_UNSIGNED = "'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization."
 
-# What is read for its meaning: of two, one would be verified and the other believed.
+# Headers whose value is used. If one were repeated, one value could be verified and the other used.
 _SINGLE = frozenset(
     (
         b"authorization",
@@ -70,26 +70,26 @@ _SINGLE = frozenset(
 
 
 class Claim(NamedTuple):
-    """What a request says about its signature: whose it is, of when, and over what."""
+    """What a request claims about its signature: access key, time, and signed headers."""
 
     access_key: str
-    moment: str
+    timestamp: str
     day: str
     signed: tuple[bytes, ...]
     signature: str
     token: str | None
-    # The query that is signed too; without the signature itself.
+    # The signed query, without the signature itself.
     query: bytes
 
 
-class _Stated(NamedTuple):
-    """The parts of an authorization, as they are written."""
+class _AuthorizationParts(NamedTuple):
+    """The parts of an authorization, as written in the header or query."""
 
     algorithm: str
     credential: str
     signed: str
     signature: str
-    moment: str
+    timestamp: str
     token: str | None
     window_seconds: int = _WINDOW_SECONDS
 
@@ -100,88 +100,88 @@ class Verifier:
     def __init__(self, region: str) -> None:
         self._region = region
         self._keys: dict[tuple[str, str], bytes] = {}
-        # Claims by all of an Authorization but its signature, which clients repeat all day.
+        # Claims by Authorization without its signature, which clients repeat all day.
         self._claims: dict[bytes, Claim] = {}
 
     def read_claim(self, request: HttpRequest, now: float) -> Claim | ServiceError:
-        """Return what a request says about its signature, or what is wrong with that.
+        """Return the claim of a request about its signature, or the error in it.
 
-        Nothing of it is verified yet, save that it is meant for this service, and for now.
+        Only its scope and its time are checked; `find_fault` verifies the signature.
         """
-        claim = self._recall(request, int(now))
-        return self._read_closely(request, int(now)) if claim is None else claim
+        claim = self._find_cached_claim(request, int(now))
+        return self._read_fully(request, int(now)) if claim is None else claim
 
-    def _recall(self, request: HttpRequest, now: int) -> Claim | None:
-        """Return the claim of a request like one before; None if it takes a closer look."""
+    def _find_cached_claim(self, request: HttpRequest, now: int) -> Claim | None:
+        """Return the claim of a request like an earlier one; None if it has to be parsed."""
         headers = request.headers
-        opening, _, signature = headers.get(b"authorization", b"").rpartition(b"Signature=")
-        known = self._claims.get(opening)
+        prefix, _, signature = headers.get(b"authorization", b"").rpartition(b"Signature=")
+        known = self._claims.get(prefix)
         if known is None or request.url != b"/" or not _is_hex(signature):
             return None
-        moment = headers.get(b"x-amz-date", b"").decode("latin-1")
-        seconds = _read_moment(moment)
+        timestamp = headers.get(b"x-amz-date", b"").decode("latin-1")
+        seconds = _parse_timestamp(timestamp)
         if (
             seconds is None
             or abs(now - seconds) > _WINDOW_SECONDS
-            or moment[:8] != known.day
+            or timestamp[:8] != known.day
             or _find_unsigned(request, known.signed) is not None
         ):
             return None
         token = headers.get(b"x-amz-security-token")
         return known._replace(
-            moment=moment,
+            timestamp=timestamp,
             signature=signature.decode(),
             token=None if token is None else token.decode("latin-1").strip(),
         )
 
-    def _read_closely(self, request: HttpRequest, now: int) -> Claim | ServiceError:
+    def _read_fully(self, request: HttpRequest, now: int) -> Claim | ServiceError:
         query = request.url.partition(b"?")[2]
         fault = find_authorization_fault(request.headers, query)
         if fault is not None:
             return fault
         authorization = request.headers.get(b"authorization")
-        stated = _read_query(query) if authorization is None else _read_header(request)
-        if isinstance(stated, ServiceError):
-            return stated
-        fault = _find_date_fault(stated, now)
+        parts = _read_query(query) if authorization is None else _read_header(request)
+        if isinstance(parts, ServiceError):
+            return parts
+        fault = _find_date_fault(parts, now)
         if fault is not None:
             return fault
-        signed = tuple(sorted({name.encode() for name in stated.signed.lower().split(";")}))
+        signed = tuple(sorted({name.encode() for name in parts.signed.lower().split(";")}))
         fault = _find_unsigned(request, signed)
         if fault is not None:
             return fault
-        if stated.algorithm != ALGORITHM:
-            named = f"'{stated.algorithm}' (only {ALGORITHM} for now). "
+        if parts.algorithm != ALGORITHM:
+            named = f"'{parts.algorithm}' (only {ALGORITHM} for now). "
             return IncompleteSignatureException(f"Unsupported AWS 'algorithm': {named}")
-        scope = stated.credential.split("/")
+        scope = parts.credential.split("/")
         if len(scope) != 5:  # noqa: PLR2004 - as the message says
             return IncompleteSignatureException(
                 "Credential must have exactly 5 slash-delimited elements, "
-                f"e.g. keyid/date/region/service/term, got '{stated.credential}'"
+                f"e.g. keyid/date/region/service/term, got '{parts.credential}'"
             )
-        fault = self._find_scope_fault(scope, stated.moment)
+        fault = self._find_scope_fault(scope, parts.timestamp)
         if fault is not None:
             return fault
         if authorization is None:
-            query = _leave_out_signature(query)
-        moment, token = stated.moment, stated.token
-        claim = Claim(scope[0], moment, moment[:8], signed, stated.signature, token, query)
+            query = _without_signature(query)
+        timestamp, token = parts.timestamp, parts.token
+        claim = Claim(scope[0], timestamp, timestamp[:8], signed, parts.signature, token, query)
         if authorization is not None:
-            self._keep(authorization, claim)
+            self._cache_claim(authorization, claim)
         return claim
 
-    def _keep(self, authorization: bytes, claim: Claim) -> None:
-        opening, mark, signature = authorization.rpartition(b"Signature=")
-        is_last = mark and opening[-1:] in (b" ", b",") and signature == claim.signature.encode()
-        if is_last and b"Signature=" not in opening and len(opening) <= _LONGEST_KEPT:
-            if len(self._claims) >= _MOST_KEPT:
+    def _cache_claim(self, authorization: bytes, claim: Claim) -> None:
+        prefix, mark, signature = authorization.rpartition(b"Signature=")
+        is_last = mark and prefix[-1:] in (b" ", b",") and signature == claim.signature.encode()
+        if is_last and b"Signature=" not in prefix and len(prefix) <= _MAX_CACHED_BYTES:
+            if len(self._claims) >= _MAX_CACHED:
                 self._claims.clear()
-            self._claims[opening] = claim._replace(query=b"", token=None)
+            self._claims[prefix] = claim._replace(query=b"", token=None)
 
     def find_fault(
         self, claim: Claim, request: HttpRequest, secret: str, token: str | None
     ) -> ServiceError | None:
-        """Return what is wrong with a request that claims to be signed with a secret."""
+        """Return the error of a request that is not signed with `secret`; None if it is."""
         if not is_same(claim.token or "", token or ""):
             return UnrecognizedClientException(UNRECOGNIZED)
         headers, received = request.headers, request.received
@@ -190,44 +190,44 @@ class Verifier:
             if joined is None:
                 return InvalidSignatureException(MISMATCH)
             headers = joined
-        if self._fits(claim, request, headers, secret):
+        if self._matches(claim, request, headers, secret):
             return None
         host, _, port = headers.get(b"host", b"").rpartition(b":")
         if (
             host
             and port.isdigit()
-            and self._fits(claim, request, {**headers, b"host": host}, secret)
+            and self._matches(claim, request, {**headers, b"host": host}, secret)
         ):
-            # Signed for the host without its port, as aiodynamo does it.
+            # Signed for the host without its port, as aiodynamo does.
             return None
         return InvalidSignatureException(MISMATCH)
 
-    def _fits(
+    def _matches(
         self, claim: Claim, request: HttpRequest, headers: dict[bytes, bytes], secret: str
     ) -> bool:
-        canonical, _ = open_canonical_request(
-            [(name, canonize_value(headers.get(name, b""))) for name in claim.signed],
+        canonical, _ = begin_canonical_request(
+            [(name, canonicalize_value(headers.get(name, b""))) for name in claim.signed],
             method=request.method,
-            path=canonize_path(request.url.partition(b"?")[0]),
-            query=canonize_query(claim.query),
+            path=canonicalize_path(request.url.partition(b"?")[0]),
+            query=canonicalize_query(claim.query),
         )
         scope = f"{claim.day}/{self._region}/{_SERVICE}/{TERMINATOR}"
-        to_sign = open_string_to_sign(claim.moment, scope)
-        # The body's own hash is what is signed. A header that names another, or none, as
-        # UNSIGNED-PAYLOAD does, is not what the signature was made over.
+        to_sign = begin_string_to_sign(claim.timestamp, scope)
+        # Always with the hash of the actual body: x-amz-content-sha256 is not trusted, whether
+        # it names another hash or UNSIGNED-PAYLOAD.
         expected = sign(self._key_of(secret, claim.day), to_sign, canonical, request.body)
         return is_same(expected, claim.signature)
 
     def _key_of(self, secret: str, day: str) -> bytes:
         key = self._keys.get((secret, day))
         if key is None:
-            if len(self._keys) >= _MOST_KEPT:
+            if len(self._keys) >= _MAX_CACHED:
                 self._keys.clear()
             key = derive_key(secret, day, self._region, _SERVICE)
             self._keys[secret, day] = key
         return key
 
-    def _find_scope_fault(self, scope: list[str], moment: str) -> ServiceError | None:
+    def _find_scope_fault(self, scope: list[str], timestamp: str) -> ServiceError | None:
         _, day, region, service, terminator = scope
         sentences: list[str] = []
         if region != self._region:
@@ -239,66 +239,66 @@ class Verifier:
                 "Credential should be scoped with a valid terminator: "
                 f"'{TERMINATOR}', not '{terminator}'. "
             )
-        if day != moment[:8]:
+        if day != timestamp[:8]:
             sentences.append(
                 "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date "
-                f"from HTTP: '{day}' != '{moment[:8]}', from '{moment}'."
+                f"from HTTP: '{day}' != '{timestamp[:8]}', from '{timestamp}'."
             )
         return InvalidSignatureException("".join(sentences)) if sentences else None
 
 
 def _join(received: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
-    """Return headers by name, several values as one; None if one comes twice that may not."""
+    """Return headers by name, repeated ones joined; None if a header of `_SINGLE` is repeated."""
     joined: dict[bytes, bytes] = {}
     for name, value in received:
         before = joined.get(name)
         if before is not None and name in _SINGLE:
             return None
-        plain = canonize_value(value)
+        plain = canonicalize_value(value)
         joined[name] = plain if before is None else b"%b,%b" % (before, plain)
     return joined
 
 
 def is_same(expected: str, received: str) -> bool:
-    """Compare two texts in a time that does not depend on what they have in common."""
+    """Return whether two texts are equal, in a time that does not depend on their contents."""
     return hmac.compare_digest(expected.encode(), received.encode())
 
 
-def _read_header(request: HttpRequest) -> _Stated | ServiceError:
+def _read_header(request: HttpRequest) -> _AuthorizationParts | ServiceError:
     authorization = request.headers[b"authorization"].decode("latin-1")
     algorithm, _, listed = authorization.partition(" ")
-    stated: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for name, equals, value in split_parameters(listed):
         if equals:
-            stated[name] = value
+            parts[name] = value
         elif name:
             return IncompleteSignatureException(
                 f"'{name}' not a valid key=value pair (missing equal-sign) in Authorization "
                 f"header: '{authorization}'."
             )
     headers = request.headers
-    moment = headers.get(b"x-amz-date") or headers[b"date"]
+    timestamp = headers.get(b"x-amz-date") or headers[b"date"]
     token = headers.get(b"x-amz-security-token")
-    return _Stated(
+    return _AuthorizationParts(
         algorithm,
-        stated["Credential"],
-        stated["SignedHeaders"],
-        stated["Signature"],
-        moment.decode("latin-1").strip(),
+        parts["Credential"],
+        parts["SignedHeaders"],
+        parts["Signature"],
+        timestamp.decode("latin-1").strip(),
         None if token is None else token.decode("latin-1").strip(),
     )
 
 
-def _read_query(query: bytes) -> _Stated | ServiceError:
+def _read_query(query: bytes) -> _AuthorizationParts | ServiceError:
     asked = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
     window = _WINDOW_SECONDS
     if "X-Amz-Expires" in asked:
         seconds = asked["X-Amz-Expires"]
         if not (seconds.isascii() and seconds.isdigit()):
             return IncompleteSignatureException("X-Amz-Expires should be a number")
-        # It may be for less than other requests, and not for longer.
+        # It may shorten the window of other requests, but not extend it.
         window = min(window, int(seconds[:9]))
-    return _Stated(
+    return _AuthorizationParts(
         asked["X-Amz-Algorithm"],
         asked["X-Amz-Credential"],
         asked["X-Amz-SignedHeaders"],
@@ -309,56 +309,58 @@ def _read_query(query: bytes) -> _Stated | ServiceError:
     )
 
 
-def _find_date_fault(stated: _Stated, now: int) -> ServiceError | None:
-    moment = stated.moment
-    seconds = _read_moment(moment)
+def _find_date_fault(parts: _AuthorizationParts, now: int) -> ServiceError | None:
+    timestamp = parts.timestamp
+    seconds = _parse_timestamp(timestamp)
     if seconds is None:
         return IncompleteSignatureException(
-            f"Date must be in ISO-8601 'basic format'. Got '{moment}'. "
+            f"Date must be in ISO-8601 'basic format'. Got '{timestamp}'. "
             "See http://en.wikipedia.org/wiki/ISO_8601"
         )
-    window = stated.window_seconds
+    window = parts.window_seconds
     if seconds < now - window:
-        length = _show_length(window)
-        bound = f"{_show(now - window)} ({_show(now)} - {length})"
-        return InvalidSignatureException(f"Signature expired: {moment} is now earlier than {bound}")
-    if seconds > now + _WINDOW_SECONDS:
-        length = _show_length(_WINDOW_SECONDS)
-        bound = f"{_show(now + _WINDOW_SECONDS)} ({_show(now)} + {length})"
+        length = _format_duration(window)
+        bound = f"{_format_timestamp(now - window)} ({_format_timestamp(now)} - {length})"
         return InvalidSignatureException(
-            f"Signature not yet current: {moment} is still later than {bound}"
+            f"Signature expired: {timestamp} is now earlier than {bound}"
+        )
+    if seconds > now + _WINDOW_SECONDS:
+        length = _format_duration(_WINDOW_SECONDS)
+        bound = f"{_format_timestamp(now + _WINDOW_SECONDS)} ({_format_timestamp(now)} + {length})"
+        return InvalidSignatureException(
+            f"Signature not yet current: {timestamp} is still later than {bound}"
         )
     return None
 
 
 @lru_cache(maxsize=64)
-def _read_moment(moment: str) -> int | None:
-    if _MOMENT.fullmatch(moment) is None:
+def _parse_timestamp(timestamp: str) -> int | None:
+    if _TIMESTAMP.fullmatch(timestamp) is None:
         return None
     try:
-        return timegm(time.strptime(moment, _FORMAT))
+        return timegm(time.strptime(timestamp, _TIMESTAMP_FORMAT))
     except ValueError:
         return None
 
 
-def _show(seconds: int) -> str:
-    return time.strftime(_FORMAT, time.gmtime(seconds))
+def _format_timestamp(seconds: int) -> str:
+    return time.strftime(_TIMESTAMP_FORMAT, time.gmtime(seconds))
 
 
-def _show_length(seconds: int) -> str:
+def _format_duration(seconds: int) -> str:
     minutes, rest = divmod(seconds, _MINUTE)
     return f"{seconds} sec." if rest else f"{minutes} min."
 
 
 def _find_unsigned(request: HttpRequest, signed: tuple[bytes, ...]) -> ServiceError | None:
-    """Return the error of a header that has to be signed and is not."""
+    """Return the error of a header that has to be signed but is not; None if there is none."""
     if b"host" not in signed:
         return InvalidSignatureException(_HOST_UNSIGNED)
     for name, _ in request.received:
-        # Whatever changes what is done, or how the body is read. The token does not: it is
-        # compared with the key's own, so some clients leave it out, and the service lets them.
-        has_to_be = name.startswith(b"x-amz-") or name == b"content-encoding"
-        if has_to_be and name not in signed and name != b"x-amz-security-token":
+        # Headers that change what is done, or how the body is decoded. The token does neither,
+        # and is compared with the key's; some clients do not sign it, and the service allows it.
+        must_be_signed = name.startswith(b"x-amz-") or name == b"content-encoding"
+        if must_be_signed and name not in signed and name != b"x-amz-security-token":
             shown = name.decode("latin-1").title()
             return InvalidSignatureException(
                 f"'{shown}' must be a 'SignedHeader' in the AWS Authorization."
@@ -366,6 +368,6 @@ def _find_unsigned(request: HttpRequest, signed: tuple[bytes, ...]) -> ServiceEr
     return None
 
 
-def _leave_out_signature(query: bytes) -> bytes:
+def _without_signature(query: bytes) -> bytes:
     parts = query.split(b"&")
     return b"&".join(part for part in parts if part.partition(b"=")[0] != b"X-Amz-Signature")

@@ -1,4 +1,4 @@
-"""What all connections of a server share."""
+"""The state that all connections of a server share."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from keyfold.wire.server._tokens import keep_token_apart
 
 
 class ConnectedClient(Protocol):
-    """A connection, as the hub sees it."""
+    """A connection, as the server's state uses it."""
 
     def sweep(self, now: float) -> None:
-        """Close the connection if its client has taken too long."""
+        """Close the connection if its client has exceeded a timeout."""
         ...
 
     def stop(self) -> None:
-        """Close the connection as soon as what came whole is answered."""
+        """Close the connection once its complete requests are answered."""
         ...
 
     def abort(self) -> None:
@@ -33,7 +33,7 @@ class ConnectedClient(Protocol):
 
 
 class ServerState:
-    """Knows the connections, counts what they hold, and what time it is for them."""
+    """The open connections, the bytes they buffer, their clock, and what answers them."""
 
     def __init__(
         self,
@@ -54,58 +54,58 @@ class ServerState:
         self.is_stopping = False
         self.is_watched = metrics is not None or access_log is not None
         self.gate = gate
-        # Whether a read may be answered without a second look.
+        # Whether reads may take the fast path, which skips the gate, metrics and the access log.
         self.is_fast = not self.is_watched and gate is None
         self.clients: set[ConnectedClient] = set()
         self.metrics = metrics
         self._access_log = access_log
-        # Told when the last connection has gone, after a wish to stop.
+        # Called when the last connection has closed; set while the server stops.
         self.on_empty: Callable[[], None] | None = None
         self.writer.tick()
 
     def admit(self, client: ConnectedClient) -> bool:
-        """Take in a new connection, if there is room for it."""
+        """Register a new connection; return False if there are too many, or the server stops."""
         if len(self.clients) >= self.limits.connections or self.is_stopping:
             return False
         self.clients.add(client)
         return True
 
     def dismiss(self, client: ConnectedClient) -> None:
-        """Forget a connection that is closed."""
+        """Unregister a closed connection."""
         self.clients.discard(client)
         if not self.clients and self.on_empty is not None:
             self.on_empty()
 
     def sweep(self) -> None:
-        """Note the time, and close the connections whose clients take too long."""
+        """Update the clock, and close the connections whose clients have exceeded a timeout."""
         self.now = self.clock()
         self.writer.tick()
         for client in list(self.clients):
             client.sweep(self.now)
 
     def stop(self) -> None:
-        """Close every connection as soon as what came whole on it is answered."""
+        """Close every connection once its complete requests are answered."""
         self.is_stopping = True
         for client in list(self.clients):
             client.stop()
 
     def answer_builtin(self, request: HttpRequest) -> Answer | None:
-        """Return the answer to a request that is not of DynamoDB's API but of the server's own."""
+        """Return the answer to a request for one of the server's own pages; None for others."""
         if self.metrics is None or request.url != b"/metrics" or request.method != b"GET":
             return None
         return self.metrics.answer()
 
     def find_refusal(self, gate: Gate, request: HttpRequest, call: WireCall) -> Answer | None:
-        """Return the answer to a call that a gate refuses."""
+        """Return the answer to a call that a gate refuses; None for an allowed one."""
         try:
             refusal = gate.find_refusal(request, call)
-        except Exception as error:  # noqa: BLE001 - the server lives on, and lets nobody in
+        except Exception as error:  # noqa: BLE001 - the server keeps running, and refuses the call
             report_failure(call.operation, error)
             return answer_failure()
         return None if refusal is None else answer_error(refusal, call.content_type)
 
     def scope_token(self, gate: Gate, request: HttpRequest, call: WireCall) -> WireCall | Answer:
-        """Return a call whose token is its principal's own, or the answer to one that fails."""
+        """Return the call with its token scoped to the principal, or the answer if that fails."""
         try:
             return keep_token_apart(call, gate.find_principal(request))
         except Exception as error:  # noqa: BLE001 - as above
@@ -115,7 +115,7 @@ class ServerState:
     def note(
         self, peer: str, operation: str, request: HttpRequest, answer: Answer, seconds: float
     ) -> None:
-        """Count an answer, and log it."""
+        """Record an answer in the metrics and the access log."""
         if self.metrics is not None:
             self.metrics.note(operation, answer, seconds)
         if self._access_log is not None:

@@ -1,4 +1,4 @@
-"""Several server processes on one socket and one file, and the process that minds them."""
+"""Several server processes on one socket and one file, and the process that supervises them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RULES = "rules.pickle"
 
 
 class _Stop(Exception):
-    """A signal to stop has come."""
+    """A signal to stop was received."""
 
 
 def run_workers(
@@ -46,28 +46,28 @@ def run_workers(
     on_ready: Callable[[], None],
     tables: Sequence[RuledTable] = (),
 ) -> None:
-    """Serve with `count` processes until SIGTERM or SIGINT comes; replace those that die."""
-    # What is wrong with the settings is said once, and here.
+    """Serve with `count` processes until SIGTERM or SIGINT; restart those that die."""
+    # Errors in the settings are reported once, here, and not by each worker.
     load_tls(settings)
     make_gate(settings, lambda _: None, tables)
     open_engine(settings, upkeep_seconds=None).close()
     with tempfile.TemporaryDirectory(prefix="keyfold-") as folder:
         rules = [TableRules(each.layout, dict(each.roles)) for each in tables]
         (Path(folder) / _RULES).write_bytes(pickle.dumps(rules))
-        minder = WorkerSupervisor(settings, listener, Path(folder))
+        supervisor = WorkerSupervisor(settings, listener, Path(folder))
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _stop)
         try:
-            for place in range(count):
-                minder.start(place)
+            for index in range(count):
+                supervisor.start(index)
             on_ready()
-            minder.mind()
+            supervisor.supervise()
         except _Stop:
             pass
         finally:
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, signal.SIG_IGN)
-            minder.stop()
+            supervisor.stop()
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - a handler's signature
@@ -75,45 +75,45 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - a
 
 
 class WorkerSupervisor:
-    """Starts workers, and starts another where one has died."""
+    """Starts worker processes, and restarts those that die."""
 
     def __init__(self, settings: ProcessSettings, listener: socket.socket, folder: Path) -> None:
         self._settings, self._listener, self._folder = settings, listener, folder
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
 
-    def start(self, place: int) -> None:
+    def start(self, index: int) -> None:
         handle = self._listener.fileno()
-        ready, tell_ready = os.pipe()
-        told = {
+        ready_read, ready_write = os.pipe()
+        options = {
             "settings": asdict(self._settings),
             "handle": handle,
-            "tell_ready": tell_ready,
-            "place": place,
+            "ready_write": ready_write,
+            "index": index,
             "folder": str(self._folder),
-            # What the rules are made of may be the user's own, such as typed ids.
+            # Unpickling the rules may need the user's modules, such as those of typed ids.
             "modules": sys.path,
         }
-        worker = self._workers[place] = subprocess.Popen(  # noqa: S603 - this very Python
-            [sys.executable, "-m", "keyfold.wire.server._workers", json.dumps(told)],
-            pass_fds=(handle, tell_ready),
-            # A worker whose standard input ends has lost us, and stops.
+        worker = self._workers[index] = subprocess.Popen(  # noqa: S603 - the running Python
+            [sys.executable, "-m", "keyfold.wire.server._workers", json.dumps(options)],
+            pass_fds=(handle, ready_write),
+            # A worker stops at the end of its standard input: when this process dies.
             stdin=subprocess.PIPE,
-            # Ctrl-C comes to us alone.
+            # Only this process gets the SIGINT of Ctrl-C.
             process_group=0,
         )
-        os.close(tell_ready)
-        with open(ready, "rb") as pipe:  # noqa: PTH123 - by its number
+        os.close(ready_write)
+        with open(ready_read, "rb") as pipe:  # noqa: PTH123 - a file descriptor
             if not pipe.read():
-                # Another would only end in the same way.
-                raise WorkerFailed(place, worker.wait())
+                # Another worker would fail in the same way.
+                raise WorkerFailed(index, worker.wait())
 
-    def mind(self) -> NoReturn:
+    def supervise(self) -> NoReturn:
         while True:
             ended, _ = os.wait()
-            for place, worker in list(self._workers.items()):
+            for index, worker in list(self._workers.items()):
                 if worker.pid == ended:
-                    sys.stderr.write(f"keyfold: worker {place} ended; starting another\n")
-                    self.start(place)
+                    sys.stderr.write(f"keyfold: worker {index} ended; starting another\n")
+                    self.start(index)
 
     def stop(self) -> None:
         for worker in self._workers.values():
@@ -123,22 +123,22 @@ class WorkerSupervisor:
             worker.wait()
 
 
-def run_worker(told: str) -> None:
-    """Be a worker: what `_Minder.start` starts."""
-    options = json.loads(told)
+def run_worker(encoded: str) -> None:
+    """Run a worker; `encoded` are the options from `WorkerSupervisor.start`, as JSON."""
+    options = json.loads(encoded)
     sys.path[:] = options["modules"]
     settings = ProcessSettings(**options["settings"])
     listener = socket.socket(fileno=options["handle"])
     metrics = Metrics()
-    place, folder = int(options["place"]), Path(options["folder"])
-    metrics.collect = lambda own: _collect(own, place, folder)
+    index, folder = int(options["index"]), Path(options["folder"])
+    metrics.collect = lambda own: _collect(own, index, folder)
 
-    def tell_ready() -> None:
-        os.write(options["tell_ready"], b"ready")
-        os.close(options["tell_ready"])
+    def report_ready() -> None:
+        os.write(options["ready_write"], b"ready")
+        os.close(options["ready_write"])
 
     def share(loop: asyncio.AbstractEventLoop) -> None:
-        _share(metrics, place, folder)
+        _share(metrics, index, folder)
         loop.call_later(_SHARE_SECONDS, share, loop)
 
     def while_running(stopping: asyncio.Event) -> None:
@@ -150,25 +150,26 @@ def run_worker(told: str) -> None:
     run_server(
         settings,
         listener,
-        on_ready=tell_ready,
-        # From a folder that only our own processes can write to.
+        on_ready=report_ready,
+        # Safe to unpickle: only our own processes can write to the folder.
         tables=pickle.loads((folder / _RULES).read_bytes()),  # noqa: S301
         metrics=metrics,
         while_running=while_running,
     )
 
 
-def _share(metrics: Metrics, place: int, folder: Path) -> None:
-    """Let the other workers know what this one has counted."""
-    draft = folder / f"{place}.draft"
+def _share(metrics: Metrics, index: int, folder: Path) -> None:
+    """Write this worker's metrics to a file for the other workers."""
+    draft = folder / f"{index}.draft"
     draft.write_bytes(metrics.to_json())
-    draft.replace(folder / f"{place}.json")
+    draft.replace(folder / f"{index}.json")
 
 
-def _collect(own: Metrics, place: int, folder: Path) -> Iterable[Metrics]:
+def _collect(own: Metrics, index: int, folder: Path) -> Iterable[Metrics]:
+    """Yield the metrics of this worker, and those that the others have shared."""
     yield own
     for path in sorted(folder.glob("*.json")):
-        if path.stem != str(place):
+        if path.stem != str(index):
             yield Metrics.from_json(path.read_bytes())
 
 

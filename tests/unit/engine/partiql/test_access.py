@@ -1,4 +1,4 @@
-"""Which keys a WHERE clause can be about."""
+"""The key ranges that a WHERE clause can match."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def ranges(text: str, *, down: bool = False) -> Ranges | None:
         "pk = 'a' AND n = 1 OR n = 2",
     ],
 )
-def test_without_equality_on_the_partition_key_all_is_read(text: str) -> None:
+def test_without_equality_on_the_partition_key_the_whole_table_is_read(text: str) -> None:
     assert ranges(text) is None
 
 
@@ -63,7 +63,7 @@ def test_without_equality_on_the_partition_key_all_is_read(text: str) -> None:
         ("pk = 'a' AND sk = 1 OR pk = 'b'", 2, 2),
     ],
 )
-def test_equality_and_in_name_partitions_and_ranges_of_them(
+def test_equality_and_in_select_partitions_and_ranges(
     text: str, partitions: int, count: int
 ) -> None:
     found = ranges(text)
@@ -72,7 +72,7 @@ def test_equality_and_in_name_partitions_and_ranges_of_them(
     assert all(low < high for low, high in found.spans)
 
 
-def test_ranges_come_in_the_order_of_their_keys_or_backwards() -> None:
+def test_ranges_are_in_key_order_or_reversed() -> None:
     text = "pk IN ['b', 'a'] AND sk IN [3, 1, 2]"
     up, down = ranges(text), ranges(text, down=True)
     assert up is not None
@@ -90,12 +90,12 @@ def test_ranges_come_in_the_order_of_their_keys_or_backwards() -> None:
         "pk = 'a' AND sk > 1 OR pk = 'a' AND sk < 3",
     ],
 )
-def test_branches_that_overlap_are_refused(text: str) -> None:
+def test_overlapping_branches_are_refused(text: str) -> None:
     message = refusal_of(lambda: ranges(text))
     assert message == "Overlapping conditions with range keys are not supported in where clause"
 
 
-def test_more_branches_than_can_be_told_apart_are_a_scan() -> None:
+def test_too_many_branches_are_read_by_a_scan() -> None:
     options = ", ".join(str(n) for n in range(50))
     assert ranges(f"pk IN ['a', 'b'] AND sk IN [{options}] AND (n = 1 OR n = 2)") is not None
     names = ", ".join(f"'{n}'" for n in range(60))

@@ -1,4 +1,4 @@
-"""Statements as tokens."""
+"""Splitting statements into tokens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_words_are_keywords_operators_or_names() -> None:
     ]
 
 
-def test_what_is_quoted_is_a_name_whatever_it_says() -> None:
+def test_quoted_words_are_names_even_if_they_are_keywords() -> None:
     assert kinds('"select" "a b" "say ""so"""') == [
         ("quoted", "select"),
         ("quoted", "a b"),
@@ -31,7 +31,7 @@ def test_what_is_quoted_is_a_name_whatever_it_says() -> None:
     ]
 
 
-def test_text_has_its_quotes_doubled() -> None:
+def test_quotes_inside_strings_are_doubled() -> None:
     assert kinds("'it''s' ''") == [("text", "it's"), ("text", "")]
 
 
@@ -40,7 +40,7 @@ def test_numbers_are_kept_as_they_are_written(number: str) -> None:
     assert kinds(number) == [("number", number)]
 
 
-def test_operators_are_as_long_as_they_can_be() -> None:
+def test_the_longest_operator_is_matched() -> None:
     assert kinds("<= >= <> != || << >> < >") == [
         ("operator", "<="),
         ("operator", ">="),
@@ -54,7 +54,7 @@ def test_operators_are_as_long_as_they_can_be() -> None:
     ]
 
 
-def test_comments_are_space() -> None:
+def test_comments_are_treated_as_whitespace() -> None:
     assert kinds("a -- b\nc /* d\ne */ f") == [
         ("identifier", "a"),
         ("identifier", "c"),
@@ -62,7 +62,7 @@ def test_comments_are_space() -> None:
     ]
 
 
-def test_a_token_knows_its_line_its_column_and_its_length() -> None:
+def test_tokens_have_a_line_a_column_and_a_length() -> None:
     places = [token.at for token in read_tokens("SELECT\n  'a''b' /* x\n */ y")]
     assert places == ["1:1:6", "2:3:6", "3:5:1", "3:6:0"]
 
@@ -82,5 +82,5 @@ def test_a_token_knows_its_line_its_column_and_its_length() -> None:
         "1.5e-2147483647",
     ],
 )
-def test_what_is_no_token_is_refused_without_a_detail(text: str) -> None:
+def test_invalid_tokens_are_refused_without_a_detail(text: str) -> None:
     assert refusal_of(lambda: read_tokens(text)) == NOT_WELL_FORMED

@@ -1,4 +1,4 @@
-"""Statements as trees, and the words for those that are none."""
+"""Parsing statements into trees, and the errors of invalid statements."""
 
 from __future__ import annotations
 
@@ -118,13 +118,13 @@ def test_a_chain_of_and_is_one_node() -> None:
     assert len(where.conditions) == 400
 
 
-def test_between_takes_its_own_and() -> None:
+def test_the_and_of_between_is_not_a_conjunction() -> None:
     where = where_of("a BETWEEN 1 AND 2 AND b = 3")
     assert isinstance(where, Logical)
     assert isinstance(where.conditions[0], Between)
 
 
-def test_negated_operators_are_their_opposites() -> None:
+def test_negated_operators_are_parsed_as_not() -> None:
     for text in ("a NOT IN [1]", "a NOT BETWEEN 1 AND 2", "a IS NOT NULL", "a NOT LIKE 'x'"):
         where = where_of(text)
         assert isinstance(where, UnaryOperation)
@@ -149,11 +149,11 @@ def test_parentheses_group_and_several_members_are_a_list() -> None:
     ("type_", "name"),
     [("bool", "BOOLEAN"), ("int4", "INTEGER4"), ("character varying", "CHARACTER_VARYING")],
 )
-def test_types_have_other_names(type_: str, name: str) -> None:
+def test_types_have_aliases(type_: str, name: str) -> None:
     assert where_of(f"a IS {type_}") == IsType(Reference(("a",), "1:23:1"), name, "1:25:2")
 
 
-def test_constants_are_known_in_any_case() -> None:
+def test_constants_are_case_insensitive() -> None:
     where = where_of("a = Null")
     assert isinstance(where, BinaryOperation)
     assert isinstance(where.right, Constant)
@@ -200,7 +200,7 @@ def test_constants_are_known_in_any_case() -> None:
         ("CREATE VIEW v", "Unexpected token following CREATE"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_a_detail(text: str, detail: str) -> None:
+def test_syntax_errors_have_a_detail(text: str, detail: str) -> None:
     assert refused(text) == PREFIX + detail
 
 
@@ -216,7 +216,7 @@ def test_what_cannot_be_read_is_refused_with_a_detail(text: str, detail: str) ->
     ],
     ids=["parentheses", "negations", "lists", "signs", "sums", "comparisons"],
 )
-def test_what_is_nested_too_deep_is_refused_and_not_a_crash(text: str) -> None:
+def test_deep_nesting_is_refused_without_a_crash(text: str) -> None:
     assert refused(text).startswith(PREFIX)
 
 
@@ -233,10 +233,10 @@ def test_what_is_nested_too_deep_is_refused_and_not_a_crash(text: str) -> None:
         ("DROP INDEX i ON t", "DropIndex"),
     ],
 )
-def test_what_does_nothing_is_named(text: str, kind: str) -> None:
+def test_the_error_names_statements_that_are_not_supported(text: str, kind: str) -> None:
     assert refused(text) == f"Unsupported operation: {kind}"
 
 
-def test_the_first_thing_that_is_not_supported_is_kept_for_later() -> None:
+def test_the_first_unsupported_clause_is_recorded_for_later() -> None:
     parsed = parse_statement("SELECT DISTINCT a AS b FROM T, U GROUP BY a HAVING b LIMIT 1")
     assert parsed.fault == "Unsupported token in expression: DISTINCT"

@@ -37,11 +37,11 @@ def refused(literal: str) -> str:
         ("[<<1>>]", {"L": [{"NS": ["1"]}]}),
     ],
 )
-def test_literals_are_values(literal: str, value: AttributeValue) -> None:
+def test_literals_become_attribute_values(literal: str, value: AttributeValue) -> None:
     assert read(literal) == value
 
 
-def test_a_parameter_is_its_value() -> None:
+def test_a_parameter_becomes_its_value() -> None:
     assert read("?", {"B": "AQ=="}) == {"B": "AQ=="}
 
 
@@ -64,15 +64,15 @@ def test_a_parameter_is_its_value() -> None:
         ("{'x': {'y': 1, 'y': 2}}", "Duplicate keys in tuple. Key: y under root.x at 1:42:3"),
     ],
 )
-def test_what_is_no_value_is_refused(literal: str, message: str) -> None:
+def test_invalid_values_are_refused(literal: str, message: str) -> None:
     assert refused(literal) == message
 
 
-def test_a_value_that_is_too_deep_is_refused() -> None:
+def test_a_value_that_is_nested_too_deep_is_refused() -> None:
     assert refused("[" * 40 + "1" + "]" * 40).startswith("Nesting Levels have exceeded")
 
 
-def test_a_parameter_that_is_not_given_is_refused() -> None:
+def test_a_missing_parameter_is_refused() -> None:
     assert refused("?") == "Number of parameters in request and statement don't match."
 
 
@@ -80,10 +80,10 @@ def test_a_parameter_that_is_not_given_is_refused() -> None:
     "given",
     [[{"N": "1e99999999999"}], [{"M": {"a": {"L": [{"NS": ["1", "1e99999999999"]}]}}}]],
 )
-def test_an_exponent_beyond_32_bits_is_no_number(given: list[Any]) -> None:
+def test_an_exponent_beyond_32_bits_is_not_a_number(given: list[Any]) -> None:
     message = refusal_of(lambda: read_parameters(given))
     assert message == "The parameter cannot be converted to a numeric value: 1e99999999999"
 
 
-def test_no_parameters_are_an_empty_list() -> None:
+def test_missing_parameters_are_an_empty_list() -> None:
     assert read_parameters(None) == []

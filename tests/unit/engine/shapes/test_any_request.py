@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.engine.shapes import OPERATIONS, check, check_types
 from keyfold.engine.shapes._check import _check_in_full
 from keyfold.engine.shapes._model import Shape, input_shape, shape
 from keyfold.errors import ServiceError
+from tests.examples import examples
 
 SCALARS = (
     st.none()
@@ -84,7 +85,7 @@ def requests(noise: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[str, Any]
     )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(150)
 @given(operation=st.sampled_from(sorted(OPERATIONS)), request_body=JSON)
 def test_any_json_passes_or_is_refused(operation: str, request_body: Any) -> None:
     with contextlib.suppress(ServiceError):
@@ -93,7 +94,7 @@ def test_any_json_passes_or_is_refused(operation: str, request_body: Any) -> Non
         check_types(operation, request_body)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(250)
 @given(requests(noise=JSON))
 def test_any_request_with_faults_passes_or_is_refused(case: tuple[str, Any]) -> None:
     operation, request_body = case
@@ -103,7 +104,7 @@ def test_any_request_with_faults_passes_or_is_refused(case: tuple[str, Any]) -> 
         check_types(operation, request_body)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(250)
 @given(requests(noise=SCALARS))
 def test_the_quick_look_passes_nothing_that_the_slow_one_refuses(case: tuple[str, Any]) -> None:
     operation, request_body = case

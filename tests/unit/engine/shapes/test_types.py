@@ -336,22 +336,22 @@ def build_request(path: str, value: Any) -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize(("operation", "path", "kind"), list(every_member()))
-def test_a_member_of_a_wrong_type_is_refused(operation: str, path: str, kind: str) -> None:
-    for value, message in refusals(kind):
-        with pytest.raises(SerializationException) as caught:
-            check(operation, build_request(path, value))
-        assert caught.value.message == message, value
+def test_a_member_of_a_wrong_type_is_refused(subtests: pytest.Subtests) -> None:
+    for operation, path, kind in every_member():
+        with subtests.test(operation=operation, path=path, kind=kind):
+            for value, message in refusals(kind):
+                with pytest.raises(SerializationException) as caught:
+                    check(operation, build_request(path, value))
+                assert caught.value.message == message, value
 
 
-@pytest.mark.parametrize(("operation", "path", "kind"), list(every_inside_value()))
-def test_a_wrong_type_inside_an_attribute_value_is_refused(
-    operation: str, path: str, kind: str
-) -> None:
-    for value, message in refusals(kind):
-        with pytest.raises(SerializationException) as caught:
-            check_types(operation, build_request(path, value))
-        assert caught.value.message == message, value
+def test_a_wrong_type_inside_an_attribute_value_is_refused(subtests: pytest.Subtests) -> None:
+    for operation, path, kind in every_inside_value():
+        with subtests.test(operation=operation, path=path, kind=kind):
+            for value, message in refusals(kind):
+                with pytest.raises(SerializationException) as caught:
+                    check_types(operation, build_request(path, value))
+                assert caught.value.message == message, value
 
 
 def test_a_wrong_type_comes_before_broken_constraints() -> None:

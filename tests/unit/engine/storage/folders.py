@@ -1,4 +1,4 @@
-"""Looking at a folder before and after, byte for byte."""
+"""Checks that the files of a folder do not change."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return every file of a folder that lasts, with what is in it."""
-    # SQLite makes -shm anew whenever it opens a log: it is no part of what is kept.
+    """Return the contents of every persistent file in a folder."""
+    # SQLite recreates -shm whenever it opens a log; it holds no data.
     kept = (file for file in folder.iterdir() if file.is_file() and not file.match("*-shm"))
     return {file.name: file.read_bytes() for file in kept}
 
 
 @contextmanager
-def left_as_it_was(folder: Path) -> Generator[None]:
-    """Check that nothing in the folder changes."""
+def unchanged(folder: Path) -> Generator[None]:
+    """Check that the block changes nothing in the folder."""
     before = contents(folder)
     yield
     assert contents(folder) == before

@@ -1,4 +1,4 @@
-"""Small Python programs in processes of their own, and how tests talk with them."""
+"""Small Python programs that run in separate processes and exchange lines with a test."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[4]
-# For one that hangs: however busy the machine is, it takes less.
-PATIENCE_SECONDS = 300
+# Long enough for the busiest machine; only a program that hangs takes longer.
+TIMEOUT_SECONDS = 300
 
 
 def run_program(source: str, *arguments: object) -> str:
@@ -21,14 +21,14 @@ def run_program(source: str, *arguments: object) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE_SECONDS,
+        timeout=TIMEOUT_SECONDS,
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.strip()
 
 
 class Program:
-    """A program that runs beside the test: a line in, a line out."""
+    """A program that runs beside the test and exchanges lines with it."""
 
     def __init__(self, source: str, *arguments: object) -> None:
         self._process = subprocess.Popen(
@@ -39,32 +39,32 @@ class Program:
             text=True,
         )
 
-    def hear(self) -> str:
-        """Wait for a line."""
+    def read_line(self) -> str:
+        """Wait for a line and return it."""
         assert self._process.stdout is not None
         return self._process.stdout.readline().strip()
 
-    def tell(self, line: str = "") -> None:
+    def send_line(self, line: str = "") -> None:
         """Send a line."""
         assert self._process.stdin is not None
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
 
     def end(self) -> str:
-        """Let it run out; return what else it printed."""
-        printed, _ = self._process.communicate(timeout=PATIENCE_SECONDS)
+        """Wait for the program to end; return the rest of its output."""
+        printed, _ = self._process.communicate(timeout=TIMEOUT_SECONDS)
         assert self._process.returncode == 0
         return printed.strip()
 
     def stop(self) -> None:
-        """End it, if it has not."""
+        """Kill the program if it is still running."""
         self._process.kill()
         self._process.communicate()
 
 
 @contextmanager
 def running(source: str, *arguments: object) -> Generator[Program]:
-    """A program that does not outlive the test."""
+    """Run a program for as long as the block."""
     program = Program(source, *arguments)
     try:
         yield program

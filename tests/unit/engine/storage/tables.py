@@ -1,4 +1,4 @@
-"""The one small table of these tests."""
+"""The small table that the storage tests use."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ DROP_INDEX: dict[str, Any] = {
 
 
 def create(engine: Engine) -> None:
-    """Make the table."""
+    """Create the table."""
     engine.execute("CreateTable", CREATE)
 
 
 def put(engine: Engine, name: str, **more: dict[str, Any]) -> None:
-    """Write an item in the quickest way."""
+    """Write an item by a PutItem that takes the fast path."""
     engine.execute("PutItem", {"TableName": TABLE, "Item": {"pk": {"S": name}, **more}})
 
 
@@ -78,7 +78,7 @@ def names(engine: Engine) -> set[str]:
 
 
 def query_index(engine: Engine, value: str) -> set[str]:
-    """Return the keys of what the index holds under a value."""
+    """Return the keys of the items that the index has for a value."""
     page = engine.execute(
         "Query",
         {

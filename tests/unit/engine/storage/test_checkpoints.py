@@ -1,4 +1,4 @@
-"""The write-ahead log: kept short beside the writers, whole when the disk fails."""
+"""Checkpoints of the write-ahead log: it stays short, and survives disk failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ START_PAGES, CATCH_UP_PAGES = 20, 60
 
 @pytest.fixture(autouse=True)
 def small_steps() -> Iterator[None]:
-    """Checkpoints after so little that a test can afford many."""
+    """Checkpoint after so few pages that a test can afford many checkpoints."""
     with (
         mock.patch.object(_checkpoints, "START_PAGES", START_PAGES),
         mock.patch.object(_checkpoints, "CATCH_UP_PAGES", CATCH_UP_PAGES),
@@ -54,15 +54,15 @@ def fill(engine: Engine, count: int, *, start: int = 0) -> None:
         put(engine, f"thing-{number}", text={"S": "x" * 2_000})
 
 
-def test_constant_writing_leaves_the_log_short(engine: Engine, path: Path) -> None:
+def test_the_log_stays_short_under_constant_writes(engine: Engine, path: Path) -> None:
     fill(engine, 1_000)
-    # The log's length is asked for now and then, so it is some commits past the limit.
+    # The log's length is checked only now and then, so it may exceed the limit by some commits.
     assert log_pages(path) < CATCH_UP_PAGES + START_PAGES + 20
     assert path.stat().st_size > 500 * 4_096
     assert len(names(engine)) == 1_000
 
 
-# Keeps a view of the file as it was, until it is ended.
+# Holds a read snapshot open until it is told to end.
 READING = """
 import sys
 import apsw
@@ -74,19 +74,19 @@ sys.stdin.readline()
 """
 
 
-def test_a_reader_of_old_pages_holds_no_writer_up(engine: Engine, path: Path) -> None:
+def test_a_reader_with_an_old_snapshot_does_not_block_writers(engine: Engine, path: Path) -> None:
     fill(engine, 10)
     with running(READING, path) as reader:
-        assert reader.hear() == "reading"
+        assert reader.read_line() == "reading"
         fill(engine, 200, start=10)
-        assert log_pages(path) > CATCH_UP_PAGES, "what the reader sees cannot be folded away"
+        assert log_pages(path) > CATCH_UP_PAGES, "pages that a reader needs cannot be checkpointed"
     grown = log_pages(path)
     fill(engine, 400, start=210)
-    assert log_pages(path) < grown + 20, "the log starts again from its beginning"
+    assert log_pages(path) < grown + 20, "the log restarts from its beginning"
     assert len(names(engine)) == 610
 
 
-def test_closing_folds_the_log_into_the_file(path: Path) -> None:
+def test_closing_checkpoints_the_log_into_the_file(path: Path) -> None:
     with Engine.open(path, upkeep_seconds=None) as engine:
         create(engine)
         fill(engine, 15)
@@ -102,7 +102,7 @@ def faulty() -> Iterator[FaultyVfs]:
         yield faulty
 
 
-def test_a_checkpoint_that_fails_is_made_up_for_later(faulty: FaultyVfs, path: Path) -> None:
+def test_a_failed_checkpoint_is_repeated_later(faulty: FaultyVfs, path: Path) -> None:
     def fail(call: str, ending: str) -> None:
         if ending == "db" and call in ("write", "sync", "truncate"):
             raise apsw.FullError(f"injected into {call}")
@@ -110,9 +110,9 @@ def test_a_checkpoint_that_fails_is_made_up_for_later(faulty: FaultyVfs, path: P
     with open_on(faulty, path, clock=time.time) as engine:
         create(engine)
         faulty.fault = fail
-        # Commits go to the log, which has room.
+        # Commits still succeed: they go to the log.
         fill(engine, 120)
-        assert ("write", "db") in faulty.calls, "a checkpoint was tried"
+        assert ("write", "db") in faulty.calls, "a checkpoint was attempted"
         assert len(names(engine)) == 120
         faulty.fault = None
         fill(engine, 120, start=120)
@@ -131,7 +131,7 @@ def test_a_close_that_cannot_write_loses_nothing(faulty: FaultyVfs, path: Path) 
             raise apsw.IOError(f"injected into {call} of {ending}")
 
     faulty.fault = fail
-    # SQLite keeps a failed checkpoint to itself when it closes; a file system in Python cannot.
+    # SQLite hides a failed checkpoint when it closes; the Python file system reports it.
     with suppress(apsw.IOError):
         engine.close()
     faulty.fault = None

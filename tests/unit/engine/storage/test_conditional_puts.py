@@ -1,4 +1,4 @@
-"""Rows that are written under a condition, which SQLite asks in the midst of the statement."""
+"""Conditional writes of rows: SQLite calls the condition in the middle of the statement."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def is_old(value: bytes | None) -> bool:
     ],
 )
 @pytest.mark.parametrize("entries", [(b"a", None), (b"b", None), (b"b", b"c")])
-def test_a_row_is_written_where_the_condition_holds(
+def test_a_row_is_written_only_if_the_condition_holds(
     storage: SqliteStorage,
     before: bytes | None,
     holds: Callable[[bytes | None], bool],
@@ -74,7 +74,7 @@ def test_a_row_is_written_where_the_condition_holds(
         assert [each[2] for each in found] == ([held] if is_put or before else [])
 
 
-def test_a_condition_that_fails_to_answer_writes_nothing(storage: SqliteStorage) -> None:
+def test_a_condition_that_raises_writes_nothing(storage: SqliteStorage) -> None:
     def fail(value: bytes | None) -> bool:
         if value is None:
             return True
@@ -84,19 +84,19 @@ def test_a_condition_that_fails_to_answer_writes_nothing(storage: SqliteStorage)
     with pytest.raises(LookupError, match="no answer"):
         storage.put_if(PLAIN, KEY, b"new", 3, (), fail)
     assert storage.get(PLAIN, KEY) == (b"old", 3)
-    # Nothing stays open behind it.
+    # No transaction stays open.
     assert storage.put_if(PLAIN, KEY, b"new", 3, (), is_old)
     assert storage.get(PLAIN, KEY) == (b"new", 3)
 
 
-def test_a_condition_of_one_put_is_not_asked_for_another(storage: SqliteStorage) -> None:
+def test_the_condition_of_one_put_is_not_used_for_another(storage: SqliteStorage) -> None:
     storage.put(PLAIN, KEY, b"old", 3, ())
     assert not storage.put_if(PLAIN, KEY, b"new", 3, (), absent)
     assert storage.put_if(PLAIN, b"other", b"new", 3, (), absent)
     assert storage.put_if(PLAIN, KEY, b"new", 3, (), is_old)
 
 
-def test_of_many_threads_that_count_up_none_is_lost(storage: SqliteStorage) -> None:
+def test_no_increment_of_concurrent_threads_is_lost(storage: SqliteStorage) -> None:
     threads, rounds = 4, 50
     storage.put(INDEXED, KEY, b"0", 1, (b"a", b"b"))
 

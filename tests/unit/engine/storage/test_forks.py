@@ -1,4 +1,4 @@
-"""A fork after opening: the child is refused, the parent goes on as if nothing had been."""
+"""A fork after opening: the child is refused, and the parent is not affected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.engine.storage.tables import names
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
-# Forks come while other threads read and write; a child that hangs ends by its alarm.
+# Forks while other threads read and write; an alarm ends a child that hangs.
 FORKING = """
 import os, signal, sys, threading, warnings
 from keyfold.engine import Engine
@@ -119,7 +119,7 @@ print(engine.verify())
 """
 
 
-def test_a_child_that_ends_harms_nothing(tmp_path: Path) -> None:
+def test_a_child_that_exits_does_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     assert run_program(LEAVING, path) == "[]"
     with Engine.open(path) as engine:

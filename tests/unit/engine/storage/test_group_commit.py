@@ -1,4 +1,4 @@
-"""Commits: who waits at the same time shares one, and nobody pays for another's failure."""
+"""Group commit: waiting writers share a commit, and one writer's failure stays its own."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.unit.engine.storage.tables import TABLE, add, create, get, names, put
 
 Work = Callable[[], object]
 
-# For what never comes: however busy the machine is, it takes less.
-PATIENCE_SECONDS = 120
+# Long enough for the busiest machine; only a failure takes longer.
+TIMEOUT_SECONDS = 120
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def engine(faulty: FaultyVfs, tmp_path: Path) -> Iterator[Engine]:
         assert engine.verify() == []
 
 
-class Waiting:
-    """Threads that wait for a commit, started one after another while another commit lasts."""
+class WaitingWriters:
+    """Threads that queue for a commit while another commit is in progress."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -56,7 +56,7 @@ class Waiting:
         def run() -> None:
             try:
                 self.answers[place] = work()
-            except Exception as error:  # noqa: BLE001 - the test looks at it
+            except Exception as error:  # noqa: BLE001 - asserted on by the test
                 self.answers[place] = error
 
         thread = threading.Thread(target=run)
@@ -66,45 +66,45 @@ class Waiting:
 
     def join(self) -> None:
         for thread in self._threads:
-            thread.join(PATIENCE_SECONDS)
+            thread.join(TIMEOUT_SECONDS)
             assert not thread.is_alive()
 
 
 def _wait_until(holds: Callable[[], bool]) -> None:
-    # Only a failure takes any time.
-    late = time.monotonic() + PATIENCE_SECONDS
+    # The timeout matters only if the test fails.
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while not holds():
-        assert time.monotonic() < late, "it never came to that"
+        assert time.monotonic() < deadline, "the condition never held"
         time.sleep(0.0005)
 
 
 @contextmanager
-def during_a_commit(engine: Engine, faulty: FaultyVfs) -> Generator[Waiting]:
-    """Let a commit take as long as the block; then let those who wait go on."""
+def during_a_commit(engine: Engine, faulty: FaultyVfs) -> Generator[WaitingWriters]:
+    """Keep a commit in progress for as long as the block; then release the waiting writers."""
     begun, may_end = threading.Event(), threading.Event()
 
     def hold(call: str, ending: str) -> None:
         if call == "sync" and not begun.is_set():
             begun.set()
-            may_end.wait(PATIENCE_SECONDS)
+            may_end.wait(TIMEOUT_SECONDS)
 
     faulty.fault = hold
     first = threading.Thread(target=put, args=(engine, "first"))
     first.start()
-    assert begun.wait(PATIENCE_SECONDS)
-    waiting = Waiting(engine)
+    assert begun.wait(TIMEOUT_SECONDS)
+    waiting = WaitingWriters(engine)
     try:
         yield waiting
     finally:
         if faulty.fault is hold:
             faulty.fault = None
         may_end.set()
-        first.join(PATIENCE_SECONDS)
+        first.join(TIMEOUT_SECONDS)
         waiting.join()
 
 
 @pytest.mark.parametrize("kind", ["put", "update", "both"])
-def test_those_who_wait_share_one_commit(engine: Engine, faulty: FaultyVfs, kind: str) -> None:
+def test_waiting_writers_share_one_commit(engine: Engine, faulty: FaultyVfs, kind: str) -> None:
     with during_a_commit(engine, faulty) as waiting:
         for number in range(8):
             if kind == "put" or (kind == "both" and number % 2):
@@ -112,10 +112,12 @@ def test_those_who_wait_share_one_commit(engine: Engine, faulty: FaultyVfs, kind
             else:
                 waiting.start(lambda number=number: add(engine, f"thing-{number}"))
     assert names(engine) == {"there", "first", *(f"thing-{number}" for number in range(8))}
-    assert faulty.count("sync") == 2, "one commit for the first, one for all who waited"
+    assert faulty.count("sync") == 2, "one commit for the first writer, one for all that waited"
 
 
-def test_a_lone_writer_is_synced_before_it_is_answered(engine: Engine, faulty: FaultyVfs) -> None:
+def test_a_single_write_is_synced_before_it_is_acknowledged(
+    engine: Engine, faulty: FaultyVfs
+) -> None:
     for number in range(5):
         put(engine, f"thing-{number}")
         assert faulty.count("sync") == number + 1
@@ -123,7 +125,7 @@ def test_a_lone_writer_is_synced_before_it_is_answered(engine: Engine, faulty: F
     assert faulty.count("sync") == 6
 
 
-def test_in_process_durability_commits_wait_for_no_disk(faulty: FaultyVfs, tmp_path: Path) -> None:
+def test_process_durability_does_not_sync_commits(faulty: FaultyVfs, tmp_path: Path) -> None:
     path = tmp_path / "quick.db"
     with open_on(faulty, path, durability="process", clock=time.time) as engine:
         create(engine)
@@ -134,15 +136,15 @@ def test_in_process_durability_commits_wait_for_no_disk(faulty: FaultyVfs, tmp_p
         assert faulty.count("sync") == 0
 
 
-def test_readers_do_not_wait_for_a_commit(engine: Engine, faulty: FaultyVfs) -> None:
+def test_reads_do_not_wait_for_a_commit(engine: Engine, faulty: FaultyVfs) -> None:
     with during_a_commit(engine, faulty):
         assert get(engine, "there") is not None
-        # Not yet acknowledged, so not yet there.
+        # Not acknowledged yet, so not visible yet.
         assert names(engine) == {"there"}
     assert names(engine) == {"there", "first"}
 
 
-def test_a_failed_condition_does_not_touch_the_others(engine: Engine, faulty: FaultyVfs) -> None:
+def test_a_failed_condition_does_not_affect_the_others(engine: Engine, faulty: FaultyVfs) -> None:
     with during_a_commit(engine, faulty) as waiting:
         waiting.start(lambda: put(engine, "one"))
         waiting.start(lambda: _create_only(engine, "there"))
@@ -165,7 +167,7 @@ def _create_only(engine: Engine, name: str) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_one_that_fails_after_writing_leaves_no_trace_and_the_others_are_done_once(
+def test_a_writer_that_fails_after_writing_is_rolled_back_and_the_others_run_once(
     engine: Engine, faulty: FaultyVfs, place: int
 ) -> None:
     def fail(writer: StorageWriter) -> None:
@@ -183,7 +185,7 @@ def test_one_that_fails_after_writing_leaves_no_trace_and_the_others_are_done_on
     assert engine._storage.read(lambda reader: reader.get_record("test", "trace")) is None
 
 
-def test_an_interrupted_writer_leaves_its_work_undone_and_the_others_done(engine: Engine) -> None:
+def test_an_interrupted_writer_is_rolled_back_and_the_others_are_committed(engine: Engine) -> None:
     def interrupt(writer: StorageWriter) -> None:
         writer.set_record("test", "trace", b"x")
         raise KeyboardInterrupt
@@ -200,10 +202,10 @@ def _together(engine: Engine, *wanted: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("place", range(1, 9))
-def test_a_failed_read_of_one_leaves_the_others_whole(
+def test_a_failed_read_of_one_writer_does_not_affect_the_others(
     engine: Engine, faulty: FaultyVfs, tmp_path: Path, place: int
 ) -> None:
-    # SQLite rolls the whole transaction back when a read fails, whoever read.
+    # SQLite rolls the whole transaction back when any of its reads fails.
     with Engine.open(tmp_path / "things.db", upkeep_seconds=None) as other:
         for number in range(200):
             put(other, f"filler-{number}", text={"S": "x" * 400})
@@ -225,13 +227,13 @@ def test_a_failed_read_of_one_leaves_the_others_whole(
 
 
 @pytest.mark.parametrize("call", ["write", "sync"])
-def test_a_failed_commit_fails_all_who_shared_it(
+def test_a_failed_commit_fails_every_writer_in_it(
     engine: Engine, faulty: FaultyVfs, call: str
 ) -> None:
     with during_a_commit(engine, faulty) as waiting:
         for number in range(4):
             waiting.start(lambda number=number: add(engine, f"thing-{number}"))
-        # Held back by the first commit's sync; the next ones meet the fault.
+        # The first commit's sync holds them back; the following calls hit the fault.
         faulty.fault = NthCall(frozenset([call]), 1, apsw.IOError)
     faulty.fault = None
     assert all(isinstance(answer, FileFailed) for answer in waiting.answers)

@@ -1,4 +1,4 @@
-"""Several processes on one file: who waits for whom, and what keeps a lock a lock."""
+"""Several processes on one file: which waits for which, and how locks are kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from keyfold.errors import EngineClosed, FileBusy
 from tests.unit.engine.storage.programs import Program, run_program, running
 from tests.unit.engine.storage.tables import add, create, get, names, put
 
-# Holds the write lock from the first line on, until it is told to let go.
+# Holds the write lock until it reads a line.
 HOLDING = """
 import sys
 import apsw
@@ -30,7 +30,7 @@ print("let go", flush=True)
 sys.stdin.readline()
 """
 
-# Says whether it could write at once.
+# Prints whether it could write without waiting.
 TRYING = """
 import sys
 from keyfold.engine import Engine
@@ -57,52 +57,52 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def holder(path: Path) -> Iterator[Program]:
     with running(HOLDING, path) as holder:
-        assert holder.hear() == "held"
+        assert holder.read_line() == "held"
         yield holder
 
 
-def test_a_file_that_another_writes_to_can_be_opened_and_read(path: Path, holder: Program) -> None:
+def test_a_file_that_another_process_has_locked_can_be_opened_and_read(
+    path: Path, holder: Program
+) -> None:
     with Engine.open(path, busy_seconds=0.0) as engine:
         assert names(engine) == {"there"}
         assert engine.verify() == []
 
 
-def test_a_writer_waits_until_the_other_lets_go(path: Path, holder: Program) -> None:
+def test_a_writer_waits_until_the_lock_is_released(path: Path, holder: Program) -> None:
     with Engine.open(path, busy_seconds=120.0) as engine:
         thread = threading.Thread(target=put, args=(engine, "patient"))
         thread.start()
-        # Readers go on meanwhile.
+        # Reads are not blocked meanwhile.
         assert get(engine, "there") is not None
         assert get(engine, "patient") is None
-        holder.tell()
-        assert holder.hear() == "let go"
+        holder.send_line()
+        assert holder.read_line() == "let go"
         thread.join(120)
         assert names(engine) == {"there", "patient"}
 
 
-def test_a_writer_that_waits_too_long_is_told_and_nothing_is_written(
-    path: Path, holder: Program
-) -> None:
+def test_a_writer_that_waits_too_long_fails_and_writes_nothing(path: Path, holder: Program) -> None:
     with Engine.open(path, busy_seconds=0.01) as engine:
         with pytest.raises(FileBusy, match="Nothing was written"):
             put(engine, "hasty")
         with pytest.raises(FileBusy):
             add(engine, "sum")
-        holder.tell()
-        assert holder.hear() == "let go"
+        holder.send_line()
+        assert holder.read_line() == "let go"
         assert names(engine) == {"there"}
         put(engine, "later")
         assert add(engine, "sum") == 1
 
 
-def test_a_new_file_that_another_is_making_is_waited_for(tmp_path: Path) -> None:
+def test_opening_waits_for_a_process_that_is_creating_the_file(tmp_path: Path) -> None:
     path = tmp_path / "new.db"
     with running(HOLDING, path) as holder:
-        assert holder.hear() == "held"
+        assert holder.read_line() == "held"
         with pytest.raises(FileBusy):
             Engine.open(path, busy_seconds=0.01)
-        holder.tell()
-        assert holder.hear() == "let go"
+        holder.send_line()
+        assert holder.read_line() == "let go"
         with Engine.open(path) as engine:
             create(engine)
 
@@ -118,13 +118,13 @@ print("opened")
 """
 
 
-def test_processes_may_make_one_file_at_the_same_moment(tmp_path: Path) -> None:
+def test_processes_may_create_one_file_at_the_same_time(tmp_path: Path) -> None:
     programs = [Program(OPENING, tmp_path / "new", 25) for _ in range(3)]
     try:
         for program in programs:
-            assert program.hear() == "ready"
+            assert program.read_line() == "ready"
         for program in programs:
-            program.tell()
+            program.send_line()
         for program in programs:
             assert program.end() == "opened"
     finally:
@@ -135,7 +135,7 @@ def test_processes_may_make_one_file_at_the_same_moment(tmp_path: Path) -> None:
             assert engine.verify() == []
 
 
-def test_opening_and_closing_the_file_elsewhere_in_the_process_drops_no_lock(path: Path) -> None:
+def test_opening_and_closing_the_file_again_in_the_process_keeps_the_lock(path: Path) -> None:
     # POSIX drops a process's locks on a file when it closes any descriptor of it.
     with Engine.open(path) as engine:
 
@@ -151,7 +151,7 @@ def test_opening_and_closing_the_file_elsewhere_in_the_process_drops_no_lock(pat
         assert names(engine) == {"there", "intruder"}
 
 
-def test_closing_one_of_two_leaves_the_log_to_the_other(path: Path) -> None:
+def test_closing_one_of_two_engines_leaves_the_log_to_the_other(path: Path) -> None:
     with Engine.open(path) as first:
         with Engine.open(path) as second:
             put(second, "one")
@@ -163,7 +163,7 @@ def test_closing_one_of_two_leaves_the_log_to_the_other(path: Path) -> None:
         assert engine.verify() == []
 
 
-def test_closing_while_others_work_ends_them_with_one_error(path: Path) -> None:
+def test_closing_ends_the_work_of_other_threads_with_engine_closed(path: Path) -> None:
     engine = Engine.open(path, durability="process")
     ended: list[BaseException] = []
     busy = threading.Barrier(7)
@@ -178,7 +178,7 @@ def test_closing_while_others_work_ends_them_with_one_error(path: Path) -> None:
                     put(engine, f"thing-{number}")
                 else:
                     names(engine)
-        except BaseException as error:  # noqa: BLE001 - the test looks at it
+        except BaseException as error:  # noqa: BLE001 - asserted on below
             ended.append(error)
 
     threads = [threading.Thread(target=keep, args=(number,)) for number in range(6)]
@@ -196,7 +196,7 @@ def test_closing_while_others_work_ends_them_with_one_error(path: Path) -> None:
         assert again.verify() == []
 
 
-def test_a_statement_that_another_process_outdated_is_tried_again(path: Path) -> None:
-    # SQLite says so in two ways: for a statement that it prepares anew, and for one it has.
+def test_schema_changes_of_other_processes_are_reported_as_rows_changed(path: Path) -> None:
+    # SQLite reports it in two ways: for a newly prepared statement, and for a cached one.
     for error in (apsw.SQLError("SQLError: no such table: r1v2"), apsw.SchemaChangeError("x")):
         assert isinstance(translate(error, str(path)), RowsChanged)

@@ -1,4 +1,4 @@
-"""Opening files: ours, others', none, and what cannot be opened."""
+"""Opening files: valid, foreign, missing, damaged and inaccessible ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from keyfold.errors import (
     KeyfoldError,
     OptionInvalid,
 )
-from tests.unit.engine.storage.folders import contents, left_as_it_was
+from tests.unit.engine.storage.folders import contents, unchanged
 from tests.unit.engine.storage.programs import run_program
 from tests.unit.engine.storage.tables import create, get, names, put
 
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def filled(path: Path) -> Path:
-    """A file that was closed in good order."""
+    """Return a file with data that was closed cleanly."""
     with Engine.open(path) as engine:
         create(engine)
         for number in range(40):
@@ -38,16 +38,16 @@ def filled(path: Path) -> Path:
     return path
 
 
-def test_a_new_file_is_made_and_found_again(path: Path) -> None:
+def test_a_new_file_is_created_and_can_be_reopened(path: Path) -> None:
     with Engine.open(path) as engine:
         create(engine)
         put(engine, "one")
     with Engine.open(path) as engine:
         assert names(engine) == {"one"}
-    assert contents(path.parent).keys() == {path.name}, "a closed file stands alone"
+    assert contents(path.parent).keys() == {path.name}, "a closed file has no log beside it"
 
 
-def test_an_empty_file_is_taken_for_a_new_one(path: Path) -> None:
+def test_an_empty_file_is_treated_as_a_new_one(path: Path) -> None:
     path.touch()
     with Engine.open(path) as engine:
         create(engine)
@@ -58,7 +58,7 @@ def test_an_empty_file_is_taken_for_a_new_one(path: Path) -> None:
     "name",
     ["a b", "ünïcode ☃", "100%25", "q?mode=ro&x#y", "file:x.db", "line\nbreak", "-wal", "'\"", "~"],
 )
-def test_a_path_is_taken_as_it_is(
+def test_a_path_is_used_literally(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -87,14 +87,14 @@ def test_a_path_must_name_a_file() -> None:
     ],
     ids=["text", "one byte", "image", "magic alone", "magic and rubbish", "zeros"],
 )
-def test_a_file_of_another_kind_is_refused_and_left_as_it_was(path: Path, content: bytes) -> None:
+def test_a_file_of_another_kind_is_refused_and_left_unchanged(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with left_as_it_was(path.parent), pytest.raises((FileNotKeyfold, FileDamaged)) as refused:
+    with unchanged(path.parent), pytest.raises((FileNotKeyfold, FileDamaged)) as refused:
         Engine.open(path)
     assert str(path) in str(refused.value)
 
 
-# More than its cache holds, so that some of it is in the file and the rest in a journal.
+# More than the cache holds, so that part is in the file and the rest in a journal.
 UNFINISHED = """
 CREATE TABLE t (x); INSERT INTO t VALUES (1); PRAGMA cache_size = 1; BEGIN;
 INSERT INTO t SELECT randomblob(900) FROM (
@@ -121,34 +121,34 @@ os._exit(0)
     ],
     ids=["tables", "same names", "another id", "all in its log", "log", "unfinished"],
 )
-def test_another_programs_database_is_refused_and_left_as_it_was(
+def test_another_programs_database_is_refused_and_left_unchanged(
     path: Path, statements: str
 ) -> None:
-    # Killed, as it were: what it left in its log or journal is its own to recover.
+    # As if killed: only that program may recover what is in its log or journal.
     run_program(FOREIGN, path, statements)
-    with left_as_it_was(path.parent), pytest.raises(FileNotKeyfold, match="something else"):
+    with unchanged(path.parent), pytest.raises(FileNotKeyfold, match="another program's"):
         Engine.open(path)
 
 
-def test_a_newer_format_is_refused_and_left_as_it_was(filled: Path) -> None:
+def test_a_newer_format_is_refused_and_left_unchanged(filled: Path) -> None:
     run_program(FOREIGN, filled, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 3")
     with (
-        left_as_it_was(filled.parent),
+        unchanged(filled.parent),
         pytest.raises(FileNewer, match=r"format 3.*reads 1 and 2.*Upgrade") as refused,
     ):
         Engine.open(filled)
     assert refused.value.code == "file-newer"
 
 
-def test_a_newer_format_with_a_log_is_refused_and_left_as_it_was(filled: Path) -> None:
+def test_a_newer_format_with_a_log_is_refused_and_left_unchanged(filled: Path) -> None:
     run_program(
         FOREIGN, filled, "PRAGMA user_version = 3; PRAGMA journal_mode = WAL; CREATE TABLE t (x)"
     )
-    with left_as_it_was(filled.parent), pytest.raises(FileNewer):
+    with unchanged(filled.parent), pytest.raises(FileNewer):
         Engine.open(filled)
 
 
-def test_a_truncated_file_is_refused_and_left_as_it_was(filled: Path) -> None:
+def test_a_truncated_file_is_refused_and_left_unchanged(filled: Path) -> None:
     whole = filled.read_bytes()
     (page_size,) = struct.unpack(">H", whole[16:18])
     lengths = {1, 15, 16, 99, 100, 101, page_size - 1, page_size, page_size + 1, len(whole) - 1}
@@ -157,26 +157,26 @@ def test_a_truncated_file_is_refused_and_left_as_it_was(filled: Path) -> None:
     )
     for length in sorted(lengths):
         filled.write_bytes(whole[:length])
-        with left_as_it_was(filled.parent), pytest.raises((FileDamaged, FileNotKeyfold)):
+        with unchanged(filled.parent), pytest.raises((FileDamaged, FileNotKeyfold)):
             Engine.open(filled)
     filled.write_bytes(whole)
     with Engine.open(filled) as engine:
         assert len(names(engine)) == 40
 
 
-def test_a_missing_folder_is_said_and_not_made(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_and_not_created(tmp_path: Path) -> None:
     with pytest.raises(FileUnreachable, match="folder is missing"):
         Engine.open(tmp_path / "nowhere" / "things.db")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileUnreachable, match="not a file"):
         Engine.open(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-# Permissions do not bind the superuser, so the program becomes somebody else first.
+# Permissions do not apply to root, so the program switches to another user first.
 UNPRIVILEGED = """
 import os, sys
 from keyfold.engine import Engine
@@ -197,23 +197,23 @@ except KeyfoldError as error:
     ("file_mode", "folder_mode"),
     [(0o444, 0o755), (0o444, 0o777), (0o666, 0o555), (0o000, 0o777), (0o666, 0o000)],
 )
-def test_what_may_not_be_written_is_refused_and_left_as_it_was(
+def test_a_read_only_file_or_folder_is_refused_and_left_unchanged(
     filled: Path, file_mode: int, folder_mode: int
 ) -> None:
     for folder in list(filled.parents)[:3]:
-        # pytest keeps its folders to itself, and the other user has to get through.
+        # pytest's folders are private; the other user needs access to them.
         if folder.owner() == filled.owner() and folder != filled.parent:
             folder.chmod(folder.stat().st_mode | 0o011)
-    with left_as_it_was(filled.parent):
+    with unchanged(filled.parent):
         filled.chmod(file_mode)
         filled.parent.chmod(folder_mode)
         try:
-            said = run_program(UNPRIVILEGED, filled)
+            printed = run_program(UNPRIVILEGED, filled)
         finally:
             filled.parent.chmod(0o755)
             filled.chmod(0o644)
-    assert said.startswith("file-unreachable"), said
-    assert str(filled) in said
+    assert printed.startswith("file-unreachable"), printed
+    assert str(filled) in printed
 
 
 def test_one_file_may_be_opened_twice_in_one_process(filled: Path) -> None:
@@ -229,7 +229,7 @@ def test_one_file_may_be_opened_twice_in_one_process(filled: Path) -> None:
         get(second, "after")
 
 
-def test_every_file_error_says_which_file_and_has_a_code(path: Path) -> None:
+def test_every_file_error_names_the_file_and_has_a_code(path: Path) -> None:
     path.write_text("x")
     with pytest.raises(KeyfoldError) as refused:
         Engine.open(path)

@@ -1,4 +1,4 @@
-"""A moment that is held: rows stay as they were, and nobody waits for it."""
+"""Held snapshots: their rows do not change, and they do not block writers."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ def keys_in(reader: StorageReader) -> list[bytes]:
     return [key for key, _, _ in reader.read_entries(ROWS, b"", limit=100)]
 
 
-def test_a_moment_stays_while_rows_come_and_go(storage: SqliteStorage) -> None:
+def test_a_snapshot_does_not_see_later_changes(storage: SqliteStorage) -> None:
     write(storage, b"first", b"1")
-    with storage.hold_moment() as moment:
+    with storage.hold_snapshot() as snapshot:
         write(storage, b"second", b"2")
         storage.write(lambda writer: writer.delete(ROWS, b"first"))
-        assert moment.read(keys_in) == [b"first"]
-        with storage.hold_moment() as later:
+        assert snapshot.read(keys_in) == [b"first"]
+        with storage.hold_snapshot() as later:
             write(storage, b"third", b"3")
             assert later.read(keys_in) == [b"second"]
-        assert moment.read(lambda reader: reader.get(ROWS, b"first")) == (b"1", 1)
+        assert snapshot.read(lambda reader: reader.get(ROWS, b"first")) == (b"1", 1)
         assert storage.read(keys_in) == [b"second", b"third"]
 
 
-def test_a_moment_stays_while_its_table_is_dropped(storage: SqliteStorage) -> None:
+def test_a_snapshot_outlives_a_dropped_table(storage: SqliteStorage) -> None:
     write(storage, b"first", b"1")
-    with storage.hold_moment() as moment:
+    with storage.hold_snapshot() as snapshot:
 
         def drop(writer: StorageWriter) -> None:
             writer.drop_rows(ROWS)
 
         storage.write(drop)
-        assert moment.read(keys_in) == [b"first"]
+        assert snapshot.read(keys_in) == [b"first"]
 
 
-def test_closing_ends_every_moment(storage: SqliteStorage) -> None:
-    with storage.hold_moment() as moment:
+def test_closing_ends_every_snapshot(storage: SqliteStorage) -> None:
+    with storage.hold_snapshot() as snapshot:
         storage.close()
         with pytest.raises(EngineClosed):
-            moment.read(keys_in)
-    with pytest.raises(EngineClosed), storage.hold_moment():
+            snapshot.read(keys_in)
+    with pytest.raises(EngineClosed), storage.hold_snapshot():
         pytest.fail("it is closed")
 
 
@@ -76,22 +76,22 @@ warnings.simplefilter("ignore", DeprecationWarning)
 rows = RowSet(1, 1, ())
 storage = SqliteStorage(sys.argv[1], "process")
 storage.write(lambda writer: writer.create_rows(rows))
-with storage.hold_moment() as moment:
+with storage.hold_snapshot() as snapshot:
     child = os.fork()
     if child == 0:
         try:
-            moment.read(lambda reader: reader.get(rows, b"k"))
+            snapshot.read(lambda reader: reader.get(rows, b"k"))
         except EngineForked:
-            moment.close()
+            snapshot.close()
             os._exit(0)
         os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
-    assert moment.read(lambda reader: reader.get(rows, b"k")) is None
+    assert snapshot.read(lambda reader: reader.get(rows, b"k")) is None
 storage.close()
 print("well")
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_child_is_refused_and_its_parent_goes_on(tmp_path: Path) -> None:
+def test_a_forked_child_is_refused_and_the_parent_is_not_affected(tmp_path: Path) -> None:
     assert run_program(FORKING, tmp_path / "rows.db").strip() == "well"

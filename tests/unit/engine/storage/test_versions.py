@@ -1,4 +1,4 @@
-"""What one process knows of a table and another changes: noticed before anything goes wrong."""
+"""Tables that another process changes: a stale definition is noticed before it is used."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _open(path: Path, clock: Callable[[], float] = lambda: 0.0) -> Engine:
 
 
 @pytest.fixture
-def both(tmp_path: Path) -> Iterator[tuple[Engine, Engine]]:
-    """Two engines on one file, as two processes have them; both know the table."""
+def two_engines(tmp_path: Path) -> Iterator[tuple[Engine, Engine]]:
+    """Two engines on one file, like two processes; both have the table's definition cached."""
     path = tmp_path / "things.db"
     with _open(path) as one, _open(path) as other:
         create(one)
@@ -51,24 +51,28 @@ def both(tmp_path: Path) -> Iterator[tuple[Engine, Engine]]:
         assert one.verify() == other.verify() == []
 
 
-def test_an_index_that_another_added_can_be_queried(both: tuple[Engine, Engine]) -> None:
-    one, other = both
+def test_an_index_that_another_process_added_can_be_queried(
+    two_engines: tuple[Engine, Engine],
+) -> None:
+    one, other = two_engines
     other.execute("UpdateTable", ADD_INDEX)
     assert query_index(one, "x") == {"there"}
 
 
-def test_what_is_written_by_one_is_in_the_index_that_another_added(
-    both: tuple[Engine, Engine],
+def test_writes_go_to_an_index_that_another_process_added(
+    two_engines: tuple[Engine, Engine],
 ) -> None:
-    one, other = both
+    one, other = two_engines
     other.execute("UpdateTable", ADD_INDEX)
     put(one, "new", a={"S": "x"})
     add(one, "there")
     assert query_index(other, "x") == {"there", "new"}
 
 
-def test_an_index_that_another_dropped_refuses_nothing(both: tuple[Engine, Engine]) -> None:
-    one, other = both
+def test_an_index_that_another_process_dropped_is_no_longer_checked(
+    two_engines: tuple[Engine, Engine],
+) -> None:
+    one, other = two_engines
     one.execute("UpdateTable", ADD_INDEX)
     assert query_index(one, "x") == {"there"}
     other.execute("UpdateTable", DROP_INDEX)
@@ -77,17 +81,19 @@ def test_an_index_that_another_dropped_refuses_nothing(both: tuple[Engine, Engin
         query_index(one, "x")
 
 
-def test_an_index_that_another_added_refuses_what_does_not_fit(
-    both: tuple[Engine, Engine],
+def test_an_index_that_another_process_added_refuses_invalid_values(
+    two_engines: tuple[Engine, Engine],
 ) -> None:
-    one, other = both
+    one, other = two_engines
     other.execute("UpdateTable", ADD_INDEX)
     with pytest.raises(ValidationException, match="Type mismatch for Index Key a"):
         put(one, "number", a={"N": "1"})
 
 
-def test_a_table_that_another_deleted_is_gone(both: tuple[Engine, Engine]) -> None:
-    one, other = both
+def test_a_table_that_another_process_deleted_is_not_found(
+    two_engines: tuple[Engine, Engine],
+) -> None:
+    one, other = two_engines
     other.execute("DeleteTable", {"TableName": TABLE})
     with pytest.raises(ResourceNotFoundException):
         put(one, "late")
@@ -95,8 +101,10 @@ def test_a_table_that_another_deleted_is_gone(both: tuple[Engine, Engine]) -> No
         get(one, "there")
 
 
-def test_a_table_that_another_made_anew_is_the_new_one(both: tuple[Engine, Engine]) -> None:
-    one, other = both
+def test_a_table_that_another_process_recreated_is_the_new_one(
+    two_engines: tuple[Engine, Engine],
+) -> None:
+    one, other = two_engines
     other.execute("DeleteTable", {"TableName": TABLE})
     other.execute(
         "CreateTable",
@@ -112,20 +120,20 @@ def test_a_table_that_another_made_anew_is_the_new_one(both: tuple[Engine, Engin
     assert other.execute("Scan", {"TableName": TABLE})["Count"] == 1
 
 
-def test_an_index_that_upkeep_filled_can_be_queried(both: tuple[Engine, Engine]) -> None:
-    one, other = both
+def test_an_index_that_upkeep_filled_can_be_queried(two_engines: tuple[Engine, Engine]) -> None:
+    one, other = two_engines
     for number in range(20):
         put(one, f"thing-{number}", a={"S": "x"})
     with mock.patch.object(_backfill, "BATCH_ITEMS", 4):
         one.execute("UpdateTable", ADD_INDEX)
-        for engine in both:
+        for engine in two_engines:
             with pytest.raises(ValidationException, match="Cannot read from backfilling"):
                 query_index(engine, "x")
         other.run_upkeep()
     assert len(query_index(one, "x")) == len(query_index(other, "x")) == 21
 
 
-def test_expiry_that_another_switched_on_counts_for_what_is_written_here(tmp_path: Path) -> None:
+def test_expiry_that_another_process_enabled_applies_to_later_writes(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     with _open(path, lambda: 1_000.0) as one, _open(path, lambda: 1_000.0) as other:
         create(one)
@@ -144,7 +152,7 @@ def test_expiry_that_another_switched_on_counts_for_what_is_written_here(tmp_pat
         assert one.verify() == []
 
 
-def test_a_change_of_the_table_after_a_commit_does_not_repeat_the_write(
+def test_a_table_change_after_a_commit_does_not_repeat_the_write(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "things.db"
@@ -185,17 +193,17 @@ def test_a_change_of_the_table_after_a_commit_does_not_repeat_the_write(
         assert other.execute("Scan", {"TableName": TABLE})["Items"] == [answer["Attributes"]]
 
 
-def test_an_index_that_another_fills_first_is_still_acknowledged(
-    both: tuple[Engine, Engine],
+def test_an_index_that_another_process_fills_first_is_still_acknowledged(
+    two_engines: tuple[Engine, Engine],
 ) -> None:
-    one, other = both
+    one, other = two_engines
     _after_the_next_commit(one, other.run_upkeep)
     one.execute("UpdateTable", ADD_INDEX)
     assert query_index(one, "x") == query_index(other, "x") == {"there"}
 
 
 def _after_the_next_commit(engine: Engine, act: Callable[[], object]) -> None:
-    """Let something happen in another process right after the engine's next commit."""
+    """Call `act`, as another process would, right after the engine's next commit."""
     storage = engine._storage
     write = storage.write
 
@@ -208,7 +216,7 @@ def _after_the_next_commit(engine: Engine, act: Callable[[], object]) -> None:
     storage.write = write_once
 
 
-def test_every_use_of_an_old_version_is_refused(tmp_path: Path) -> None:
+def test_every_use_of_an_old_table_version_is_refused(tmp_path: Path) -> None:
     storage = SqliteStorage(str(tmp_path / "rows.db"), "process")
     old, new = RowSet(1, 1, ("i1",)), RowSet(1, 2, ("i1", "i2"))
     row = (b"k", b"{}", 2, (None,))
@@ -242,21 +250,23 @@ def test_every_use_of_an_old_version_is_refused(tmp_path: Path) -> None:
     storage.close()
 
 
-def test_one_engine_at_a_time_does_the_upkeep_of_a_file(both: tuple[Engine, Engine]) -> None:
-    one, other = both
-    moment = 1_000.0
+def test_only_one_engine_at_a_time_runs_the_upkeep_of_a_file(
+    two_engines: tuple[Engine, Engine],
+) -> None:
+    one, other = two_engines
+    current = 1_000.0
 
     def now() -> float:
-        return moment
+        return current
 
     with mock.patch.object(_upkeep.time, "time", now):
         assert one._upkeep._hold_lease()
         assert not other._upkeep._hold_lease()
-        moment += _upkeep.LEASE_SECONDS / 2
-        assert one._upkeep._hold_lease(), "who has it keeps it"
-        moment += _upkeep.LEASE_SECONDS / 2 + 1
+        current += _upkeep.LEASE_SECONDS / 2
+        assert one._upkeep._hold_lease(), "the holder renews its lease"
+        current += _upkeep.LEASE_SECONDS / 2 + 1
         assert not other._upkeep._hold_lease()
-        # Its holder is gone, or asleep.
-        moment += _upkeep.LEASE_SECONDS
+        # The holder has exited or is suspended.
+        current += _upkeep.LEASE_SECONDS
         assert other._upkeep._hold_lease()
         assert not one._upkeep._hold_lease()

@@ -1,4 +1,4 @@
-"""The policies that roles are exported to, and what they say they cannot say."""
+"""The IAM policies that roles are exported to, and the gaps that the export reports."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ TAGGED = {
 }
 
 
-def test_a_tenant_has_its_own_partitions_to_the_letter() -> None:
+def test_a_tenant_may_use_exactly_its_own_partitions() -> None:
     role = Role("customer", tenant="user", can={"profile": READ | WRITE, "orders": READ})
     export = export_policy(lay_out(PROFILE, ORDERS), role, region="eu-west-1", account="123")
     resource = ["arn:aws:dynamodb:eu-west-1:123:table/Shop"]
@@ -150,7 +150,7 @@ def test_a_tenant_has_its_own_partitions_to_the_letter() -> None:
 
 
 @pytest.mark.parametrize("tag", ["", "ada#O", "*", "ad?", "${user}"])
-def test_who_could_not_be_a_principal_is_allowed_nothing(tag: str) -> None:
+def test_a_tag_that_is_not_a_valid_id_is_allowed_nothing(tag: str) -> None:
     role = Role("customer", tenant="user", can={"profile": READ, "orders": READ})
     export = export_policy(lay_out(PROFILE, ORDERS), role)
     assert is_allowed(export, get("U#ada"), user="ada")
@@ -182,7 +182,7 @@ def test_choices_are_written_out() -> None:
     assert export.gaps == ()
 
 
-def test_what_is_special_in_a_policy_is_escaped() -> None:
+def test_special_characters_of_policies_are_escaped() -> None:
     role = Role("customer", tenant="user", can={"odd": READ})
     export = export_policy(lay_out(area("odd", "*{user}?$")), role)
     (statement,) = statements(export).values()
@@ -193,14 +193,14 @@ def test_what_is_special_in_a_policy_is_escaped() -> None:
     assert not is_allowed(export, get("xada?$"), user="ada")
 
 
-def test_what_one_pattern_keeps_out_another_may_be() -> None:
+def test_overlapping_areas_get_separate_statements() -> None:
     role = Role("staff", can={"profile": ALL, "orders": ALL})
     export = export_policy(lay_out(PROFILE, ORDERS), role)
     assert is_allowed(export, get("U#ada"))
     assert is_allowed(export, get("U#ada#O"))
     assert not is_allowed(export, get("U#ada#P"))
     assert not is_allowed(export, get("U##O"))
-    # So two statements are needed, and no batch fits both.
+    # So two statements are needed, and neither allows a batch with keys of both areas.
     assert kinds(export) == [("mixed-batches", "narrower")] * 2
     assert {each for gap in export.gaps for each in gap.actions} == {
         "BatchGetItem",
@@ -208,7 +208,7 @@ def test_what_one_pattern_keeps_out_another_may_be() -> None:
     }
 
 
-def test_parts_of_their_own_characters_are_allowed_to_be_others_and_that_is_said() -> None:
+def test_a_part_with_limited_characters_is_wider_in_a_policy_with_a_gap() -> None:
     role = Role("staff", can={"numbers": READ})
     export = export_policy(lay_out(area("numbers", "N#{no:03}")), role)
     assert is_allowed(export, get("N#001"))
@@ -220,12 +220,12 @@ def test_parts_of_their_own_characters_are_allowed_to_be_others_and_that_is_said
     assert guard.check(get("N#abc")) is not None
 
 
-def test_a_pattern_that_could_be_another_areas_is_left_out() -> None:
+def test_a_pattern_that_could_match_another_area_is_left_out() -> None:
     layout = lay_out(area("numbers", "N{no:03}"), area("names", "N{user}!"))
     export = export_policy(layout, Role("staff", can={"numbers": READ}))
     assert not is_allowed(export, get("N001"))
     assert ("key-parts", "narrower") in kinds(export)
-    # Both together can be told from everything else.
+    # Both together can be distinguished from everything else.
     both = export_policy(layout, Role("staff", can={"numbers": READ, "names": READ}))
     assert is_allowed(both, get("N001"))
 
@@ -239,7 +239,7 @@ def test_a_pattern_that_could_be_another_areas_is_left_out() -> None:
         (Right.DELETE, {"BatchWriteItem"}, "batch-writes"),
     ],
 )
-def test_what_iam_cannot_tell_apart_is_left_out(
+def test_rights_that_iam_cannot_distinguish_are_left_out(
     rights: Right, left_out: set[str], kind: str
 ) -> None:
     export = export_policy(lay_out(PROFILE), Role("staff", can={"profile": READ | rights}))
@@ -270,7 +270,7 @@ def test_hidden_attributes_must_be_left_out_by_name() -> None:
     assert kinds(export) == [("hidden-in-failures", "narrower")]
 
 
-def test_writes_that_could_show_what_is_hidden_are_left_out() -> None:
+def test_writes_that_could_show_a_hidden_attribute_are_left_out() -> None:
     role = Role("clerk", can={"orders": ALL}, hidden={"orders": ["card"]})
     export = export_policy(lay_out(ORDERS), role)
     allowed = {name for names in actions(export).values() for name in names}
@@ -319,7 +319,7 @@ def test_a_tenant_that_writes_may_not_query_an_index_that_others_write_into() ->
     assert "ByOwner" not in statements(export)
     assert kinds(export) == [("index-queries", "narrower"), ("index-writes", "wider")]
     assert gap_of(export, "index-queries").index_name == "ByOwner"
-    # That is what IAM lets through: it never sees what is written.
+    # IAM would allow it: it never sees the values that are written.
     stray = get("U#ada#O", written={"owner": {"S": "O#bob"}})._replace(
         action="PutItem", rights=Right.CREATE | Right.UPDATE
     )
@@ -337,7 +337,7 @@ def test_an_index_of_several_partition_attributes_is_left_out_for_tenants() -> N
     assert kinds(export) == [("index-parts", "narrower")]
 
 
-def test_an_index_partition_of_its_own_characters_is_left_out_for_tenants() -> None:
+def test_an_index_partition_with_limited_characters_is_left_out_for_tenants() -> None:
     numbered = index("ByNo", ("orders", "O#{user}#{no:03}"))
     role = Role("customer", tenant="user", can={"orders": READ})
     export = export_policy(lay_out(ORDERS, indexes=(numbered,)), role)
@@ -353,7 +353,7 @@ def test_a_local_index_goes_with_the_table() -> None:
     assert [each["Resource"] for each in queries] == [[ARN, f"{ARN}/index/ByTime"]]
 
 
-def test_a_role_without_a_tenant_queries_an_index_with_all_that_is_in_it() -> None:
+def test_a_role_without_a_tenant_needs_every_area_to_query_an_index() -> None:
     layout = lay_out(PROFILE, ORDERS, indexes=(BY_OWNER,))
     both = export_policy(layout, Role("staff", can={"profile": READ, "orders": READ}))
     assert statements(both)["ByOwner"] == {
@@ -385,14 +385,14 @@ def test_everything_needs_no_keys() -> None:
     assert export.gaps == ()
 
 
-def test_nobody_scans_who_may_not_see_everything() -> None:
+def test_a_role_that_may_not_see_everything_may_not_scan() -> None:
     export = export_policy(
         lay_out(PROFILE, ORDERS), Role("staff", can={"profile": ALL, "orders": ALL})
     )
     assert not is_allowed(export, Access("Scan", "Shop", rights=Right.QUERY))
 
 
-def test_partitions_of_no_template_are_what_is_in_no_other_area() -> None:
+def test_partitions_of_no_template_are_those_of_no_other_area() -> None:
     layout = lay_out(ORDERS, area("other", None, "a"))
     export = export_policy(layout, Role("staff", can={"other": READ}))
     (statement,) = statements(export).values()
@@ -412,7 +412,7 @@ def test_the_partitions_of_unique_values_stay_closed() -> None:
     assert not is_allowed(export, get("keyfold#unique#big"))
 
 
-def test_a_store_that_keeps_values_unique_is_told_of() -> None:
+def test_a_gap_reports_that_unique_values_need_a_store() -> None:
     layout = lay_out(PROFILE, unique=frozenset({"Profile0"}))
     export = export_policy(layout, Role("customer", tenant="user", can={"profile": ALL}))
     assert kinds(export) == [("unique-values", "narrower")]
@@ -420,19 +420,19 @@ def test_a_store_that_keeps_values_unique_is_told_of() -> None:
     assert reader.gaps == ()
 
 
-def test_entities_of_one_partition_cannot_be_told_apart() -> None:
+def test_entities_in_one_partition_cannot_be_distinguished() -> None:
     both = area("profile", "U#{user}", entities=2)
     export = export_policy(lay_out(both), Role("customer", tenant="user", can={"profile": ALL}))
     assert kinds(export) == [("entities", "same")]
 
 
-def test_a_tag_that_has_a_form_is_not_checked_by_iam() -> None:
+def test_the_format_of_a_tag_is_not_checked_by_iam() -> None:
     layout = lay_out(area("items", "I#{item}"))
     export = export_policy(layout, Role("owner", tenant="item", can={"items": READ}))
     assert kinds(export) == [("tag-form", "wider")]
 
 
-def test_operations_are_exported_by_name_but_for_those_on_every_item() -> None:
+def test_operations_are_exported_by_name_except_those_on_every_item() -> None:
     role = Role(
         "admin",
         can={EVERYTHING: ALL},
@@ -455,7 +455,7 @@ def test_operations_are_exported_by_name_but_for_those_on_every_item() -> None:
     assert "PartiQLSelect" in export.gaps[0].actions
 
 
-def test_a_policy_that_aws_would_refuse_is_said_to_be() -> None:
+def test_a_policy_that_aws_would_refuse_is_reported() -> None:
     nothing = export_policy(lay_out(PROFILE), Role("nobody", can={}))
     assert nothing.document["Statement"] == []
     assert kinds(nothing) == [("nothing", "same")]
@@ -467,13 +467,13 @@ def test_a_policy_that_aws_would_refuse_is_said_to_be() -> None:
 def test_a_gap_reads_as_a_sentence() -> None:
     export = export_policy(lay_out(PROFILE), Role("staff", can={"profile": Right.DELETE}))
     assert str(export.gaps[0]) == (
-        "profile: a batch may put and delete, and IAM cannot tell the two apart, so batches of "
-        "writes are left out. Write items one by one, or in transactions. "
+        "profile: a batch may put and delete, and IAM cannot distinguish the two, so batch writes "
+        "are left out. Write items one by one, or in transactions. "
         "[batch-writes, narrower]"
     )
 
 
-def test_what_is_unique_is_named_by_no_write() -> None:
+def test_writes_may_not_name_unique_fields() -> None:
     users = replace(area("users", "U#{user}", "email"), unique=frozenset({"email"}))
     role = Role("r", tenant="user", can={"users": ALL}, unique=["Users0"])
     export = export_policy(lay_out(users, unique=frozenset({"Users0"})), role)
@@ -484,7 +484,7 @@ def test_what_is_unique_is_named_by_no_write() -> None:
     assert "unique-in-conditions" in {gap.kind for gap in export.gaps}
 
 
-def test_a_shard_that_looks_like_one_that_is_left_out_is_allowed_by_itself() -> None:
+def test_a_shard_that_resembles_one_that_is_left_out_is_allowed() -> None:
     layout = lay_out(area("orders", "U#{user}#O"), area("users", "U#{user}"), area("rest", None))
     role = Role("r", can={"orders": READ, "rest": READ})
     policy = parse_policy(export_policy(layout, role).to_json())

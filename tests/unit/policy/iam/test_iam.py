@@ -1,4 +1,4 @@
-"""IAM policies are followed as AWS documents that it follows them."""
+"""IAM policies are evaluated as AWS documents it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_allowed(
     return find_denial(policy, ids or {}, accesses, name=name) is None
 
 
-def test_what_is_not_allowed_is_denied() -> None:
+def test_anything_that_is_not_allowed_is_denied() -> None:
     denial = find_denial(parse_policy(write(allow("dynamodb:Query"))), {}, [get()])
     assert denial is not None
     assert denial.action == "GetItem"
@@ -73,7 +73,7 @@ def test_an_explicit_denial_wins() -> None:
         (["s3:GetObject", "dynamodb:GetItem"], True),
     ],
 )
-def test_actions_have_wildcards_and_no_case(action: Any, is_meant: bool) -> None:
+def test_actions_may_have_wildcards_and_ignore_case(action: Any, is_meant: bool) -> None:
     assert is_allowed(allow(action), get()) is is_meant
 
 
@@ -116,7 +116,7 @@ OWN = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["${aws:PrincipalTa
 CHECKED = {**OWN, "Null": {"dynamodb:LeadingKeys": "false"}}
 
 
-def test_for_all_values_is_true_of_what_is_absent() -> None:
+def test_for_all_values_holds_for_an_absent_key() -> None:
     """AWS: ForAllValues "returns true if there are no keys in the request", as in a Scan."""
     scan = Access("Scan", "Shop", rights=Right.QUERY)
     ada = {"user": "ada"}
@@ -126,7 +126,7 @@ def test_for_all_values_is_true_of_what_is_absent() -> None:
     assert not is_allowed(allow(Condition=OWN), get("bob"), ids=ada)
 
 
-def test_what_cannot_be_told_does_not_hide_in_a_batch() -> None:
+def test_an_unknown_key_is_not_hidden_by_the_others_of_a_batch() -> None:
     mine, unknown = (
         each._replace(action="BatchGetItem") for each in (get("ada"), Access("GetItem", "Shop"))
     )
@@ -169,7 +169,7 @@ def test_the_members_of_a_transaction_are_decided_one_by_one() -> None:
         ({"StringNotLike": {"dynamodb:Select": ["C*", "X*"]}}, False),
         ({"StringNotLike": {"dynamodb:Select": ["A*", "B*"]}}, True),
         ({"StringNotEquals": {"dynamodb:Select": ["COUNT", "X"]}}, False),
-        # What is absent equals nothing, and differs from everything.
+        # An absent key equals nothing, and differs from everything.
         ({"StringEquals": {"dynamodb:ReturnValues": "NONE"}}, False),
         ({"StringNotEquals": {"dynamodb:ReturnValues": "NONE"}}, True),
         ({"StringEqualsIfExists": {"dynamodb:ReturnValues": "NONE"}}, True),
@@ -226,7 +226,7 @@ def test_a_transaction_is_the_enclosing_operation_of_its_members() -> None:
     assert not is_allowed(allow(Condition=within), get())
 
 
-def test_attributes_are_those_a_request_names() -> None:
+def test_attributes_are_those_that_a_request_names() -> None:
     """AWS: without dynamodb:Select, whole items are read in spite of dynamodb:Attributes."""
     names = {"ForAllValues:StringEquals": {"dynamodb:Attributes": ["pk", "a"]}}
     whole = get(attributes=None, named=frozenset({"pk"}), select="ALL_ATTRIBUTES")
@@ -254,7 +254,7 @@ def test_attributes_are_those_a_request_names() -> None:
     ],
 )
 @pytest.mark.parametrize("operator", ["StringEquals", "StringLike"])
-def test_variables_stand_for_what_is_known_of_the_caller(
+def test_variables_are_replaced_by_the_tags_of_the_caller(
     operator: str, pattern: str, key: str, fits: bool
 ) -> None:
     condition = {f"ForAllValues:{operator}": {"dynamodb:LeadingKeys": [pattern]}}
@@ -262,7 +262,7 @@ def test_variables_stand_for_what_is_known_of_the_caller(
     assert is_allowed(allow(Condition=condition), get(key), ids=ids, name="Ada") is fits
 
 
-def test_a_wildcard_in_what_a_variable_stands_for_is_a_character() -> None:
+def test_a_wildcard_in_the_value_of_a_variable_is_literal() -> None:
     condition = {
         "ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["${aws:PrincipalTag/user}#*"]}
     }
@@ -270,7 +270,7 @@ def test_a_wildcard_in_what_a_variable_stands_for_is_a_character() -> None:
     assert is_allowed(allow(Condition=condition), get("*#1"), ids={"user": "*"})
 
 
-def test_variables_stand_in_resources() -> None:
+def test_variables_are_replaced_in_resources() -> None:
     own_table = allow(resource="arn:aws:dynamodb:*:*:table/${aws:PrincipalTag/shop}")
     assert is_allowed(own_table, get(), ids={"shop": "Shop"})
     assert not is_allowed(own_table, get(), ids={"shop": "S*"})
@@ -285,7 +285,7 @@ def test_older_policies_have_no_variables(version: str | None) -> None:
     assert is_allowed(statement, get("${aws:username}"), name="Ada", version=version)
 
 
-def test_what_cannot_be_told_of_a_statement_never_helps_it() -> None:
+def test_an_unknown_condition_key_never_allows_a_statement() -> None:
     select = Access("PartiQLSelect", "Shop", attributes=None, is_opaque=True)
     assert is_allowed(allow("dynamodb:PartiQLSelect"), select)
     assert not is_allowed(allow(Condition=OWN), select, ids={"user": "ada"})
@@ -296,7 +296,7 @@ def test_what_cannot_be_told_of_a_statement_never_helps_it() -> None:
     assert is_allowed([allow(), no_scans], get())
 
 
-def test_a_partition_of_several_attributes_never_helps() -> None:
+def test_a_partition_of_several_attributes_never_allows_anything() -> None:
     query = Access("Query", "Shop", partition=({"S": "ada"}, {"S": "x"}))
     assert not is_allowed(allow(Condition=OWN), query, ids={"user": "ada"})
 
@@ -325,7 +325,7 @@ def test_asterisks_stand_for_any_characters(pattern: str, value: str, fits: bool
     assert is_allowed(allow(Condition=condition), get(), ids={"x": value}) is fits
 
 
-# The documented examples of fine-grained access control, as they are followed.
+# The documented examples of fine-grained access control.
 GAME_SCORES = {
     "Sid": "AllowAccessToOnlyItemsMatchingUserID",
     "Effect": "Allow",
@@ -384,48 +384,48 @@ def test_the_documented_example_is_followed(access: Access, is_fine: bool) -> No
 @pytest.mark.parametrize(
     ("text", "fact"),
     [
-        ("{", "it is no JSON"),
-        ("[" * 100_000, "it is no JSON"),
-        ("[]", "the policy is no JSON object"),
+        ("{", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
+        ("[]", "the policy is not a JSON object"),
         ("{}", "it has no Statement"),
-        ('{"Statement": [], "Extra": 1}', "the policy has 'Extra', which is not known"),
+        ('{"Statement": [], "Extra": 1}', "the policy has 'Extra', which is not supported"),
         ('{"Version": "2020-01-01", "Statement": []}', "Version is '2020-01-01'"),
-        ('{"Statement": [3]}', "statement 0 is no JSON object"),
+        ('{"Statement": [3]}', "statement 0 is not a JSON object"),
         ('{"Statement": [], "Statement": []}', "the policy has 'Statement' twice"),
         (write(allow(effect="Permit")), "the Effect of statement 0 is 'Permit'"),
-        (write(allow(Sid=3)), "the Sid of statement 0 is no text"),
-        (write(allow(Principal="*")), "statement 0 has 'Principal', which is not known"),
+        (write(allow(Sid=3)), "the Sid of statement 0 is not a string"),
+        (write(allow(Principal="*")), "statement 0 has 'Principal', which is not supported"),
         (write(allow(Sid="A", Conditions={})), "statement 0 has 'Conditions', which is not"),
         (write(allow("GetItem")), "the Action of statement 0 has 'GetItem'"),
-        (write(allow([])), "the Action of statement 0 is neither a text nor a list of texts"),
-        (write(allow(3)), "the Action of statement 0 is neither a text nor a list of texts"),
+        (write(allow([])), "the Action of statement 0 is neither a string nor a list of strings"),
+        (write(allow(3)), "the Action of statement 0 is neither a string nor a list of strings"),
         (write(allow(NotAction="*")), "statement 0 has Action and NotAction"),
         (write({"Effect": "Allow", "Action": "*"}), "statement 0 has no Resource"),
         (write(allow(resource="Shop")), "the Resource of statement 0 has 'Shop'"),
         (
             write(allow(Sid="Own", Condition={"StringEqual": {}})),
-            "statement 0 (Own) has the operator 'StringEqual', which is not known",
+            "statement 0 (Own) has the operator 'StringEqual', which is not supported",
         ),
         (write(allow(Condition={"IpAddress": {}})), "the operator 'IpAddress', which is not"),
         (write(allow(Condition={"ForAllValues:Null": {}})), "has the operator 'ForAllValues:Null'"),
         (write(allow(Condition={"NullIfExists": {}})), "has the operator 'NullIfExists'"),
-        (write(allow(Condition=[])), "the Condition of statement 0 is no JSON object"),
-        (write(allow(Condition={"Null": []})), "Null of statement 0 is no JSON object"),
+        (write(allow(Condition=[])), "the Condition of statement 0 is not a JSON object"),
+        (write(allow(Condition={"Null": []})), "Null of statement 0 is not a JSON object"),
         (
             write(allow(Condition={"StringEquals": {"aws:SourceVpc": "x"}})),
-            "has the condition key 'aws:SourceVpc', which is not known",
+            "has the condition key 'aws:SourceVpc', which is not supported",
         ),
         (
             write(allow(Condition={"StringEquals": {"aws:PrincipalTag/": "x"}})),
-            "has the condition key 'aws:PrincipalTag/', which is not known",
+            "has the condition key 'aws:PrincipalTag/', which is not supported",
         ),
         (
             write(allow(Condition={"StringEquals": {"dynamodb:LeadingKeys": "x"}})),
-            "compares dynamodb:LeadingKeys by StringEquals, and it has several values",
+            "compares dynamodb:LeadingKeys with StringEquals, but the key has several values",
         ),
         (
             write(allow(Condition={"StringEquals": {"dynamodb:Select": 3}})),
-            "StringEquals of dynamodb:Select in statement 0 is neither a text nor",
+            "StringEquals of dynamodb:Select in statement 0 is neither a string nor",
         ),
         (
             write(allow(Condition={"Null": {"dynamodb:Select": "maybe"}})),
@@ -433,12 +433,12 @@ def test_the_documented_example_is_followed(access: Access, is_fine: bool) -> No
         ),
         (
             write(allow(resource=f"{TABLE}/${{cognito-identity.amazonaws.com:sub}}")),
-            "has the variable '${cognito-identity.amazonaws.com:sub}', which is not known",
+            "has the variable '${cognito-identity.amazonaws.com:sub}', which is not supported",
         ),
         (write(allow(resource=f"{TABLE}${{aws:username")), "has the variable '${aws:username'"),
     ],
 )
-def test_what_is_not_understood_is_refused_by_its_name(text: str, fact: str) -> None:
+def test_unsupported_policy_elements_are_refused_by_name(text: str, fact: str) -> None:
     with pytest.raises(PolicyInvalid) as refused:
         parse_policy(text, source="policy.json")
     assert str(refused.value).startswith("policy.json: ")

@@ -1,4 +1,4 @@
-"""Both clients behind one face, and servers that say what a test has them say."""
+"""One interface to both clients, and a server that sends scripted responses."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from keyfold.wire.client import AsyncClient, Client
 Kind = Literal["sync", "async"]
 
 
-class Side:
-    """A client of either kind, whose answers are waited for."""
+class AnyClient:
+    """A sync or async client; calls of the async one run to completion in its own event loop."""
 
     def __init__(self, kind: Kind, url: str, **options: Any) -> None:
         self.pauses: list[float] = []
@@ -50,9 +50,10 @@ class Side:
 
 
 class ScriptedServer:
-    """Answers each request with the next of its answers, as they are.
+    """Answers each request with the next of the scripted responses, byte for byte.
 
-    None ends the connection in place of an answer, and so does an answer that says so.
+    None closes the connection without a response. A response with `Connection: close` is sent
+    and followed by a close.
     """
 
     def __init__(self, answers: list[bytes | None], *, tls: ssl.SSLContext | None = None) -> None:
@@ -63,9 +64,9 @@ class ScriptedServer:
         self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
         self.requests: list[bytes] = []
         self.connections = 0
-        # Released for each request that has come, once it is known how to answer it.
-        self.came = threading.Semaphore(0)
-        # Called after each answer, with the connection.
+        # Released once per request, after its response was taken from the script.
+        self.received = threading.Semaphore(0)
+        # Called with the connection after each response.
         self.after: Callable[[socket.socket], None] = lambda _: None
         self._clients: list[socket.socket] = []
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
@@ -110,7 +111,7 @@ class ScriptedServer:
                 length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
                 self.requests.append(head + stream.read(length))
                 answer = self._answers.pop(0)
-                self.came.release()
+                self.received.release()
                 if answer is None:
                     return
                 client.sendall(answer)
@@ -120,6 +121,6 @@ class ScriptedServer:
 
 
 def ok(body: bytes = b"{}", *headers: bytes) -> bytes:
-    """An answer that succeeds."""
+    """Return a successful response."""
     lines = b"".join(line + b"\r\n" for line in headers)
     return b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n%b" % (lines, len(body), body)

@@ -1,4 +1,4 @@
-"""Requests as JSON, answers from it, and binaries on both ways."""
+"""Requests encoded as JSON, responses decoded from it, and binaries in both directions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyfold.errors import SerializationException
-from keyfold.wire.client._bodies import Garbled, decode_answer, decompress, encode_request
+from keyfold.wire.client._bodies import ResponseGarbled, decode_response, decompress, encode_request
 
 
 def typed(kind: str, data: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -38,13 +38,13 @@ items = st.dictionaries(st.sampled_from(("B", "BS", "L", "pk")), values, max_siz
 
 
 @given(items)
-def test_binaries_come_back(item: dict[str, Any]) -> None:
-    """Whatever attributes are called."""
+def test_binaries_survive_encoding_and_decoding(item: dict[str, Any]) -> None:
+    """This holds whatever the attribute names are."""
     for answer in ({"Item": item}, {"Items": [item]}, {"Responses": {"BSX": [item]}}):
-        assert decode_answer(encode_request(answer)) == answer
+        assert decode_response(encode_request(answer)) == answer
 
 
-def test_binaries_may_be_of_any_kind() -> None:
+def test_bytes_bytearrays_and_memoryviews_are_accepted_as_binaries() -> None:
     for data in (b"hi", bytearray(b"hi"), memoryview(b"hi")):
         assert encode_request({"B": data}) == b'{"B":"aGk="}'
 
@@ -53,36 +53,36 @@ class Name(StrEnum):
     TABLE = "TableName"
 
 
-def test_names_may_be_of_a_type_derived_from_text() -> None:
+def test_names_may_be_instances_of_a_str_subclass() -> None:
     assert encode_request({Name.TABLE: Name.TABLE}) == b'{"TableName":"TableName"}'
 
 
 @pytest.mark.parametrize("value", [Decimal(1), object(), {1, 2}, 2**70, "\ud800"])
-def test_what_is_no_json_is_refused(value: object) -> None:
+def test_values_that_are_not_json_are_refused(value: object) -> None:
     with pytest.raises(SerializationException):
         encode_request({"Key": {"n": {"N": value}}})
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b"null", b'{"B":"no base64"}', b'{"BS":["?"]}'])
-def test_what_is_no_answer_is_garbled(body: bytes) -> None:
-    with pytest.raises(Garbled):
-        decode_answer(body)
+def test_invalid_bodies_raise_response_garbled(body: bytes) -> None:
+    with pytest.raises(ResponseGarbled):
+        decode_response(body)
 
 
-def test_an_empty_body_says_nothing() -> None:
-    assert decode_answer(b"") == {}
+def test_an_empty_body_is_an_empty_response() -> None:
+    assert decode_response(b"") == {}
 
 
-def test_gzip_is_bounded_and_whole() -> None:
+def test_gzip_bodies_are_limited_in_size_and_must_be_complete() -> None:
     body = orjson.dumps({"Items": ["x" * 1_000]})
     packed = gzip.compress(body)
     assert decompress(packed, 2_000) == body
     for broken, fact in (
-        (packed[:-1], "cut short"),
+        (packed[:-1], "truncated"),
         (packed + b"x", "followed by"),
-        (b"plain", "is no gzip"),
+        (b"plain", "is not gzip"),
     ):
-        with pytest.raises(Garbled, match=fact):
+        with pytest.raises(ResponseGarbled, match=fact):
             decompress(broken, 2_000)
-    with pytest.raises(Garbled, match="more than 999 bytes"):
+    with pytest.raises(ResponseGarbled, match="more than 999 bytes"):
         decompress(packed, 999)

@@ -1,4 +1,4 @@
-"""A boto3 client in our own one's place."""
+"""A boto3 client used in place of our own client."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def url() -> Iterator[str]:
         yield url
 
 
-def test_answers_and_errors_are_those_of_our_own_client(url: str) -> None:
+def test_responses_and_errors_match_those_of_our_own_client(url: str) -> None:
     create = {
         "TableName": "Music",
         "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
@@ -87,7 +87,7 @@ def test_answers_and_errors_are_those_of_our_own_client(url: str) -> None:
             ("Scan", {"TableName": "Nowhere"}),
             ("Scan", {"TableName": "Music", "Limit": 0}),
         ):
-            told: list[tuple[Any, ...]] = []
+            outcomes: list[tuple[Any, ...]] = []
             for client in (theirs, ours):
                 with pytest.raises(Exception) as caught:  # noqa: PT011 - both are compared
                     client.execute(operation, request)
@@ -98,12 +98,12 @@ def test_answers_and_errors_are_those_of_our_own_client(url: str) -> None:
                     error.message,
                     error.fields,
                 )
-                told.append(facts)
+                outcomes.append(facts)
             if operation == "Scan" and "Limit" in request:
-                # boto3 looks at it before it is sent.
-                assert told[0][0] is told[1][0] is ValidationException
+                # boto3 validates it before sending.
+                assert outcomes[0][0] is outcomes[1][0] is ValidationException
             else:
-                assert told[0] == told[1]
+                assert outcomes[0] == outcomes[1]
     with pytest.raises(UnknownOperationException):
         theirs.execute("Nonsense", {})
     boto.close()
@@ -124,7 +124,7 @@ WRITE = {"TransactItems": [{"Put": PUT}]}
     ("operation", "request_", "answers", "attempts", "expected"),
     [
         ("PutItem", PUT, [UNMET], 1, ConditionalCheckFailedException),
-        # boto3 has tried before, and does not say what came of it.
+        # boto3 made an earlier attempt and does not report its outcome.
         ("PutItem", PUT, [FAILED, UNMET], 2, OutcomeUnknown),
         ("PutItem", PUT, [None, UNMET], 2, OutcomeUnknown),
         ("PutItem", PUT, [FAILED], 1, OutcomeUnknown),
@@ -135,7 +135,7 @@ WRITE = {"TransactItems": [{"Put": PUT}]}
         ("Scan", {"TableName": "Music"}, [None], 1, Unreachable),
     ],
 )
-def test_what_boto3_says_of_trouble_is_told_truly(
+def test_failures_of_boto3_calls_become_the_right_errors(
     operation: str,
     request_: dict[str, Any],
     answers: list[bytes | None],
@@ -151,7 +151,9 @@ def test_what_boto3_says_of_trouble_is_told_truly(
         boto.close()
 
 
-def test_nobody_there_is_believed_of_one_try_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_connection_is_unreachable_only_with_a_single_attempt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _: None)  # type: ignore[arg-type]
     with ScriptedServer([]) as server:
         url = server.url
@@ -162,15 +164,17 @@ def test_nobody_there_is_believed_of_one_try_alone(monkeypatch: pytest.MonkeyPat
         boto.close()
 
 
-def nothing(resolver: CredentialResolver) -> None:
-    """No credentials."""
+def load_nothing(resolver: CredentialResolver) -> None:
+    """Stand in for a resolver that finds no credentials."""
 
 
-def test_a_client_without_credentials_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CredentialResolver, "load_credentials", nothing)
+def test_a_client_without_credentials_raises_credentials_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(CredentialResolver, "load_credentials", load_nothing)
     session: Any = boto3.Session()
     boto = session.client("dynamodb", region_name="us-east-1")
-    with pytest.raises(CredentialsMissing, match="boto3 says: Unable to locate credentials"):
+    with pytest.raises(CredentialsMissing, match="boto3 reports: Unable to locate credentials"):
         BotoClient(boto).execute("ListTables", {})
     boto.close()
 
@@ -184,8 +188,8 @@ def test_another_services_client_is_refused() -> None:
     s3.close()
 
 
-class Awaited:
-    """An aioboto3 client, for all that is asked of one: boto3's, awaited."""
+class AwaitableBoto:
+    """A stand-in for an aioboto3 client: boto3's, with methods to be awaited."""
 
     def __init__(self, client: Any) -> None:
         self._client, self.meta = client, client.meta
@@ -203,23 +207,23 @@ class Awaited:
         return call
 
 
-def test_a_client_that_is_awaited(url: str) -> None:
+def test_an_async_boto_client_works_with_open_async_only(url: str) -> None:
     boto = make(url)
-    client = Awaited(boto)
-    with pytest.raises(OptionInvalid, match="open_async takes a client that is awaited"):
+    client = AwaitableBoto(boto)
+    with pytest.raises(OptionInvalid, match="Use open_async for an asynchronous client"):
         BotoClient(client)
 
     async def main() -> None:
-        waiting = AsyncBotoClient(client)
-        assert await waiting.execute("ListTables", {}) == {"TableNames": []}
+        async_client = AsyncBotoClient(client)
+        assert await async_client.execute("ListTables", {}) == {"TableNames": []}
         with pytest.raises(ValidationException, match="Parameter validation failed"):
-            await waiting.execute("GetItem", {"TableName": "Music", "Key": 7})
+            await async_client.execute("GetItem", {"TableName": "Music", "Key": 7})
 
     asyncio.run(main())
     boto.close()
 
 
-def test_streams_need_a_client_of_their_own(url: str) -> None:
+def test_streams_need_a_separate_client(url: str) -> None:
     boto = make(url)
     session: Any = boto3
     streams = session.client(
@@ -229,9 +233,13 @@ def test_streams_need_a_client_of_their_own(url: str) -> None:
         aws_access_key_id="key",
         aws_secret_access_key="secret",
     )
-    with pytest.raises(OptionInvalid, match=r"boto3\.client\('dynamodbstreams'\) returns, too"):
+    with pytest.raises(
+        OptionInvalid, match=r"also need a client from boto3\.client\('dynamodbstreams'\)"
+    ):
         BotoClient(boto).execute("ListStreams", {})
-    with pytest.raises(OptionInvalid, match=r"Give what boto3\.client\('dynamodbstreams'\)"):
+    with pytest.raises(
+        OptionInvalid, match=r"Give a client from boto3\.client\('dynamodbstreams'\)"
+    ):
         BotoClient(boto, boto)
     assert BotoClient(boto, streams).execute("ListStreams", {}) == {"Streams": []}
     for client in (boto, streams):

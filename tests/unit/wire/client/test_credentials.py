@@ -1,4 +1,4 @@
-"""Where credentials are looked for, and when they are looked for again."""
+"""Where credentials are found, and when they are renewed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOW = 1_700_000_000.0
 
 
 class Home:
-    """An environment whose profile files are in a folder of the test's own."""
+    """Environment variables and profile files that belong to one test."""
 
     def __init__(self, folder: Path) -> None:
         self._config, self._credentials = folder / "config", folder / "credentials"
@@ -44,7 +44,7 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """No file is there, and botocore finds nothing either."""
+    """Start without profile files, and with a botocore that finds no credentials."""
     monkeypatch.setitem(sys.modules, "botocore.session", fake_botocore(None))
     return Home(tmp_path)
 
@@ -67,12 +67,12 @@ def test_the_environment_comes_first(home: Home) -> None:
     assert home.find() == Credentials("key", "secret", "token", NOW)
 
 
-def test_half_of_the_environment_is_refused(home: Home) -> None:
+def test_an_access_key_without_a_secret_is_refused(home: Home) -> None:
     home.environment["AWS_ACCESS_KEY_ID"] = "key"
     with pytest.raises(CredentialsMissing, match="AWS_SECRET_ACCESS_KEY is not"):
         home.find()
     home.environment |= {"AWS_SECRET_ACCESS_KEY": "x", "AWS_CREDENTIAL_EXPIRATION": "soon"}
-    with pytest.raises(CredentialsMissing, match="is no moment: soon"):
+    with pytest.raises(CredentialsMissing, match="is not a timestamp: soon"):
         home.find()
 
 
@@ -92,26 +92,26 @@ def test_profiles_are_read_from_both_files(home: Home) -> None:
     assert home.find(profile="work") == Credentials("w", "ww", "t")
     home.environment["AWS_PROFILE"] = "work"
     assert home.find() == Credentials("w", "ww", "t")
-    # A profile that is asked for goes before the environment.
+    # An explicit profile takes precedence over the environment.
     home.environment |= {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
     assert home.find() == Credentials("key", "secret")
     assert home.find(profile="work") == Credentials("w", "ww", "t")
 
 
-def test_what_is_wrong_with_a_profile_is_said(home: Home) -> None:
+def test_errors_say_what_is_wrong_with_a_profile(home: Home) -> None:
     with pytest.raises(CredentialsMissing, match="there is no profile 'x' in the profile files"):
         home.find(profile="x")
     home.write(credentials="[x]\naws_access_key_id = a")
-    with pytest.raises(CredentialsMissing, match="profile 'x' has aws_access_key_id, and no"):
+    with pytest.raises(CredentialsMissing, match="profile 'x' has aws_access_key_id, but no"):
         home.find(profile="x")
     home.write(credentials="no section")
     with pytest.raises(CredentialsMissing, match="credentials cannot be read"):
         home.find()
 
 
-def test_an_endpoint_of_nobodys_gets_a_name_that_means_nothing(home: Home) -> None:
+def test_an_endpoint_outside_aws_gets_dummy_credentials(home: Home) -> None:
     assert home.find(is_aws=False) == Credentials("keyfold", "keyfold")
-    with pytest.raises(CredentialsMissing, match="none of the places that botocore knows has any"):
+    with pytest.raises(CredentialsMissing, match="botocore found none in any of its sources"):
         home.find()
 
 
@@ -123,7 +123,7 @@ def test_an_endpoint_of_nobodys_gets_a_name_that_means_nothing(home: Home) -> No
         "[default]\ncredential_process = /bin/keys\n",
     ],
 )
-def test_roles_and_the_like_are_left_to_botocore(
+def test_roles_and_other_providers_are_left_to_botocore(
     home: Home, monkeypatch: pytest.MonkeyPatch, config: str
 ) -> None:
     home.write(config=config)
@@ -137,7 +137,7 @@ def test_roles_and_the_like_are_left_to_botocore(
             home.find(is_aws=is_aws)
 
 
-def test_without_botocore_it_is_said_what_to_install(
+def test_without_botocore_the_error_says_what_to_install(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "botocore.session", None)
@@ -145,7 +145,7 @@ def test_without_botocore_it_is_said_what_to_install(
         home.find()
 
 
-def test_what_botocore_renews_is_asked_for_every_minute(
+def test_refreshable_credentials_are_read_from_botocore_every_minute(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
@@ -177,7 +177,7 @@ def test_what_botocore_renews_is_asked_for_every_minute(
     assert len(sessions) == 1
 
 
-def test_they_are_renewed_before_they_expire() -> None:
+def test_credentials_are_renewed_before_they_expire() -> None:
     given: list[Credentials] = [Credentials("a", "s", None, NOW + 1_000)]
     source = find_source(lambda: given[-1], profile=None, is_aws=True, clock=lambda: NOW)
     first = source.renew(NOW)
@@ -187,7 +187,7 @@ def test_they_are_renewed_before_they_expire() -> None:
     assert source.renew(NOW + 701).access_key == "b"
 
 
-def test_if_that_fails_the_former_serve_until_they_expire() -> None:
+def test_if_renewal_fails_the_old_credentials_are_used_until_they_expire() -> None:
     answers: list[Loaded | None] = [Loaded(Credentials("a", "s", None, NOW + 400), NOW + 100), None]
 
     def load() -> Loaded:
@@ -205,10 +205,10 @@ def test_if_that_fails_the_former_serve_until_they_expire() -> None:
         source.renew(NOW + 401)
 
 
-def test_refused_ones_are_loaded_again_and_the_same_stay_the_same_object() -> None:
+def test_refused_credentials_are_loaded_again_and_unchanged_ones_keep_their_identity() -> None:
     source = CredentialSource(lambda: Loaded(Credentials("a", "s"), math.inf))
     first = source.renew(NOW)
-    source.forget(Credentials("a", "s"))  # another object: nobody's
+    source.forget(Credentials("a", "s"))  # not the object in use
     assert source.current(NOW) is first
     source.forget(first)
     assert source.current(NOW) is None
@@ -217,7 +217,7 @@ def test_refused_ones_are_loaded_again_and_the_same_stay_the_same_object() -> No
     assert short.renew(NOW + 2) is kept
 
 
-def test_what_is_given_is_used() -> None:
+def test_explicit_credentials_are_used() -> None:
     own = Credentials("own", "s")
     source = find_source(own, profile=None, is_aws=True, clock=lambda: NOW)
     assert source.renew(NOW) is own
@@ -233,7 +233,9 @@ def test_what_is_given_is_used() -> None:
         (Credentials("key", "secret", "token\r\nX-Header: 1"), "session token"),
     ],
 )
-def test_what_fits_into_no_header_is_refused(credentials: Credentials, name: str) -> None:
+def test_credentials_with_invalid_characters_are_refused(
+    credentials: Credentials, name: str
+) -> None:
     source = find_source(credentials, profile=None, is_aws=True, clock=lambda: NOW)
-    with pytest.raises(CredentialsMissing, match=f"the {name} has characters that none has"):
+    with pytest.raises(CredentialsMissing, match=f"the {name} has invalid characters"):
         source.renew(NOW)

@@ -1,4 +1,4 @@
-"""Tables with a prefix: every name in requests gets it, every name in answers loses it."""
+"""Table prefixes: added to every table name in requests, removed from those in responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keyfold.wire.server import Server
 
 PREFIX = TablePrefix("dev-")
 ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/"
-# An item whose attributes are called what the API calls tables.
+# An item whose attribute names are those that the API uses for tables.
 ODD = {
     "TableName": {"S": "Music"},
     "RequestItems": {"M": {"Music": {"S": "x"}}},
@@ -79,10 +79,12 @@ ODD = {
         ("ExecuteStatement", {"Statement": "nonsense"}, {"Statement": "nonsense"}),
     ],
 )
-def test_requests(operation: str, request_: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_request_names_get_the_prefix(
+    operation: str, request_: dict[str, Any], expected: dict[str, Any]
+) -> None:
     before = repr(request_)
     assert PREFIX.add(operation, request_) == expected
-    assert repr(request_) == before, "the caller's own stays as it is"
+    assert repr(request_) == before, "the caller's request is not modified"
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,9 @@ def test_requests(operation: str, request_: dict[str, Any], expected: dict[str, 
         ),
     ],
 )
-def test_answers(operation: str, answer: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_response_names_lose_the_prefix(
+    operation: str, answer: dict[str, Any], expected: dict[str, Any]
+) -> None:
     assert PREFIX.remove(operation, answer) == expected
 
 
@@ -189,8 +193,8 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("prefix", ["dev-", "d", "-_."])
-def test_two_prefixes_are_two_worlds(url: str, prefix: str) -> None:
-    """Every operation on tables and items, as a caller without a prefix sees it."""
+def test_tables_with_different_prefixes_are_separate(url: str, prefix: str) -> None:
+    """Run every operation on tables and items; the caller sees names without prefixes."""
     key = {"pk": {"S": "a"}}
     item = {**key, "TableName": {"S": "x"}, "b": {"B": b"\0"}}
     with (

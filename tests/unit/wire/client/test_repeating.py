@@ -1,4 +1,4 @@
-"""Which calls may be made twice."""
+"""Which calls are idempotent, and may be retried."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VALUES: dict[str, Any] = {
         ("", True),  # it is refused anyway
     ],
 )
-def test_updates(expression: str, expected: bool) -> None:
+def test_updates_that_are_idempotent(expression: str, expected: bool) -> None:
     request = {"UpdateExpression": expression, "ExpressionAttributeValues": VALUES}
     assert is_repeatable("UpdateItem", request) is expected
 
@@ -52,7 +52,7 @@ def test_updates(expression: str, expected: bool) -> None:
         ({"a": {"Action": "ADD", "Value": {"N": "1"}}}, False),
     ],
 )
-def test_legacy_updates(updates: dict[str, Any], expected: bool) -> None:
+def test_legacy_updates_that_are_idempotent(updates: dict[str, Any], expected: bool) -> None:
     assert is_repeatable("UpdateItem", {"AttributeUpdates": updates}) is expected
 
 
@@ -82,7 +82,9 @@ def test_legacy_updates(updates: dict[str, Any], expected: bool) -> None:
         ),
     ],
 )
-def test_operations(operation: str, request_: dict[str, Any], reads: bool, repeats: bool) -> None:
+def test_operations_that_are_reads_or_idempotent(
+    operation: str, request_: dict[str, Any], reads: bool, repeats: bool
+) -> None:
     assert is_read(operation, request_) is reads
     if not reads:
         assert is_repeatable(operation, request_) is repeats
@@ -100,7 +102,7 @@ def test_operations(operation: str, request_: dict[str, Any], reads: bool, repea
         ("UpdateItem", "UPDATED_OLD", {"a": {"S": "a"}}, True),
     ],
 )
-def test_old_values_of_a_repeated_call(
+def test_old_values_returned_by_a_retried_call(
     operation: str, returns: str, found: Any, expected: bool
 ) -> None:
     answer = {} if found is None else {"Attributes": found}

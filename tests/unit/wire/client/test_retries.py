@@ -25,19 +25,19 @@ def test_pauses_double_up_to_the_longest() -> None:
     assert retries.pause_seconds(3, 0.0) == 0.0
 
 
-def test_a_budget_bounds_retries_until_calls_succeed() -> None:
+def test_a_budget_limits_retries_until_calls_succeed() -> None:
     budget = RetryBudget(12)
     assert budget.is_full
     assert budget.take(after_timeout=True) == 10
     assert budget.take(after_timeout=False) == 0
-    budget.give_back(0)
-    budget.give_back(0)
-    budget.give_back(0)
+    budget.refund(0)
+    budget.refund(0)
+    budget.refund(0)
     assert budget.take(after_timeout=False) == 5
-    budget.give_back(5)
+    budget.refund(5)
     assert not budget.is_full
     for _ in range(20):
-        budget.give_back(0)
+        budget.refund(0)
     assert budget.is_full
     assert budget.take(after_timeout=True) == 10
 
@@ -47,7 +47,7 @@ def test_a_budget_bounds_retries_until_calls_succeed() -> None:
     [
         (Timeouts, {"read_seconds": 0}),
         (Timeouts, {"connect_seconds": "soon"}),
-        (Timeouts, {"total_seconds": 601}),  # a transaction's token is forgotten by then
+        (Timeouts, {"total_seconds": 601}),  # the service forgets a transaction's token by then
         (Timeouts, {"total_seconds": float("nan")}),
         (Retries, {"attempts": 0}),
         (Retries, {"attempts": 1.5}),
@@ -55,6 +55,6 @@ def test_a_budget_bounds_retries_until_calls_succeed() -> None:
         (Retries, {"first_pause_seconds": None}),
     ],
 )
-def test_what_makes_no_sense_is_refused(kind: Any, options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(kind: Any, options: dict[str, Any]) -> None:
     with pytest.raises(OptionInvalid):
         kind(**options)

@@ -27,15 +27,15 @@ def read_head(head: bytes) -> dict[str, str]:
 
 
 def sign_by_botocore(headers: dict[str, str], body: bytes, region: str, keys: Credentials) -> str:
-    """The Authorization that botocore writes for the headers that ours signs."""
+    """Return botocore's Authorization header for the headers that our signer signs."""
     names = headers["Authorization"].partition("SignedHeaders=")[2].partition(",")[0].split(";")
     by_name = {name.lower(): value for name, value in headers.items()}
     signed = {name: by_name[name] for name in names if name != "x-amz-security-token"}
     url = f"https://{by_name['host']}/"
     request: Any = AWSRequest("POST", url, signed, body)
-    moment = datetime.strptime(by_name["x-amz-date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    timestamp = datetime.strptime(by_name["x-amz-date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     given_keys = BotocoreCredentials(keys.access_key, keys.secret_key, keys.token)
-    with mock.patch("botocore.auth.get_current_datetime", return_value=moment):
+    with mock.patch("botocore.auth.get_current_datetime", return_value=timestamp):
         signer: Any = SigV4Auth(given_keys, "dynamodb", region)
         signer.add_auth(request)
     return request.headers["Authorization"]
@@ -58,10 +58,10 @@ keys = st.builds(Credentials, texts, texts, st.none() | texts)
     st.integers(0, 100_000),
     st.sampled_from(("us-east-1", "eu-west-1")),
 )
-def test_botocore_signs_alike(
+def test_signatures_are_those_of_botocore(
     calls: list[tuple[str, str, bytes, Credentials]], start: int, step: int, region: str
 ) -> None:
-    """One signer, whatever it keeps from the calls before."""
+    """One signer makes all the calls, so that its caches are used."""
     host = f"dynamodb.{region}.amazonaws.com"
     signer = Signer(host, region, agent="keyfold", accepts="identity")
     for place, (operation, encoding, body, credentials) in enumerate(calls):
@@ -74,7 +74,7 @@ def test_botocore_signs_alike(
         assert headers["Authorization"] == sign_by_botocore(headers, body, region, credentials)
 
 
-def test_a_key_is_derived_once_a_day() -> None:
+def test_the_signing_key_is_derived_once_a_day() -> None:
     signer = Signer("localhost", "us-east-1", agent="keyfold", accepts="gzip")
     credentials = Credentials("key", "secret")
     with mock.patch(

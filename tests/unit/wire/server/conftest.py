@@ -10,7 +10,7 @@ from tests.unit.wire.server.http import Wire, make_table
 
 @pytest.fixture
 def wire() -> Iterator[Wire]:
-    """Connections to an engine in memory that has one table."""
+    """Yield connections to an in-memory engine that has one table."""
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
         make_table(engine)
         wire = Wire(engine)

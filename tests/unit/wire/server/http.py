@@ -1,4 +1,4 @@
-"""Requests as bytes, a transport without a network, and what is read from it."""
+"""Raw HTTP requests, a fake transport, and server connections without a network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AUTHORIZATION = (
 
 
 def head(operation: str = "ListTables", **changes: str | None) -> dict[str, str]:
-    """Return the headers that clients send; a change to None takes one away."""
+    """Return the headers that clients send; a change to None removes a header."""
     headers: dict[str, str | None] = {
         "Host": "localhost:8000",
         "X-Amz-Target": target_of(operation),
@@ -57,7 +57,7 @@ def ask(operation: str, request: dict[str, Any], **changes: str | None) -> bytes
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer as a client reads it."""
+    """A response as a client reads it."""
 
     status: int
     headers: dict[str, str]
@@ -69,7 +69,7 @@ class Response:
 
 
 def read_responses(received: bytes, *, has_bodies: bool = True) -> list[Response]:
-    """Return the answers in what a client received; all of it must be answers."""
+    """Parse the bytes that a client received; they must consist of responses only."""
     responses: list[Response] = []
     while received:
         block, _, received = received.partition(b"\r\n\r\n")
@@ -84,7 +84,7 @@ def read_responses(received: bytes, *, has_bodies: bool = True) -> list[Response
 
 
 class FakeTransport(asyncio.Transport):
-    """Keeps what is written; nothing goes anywhere."""
+    """Collects what is written instead of sending it."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("192.0.2.1", 4711)})
@@ -119,7 +119,7 @@ class FakeTransport(asyncio.Transport):
 
 
 class Clock:
-    """A time that stands still until it is moved."""
+    """A clock that stands still until a test moves it."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -129,7 +129,7 @@ class Clock:
 
 
 class Wire:
-    """A hub with connections that have no network, on an event loop that does not run."""
+    """Server state and connections without a network, on an event loop that does not run."""
 
     def __init__(
         self, service: ServedEngine, limits: Limits | None = None, gate: Gate | None = None
@@ -137,7 +137,7 @@ class Wire:
         self.clock = Clock()
         self.loop = asyncio.new_event_loop()
         self.scheduler = Scheduler(service, self.loop, waiting=(limits or Limits()).waiting)
-        self.hub = ServerState(
+        self.state = ServerState(
             self.scheduler,
             limits or Limits(),
             metrics=None,
@@ -148,25 +148,25 @@ class Wire:
 
     def connect(self) -> tuple[ServerConnection, FakeTransport]:
         """Return a new connection and its transport."""
-        connection, transport = ServerConnection(self.hub), FakeTransport()
+        connection, transport = ServerConnection(self.state), FakeTransport()
         connection.connection_made(transport)
         return connection, transport
 
     def exchange(self, sent: bytes) -> list[Response]:
-        """Return what one client receives for what it sends, by a connection of its own."""
+        """Send bytes over a new connection and return the responses."""
         connection, transport = self.connect()
         connection.data_received(sent)
         self.run_until_idle()
         return read_responses(transport.written)
 
     def run_until_idle(self) -> None:
-        """Let what waits be done."""
+        """Run everything that the scheduler has queued."""
         self.loop.run_until_complete(self.scheduler.drain())
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, and have the hub notice."""
+        """Let time pass and run the server's periodic sweep."""
         self.clock.now += seconds
-        self.hub.sweep()
+        self.state.sweep()
 
     def close(self) -> None:
         self.scheduler.close()
@@ -187,10 +187,10 @@ def make_table(engine: Engine) -> None:
 
 
 def put(name: str, **more: dict[str, Any]) -> bytes:
-    """Return the request that writes a thing."""
+    """Return a request that writes an item."""
     return ask("PutItem", {"TableName": TABLE, "Item": {"pk": {"S": name}, **more}})
 
 
 def get(name: str, **changes: str | None) -> bytes:
-    """Return the request that reads a thing."""
+    """Return a request that reads an item."""
     return ask("GetItem", {"TableName": TABLE, "Key": {"pk": {"S": name}}}, **changes)

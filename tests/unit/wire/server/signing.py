@@ -1,4 +1,4 @@
-"""Requests that botocore signs, a gate that knows a few keys, and ways to spoil a request."""
+"""Requests signed by botocore, a gate with test keys, and ways to tamper with a request."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.oracle.local import target_of
 ACCESS_KEY = "AKIDEXAMPLE"
 SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 REGION = "us-east-1"
-MOMENT = "20261115T120000Z"
+TIMESTAMP = "20261115T120000Z"
 NOW = float(timegm((2026, 11, 15, 12, 0, 0)))
 
 Headers = list[tuple[str, str]]
 
 
 def write_keys(path: Path, *blocks: str) -> str:
-    """Write a file of keys that only its owner can read; return its path."""
+    """Write a keys file that only its owner can read; return its path."""
     path.touch(0o600)
     path.write_text("\n".join(blocks), "utf-8")
     return str(path)
@@ -50,7 +50,7 @@ def make_gate(path: str, now: float = NOW) -> KeyGate:
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A request as it goes over the wire, to be spoilt."""
+    """A signed HTTP request that a test can tamper with."""
 
     headers: Headers
     body: bytes
@@ -59,12 +59,12 @@ class Signed:
     trailer: bytes = field(default=b"", repr=False)
 
     def set(self, name: str, value: str | None) -> Signed:
-        """Return it with another header; None takes it away."""
+        """Return it with a header replaced; None removes the header."""
         kept = [one for one in self.headers if one[0].lower() != name.lower()]
         return replace(self, headers=kept if value is None else [*kept, (name, value)])
 
     def add(self, name: str, value: str, *, first: bool = False) -> Signed:
-        """Return it with one more header."""
+        """Return it with a header added."""
         added = [(name, value)]
         return replace(self, headers=added + self.headers if first else self.headers + added)
 
@@ -73,7 +73,7 @@ class Signed:
         return value
 
     def change(self, name: str, old: str, new: str) -> Signed:
-        """Return it with a header changed, which has to have what is changed."""
+        """Return it with `old` replaced in a header, which must contain it."""
         value = self.get(name)
         assert old in value
         return self.set(name, value.replace(old, new))
@@ -95,7 +95,7 @@ def sign_by_botocore(
     token: str | None = None,
     region: str = REGION,
     service: str = "dynamodb",
-    moment: str = MOMENT,
+    timestamp: str = TIMESTAMP,
     in_query: bool = False,
     **more: str,
 ) -> Signed:
@@ -110,10 +110,10 @@ def sign_by_botocore(
     made: Any = AWSRequest("POST", "http://localhost:8000/", headers, body)
     keys = Credentials(access_key, secret, token)
     signer: Any = (SigV4QueryAuth if in_query else SigV4Auth)(keys, service, region)
-    at = datetime.strptime(moment, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    at = datetime.strptime(timestamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     with mock.patch("botocore.auth.get_current_datetime", return_value=at):
         if in_query:
-            # It would move the body to the query, as other services take it.
+            # Unpatched, botocore would move the body to the query, as other services expect it.
             assert body == b"{}"
             hashed = sha256(body).hexdigest()
             with mock.patch.object(SigV4QueryAuth, "payload", return_value=hashed):

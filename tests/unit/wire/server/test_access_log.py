@@ -1,4 +1,4 @@
-"""The access log: what was asked, and nothing that lets others ask it again."""
+"""The access log: records each request, but nothing that would allow a replay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def log(url: str) -> dict[str, object]:
     return json.loads(stream.getvalue())
 
 
-def test_a_line_says_what_was_asked_and_answered() -> None:
+def test_a_line_records_the_request_and_the_response() -> None:
     assert log("/?a=b") == {
         "time": "1970-01-01T00:00:00.000+00:00",
         "client": "192.0.2.1:1",
@@ -41,5 +41,5 @@ def test_a_signature_in_the_query_is_not_logged() -> None:
     assert log(sent.url)["url"] == "/?..."
 
 
-def test_a_long_url_is_cut_short() -> None:
+def test_a_long_url_is_truncated() -> None:
     assert log("/" + "x" * 1_000)["url"] == "/" + "x" * 199

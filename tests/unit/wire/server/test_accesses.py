@@ -1,4 +1,4 @@
-"""What requests would do, as the gate reads it from them."""
+"""The accesses that the gate derives from requests."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def test_a_table_may_be_named_by_its_arn() -> None:
     assert (access.table, access.partition) == ("Shop", OWN)
 
 
-def test_a_key_without_the_partition_key_leads_anywhere() -> None:
+def test_a_key_without_the_partition_key_may_access_any_partition() -> None:
     assert read_one("GetItem", Key={"sk": {"S": "1"}}).partition is None
 
 
-def test_a_table_that_is_not_known_leads_anywhere() -> None:
+def test_an_unknown_table_may_access_any_partition() -> None:
     (access,) = read("GetItem", TableName="Other", Key=KEY)
     assert access.partition is None
 
@@ -91,7 +91,7 @@ def test_a_batch_has_an_access_for_each_key() -> None:
     }
 
 
-def test_a_put_writes_what_it_names() -> None:
+def test_a_put_writes_the_attributes_it_names() -> None:
     item = {**KEY, "mail": {"S": "ada@example.org"}}
     access = read_one(
         "PutItem",
@@ -138,14 +138,14 @@ def test_a_put_writes_what_it_names() -> None:
     ],
 )
 @pytest.mark.parametrize("operation", ["PutItem", "UpdateItem"])
-def test_a_condition_tells_creating_from_replacing(
+def test_a_condition_distinguishes_creating_from_replacing(
     operation: str, condition: dict[str, Any], rights: Right
 ) -> None:
     given = {"Item": KEY} if operation == "PutItem" else {"Key": KEY}
     assert read_one(operation, **given, **condition).rights == rights
 
 
-def test_an_update_names_what_it_reads_and_writes() -> None:
+def test_an_update_lists_the_attributes_it_reads_and_writes() -> None:
     access = read_one(
         "UpdateItem",
         Key=KEY,
@@ -155,7 +155,7 @@ def test_an_update_names_what_it_reads_and_writes() -> None:
         ReturnValuesOnConditionCheckFailure="ALL_OLD",
     )
     assert access.attributes == {"pk", "sk", *"abdefgh"}
-    # What is computed from what is there is not known.
+    # A value computed from the stored item is unknown.
     assert access.written == {
         **KEY,
         "a": {"S": "x"},
@@ -168,7 +168,7 @@ def test_an_update_names_what_it_reads_and_writes() -> None:
     assert access.return_values == "NONE"
 
 
-def test_a_legacy_update_names_what_it_writes() -> None:
+def test_a_legacy_update_lists_the_attributes_it_writes() -> None:
     access = read_one(
         "UpdateItem",
         Key=KEY,
@@ -204,13 +204,13 @@ def test_a_batch_write_has_an_access_for_each_member() -> None:
     assert [(each.rights, each.partition) for each in accesses] == [
         (Right.CREATE | Right.UPDATE, OWN),
         (Right.DELETE, OWN),
-        # The engine refuses it; nobody gets there who may not do everything.
+        # The engine refuses it; only a principal with all rights gets that far.
         (ALL, None),
     ]
     assert accesses[0].attributes == {"pk", "sk", "a"}
 
 
-def test_the_members_of_a_transaction_are_actions_of_their_own() -> None:
+def test_each_member_of_a_transaction_is_a_separate_action() -> None:
     place = {"TableName": "Shop", "Key": KEY}
     accesses = read(
         "TransactWriteItems",
@@ -266,14 +266,14 @@ def test_the_reads_of_a_transaction_are_gets() -> None:
         },
     ],
 )
-def test_a_query_is_held_to_its_partition(condition: dict[str, Any]) -> None:
+def test_a_query_accesses_only_its_partition(condition: dict[str, Any]) -> None:
     access = read_one("Query", **condition)
     assert (access.rights, access.partition) == (Right.QUERY, OWN)
     assert (access.attributes, access.named) == (None, {"pk", "sk"})
     assert access.select == "ALL_ATTRIBUTES"
 
 
-def test_a_query_by_another_attribute_leads_anywhere() -> None:
+def test_a_query_by_another_attribute_may_access_any_partition() -> None:
     access = read_one(
         "Query",
         KeyConditionExpression="mail = :m",
@@ -282,7 +282,7 @@ def test_a_query_by_another_attribute_leads_anywhere() -> None:
     assert access.partition is None
 
 
-def test_a_query_that_does_not_fix_its_partition_leads_anywhere() -> None:
+def test_a_query_without_a_fixed_partition_may_access_any_partition() -> None:
     access = read_one(
         "Query",
         KeyConditionExpression="begins_with(pk, :p)",
@@ -291,7 +291,7 @@ def test_a_query_that_does_not_fix_its_partition_leads_anywhere() -> None:
     assert access.partition is None
 
 
-def test_a_query_of_an_index_is_held_to_the_partition_of_the_index() -> None:
+def test_a_query_of_an_index_accesses_only_its_partition_of_the_index() -> None:
     access = read_one(
         "Query",
         IndexName="ByMail",
@@ -313,7 +313,7 @@ def test_an_index_may_have_several_partition_attributes() -> None:
     assert part.partition is None
 
 
-def test_an_unknown_index_leads_anywhere() -> None:
+def test_an_unknown_index_may_access_any_partition() -> None:
     access = read_one(
         "Query",
         IndexName="Absent",
@@ -332,7 +332,7 @@ def test_an_unknown_index_leads_anywhere() -> None:
         ({"Select": "ALL_ATTRIBUTES"}, None, "ALL_ATTRIBUTES"),
     ],
 )
-def test_a_query_names_what_it_filters_by(
+def test_a_query_lists_the_attributes_it_filters_by(
     wanted: dict[str, Any], attributes: set[str] | None, select: str
 ) -> None:
     access = read_one(
@@ -346,13 +346,13 @@ def test_a_query_names_what_it_filters_by(
     assert access.named >= {"pk", "f"}
 
 
-def test_a_scan_leads_anywhere() -> None:
+def test_a_scan_accesses_all_partitions() -> None:
     access = read_one("Scan", ScanFilter={"a": {"ComparisonOperator": "NULL"}}, Select="COUNT")
     assert (access.rights, access.partition) == (Right.QUERY, None)
     assert access.attributes == {"a"}
 
 
-def test_a_vector_search_is_an_operation_of_its_own() -> None:
+def test_a_vector_search_is_a_separate_action() -> None:
     access = read_one(
         "SearchVectors",
         IndexName="ByMood",
@@ -385,7 +385,7 @@ def test_a_statement_is_one_of_four_actions(statement: str, action: str) -> None
         assert read(operation, **request) == [expected._replace(enclosing=operation)]
 
 
-def test_a_statement_that_cannot_be_read_is_about_everything() -> None:
+def test_an_unparsable_statement_needs_access_to_everything() -> None:
     accesses = read("BatchExecuteStatement", Statements=[{"Statement": "SELEC"}])
     (access,) = accesses
     assert (access.action, access.table, access.is_opaque) == ("PartiQLSelect", None, True)
@@ -402,7 +402,7 @@ def test_a_statement_that_cannot_be_read_is_about_everything() -> None:
         ("BatchGetItem", {"RequestItems": {"Shop": [KEY]}}),
     ],
 )
-def test_wrong_types_are_refused_before_anything_is_decided(operation: str, request_: Any) -> None:
+def test_wrong_types_are_refused_before_authorization(operation: str, request_: Any) -> None:
     with pytest.raises(SerializationException):
         read_accesses(operation, request_, find_keys)
 
@@ -420,7 +420,7 @@ def test_wrong_types_are_refused_before_anything_is_decided(operation: str, requ
         ("Query", {"Select": "SPECIFIC_ATTRIBUTES"}),
     ],
 )
-def test_what_cannot_be_read_is_refused_before_anything_is_decided(
+def test_unreadable_requests_are_refused_before_authorization(
     operation: str, request_: dict[str, Any]
 ) -> None:
     request_ = {"TableName": "Shop", **request_}

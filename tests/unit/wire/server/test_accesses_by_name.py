@@ -1,4 +1,4 @@
-"""What requests would do that are not about items: they are about what they name."""
+"""Accesses of operations that are not about items: they concern the resources they name."""
 
 from __future__ import annotations
 
@@ -180,16 +180,16 @@ ON_ITEMS = {
 }
 
 
-def test_every_operation_is_looked_at() -> None:
+def test_every_operation_has_a_case() -> None:
     assert OTHERS.keys() | ON_ITEMS == OPERATIONS
 
 
-@pytest.mark.parametrize("operation", sorted(OTHERS))
-def test_other_operations_are_about_what_they_name(operation: str) -> None:
-    request, expected = OTHERS[operation]
-    accesses = read_accesses(operation, request, find_keys)
-    assert [(each.table, each.part) for each in accesses] == expected
-    assert {(each.action, each.rights) for each in accesses} == {(operation, Right(0))}
+def test_other_operations_access_the_resources_they_name(subtests: pytest.Subtests) -> None:
+    for operation, (request, expected) in OTHERS.items():
+        with subtests.test(operation=operation):
+            accesses = read_accesses(operation, request, find_keys)
+            assert [(each.table, each.part) for each in accesses] == expected
+            assert {(each.action, each.rights) for each in accesses} == {(operation, Right(0))}
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_other_operations_are_about_what_they_name(operation: str) -> None:
         ("DescribeBackup", {"BackupArn": "arn:aws:dynamodb:eu-west-1:0:Shop/backup/" + "1" * 40}),
     ],
 )
-def test_an_arn_of_something_else_is_no_table_of_ours(
+def test_an_arn_of_another_kind_is_not_taken_for_a_table(
     operation: str, request_: dict[str, Any]
 ) -> None:
     (access,) = read_accesses(operation, request_, find_keys)

@@ -1,4 +1,4 @@
-"""Connections: requests in pieces, one after the other, too large, too slow, or none at all."""
+"""Connections: requests in pieces, pipelined, too large, too slow, or invalid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LIMITS = Limits(
 
 @pytest.fixture
 def strict() -> Iterator[Wire]:
-    """Connections with little room and little patience."""
+    """Yield connections with small limits and short timeouts."""
     with Engine.open(":memory:", upkeep_seconds=None) as engine:
         make_table(engine)
         wire = Wire(engine, LIMITS)
@@ -46,7 +46,7 @@ def strict() -> Iterator[Wire]:
 
 
 def names(responses: list[Response]) -> list[str | None]:
-    """Return which thing each answer holds."""
+    """Return the key of the item in each response."""
     return [response.json.get("Item", {}).get("pk", {}).get("S") for response in responses]
 
 
@@ -68,13 +68,13 @@ def test_a_connection_serves_many_requests(wire: Wire) -> None:
 
 
 def test_pipelined_requests_are_answered_in_their_order(wire: Wire) -> None:
-    # A write waits for its commit, a read does not: it must not overtake.
+    # A write waits for its commit and a read does not, but the read must not overtake it.
     responses = wire.exchange(put("a") + get("a") + put("b") + get("b") + get("c"))
     assert [response.status for response in responses] == [200] * 5
     assert names(responses) == [None, "a", None, "b", None]
 
 
-def test_a_client_that_sends_too_far_ahead_is_held_up(strict: Wire) -> None:
+def test_a_client_that_pipelines_too_many_requests_is_paused(strict: Wire) -> None:
     connection, transport = strict.connect()
     for _ in range(LIMITS.pipelined + 2):
         connection.data_received(put("a"))
@@ -93,7 +93,7 @@ def test_a_client_that_sends_too_far_ahead_is_held_up(strict: Wire) -> None:
         ("1.0", "keep-alive", True),
     ],
 )
-def test_the_client_says_whether_it_comes_back(
+def test_the_client_decides_whether_the_connection_is_kept(
     wire: Wire, version: str, header: str | None, keeps_alive: bool
 ) -> None:
     connection, transport = wire.connect()
@@ -103,29 +103,29 @@ def test_the_client_says_whether_it_comes_back(
     assert transport.is_closed is not keeps_alive
 
 
-def test_nothing_after_a_last_request_is_answered(wire: Wire) -> None:
+def test_requests_after_connection_close_are_not_answered(wire: Wire) -> None:
     last = write_request(head("GetItem", Connection="close"))
     assert len(wire.exchange(last + get("a"))) == 1
 
 
-def test_a_client_may_close_its_half_and_wait(wire: Wire) -> None:
+def test_a_client_may_half_close_the_connection_and_still_get_its_response(wire: Wire) -> None:
     connection, transport = wire.connect()
     connection.data_received(put("a"))
-    assert connection.eof_received(), "what came whole is still to be answered"
+    assert connection.eof_received(), "a complete request is still to be answered"
     wire.run_until_idle()
     assert [response.status for response in read_responses(transport.written)] == [200]
     assert transport.is_closed
 
 
-def test_a_client_that_leaves_in_the_middle_is_let_go(wire: Wire) -> None:
+def test_a_client_that_disconnects_mid_request_is_forgotten(wire: Wire) -> None:
     connection, _ = wire.connect()
     connection.data_received(put("a")[:-5])
     assert not connection.eof_received()
     connection.connection_lost(None)
-    assert (wire.hub.buffered_bytes, wire.hub.clients) == (0, set())
+    assert (wire.state.buffered_bytes, wire.state.clients) == (0, set())
 
 
-def test_a_write_is_done_though_its_client_has_gone(wire: Wire) -> None:
+def test_a_write_is_completed_even_if_its_client_disconnects(wire: Wire) -> None:
     connection, transport = wire.connect()
     connection.data_received(put("a"))
     transport.abort()
@@ -145,7 +145,7 @@ def test_a_body_may_come_in_chunks(wire: Wire) -> None:
     assert response.status == 200
 
 
-def test_what_follows_a_body_in_chunks_is_no_header_of_the_next_request(wire: Wire) -> None:
+def test_trailers_of_a_chunked_body_are_ignored(wire: Wire) -> None:
     headers = head("ListTables", Transfer_Encoding="chunked")
     trailer = b"X-Amz-Target: DynamoDB_20120810.DescribeLimits\r\n\r\n"
     sent = write_request(headers, chunked(b"{}").removesuffix(b"\r\n") + trailer)
@@ -153,7 +153,7 @@ def test_what_follows_a_body_in_chunks_is_no_header_of_the_next_request(wire: Wi
     assert first.json == second.json == {"TableNames": [TABLE]}
 
 
-def test_a_client_may_ask_before_it_sends_its_body(wire: Wire) -> None:
+def test_expect_100_continue_is_answered_before_the_body(wire: Wire) -> None:
     connection, transport = wire.connect()
     sent = get("a", Expect="100-continue")
     connection.data_received(sent[:-2])
@@ -163,18 +163,18 @@ def test_a_client_may_ask_before_it_sends_its_body(wire: Wire) -> None:
     assert [response.status for response in read_responses(transport.written)] == [200]
 
 
-def test_another_protocol_is_offered_in_vain(wire: Wire) -> None:
+def test_an_upgrade_to_another_protocol_is_ignored(wire: Wire) -> None:
     offer = get("a", Connection="Upgrade, HTTP2-Settings", Upgrade="h2c", HTTP2_Settings="AAA")
     assert [response.status for response in wire.exchange(offer)] == [200]
-    # What is in a body stays as it is.
+    # Bodies are not modified.
     text = {"S": "\r\nUpgrade: h2c"}
     wire.exchange(put("a", text=text))
     (response,) = wire.exchange(get("a"))
     assert response.json["Item"]["text"] == text
 
 
-def refusal(transport: FakeTransport) -> int:
-    """Return the status with which a client was sent away."""
+def refused_status(transport: FakeTransport) -> int:
+    """Return the status of the response that ended the connection."""
     response = read_responses(transport.written)[-1]
     assert response.headers["connection"] == "close"
     assert transport.has_eof or transport.is_closed
@@ -202,29 +202,29 @@ LONG = "x" * 2_001
         (write_request(head(Transfer_Encoding="chunked"), chunked(b" " * 3_001)), 413),
         (write_request(head(Expect="100-continue", Content_Length="3001"), b""), 413),
         (write_request(head(Expect="the unexpected")), 417),
-        # Too far apart to be seen together, and so refused instead of ignored.
+        # Split so that it is not recognised as an upgrade: refused instead of ignored.
         (b"POST / HTTP/1.1\r\nConnection: upgrade\r\n upgrade: h2c\r\n\r\n", 400),
     ],
 )
-def test_what_is_wrong_or_too_much_is_refused(strict: Wire, sent: bytes, status: int) -> None:
+def test_invalid_or_oversized_requests_are_refused(strict: Wire, sent: bytes, status: int) -> None:
     connection, transport = strict.connect()
     connection.data_received(sent)
-    assert refusal(transport) == status
-    assert strict.hub.buffered_bytes == 0
-    # What follows is taken in, so that the client reads the answer, and thrown away.
+    assert refused_status(transport) == status
+    assert strict.state.buffered_bytes == 0
+    # What follows is read and discarded, so that the client can read the response.
     connection.data_received(get("a") * 10)
     assert len(read_responses(transport.written)) == 1
     assert [response.status for response in strict.exchange(get("a"))] == [200]
 
 
-def test_a_refused_head_request_gets_a_head_alone(strict: Wire) -> None:
+def test_a_refused_head_request_gets_no_body(strict: Wire) -> None:
     connection, transport = strict.connect()
     connection.data_received(write_request(head(Extra=LONG), b"", method="HEAD"))
     (response,) = read_responses(transport.written, has_bodies=False)
     assert (response.status, response.body) == (400, b"")
 
 
-def test_a_refused_client_may_not_go_on_for_ever(strict: Wire) -> None:
+def test_a_refused_client_that_keeps_sending_is_disconnected(strict: Wire) -> None:
     connection, transport = strict.connect()
     connection.data_received(b"garbage\r\n\r\n")
     for _ in range(65):
@@ -232,7 +232,7 @@ def test_a_refused_client_may_not_go_on_for_ever(strict: Wire) -> None:
     assert transport.is_aborted
 
 
-def test_what_came_before_is_answered_before_a_refusal(strict: Wire) -> None:
+def test_earlier_requests_are_answered_before_a_refusal(strict: Wire) -> None:
     connection, transport = strict.connect()
     connection.data_received(put("a") + put("b") + b"garbage\r\n\r\n")
     assert transport.written == b""
@@ -241,16 +241,16 @@ def test_what_came_before_is_answered_before_a_refusal(strict: Wire) -> None:
     assert transport.has_eof
 
 
-def test_there_are_only_so_many_connections(strict: Wire) -> None:
+def test_the_number_of_connections_is_limited(strict: Wire) -> None:
     clients = [strict.connect() for _ in range(LIMITS.connections)]
     _, transport = strict.connect()
-    assert refusal(transport) == 503
+    assert refused_status(transport) == 503
     assert transport.is_closed
     clients[0][0].connection_lost(None)
     assert [response.status for response in strict.exchange(get("a"))] == [200]
 
 
-def test_only_so_many_requests_wait(strict: Wire) -> None:
+def test_the_number_of_waiting_requests_is_limited(strict: Wire) -> None:
     clients = [strict.connect() for _ in range(3)]
     for connection, _ in clients:
         connection.data_received(put("a"))
@@ -258,10 +258,10 @@ def test_only_so_many_requests_wait(strict: Wire) -> None:
     responses = [read_responses(transport.written)[0] for _, transport in clients]
     assert [response.status for response in responses] == [200, 200, 503]
     assert responses[2].json["__type"].endswith("#ServiceUnavailable")
-    # What clients of ours know by that: nothing of it was done.
+    # This header tells our clients that the request was not executed.
     undone = [response.headers.get("x-keyfold-undone") for response in responses]
     assert undone == [None, None, "true"]
-    # The one that had to be turned away may try again.
+    # The refused client may retry on the same connection.
     connection, transport = clients[2]
     transport.written = b""
     connection.data_received(put("a"))
@@ -269,15 +269,15 @@ def test_only_so_many_requests_wait(strict: Wire) -> None:
     assert [response.status for response in read_responses(transport.written)] == [200]
 
 
-def test_only_so_much_is_kept_of_bodies(strict: Wire) -> None:
+def test_the_size_of_buffered_bodies_is_limited(strict: Wire) -> None:
     body = write_request(head(), b" " * 3_000)
     first, _ = strict.connect()
     first.data_received(body[:-10])
     second, transport = strict.connect()
     second.data_received(body[:-10])
-    assert refusal(transport) == 503
+    assert refused_status(transport) == 503
     first.data_received(body[-10:])
-    assert strict.hub.buffered_bytes == 0
+    assert strict.state.buffered_bytes == 0
 
 
 def test_an_idle_connection_is_closed(strict: Wire) -> None:
@@ -294,19 +294,19 @@ def test_a_request_has_to_arrive_in_time(strict: Wire, start: int) -> None:
     sent = get("a")
     connection.data_received(sent[:start])
     for byte in sent[start:][:10]:
-        # Now and then a byte of it, as those send who mean harm.
+        # A byte now and then, as in a slowloris attack.
         strict.wait(1.0)
         assert not transport.is_closed
         connection.data_received(bytes((byte,)))
     strict.wait(1.0)
-    assert refusal(transport) == 408
+    assert refused_status(transport) == 408
 
 
-def test_an_answer_has_to_be_taken_in_time(strict: Wire) -> None:
+def test_a_response_has_to_be_read_in_time(strict: Wire) -> None:
     connection, transport = strict.connect()
     connection.pause_writing()
     connection.data_received(get("a"))
-    assert transport.written == b"", "no more is begun while the client does not read"
+    assert transport.written == b"", "nothing more is begun while the client does not read"
     strict.wait(LIMITS.send_seconds)
     connection.resume_writing()
     assert len(read_responses(transport.written)) == 1
@@ -315,7 +315,7 @@ def test_an_answer_has_to_be_taken_in_time(strict: Wire) -> None:
     assert transport.is_aborted
 
 
-def test_who_waits_for_an_answer_is_not_idle(strict: Wire) -> None:
+def test_a_connection_that_waits_for_a_response_is_not_idle(strict: Wire) -> None:
     connection, transport = strict.connect()
     connection.data_received(put("a"))
     strict.wait(1_000.0)
@@ -324,10 +324,10 @@ def test_who_waits_for_an_answer_is_not_idle(strict: Wire) -> None:
     assert len(read_responses(transport.written)) == 1
 
 
-def test_stopping_finishes_what_came_whole(wire: Wire) -> None:
+def test_stopping_finishes_complete_requests(wire: Wire) -> None:
     idle, busy = wire.connect(), wire.connect()
     busy[0].data_received(put("a") + put("b"))
-    wire.hub.stop()
+    wire.state.stop()
     assert idle[1].is_closed
     assert not busy[1].is_closed
     wire.run_until_idle()

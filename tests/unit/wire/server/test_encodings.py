@@ -41,13 +41,13 @@ from keyfold.wire.server._encodings import (
         ("gzip;q=0, gzip;q=1, gzip;q=0", "gzip"),
     ],
 )
-def test_the_client_says_how_answers_are_compressed(accepted: str, chosen: str | None) -> None:
+def test_the_client_chooses_how_responses_are_compressed(accepted: str, chosen: str | None) -> None:
     expected = None if chosen is None else chosen.encode()
     assert choose_encoding(accepted.encode()) == expected
 
 
 @pytest.mark.parametrize("encoding", [b"gzip", b"deflate"])
-def test_what_is_compressed_comes_back(encoding: bytes) -> None:
+def test_compressed_bodies_are_restored(encoding: bytes) -> None:
     body = b"abc" * 10_000
     compressed = encode(body, encoding)
     assert len(compressed) < 1_000
@@ -76,7 +76,7 @@ def test_a_gzip_may_have_several_members() -> None:
         (b"{}", b"garbage"),
     ],
 )
-def test_a_body_that_is_something_else_is_refused(body: bytes, encoding: bytes) -> None:
+def test_a_body_in_another_encoding_is_refused(body: bytes, encoding: bytes) -> None:
     with pytest.raises(EncodingInvalid):
         decode(body, encoding, 1_000)
 

@@ -1,4 +1,4 @@
-"""The gate: signed requests get as far as the rights of their keys go."""
+"""The gate: signed requests are limited to the rights of their access keys."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def put(partition: str, sort: str = "1") -> dict[str, Any]:
     return {"TableName": "Market", "Item": {"pk": {"S": partition}, "sk": {"S": sort}}}
 
 
-def test_a_role_reaches_its_own_partitions(wire: Wire) -> None:
+def test_a_role_may_access_its_own_partitions(wire: Wire) -> None:
     assert call(wire, "ADA", "GetItem", get("U#ada#O")).json["Item"]["v"] == {"S": "ada"}
     assert call(wire, "ADA", "PutItem", put("U#ada#P", "2")).status == 200
     assert call(wire, "FULFIL", "PutItem", put("U#bob#O", "2")).status == 200
@@ -152,7 +152,7 @@ def test_a_role_reaches_its_own_partitions(wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("operation", "request_", "action"),
     [
-        # Whether or not there is such an item.
+        # The same whether or not the item exists.
         ("GetItem", get("U#bob#O"), "GetItem"),
         ("GetItem", get("U#bob#O", "absent"), "GetItem"),
         ("GetItem", get("U#nobody#O"), "GetItem"),
@@ -193,7 +193,7 @@ def test_a_role_reaches_its_own_partitions(wire: Wire) -> None:
         ("ExecuteStatement", {"Statement": 'SELECT * FROM "Market"'}, "PartiQLSelect"),
     ],
 )
-def test_a_role_reaches_nothing_else(
+def test_a_role_may_access_nothing_else(
     wire: Wire, engine: Engine, operation: str, request_: dict[str, Any], action: str
 ) -> None:
     message = denied(call(wire, "ADA", operation, request_))
@@ -205,12 +205,12 @@ def test_a_role_reaches_nothing_else(
     assert engine.execute("Scan", {"TableName": "Market"})["Count"] == 4, "nothing was written"
 
 
-def test_tables_by_their_arn_are_the_same_tables(wire: Wire) -> None:
+def test_a_table_may_be_named_by_its_arn(wire: Wire) -> None:
     assert call(wire, "ADA", "GetItem", {**get("U#ada#P"), "TableName": ARN}).status == 200
     denied(call(wire, "ADA", "GetItem", {**get("U#bob#P"), "TableName": ARN}))
 
 
-def test_what_is_no_table_of_the_role_is_denied(wire: Wire, engine: Engine) -> None:
+def test_tables_outside_the_role_are_denied(wire: Wire, engine: Engine) -> None:
     assert call(wire, "ADA", "DescribeTimeToLive", {"TableName": "Market"}).status == 200
     for name in ("Other", "absent"):
         assert "table/" + name in denied(
@@ -227,7 +227,7 @@ def test_an_admin_may_do_everything(wire: Wire) -> None:
     assert call(wire, "ADMIN", "DeleteTable", {"TableName": "Market"}).status == 200
 
 
-def test_a_request_that_is_wrong_is_told_so_as_before(wire: Wire) -> None:
+def test_invalid_requests_get_the_same_errors_as_without_a_gate(wire: Wire) -> None:
     for access_key in ("ADMIN", "ADA", "POLICY"):
         for body in (b"[]", b"null", b"{", b""):
             sent = sign_by_botocore("GetItem", body, access_key=access_key)
@@ -240,7 +240,7 @@ def test_a_request_that_is_wrong_is_told_so_as_before(wire: Wire) -> None:
         assert response.json["__type"].endswith("#ValidationException"), access_key
 
 
-def test_what_is_written_twice_means_the_same_to_gate_and_engine(wire: Wire) -> None:
+def test_duplicate_json_keys_mean_the_same_to_gate_and_engine(wire: Wire) -> None:
     own, foreign = (json.dumps(get(f"U#{user}#P"))[1:-1] for user in ("ada", "bob"))
     for body, is_allowed in ((f"{{{foreign}, {own}}}", True), (f"{{{own}, {foreign}}}", False)):
         sent = sign_by_botocore("GetItem", body.encode(), access_key="ADA")
@@ -251,7 +251,7 @@ def test_what_is_written_twice_means_the_same_to_gate_and_engine(wire: Wire) -> 
             denied(response)
 
 
-def test_a_policy_is_followed(wire: Wire) -> None:
+def test_a_policy_is_enforced(wire: Wire) -> None:
     assert call(wire, "POLICY", "GetItem", get("U#ada#P")).json["Item"]["v"] == {"S": "ada"}
     assert "no identity-based policy allows" in denied(
         call(wire, "POLICY", "GetItem", get("U#bob#P"))
@@ -265,14 +265,14 @@ def test_a_policy_is_followed(wire: Wire) -> None:
     )
 
 
-def test_a_policy_that_is_changed_applies_at_once(wire: Wire, keys: Path) -> None:
+def test_a_changed_policy_applies_at_once(wire: Wire, keys: Path) -> None:
     denied(call(wire, "POLICY", "ListTables", {}))
     statement = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
     (keys.parent / "policy.json").write_text(json.dumps({"Statement": statement}))
     assert call(wire, "POLICY", "ListTables", {}).status == 200
 
 
-def test_a_key_is_revoked_and_given_other_rights_while_the_server_runs(
+def test_a_key_can_be_revoked_or_given_other_rights_while_the_server_runs(
     wire: Wire, keys: Path
 ) -> None:
     with changing_keys(str(keys)) as held:
@@ -280,7 +280,7 @@ def test_a_key_is_revoked_and_given_other_rights_while_the_server_runs(
     response = call(wire, "ADMIN", "ListTables", {})
     assert response.json["__type"].endswith("#UnrecognizedClientException")
     keys.write_text(keys.read_text().replace('role = "customer"', 'role = "fulfilment"'))
-    # An id that the role does not take: the key is refused until that is mended.
+    # An id that the role does not take: the key is refused until that is fixed.
     response = call(wire, "ADA", "GetItem", get("U#bob#O"))
     assert response.json["__type"].endswith("#UnrecognizedClientException")
     keys.write_text(keys.read_text().replace('ids = {user = "ada"}\n', ""))
@@ -291,10 +291,10 @@ def test_a_key_is_revoked_and_given_other_rights_while_the_server_runs(
 @pytest.mark.parametrize(
     ("more", "fact"),
     [
-        ('role = "nobody"', "[keys.A] has role 'nobody', and the roles that are served are"),
+        ('role = "nobody"', "[keys.A] has role 'nobody', but the roles being served are"),
         ('role = "customer"', "it needs an id for 'user'"),
-        ('role = "customer"\nids = {user = "a#b"}', "the id 'a#b' cannot stand in"),
-        ('role = "customer"\nids = {user = "*"}', "the id '*' has '*' in it"),
+        ('role = "customer"\nids = {user = "a#b"}', "the id 'a#b' does not fit the key template"),
+        ('role = "customer"\nids = {user = "*"}', "the id '*' contains '*'"),
         ('role = "fulfilment"\nids = {user = "a"}', "which role 'fulfilment' does not take"),
     ],
 )
@@ -319,7 +319,7 @@ def test_a_key_needs_a_policy_that_can_be_read(engine: Engine, tmp_path: Path) -
 # Without keys.
 
 
-def test_a_policy_may_hold_for_everybody(engine: Engine, keys: Path) -> None:
+def test_one_policy_may_apply_to_all_requests(engine: Engine, keys: Path) -> None:
     gate = make_policy_gate(
         str(keys.parent / "policy.json"), engine.find_key_names, ids={"user": "bob"}
     )
@@ -331,10 +331,10 @@ def test_a_policy_may_hold_for_everybody(engine: Engine, keys: Path) -> None:
     wire.close()
 
 
-# What stays open.
+# What the gate does not guard.
 
 
-def test_the_gate_is_for_the_api_alone(wire: Wire) -> None:
+def test_the_gate_guards_only_the_api(wire: Wire) -> None:
     (healthy,) = wire.exchange(write_request({"Host": "x"}, b"", method="GET"))
     assert (healthy.status, healthy.body) == (200, b"healthy: x ")
     preflight = {"Host": "x", "Origin": "http://y", "Access-Control-Request-Method": "POST"}
@@ -342,7 +342,7 @@ def test_the_gate_is_for_the_api_alone(wire: Wire) -> None:
     assert answer.status == 200
 
 
-def test_a_gate_that_fails_lets_nobody_in(
+def test_a_gate_that_fails_refuses_every_request(
     engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:
@@ -361,7 +361,7 @@ def test_a_gate_that_fails_lets_nobody_in(
     wire.close()
 
 
-def test_a_token_is_of_those_who_have_the_same_rights(wire: Wire) -> None:
+def test_an_idempotency_token_is_shared_only_among_equal_rights(wire: Wire) -> None:
     def transact(access_key: str, user: str) -> int:
         item = {"pk": {"S": f"U#{user}#P"}, "sk": {"S": "2"}}
         members = [{"Put": {"TableName": "Market", "Item": item}}]
@@ -399,7 +399,7 @@ def code_of(error: Any) -> str:
     return error.response["Error"]["Code"]
 
 
-def test_boto3_is_let_in(url: str) -> None:
+def test_boto3_requests_are_accepted(url: str) -> None:
     client = connect(url, "ADA")
     assert client.get_item(**get("U#ada#P"))["Item"]["v"] == {"S": "ada"}
     client.put_item(**put("U#ada#P", "3"))
@@ -413,7 +413,7 @@ def test_boto3_is_let_in(url: str) -> None:
     client.close()
 
 
-def test_our_client_is_let_in(url: str) -> None:
+def test_requests_of_our_client_are_accepted(url: str) -> None:
     with Client(url, region="us-east-1", credentials=Credentials("ADA", SECRET)) as client:
         assert client.execute("GetItem", get("U#ada#P"))["Item"]["v"] == {"S": "ada"}
         with pytest.raises(AccessDeniedException, match="not authorized to perform"):

@@ -1,4 +1,4 @@
-"""The file of access keys: what may be in it, who may read it, and that changes of it apply."""
+"""The access keys file: its contents and permissions, and how changes to it take effect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "keys.toml"
 
 
-def test_a_file_says_who_acts_as_whom(path: Path) -> None:
+def test_a_file_maps_keys_to_principals(path: Path) -> None:
     write_keys(
         path,
         block("A", more='role = "customer"\nids = {user = "ada"}'),
@@ -60,13 +60,13 @@ def test_secrets_are_not_shown(path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o620, 0o602, 0o666, 0o601])
-def test_others_may_not_use_the_file(path: Path, mode: int) -> None:
+def test_a_file_that_others_can_access_is_refused(path: Path, mode: int) -> None:
     write_keys(path, block())
     path.chmod(mode)
     with pytest.raises(KeysUnusable) as refused:
         read_keys(str(path))
     assert str(refused.value) == (
-        f"{path}: others than its owner may use it: its mode is {mode:04o}. "
+        f"{path}: users other than its owner may access it (mode {mode:04o}). "
         f"Run `chmod 600 {path}`. [keys-unusable]"
     )
     with pytest.raises(KeysUnusable), changing_keys(str(path)):
@@ -75,22 +75,22 @@ def test_others_may_not_use_the_file(path: Path, mode: int) -> None:
     assert len(read_keys(str(path))) == 1
 
 
-def test_the_file_belongs_to_whoever_uses_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_owner_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_keys(path, block())
     owner = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    with pytest.raises(KeysUnusable, match=f"it belongs to user {owner}, and this is user") as no:
+    with pytest.raises(KeysUnusable, match=f"it belongs to user {owner}, but this is user") as no:
         read_keys(str(path))
     assert f"chown {owner + 1} {path}" in no.value.advice
 
 
-def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_missing_files_and_other_kinds_of_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(KeysUnusable, match="cannot be read: No such file"):
         read_keys(str(tmp_path / "absent.toml"))
-    with pytest.raises(KeysUnusable, match="it is no file"):
+    with pytest.raises(KeysUnusable, match="it is not a file"):
         read_keys(str(tmp_path))
     os.mkfifo(tmp_path / "pipe", 0o600)
-    with pytest.raises(KeysUnusable, match="it is no file"):
+    with pytest.raises(KeysUnusable, match="it is not a file"):
         read_keys(str(tmp_path / "pipe"))
 
 
@@ -98,47 +98,56 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     ("content", "fact"),
     [
         (b"\xff", "it is not UTF-8"),
-        (b"[keys", "it is no TOML: "),
-        (f'[keys.A]\nsecret = "{SECRET}'.encode(), "it is no TOML: "),
-        (block().encode() + block().encode(), "it is no TOML: "),
+        (b"[keys", "it is not TOML: "),
+        (f'[keys.A]\nsecret = "{SECRET}'.encode(), "it is not TOML: "),
+        (block().encode() + block().encode(), "it is not TOML: "),
         (b"keys = 1", "it has keys beside"),
         (b"[other]\n", "it has 'other' beside"),
-        (b"[keys]\nA = 1", "[keys.A] is no table"),
-        (block("a/b").encode(), "'a/b' is no access key"),
-        (block("").encode(), "'' is no access key"),
+        (b"[keys]\nA = 1", "[keys.A] is not a table"),
+        (block("a/b").encode(), "'a/b' is not an access key"),
+        (block("").encode(), "'' is not an access key"),
         (block("A", SECRET, "").encode(), "[keys.A] has none of role, policy and admin"),
         (block("A", SECRET, "admin = false").encode(), "has none of role, policy"),
         (block("A", SECRET, 'admin = true\nrole = "x"').encode(), "has role and admin of"),
-        (block("A", SECRET, 'admin = true\nids = {a = "b"}').encode(), "mean nothing to an admin"),
-        (block("A", SECRET, 'role = "x"\nids = {a = 1}').encode(), "has ids that are not texts"),
-        (block("A", SECRET, 'role = "x"\nids = {a = ""}').encode(), "has ids that are not texts"),
-        (block("A", SECRET, 'role = "x"\nids = "a"').encode(), "has a ids that is not a table"),
-        (block("A", SECRET, "role = 1").encode(), "has a role that is not text"),
-        (block("A", SECRET, 'admin = "yes"').encode(), "has a admin that is not true or false"),
-        (block("A", SECRET, "admin = true\nsecrets = 1").encode(), "[keys.A] has secrets"),
-        (block("A", "").encode(), "has a secret with characters that none has"),
-        (block("A", SECRET + " ").encode(), "has a secret with characters that none has"),
+        (block("A", SECRET, 'admin = true\nids = {a = "b"}').encode(), "no effect on an admin"),
+        (block("A", SECRET, 'role = "x"\nids = {a = 1}').encode(), "has ids that are not strings"),
+        (block("A", SECRET, 'role = "x"\nids = {a = ""}').encode(), "has ids that are not strings"),
+        (
+            block("A", SECRET, 'role = "x"\nids = "a"').encode(),
+            "field ids is not a table of strings",
+        ),
+        (block("A", SECRET, "role = 1").encode(), "field role is not a string"),
+        (block("A", SECRET, 'admin = "yes"').encode(), "field admin is not true or false"),
+        (
+            block("A", SECRET, "admin = true\nsecrets = 1").encode(),
+            "[keys.A] has unknown fields: secrets",
+        ),
+        (block("A", "").encode(), "has a secret with invalid characters"),
+        (block("A", SECRET + " ").encode(), "has a secret with invalid characters"),
         (b'[keys.A]\nname = "a"\nadmin = true', "[keys.A] has no secret"),
         (b'[keys.A]\nsecret = "a"\nadmin = true', "[keys.A] has no name"),
-        (b'[keys.A]\nsecret = 1\nname = "a"\nadmin = true', "has a secret that is not text"),
-        (b'[keys.A]\nsecret = "a"\nname = "a b"\nadmin = true', "has a name that no IAM user has"),
+        (b'[keys.A]\nsecret = 1\nname = "a"\nadmin = true', "field secret is not a string"),
+        (
+            b'[keys.A]\nsecret = "a"\nname = "a b"\nadmin = true',
+            "has a name that is not valid for an IAM user",
+        ),
     ],
 )
-def test_what_is_wrong_is_said_without_secrets(path: Path, content: bytes, fact: str) -> None:
+def test_errors_say_what_is_wrong_without_secrets(path: Path, content: bytes, fact: str) -> None:
     path.touch(0o600)
     path.write_bytes(content)
     with pytest.raises(KeysUnusable) as refused:
         read_keys(str(path))
-    told = str(refused.value)
-    assert fact in told
-    assert told.startswith(str(path))
-    assert SECRET not in told
-    assert str(pickle.loads(pickle.dumps(refused.value))) == told
+    message = str(refused.value)
+    assert fact in message
+    assert message.startswith(str(path))
+    assert SECRET not in message
+    assert str(pickle.loads(pickle.dumps(refused.value))) == message
     assert refused.value.__cause__ is None
     assert refused.value.__suppress_context__ or refused.value.__context__ is None
 
 
-# Changing it.
+# Changing the file.
 
 
 def test_a_key_is_added_to_a_file_that_only_its_owner_can_read(path: Path) -> None:
@@ -153,10 +162,10 @@ def test_a_key_is_added_to_a_file_that_only_its_owner_can_read(path: Path) -> No
     assert read_keys(str(path)) == {made.access_key: made}
     assert made.access_key.startswith("AKIA")
     assert (len(made.access_key), len(made.secret), made.token) == (20, 40, None)
-    assert list(path.parent.iterdir()) == [path], "nothing is left lying about"
+    assert list(path.parent.iterdir()) == [path], "no temporary file is left behind"
 
 
-def test_a_key_is_renewed_with_the_same_rights() -> None:
+def test_a_rotated_key_has_the_same_rights() -> None:
     old = make_key("ada", has_token=True, now=NOW, role="customer", ids={"user": "ada"})
     new = renew_key(old, now=NOW)
     assert (new.name, new.role, new.ids) == (old.name, old.role, old.ids)
@@ -168,14 +177,14 @@ def test_a_change_that_fails_changes_nothing(path: Path) -> None:
     write_keys(path, block())
     before = path.read_bytes()
 
-    def spoil(key: AccessKey) -> None:
+    def add(key: AccessKey) -> None:
         with changing_keys(str(path)) as keys:
             keys[key.access_key] = key
 
-    with pytest.raises(KeysUnusable, match="no IAM user has"):
-        spoil(make_key("a b", now=NOW, is_admin=True))
-    with pytest.raises(KeysUnusable, match="has ids that are not texts"):
-        spoil(make_key("a", now=NOW, role="x", ids={"user": ""}))
+    with pytest.raises(KeysUnusable, match="not valid for an IAM user"):
+        add(make_key("a b", now=NOW, is_admin=True))
+    with pytest.raises(KeysUnusable, match="has ids that are not strings"):
+        add(make_key("a", now=NOW, role="x", ids={"user": ""}))
     with pytest.raises(ZeroDivisionError), changing_keys(str(path)) as keys:
         keys[str(1 // 0)] = keys.pop("AKIDEXAMPLE")
     assert path.read_bytes() == before
@@ -200,7 +209,7 @@ def test_a_crash_while_writing_leaves_the_file_as_it_was(
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_link_to_the_file_stays_one(path: Path) -> None:
+def test_a_symbolic_link_to_the_file_stays_a_link(path: Path) -> None:
     write_keys(path, block())
     link = path.with_name("link.toml")
     link.symlink_to(path)
@@ -231,12 +240,12 @@ texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=
         max_size=3,
     )
 )
-def test_what_is_written_is_read_again(made: list[AccessKey]) -> None:
+def test_written_keys_can_be_read_again(made: list[AccessKey]) -> None:
     keys = {key.access_key: key for key in made}
     assert _parse("keys.toml", _write(keys).encode()) == keys
 
 
-# Using it.
+# Using the file.
 
 
 def replace_file(path: Path, *blocks: str) -> None:
@@ -262,7 +271,7 @@ def test_a_change_applies_at_once(path: Path) -> None:
     assert keyring.find(made.access_key) is not None
 
 
-def test_a_key_that_is_disabled_is_not_found(path: Path) -> None:
+def test_a_disabled_key_is_not_found(path: Path) -> None:
     write_keys(path, block("A"))
     keyring = Keyring(str(path), admit_all)
     assert keyring.find("A") is not None
@@ -271,7 +280,7 @@ def test_a_key_that_is_disabled_is_not_found(path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["malformed", "loose", "gone", "taken"])
-def test_a_file_that_will_not_do_any_more_changes_nothing(
+def test_a_file_that_becomes_unusable_leaves_the_previous_keys_in_use(
     path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     write_keys(path, block("A", SECRET))
@@ -292,21 +301,21 @@ def test_a_file_that_will_not_do_any_more_changes_nothing(
             assert keyring.find("A") is not None
     (record,) = caplog.records
     assert record.name == "keyfold.server"
-    assert record.getMessage().endswith("[keys-unusable] The keys from before stay.")
+    assert record.getMessage().endswith("[keys-unusable] The previous keys stay in use.")
     assert SECRET not in record.getMessage()
     monkeypatch.undo()
-    # And as soon as it will do again, it is used.
+    # As soon as the file is usable again, it is read.
     replace_file(path, block("B"))
     assert keyring.find("A") is None
     assert keyring.find("B") is not None
 
 
-def test_a_file_has_to_do_at_the_start(path: Path) -> None:
+def test_the_file_must_be_usable_at_the_start(path: Path) -> None:
     with pytest.raises(KeysUnusable, match="No such file"):
         Keyring(str(path), admit_all)
 
 
-def test_what_a_key_may_do_is_made_ready_once(path: Path) -> None:
+def test_the_rights_of_a_key_are_prepared_once(path: Path) -> None:
     write_keys(path, block("A", more='policy = "some/policy.json"'))
     seen: list[tuple[str, str | None]] = []
 
@@ -320,7 +329,7 @@ def test_what_a_key_may_do_is_made_ready_once(path: Path) -> None:
     assert seen == [("ada", str(path.parent / "some" / "policy.json"))]
 
 
-def test_a_policy_that_changes_is_read_again(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_changed_policy_is_read_again(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     policy = path.with_name("policy.json")
     policy.write_text("1", "utf-8")
     write_keys(path, block("A", more='policy = "policy.json"'), block("B"))
@@ -336,7 +345,7 @@ def test_a_policy_that_changes_is_read_again(path: Path, caplog: pytest.LogCaptu
         text = Path(where).read_text("utf-8")
         read.append(text)
         if text == "bad":
-            raise KeysUnusable(where, "it is bad", "Mend it.")
+            raise KeysUnusable(where, "it is bad", "Fix it.")
         return Named(text)
 
     def text_of() -> str | None:
@@ -351,16 +360,16 @@ def test_a_policy_that_changes_is_read_again(path: Path, caplog: pytest.LogCaptu
     policy.write_text("22", "utf-8")
     assert text_of() == "22"
     policy.write_text("bad", "utf-8")
-    # It goes on as before, and the other keys are as their file says.
+    # The key keeps its previous rights; changes to other keys still apply.
     assert text_of() == "22"
-    assert "What it said before stays." in caplog.text
+    assert "The previous rights of the key stay in use." in caplog.text
     with changing_keys(str(path)) as keys:
         del keys["B"]
     assert (text_of(), keyring.find("B")) == ("22", None)
-    # A key that is given a policy which will not do is none.
+    # A key that is newly given an invalid policy is refused.
     replace_file(path, block("A", SECRET, 'policy = "policy.json"'))
     assert text_of() is None
-    assert "Until then its requests are refused." in caplog.text
+    assert "Until then, requests with this key are refused." in caplog.text
     policy.write_text("4444", "utf-8")
     assert text_of() == "4444"
     assert SECRET not in caplog.text

@@ -1,6 +1,7 @@
-"""What the service answers to requests that are not as its clients send them.
+"""Responses to requests that differ from what ordinary clients send.
 
-The answers are those that dynalite's tests, and Alternator's, record of the service.
+The expected responses are those of the service, as recorded by the tests of dynalite
+and Alternator.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def error(response: Response) -> tuple[int, str, str | None]:
     return response.status, response.json["__type"].split("#")[1], response.json.get("message")
 
 
-def test_an_answer_carries_what_clients_check(wire: Wire) -> None:
+def test_a_response_has_the_headers_that_clients_check(wire: Wire) -> None:
     response = exchange(wire, ask("ListTables", {}))
     assert (response.status, response.json) == (200, {"TableNames": [TABLE]})
     headers = response.headers
@@ -53,13 +54,13 @@ def test_an_answer_carries_what_clients_check(wire: Wire) -> None:
     assert headers["date"].endswith(" GMT")
 
 
-def test_each_answer_has_an_id_of_its_own(wire: Wire) -> None:
+def test_each_response_has_a_unique_request_id(wire: Wire) -> None:
     ids = {response.headers["x-amzn-requestid"] for response in wire.exchange(get("a") + get("a"))}
     assert len(ids) == 2
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_the_root_says_that_the_server_is_well(wire: Wire, method: str) -> None:
+def test_the_root_url_is_a_health_check(wire: Wire, method: str) -> None:
     connection, transport = wire.connect()
     connection.data_received(write_request({"Host": "localhost:8000"}, b"", method=method))
     (response,) = read_responses(transport.written, has_bodies=method == "GET")
@@ -83,7 +84,7 @@ def test_the_root_says_that_the_server_is_well(wire: Wire, method: str) -> None:
         write_request(head(Content_Type="application/jsonasdf"), b"hi"),
     ],
 )
-def test_what_is_no_request_of_the_api_is_not_found(wire: Wire, sent: bytes) -> None:
+def test_requests_outside_the_api_get_404(wire: Wire, sent: bytes) -> None:
     response = exchange(wire, sent)
     assert (response.status, response.body) == (404, b"<UnknownOperationException/>\n")
     assert response.headers["x-amz-crc32"] == "3552371480"
@@ -99,7 +100,7 @@ def test_what_is_no_request_of_the_api_is_not_found(wire: Wire, sent: bytes) -> 
         ("application/x-amz-json-1.0;blahblah", "application/x-amz-json-1.0"),
     ],
 )
-def test_the_answer_is_of_the_type_of_the_request(
+def test_the_response_has_the_content_type_of_the_request(
     wire: Wire, sent_type: str, answered_type: str
 ) -> None:
     headers = head(X_Amz_Target=None, Authorization=None, Content_Type=sent_type)
@@ -114,7 +115,7 @@ def test_the_answer_is_of_the_type_of_the_request(
 @pytest.mark.parametrize(
     "target", [None, "whatever", "DynamoDB_20120810.ListTable", "DynamoDBStreams_20120810.GetItem"]
 )
-def test_an_unknown_operation_comes_before_the_authorization(
+def test_an_unknown_operation_is_reported_before_a_missing_authorization(
     wire: Wire, target: str | None
 ) -> None:
     headers = head(X_Amz_Target=target, Authorization=None)
@@ -122,14 +123,14 @@ def test_an_unknown_operation_comes_before_the_authorization(
     assert error(response) == (400, "UnknownOperationException", None)
 
 
-def test_no_body_and_no_type_is_no_operation(wire: Wire) -> None:
+def test_a_request_without_body_and_content_type_is_an_unknown_operation(wire: Wire) -> None:
     response = exchange(wire, write_request({}, b""))
     assert error(response) == (400, "UnknownOperationException", None)
     assert response.headers["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"hi", b"\xff", b'{"a":1}}', b"{" * 2_000])
-def test_a_body_that_is_no_json_cannot_be_read(wire: Wire, body: bytes) -> None:
+def test_a_body_that_is_not_json_is_a_serialization_error(wire: Wire, body: bytes) -> None:
     response = exchange(wire, write_request(head(), body))
     assert error(response)[:2] == (400, "SerializationException")
 
@@ -186,7 +187,7 @@ def test_a_body_that_is_no_json_cannot_be_read(wire: Wire, body: bytes) -> None:
         ),
     ],
 )
-def test_an_authorization_that_is_not_whole_is_refused(
+def test_an_incomplete_authorization_is_refused(
     wire: Wire, url: str, headers: dict[str, str], kind: str, message: str
 ) -> None:
     response = exchange(wire, write_request(headers, url=url))
@@ -209,11 +210,13 @@ def test_an_authorization_that_is_not_whole_is_refused(
         ("/?", head()),
     ],
 )
-def test_any_whole_authorization_will_do(wire: Wire, url: str, headers: dict[str, str]) -> None:
+def test_any_complete_authorization_is_accepted(
+    wire: Wire, url: str, headers: dict[str, str]
+) -> None:
     assert exchange(wire, write_request(headers, url=url)).status == 200
 
 
-def test_errors_are_worded_as_the_service_does(wire: Wire) -> None:
+def test_error_messages_are_those_of_the_service(wire: Wire) -> None:
     unknown = {"TableName": "absent", "Key": {"pk": {"S": "a"}}}
     response = exchange(wire, ask("GetItem", unknown))
     assert (response.status, response.json) == (
@@ -258,7 +261,7 @@ def test_tagging_is_answered_without_a_body(wire: Wire) -> None:
     assert (untagged.status, untagged.body) == (200, b"")
 
 
-def test_the_endpoint_is_the_host_that_was_asked(wire: Wire) -> None:
+def test_describe_endpoints_returns_the_requested_host(wire: Wire) -> None:
     response = exchange(wire, ask("DescribeEndpoints", {}))
     assert response.json["Endpoints"][0]["Address"] == "localhost:8000"
 
@@ -270,7 +273,7 @@ def test_requests_may_be_compressed(wire: Wire) -> None:
     assert exchange(wire, get("zipped")).json == {"Item": {"pk": {"S": "zipped"}}}
 
 
-def test_whoever_sends_much_is_told_that_it_may_be_compressed(wire: Wire) -> None:
+def test_large_requests_are_answered_with_an_offer_of_compression(wire: Wire) -> None:
     offered = exchange(wire, put("long", text={"S": "x" * 11_000}))
     assert (offered.status, offered.headers["accept-encoding"]) == (200, "gzip, deflate")
     short = exchange(wire, put("short", text={"S": "x" * 9_000}))
@@ -287,13 +290,13 @@ def test_a_body_that_cannot_be_decompressed_fails_as_on_the_service(wire: Wire) 
     assert error(response)[:2] == (500, "InternalServerError")
 
 
-def test_a_body_that_grows_too_long_is_refused(wire: Wire) -> None:
+def test_a_body_that_is_too_long_when_decompressed_is_refused(wire: Wire) -> None:
     headers = head("ListTables", Content_Encoding="gzip")
     bomb = gzip.compress(b" " * (16 * 1024 * 1024 + 1))
     assert exchange(wire, write_request(headers, bomb)).status == 413
 
 
-def test_long_answers_are_compressed_on_request(wire: Wire) -> None:
+def test_long_responses_are_compressed_on_request(wire: Wire) -> None:
     exchange(wire, put("long", text={"S": "x" * 5_000}))
     exchange(wire, put("short", text={"S": "x" * 1_000}))
     plain = exchange(wire, get("long"))
@@ -306,7 +309,7 @@ def test_long_answers_are_compressed_on_request(wire: Wire) -> None:
     assert "content-encoding" not in short.headers
 
 
-def test_browsers_of_other_origins_may_ask(wire: Wire) -> None:
+def test_cross_origin_requests_are_allowed(wire: Wire) -> None:
     preflight = write_request(
         {
             "Origin": "http://example.com",
@@ -328,12 +331,12 @@ def test_browsers_of_other_origins_may_ask(wire: Wire) -> None:
     assert "access-control-max-age" not in response.headers
 
 
-def test_nobody_else_is_told_about_origins(wire: Wire) -> None:
+def test_requests_without_an_origin_get_no_cors_headers(wire: Wire) -> None:
     response = exchange(wire, get("a"))
     assert not [name for name in response.headers if name.startswith("access-control")]
 
 
-def test_errors_spell_their_message_as_clients_read_it() -> None:
+def test_errors_name_their_message_field_as_the_model_does() -> None:
     model = cast(Any, botocore.session).get_session().get_service_model("dynamodb")
     for name in errors.__all__:
         kind = getattr(errors, name)

@@ -1,4 +1,4 @@
-"""Who carries out what, and that nothing is answered before it is done."""
+"""Which thread runs an operation; nothing is answered before it is committed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from keyfold.wire.server._scheduler import Outcome, Scheduler
 from tests.unit.wire.server.http import TABLE, Wire, get, make_table, put
 
 
-class Desk:
-    """A scheduler, and the outcomes it has told."""
+class SchedulerHarness:
+    """A scheduler on an engine, and the outcomes it has reported."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -41,50 +41,50 @@ class Desk:
 
 
 @pytest.fixture(params=["process", "durable"])
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SchedulerHarness]:
     path = tmp_path / "things.db"
     with Engine.open(path, durability=request.param, upkeep_seconds=None) as engine:
         make_table(engine)
-        desk = Desk(engine)
-        desk.put("first")
-        desk.run()
-        desk.outcomes.clear()
-        yield desk
-        desk.scheduler.close()
-        desk.loop.close()
+        harness = SchedulerHarness(engine)
+        harness.put("first")
+        harness.run()
+        harness.outcomes.clear()
+        yield harness
+        harness.scheduler.close()
+        harness.loop.close()
         assert engine.verify() == []
 
 
-def test_writes_of_one_turn_share_a_commit(desk: Desk) -> None:
-    view = type(desk.engine._storage._view)
+def test_writes_of_one_loop_iteration_share_a_commit(harness: SchedulerHarness) -> None:
+    view = type(harness.engine._storage._view)
     with mock.patch.object(view, "commit", autospec=True, side_effect=view.commit) as commit:
         for number in range(50):
-            desk.put(str(number))
-        assert desk.outcomes == [], "nothing is answered before it is kept"
-        desk.run()
-    assert desk.outcomes == [b"{}"] * 50
+            harness.put(str(number))
+        assert harness.outcomes == [], "nothing is answered before the commit"
+        harness.run()
+    assert harness.outcomes == [b"{}"] * 50
     assert commit.call_count == 1
-    assert desk.names() == {"first", *map(str, range(50))}
+    assert harness.names() == {"first", *map(str, range(50))}
 
 
-def test_each_gets_its_own_answer(desk: Desk) -> None:
-    desk.put("new", ConditionExpression="attribute_not_exists(pk)")
-    desk.put("new", ConditionExpression="attribute_not_exists(pk)")
-    desk.put("first", ReturnValues="ALL_OLD")
-    desk.put("")
-    desk.run()
-    first, second, third, fourth = desk.outcomes
+def test_each_request_gets_its_own_outcome(harness: SchedulerHarness) -> None:
+    harness.put("new", ConditionExpression="attribute_not_exists(pk)")
+    harness.put("new", ConditionExpression="attribute_not_exists(pk)")
+    harness.put("first", ReturnValues="ALL_OLD")
+    harness.put("")
+    harness.run()
+    first, second, third, fourth = harness.outcomes
     assert first == b"{}"
     assert type(second).__name__ == "ConditionalCheckFailedException"
     assert json.loads(third if isinstance(third, bytes) else b"null") == {
         "Attributes": {"pk": {"S": "first"}}
     }
     assert type(fourth).__name__ == "ValidationException"
-    assert desk.names() == {"first", "new"}
+    assert harness.names() == {"first", "new"}
 
 
-def test_a_failure_after_a_write_spoils_nobody_else_s(desk: Desk) -> None:
-    view = type(desk.engine._storage._view)
+def test_a_write_that_fails_does_not_affect_the_others(harness: SchedulerHarness) -> None:
+    view = type(harness.engine._storage._view)
     original = view.put
 
     def put(self: Any, rows: Any, key: bytes, *rest: Any) -> None:
@@ -94,25 +94,25 @@ def test_a_failure_after_a_write_spoils_nobody_else_s(desk: Desk) -> None:
 
     with mock.patch.object(view, "put", put):
         for name in ("a", "bad", "b"):
-            desk.put(name)
-        desk.run()
-    first, second, third = desk.outcomes
+            harness.put(name)
+        harness.run()
+    first, second, third = harness.outcomes
     assert (first, third) == (b"{}", b"{}")
     assert type(second).__name__ == "FileFailed"
-    assert desk.names() >= {"first", "a", "b"}
+    assert harness.names() >= {"first", "a", "b"}
 
 
-def test_a_commit_that_fails_is_answered_to_all(desk: Desk) -> None:
-    view = type(desk.engine._storage._view)
+def test_a_failed_commit_fails_every_request_in_it(harness: SchedulerHarness) -> None:
+    view = type(harness.engine._storage._view)
     with mock.patch.object(view, "commit", side_effect=apsw.FullError("injected")):
-        desk.put("a", ReturnValues="ALL_OLD")
-        desk.put("b", ReturnValues="ALL_OLD")
-        desk.run()
-    assert [type(outcome).__name__ for outcome in desk.outcomes] == ["FileFailed"] * 2
-    assert desk.names() == {"first"}
+        harness.put("a", ReturnValues="ALL_OLD")
+        harness.put("b", ReturnValues="ALL_OLD")
+        harness.run()
+    assert [type(outcome).__name__ for outcome in harness.outcomes] == ["FileFailed"] * 2
+    assert harness.names() == {"first"}
 
 
-def test_another_process_that_writes_does_not_stop_the_loop(tmp_path: Path) -> None:
+def test_a_lock_held_by_another_process_does_not_block_the_loop(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     with Engine.open(path, durability="process", upkeep_seconds=None) as engine:
         make_table(engine)
@@ -122,7 +122,7 @@ def test_another_process_that_writes_does_not_stop_the_loop(tmp_path: Path) -> N
         other.execute("BEGIN IMMEDIATE")
         connection, transport = wire.connect()
         connection.data_received(put("b"))
-        # The write waits aside; whoever reads meanwhile is answered.
+        # The write waits in another thread; reads are answered meanwhile.
         wire.loop.run_until_complete(asyncio.sleep(0))
         assert transport.written == b""
         reader, read = wire.connect()
@@ -135,7 +135,7 @@ def test_another_process_that_writes_does_not_stop_the_loop(tmp_path: Path) -> N
         wire.close()
 
 
-def test_who_may_not_wait_is_told_at_once(tmp_path: Path) -> None:
+def test_a_call_that_may_not_wait_fails_at_once(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
     body = json.dumps({"TableName": TABLE, "Item": {"pk": {"S": "a"}}}).encode()
     with Engine.open(path, durability="process", upkeep_seconds=None, busy_seconds=60.0) as engine:
@@ -150,13 +150,13 @@ def test_who_may_not_wait_is_told_at_once(tmp_path: Path) -> None:
 
 
 class Broken:
-    """A service with a mistake in it."""
+    """A service with a bug."""
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
         raise ZeroDivisionError(operation)
 
 
-def test_a_mistake_of_ours_is_answered_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bug_is_answered_with_500_and_logged(capsys: pytest.CaptureFixture[str]) -> None:
     wire = Wire(Broken())
     (response,) = wire.exchange(get("a"))
     assert response.status == 500
@@ -170,7 +170,7 @@ def test_a_mistake_of_ours_is_answered_and_shown(capsys: pytest.CaptureFixture[s
     wire.close()
 
 
-def test_a_service_that_is_no_engine_is_asked_beside_the_loop() -> None:
+def test_a_service_that_is_not_an_engine_runs_outside_the_loop() -> None:
     threads: list[str] = []
 
     class Slow:

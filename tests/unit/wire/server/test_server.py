@@ -1,4 +1,4 @@
-"""A server on a real socket: started, asked, watched, stopped."""
+"""A server on a real socket: start, requests, metrics, stop."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def address_of(url: str) -> tuple[str, int]:
 
 
 def exchange(url: str, sent: bytes) -> Response:
-    """Send one request by a connection of its own and return its answer."""
+    """Send one request over a new connection and return its response."""
     with socket.create_connection(address_of(url)) as client:
         client.sendall(sent)
         client.shutdown(socket.SHUT_WR)
@@ -66,7 +66,7 @@ def test_a_client_finds_the_server(engine: Engine) -> None:
     assert engine.execute("Scan", {"TableName": TABLE})["Count"] == 1
 
 
-def test_a_server_that_has_stopped_is_gone(engine: Engine) -> None:
+def test_a_stopped_server_accepts_no_connections(engine: Engine) -> None:
     with Server(engine).running() as url:
         client = socket.create_connection(address_of(url))
         client.sendall(get("a"))
@@ -77,7 +77,7 @@ def test_a_server_that_has_stopped_is_gone(engine: Engine) -> None:
         socket.create_connection(address_of(url))
 
 
-def test_stopping_answers_what_was_accepted(engine: Engine) -> None:
+def test_stopping_answers_accepted_requests(engine: Engine) -> None:
     release, entered = threading.Event(), threading.Event()
 
     class Slow:
@@ -88,8 +88,8 @@ def test_stopping_answers_what_was_accepted(engine: Engine) -> None:
 
     server, stop = Server(Slow()), ServerState.stop
 
-    def stop_and_release(hub: ServerState) -> None:
-        stop(hub)
+    def stop_and_release(state: ServerState) -> None:
+        stop(state)
         release.set()
 
     with mock.patch.object(ServerState, "stop", stop_and_release), server.running() as url:
@@ -103,24 +103,24 @@ def test_stopping_answers_what_was_accepted(engine: Engine) -> None:
     assert engine.execute("Scan", {"TableName": TABLE})["Count"] == 1
 
 
-def test_an_address_that_is_taken_is_named(engine: Engine) -> None:
+def test_the_error_names_an_address_that_is_in_use(engine: Engine) -> None:
     with Server(engine).running() as url:
         _, port = address_of(url)
         with pytest.raises(AddressUnavailable) as raised:
             asyncio.run(Server(engine, port=port).start())
     assert str(raised.value) == (
         f"cannot listen on 127.0.0.1, port {port}: Address already in use. "
-        "Name another, or port 0 for any that is free. [address-unavailable]"
+        "Give another port, or port 0 for any free one. [address-unavailable]"
     )
 
 
 @pytest.mark.parametrize(("host", "port"), [("256.0.0.1", 0), ("127.0.0.1", 70_000)])
-def test_an_address_that_is_none_is_named(engine: Engine, host: str, port: int) -> None:
+def test_the_error_names_an_invalid_address(engine: Engine, host: str, port: int) -> None:
     with pytest.raises(AddressUnavailable, match=f"cannot listen on {host}, port {port}"):
         asyncio.run(Server(engine, host=host, port=port).start())
 
 
-def test_it_listens_on_other_addresses(engine: Engine) -> None:
+def test_the_server_listens_on_other_addresses(engine: Engine) -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
@@ -130,7 +130,7 @@ def test_it_listens_on_other_addresses(engine: Engine) -> None:
         assert exchange(url, get("a")).status == 200
 
 
-def test_boto3_talks_to_it_in_the_clear_and_by_tls(engine: Engine) -> None:
+def test_boto3_connects_with_and_without_tls(engine: Engine) -> None:
     tls = load_tls(
         ProcessSettings(":memory:", tls_cert=f"{TLS}/cert.pem", tls_key=f"{TLS}/key.pem")
     )
@@ -151,7 +151,7 @@ def test_boto3_talks_to_it_in_the_clear_and_by_tls(engine: Engine) -> None:
             client.close()
 
 
-def test_a_client_without_tls_is_no_trouble(engine: Engine) -> None:
+def test_a_client_without_tls_does_no_harm(engine: Engine) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(TLS / "cert.pem", TLS / "key.pem")
     trusting = ssl.create_default_context(cafile=str(TLS / "cert.pem"))
@@ -176,13 +176,13 @@ def test_a_client_without_tls_is_no_trouble(engine: Engine) -> None:
         ("key.pem", "key.pem", "tls_cert"),
     ],
 )
-def test_a_wrong_certificate_is_named(cert: str | None, key: str, named: str) -> None:
+def test_the_error_names_an_invalid_certificate(cert: str | None, key: str, named: str) -> None:
     path = None if cert is None else str(TLS / cert)
     with pytest.raises(OptionInvalid, match=f"^{named}: got "):
         load_tls(ProcessSettings(":memory:", tls_cert=path, tls_key=str(TLS / key)))
 
 
-def test_the_access_log_has_a_line_for_each_answer(engine: Engine) -> None:
+def test_the_access_log_has_a_line_for_each_response(engine: Engine) -> None:
     log = io.StringIO()
     with Server(engine, access_log=log).running() as url:
         response = exchange(url, get("a"))
@@ -214,11 +214,11 @@ def scrape(url: str) -> list[str]:
 
 def test_metrics_count_calls_errors_time_and_capacity(engine: Engine) -> None:
     with Server(engine, metrics=Metrics()).running() as url:
-        assert exchange(url, put("a")).json == {}, "nobody sees the capacity who did not ask"
+        assert exchange(url, put("a")).json == {}, "capacity is reported only on request"
         for _ in range(3):
             assert exchange(url, get("a")).json == {"Item": {"pk": {"S": "a"}}}
-        asked = {"TableName": TABLE, "Key": {"pk": {"S": "a"}}, "ReturnConsumedCapacity": "TOTAL"}
-        consumed = exchange(url, ask("GetItem", asked)).json["ConsumedCapacity"]
+        request = {"TableName": TABLE, "Key": {"pk": {"S": "a"}}, "ReturnConsumedCapacity": "TOTAL"}
+        consumed = exchange(url, ask("GetItem", request)).json["ConsumedCapacity"]
         assert consumed == {"TableName": TABLE, "CapacityUnits": 0.5}
         exchange(url, ask("GetItem", {"TableName": "absent", "Key": {"pk": {"S": "a"}}}))
         exchange(url, write_request({}, b"", method="GET"))
@@ -247,7 +247,7 @@ def test_metrics_of_several_processes_add_up() -> None:
     assert 'keyfold_capacity_units_total{table="a\\"b",operation="Query"} 2.5' in text
 
 
-def test_metrics_are_not_shown_unasked(engine: Engine) -> None:
+def test_metrics_are_off_by_default(engine: Engine) -> None:
     with Server(engine).running() as url:
         response = exchange(url, write_request({}, b"", method="GET", url="/metrics"))
     assert response.status == 404

@@ -1,7 +1,7 @@
-"""Signatures of requests: those of botocore and of our client hold, and no change to one does.
+"""Signature verification: accepts what botocore and our client sign, refuses tampering.
 
-Wordings and their order are those that users of DynamoDB have published with its answers, and that
-Alternator's tests of authorization expect.
+The wording and precedence of errors are those of responses that users of DynamoDB have
+published, and those that Alternator's authorization tests expect.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from keyfold.wire.server._signatures import MISMATCH, UNRECOGNIZED, Claim, Verif
 from tests.unit.wire.server.http import TABLE, Response, Wire, get, make_table
 from tests.unit.wire.server.signing import (
     ACCESS_KEY,
-    MOMENT,
     NOW,
     REGION,
     SECRET,
+    TIMESTAMP,
     Signed,
     block,
     make_gate,
@@ -49,7 +49,7 @@ WITH_TOKEN = "ASIDEXAMPLE"
 
 @pytest.fixture
 def wire(tmp_path: Path) -> Iterator[Wire]:
-    """Connections to an engine behind a gate that knows two keys, one of them with a token."""
+    """Yield connections through a gate with two keys, one of them with a session token."""
     path = write_keys(
         tmp_path / "keys.toml",
         block(),
@@ -79,17 +79,17 @@ def assert_mismatch(wire: Wire, sent: Signed) -> None:
     assert refusal(wire, sent) == ("InvalidSignatureException", MISMATCH)
 
 
-def test_a_signed_request_is_carried_out(wire: Wire) -> None:
+def test_a_signed_request_is_accepted(wire: Wire) -> None:
     assert exchange(wire, sign_by_botocore()).json == {"TableNames": [TABLE]}
 
 
-def test_quick_reads_and_writes_pass_the_gate_too(wire: Wire) -> None:
+def test_fast_path_reads_and_writes_pass_the_gate(wire: Wire) -> None:
     key = {"pk": {"S": "a"}}
     written = exchange(wire, sign_by_botocore("PutItem", {"TableName": TABLE, "Item": key}))
     assert (written.status, written.json) == (200, {})
     read = exchange(wire, sign_by_botocore("GetItem", {"TableName": TABLE, "Key": key}))
     assert read.json == {"Item": key}
-    assert wire.exchange(get("a"))[0].status == 400, "signed with nobody's key"
+    assert wire.exchange(get("a"))[0].status == 400, "signed with an unknown key"
 
 
 def test_a_session_token_belongs_to_its_key(wire: Wire) -> None:
@@ -103,7 +103,7 @@ def test_a_session_token_belongs_to_its_key(wire: Wire) -> None:
         sign_by_botocore(access_key="AKIDNOBODY"),
         sign_by_botocore(access_key="AKIDDISABLED"),
         sign_by_botocore(access_key=ACCESS_KEY.lower()),
-        # A token where there is none, none where there is one, another, one cut short.
+        # A token that the key does not have, a missing one, a wrong one, a truncated one.
         sign_by_botocore(token=TOKEN),
         sign_by_botocore(access_key=WITH_TOKEN),
         sign_by_botocore(access_key=WITH_TOKEN, token="another"),
@@ -113,14 +113,14 @@ def test_a_session_token_belongs_to_its_key(wire: Wire) -> None:
         ),
     ],
 )
-def test_a_key_that_nobody_has_is_not_recognized(wire: Wire, sent: Signed) -> None:
+def test_an_unknown_key_or_wrong_token_is_refused(wire: Wire, sent: Signed) -> None:
     assert refusal(wire, sent) == ("UnrecognizedClientException", UNRECOGNIZED)
 
 
 signed = sign_by_botocore("GetItem", {"TableName": TABLE, "Key": {"pk": {"S": "a"}}})
 SIGNATURE = signed.get("Authorization").rpartition("=")[2]
 
-FORGERIES: dict[str, Signed] = {
+TAMPERED: dict[str, Signed] = {
     "another secret": sign_by_botocore(secret=SECRET[:-1] + "y"),
     "no secret": sign_by_botocore(secret=""),
     "another body": replace(signed, body=signed.body.replace(b'"a"', b'"b"')),
@@ -144,27 +144,27 @@ FORGERIES: dict[str, Signed] = {
     "another order of a query": replace(
         signed, url="/?" + "&".join(reversed(("X-Amz-Date=1", "b=2")))
     ),
-    # Of two, either the first or the last might be believed.
+    # Of two headers, an implementation might use the first or the last.
     "a second target": signed.add("X-Amz-Target", "DynamoDB_20120810.DeleteItem"),
     "a target before": signed.add("X-Amz-Target", "DynamoDB_20120810.DeleteItem", first=True),
     "a target in other letters": signed.add("x-amz-target", "DynamoDB_20120810.DeleteItem"),
     "the same target twice": signed.add("X-Amz-Target", "DynamoDB_20120810.GetItem"),
     "a second host": signed.add("host", "localhost:8000"),
-    "a second date": signed.add("X-AMZ-DATE", MOMENT),
+    "a second date": signed.add("X-AMZ-DATE", TIMESTAMP),
     "a second authorization": signed.add("Authorization", signed.get("Authorization")),
     "a second type": signed.add("content-type", "application/x-amz-json-1.0"),
 }
 
 
-@pytest.mark.parametrize("sent", FORGERIES.values(), ids=FORGERIES.keys())
-def test_a_forgery_is_refused(wire: Wire, sent: Signed) -> None:
+@pytest.mark.parametrize("sent", TAMPERED.values(), ids=TAMPERED.keys())
+def test_a_tampered_request_is_refused(wire: Wire, sent: Signed) -> None:
     assert_mismatch(wire, sent)
-    # Nor after what it was made from, of which something may be remembered.
+    # Also after the original request, parts of which are cached.
     assert exchange(wire, signed).json == {}
     assert_mismatch(wire, sent)
 
 
-def test_what_is_remembered_of_a_request_does_not_outlive_its_day(wire: Wire) -> None:
+def test_cached_signatures_are_still_checked_for_date_and_headers(wire: Wire) -> None:
     assert exchange(wire, signed).status == 200
     assert "expired" in refusal(wire, signed.set("X-Amz-Date", moved(-301)))[1]
     assert "not yet current" in refusal(wire, signed.set("X-Amz-Date", moved(301)))[1]
@@ -175,8 +175,8 @@ def test_what_is_remembered_of_a_request_does_not_outlive_its_day(wire: Wire) ->
     assert refusal(wire, token)[0] == "UnrecognizedClientException"
 
 
-def test_what_strangers_claim_does_not_fill_the_memory() -> None:
-    verifier, day = Verifier("us-east-1"), MOMENT[:8]
+def test_unverified_claims_are_not_cached() -> None:
+    verifier, day = Verifier("us-east-1"), TIMESTAMP[:8]
     padding = ";".join(f"x-{number}" for number in range(1_500))
     tracemalloc.start()
     try:
@@ -185,7 +185,7 @@ def test_what_strangers_claim_does_not_fill_the_memory() -> None:
             listed = f"SignedHeaders=host;{padding}, Signature={'0' * 64}"
             headers = {
                 b"host": b"localhost",
-                b"x-amz-date": MOMENT.encode(),
+                b"x-amz-date": TIMESTAMP.encode(),
                 b"authorization": f"AWS4-HMAC-SHA256 Credential={scope}, {listed}".encode(),
             }
             request = HttpRequest(b"POST", b"/", headers, b"", True, None)
@@ -204,7 +204,7 @@ def test_what_strangers_claim_does_not_fill_the_memory() -> None:
         ("Content-Encoding", "identity", "Content-Encoding"),
     ],
 )
-def test_what_changes_a_request_has_to_be_signed(
+def test_headers_that_change_a_request_have_to_be_signed(
     wire: Wire, name: str, value: str, shown: str
 ) -> None:
     kind, message = refusal(wire, signed.add(name, value))
@@ -212,8 +212,8 @@ def test_what_changes_a_request_has_to_be_signed(
     assert message == f"'{shown}' must be a 'SignedHeader' in the AWS Authorization."
 
 
-def test_the_token_need_not_be_signed_since_it_is_compared(wire: Wire) -> None:
-    """As aiodynamo leaves it out, which talks to the service."""
+def test_the_session_token_need_not_be_signed(wire: Wire) -> None:
+    """The token is compared; aiodynamo, which works with the service, does not sign it."""
     plain = sign_by_botocore(access_key=WITH_TOKEN)
     assert exchange(wire, plain.add("X-Amz-Security-Token", TOKEN)).status == 200
     for sent in (plain, plain.add("X-Amz-Security-Token", "another")):
@@ -223,7 +223,7 @@ def test_the_token_need_not_be_signed_since_it_is_compared(wire: Wire) -> None:
 
 
 def test_the_host_may_be_signed_without_its_port(wire: Wire) -> None:
-    """As aiodynamo does it; a port is no part of what a key is for."""
+    """The scope of a key does not include the port, and aiodynamo signs without it."""
     bare = sign_by_botocore(Host="localhost")
     assert exchange(wire, bare.set("Host", "localhost:8000")).status == 200
     for host in ("otherhost:8000", "localhost:port", ":8000", "localhost.:8000"):
@@ -250,7 +250,7 @@ def test_other_headers_need_not_be_signed(wire: Wire) -> None:
     assert exchange(wire, sent).status == 200
 
 
-def test_headers_mean_the_same_in_other_spellings(wire: Wire) -> None:
+def test_header_names_are_case_insensitive_and_values_are_trimmed(wire: Wire) -> None:
     sent = replace(
         sign_by_botocore(Meerkat="Hello world"),
         headers=[
@@ -272,7 +272,7 @@ def test_a_header_may_have_several_values(wire: Wire) -> None:
     assert_mismatch(wire, one.set("Note", None).add("Note", "b").add("Note", "a"))
 
 
-def test_what_comes_after_the_body_is_no_header(wire: Wire) -> None:
+def test_trailers_of_a_chunked_body_are_not_headers(wire: Wire) -> None:
     body = b'{"TableName": "Things", "Key": {"pk": {"S": "a"}}}'
     chunked = sign_by_botocore("GetItem", body)
     trailed = replace(
@@ -280,14 +280,14 @@ def test_what_comes_after_the_body_is_no_header(wire: Wire) -> None:
         body=b"%x\r\n%b\r\n0\r\n" % (len(body), body),
         trailer=b"X-Amz-Target: DynamoDB_20120810.DeleteTable\r\n\r\n",
     )
-    # Neither of this request nor of the next one on the same connection.
+    # Neither of this request nor of the next on the same connection.
     sent = trailed.write() + signed.set("X-Amz-Target", None).write() + signed.write()
     answers = wire.exchange(sent)
     assert [answer.status for answer in answers] == [200, 400, 200]
     assert answers[1].json["__type"].endswith("#UnknownOperationException")
 
 
-def test_a_compressed_body_is_signed_as_it_is_sent(wire: Wire) -> None:
+def test_the_signature_covers_the_compressed_body(wire: Wire) -> None:
     packed = gzip.compress(b"{}")
     sent = sign_by_botocore("ListTables", packed, Content_Encoding="gzip")
     assert exchange(wire, sent).json == {"TableNames": [TABLE]}
@@ -306,26 +306,26 @@ def moved(seconds: int) -> str:
 
 
 @pytest.mark.parametrize("seconds", [-300, -1, 0, 1, 300])
-def test_a_signature_holds_for_five_minutes(wire: Wire, seconds: int) -> None:
-    assert exchange(wire, sign_by_botocore(moment=moved(seconds))).status == 200
+def test_a_signature_is_valid_for_five_minutes(wire: Wire, seconds: int) -> None:
+    assert exchange(wire, sign_by_botocore(timestamp=moved(seconds))).status == 200
 
 
 def test_a_replay_after_the_window_is_refused(wire: Wire) -> None:
-    assert refusal(wire, sign_by_botocore(moment=moved(-301))) == (
+    assert refusal(wire, sign_by_botocore(timestamp=moved(-301))) == (
         "InvalidSignatureException",
         "Signature expired: 20261115T115459Z is now earlier than 20261115T115500Z (20261115T120000Z - 5 min.)",
     )
 
 
-def test_a_signature_of_the_future_is_refused(wire: Wire) -> None:
-    assert refusal(wire, sign_by_botocore(moment=moved(301))) == (
+def test_a_signature_from_the_future_is_refused(wire: Wire) -> None:
+    assert refusal(wire, sign_by_botocore(timestamp=moved(301))) == (
         "InvalidSignatureException",
         "Signature not yet current: 20261115T120501Z is still later than 20261115T120500Z (20261115T120000Z + 5 min.)",
     )
 
 
-def test_the_date_comes_before_all_else(wire: Wire) -> None:
-    """As Alternator's test of an expired signature has it."""
+def test_the_date_is_checked_first(wire: Wire) -> None:
+    """Alternator's test of an expired signature expects this order."""
     nonsense = "AWS4-HMAC-SHA256 Credential=x/2/3/4/aws4_request SignedHeaders=x-amz-date;host"
     sent = signed.set("Authorization", f"{nonsense} Signature=123")
     assert "Signature expired" in refusal(wire, sent.set("X-Amz-Date", "20170101T010101Z"))[1]
@@ -345,21 +345,21 @@ def test_the_date_comes_before_all_else(wire: Wire) -> None:
         "\N{SUPERSCRIPT TWO}0261115T120000Z",
     ],
 )
-def test_a_date_is_written_in_one_way(wire: Wire, date: str) -> None:
+def test_only_one_date_format_is_accepted(wire: Wire, date: str) -> None:
     assert refusal(wire, signed.set("X-Amz-Date", date)) == (
         "IncompleteSignatureException",
         f"Date must be in ISO-8601 'basic format'. Got '{date}'. See http://en.wikipedia.org/wiki/ISO_8601",
     )
 
 
-def test_the_date_header_serves_where_there_is_no_other(wire: Wire) -> None:
-    sent = signed.set("X-Amz-Date", None).set("Date", MOMENT)
-    # The other name is signed, so this is as wrong as it would be with another date.
+def test_the_date_header_is_used_if_there_is_no_x_amz_date(wire: Wire) -> None:
+    sent = signed.set("X-Amz-Date", None).set("Date", TIMESTAMP)
+    # X-Amz-Date is in the signed headers, so this is as invalid as another date would be.
     assert_mismatch(wire, sent)
     assert "ISO-8601" in refusal(wire, sent.set("Date", "Sun, 15 Nov 2026 12:00:00 GMT"))[1]
 
 
-def test_a_credential_is_of_this_day_region_and_service(wire: Wire) -> None:
+def test_the_credential_scope_must_match_the_day_region_and_service(wire: Wire) -> None:
     def say(sent: Signed) -> str:
         kind, message = refusal(wire, sent)
         assert kind == "InvalidSignatureException"
@@ -391,7 +391,7 @@ def test_a_credential_is_of_this_day_region_and_service(wire: Wire) -> None:
     )
 
 
-def test_an_authorization_that_is_not_whole_says_what_is_missing(wire: Wire) -> None:
+def test_the_error_lists_what_an_incomplete_authorization_lacks(wire: Wire) -> None:
     def say(sent: Signed) -> str:
         kind, message = refusal(wire, sent)
         assert kind == "IncompleteSignatureException"
@@ -425,11 +425,11 @@ def test_a_request_without_an_authorization_is_refused(wire: Wire) -> None:
     )
 
 
-# In the query.
+# Presigned URLs.
 
 
 @pytest.mark.parametrize("token", [None, TOKEN])
-def test_a_signature_may_stand_in_the_query(wire: Wire, token: str | None) -> None:
+def test_a_presigned_url_is_accepted(wire: Wire, token: str | None) -> None:
     access_key = ACCESS_KEY if token is None else WITH_TOKEN
     sent = sign_by_botocore(in_query=True, access_key=access_key, token=token)
     assert exchange(wire, sent).json == {"TableNames": [TABLE]}
@@ -449,17 +449,17 @@ presigned = sign_by_botocore("ListTables", in_query=True)
         presigned.set("Host", "localhost"),
     ],
 )
-def test_a_query_that_was_changed_is_refused(wire: Wire, sent: Signed) -> None:
+def test_a_tampered_presigned_url_is_refused(wire: Wire, sent: Signed) -> None:
     assert_mismatch(wire, sent)
 
 
-def test_a_query_holds_no_longer_than_a_header(wire: Wire) -> None:
+def test_a_presigned_url_is_valid_no_longer_than_a_header(wire: Wire) -> None:
     assert "X-Amz-Expires=3600" in presigned.url
-    sent = sign_by_botocore(in_query=True, moment=moved(-301))
+    sent = sign_by_botocore(in_query=True, timestamp=moved(-301))
     assert "Signature expired" in refusal(wire, sent)[1]
     shorter = replace(presigned, url=presigned.url.replace("=3600", "=90"))
     assert_mismatch(wire, shorter)
-    late = sign_by_botocore(in_query=True, moment=moved(-91))
+    late = sign_by_botocore(in_query=True, timestamp=moved(-91))
     late = replace(late, url=late.url.replace("=3600", "=90"))
     assert refusal(wire, late)[1].endswith("20261115T115830Z (20261115T120000Z - 90 sec.)")
     for nonsense in ("", "x", "-1", "1e3", "٣"):
@@ -477,7 +477,7 @@ access_keys = st.text("abcXYZ019_.-", min_size=1, max_size=20)
 
 
 def receive(method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> HttpRequest:
-    """Return a request as a connection hands it on."""
+    """Return the request that a connection parses from these bytes."""
     received = [(name.lower().encode(), value.encode()) for name, value in headers]
     return HttpRequest(
         method.encode(), url.encode(), dict(reversed(received)), body, True, None, received
@@ -508,9 +508,9 @@ segments = st.text(st.characters(max_codepoint=0x24F, categories=("L", "N", "P",
     body=st.binary(max_size=200),
     keys=st.builds(Credentials, access_keys, texts, st.none() | texts),
     now=st.integers(0, 4_000_000_000),
-    spoil=st.sampled_from(("", "body", "method", "header", "query", "path", "secret")),
+    tamper=st.sampled_from(("", "body", "method", "header", "query", "path", "secret")),
 )
-def test_what_botocore_signs_holds_and_nothing_else(
+def test_only_untampered_botocore_signatures_are_accepted(
     method: str,
     path: list[str],
     query: list[tuple[str, str]],
@@ -518,7 +518,7 @@ def test_what_botocore_signs_holds_and_nothing_else(
     body: bytes,
     keys: Credentials,
     now: int,
-    spoil: str,
+    tamper: str,
 ) -> None:
     sent_path = "/" + "/".join(quote(each, safe="") for each in path)
     sent_query = "&".join(f"{quote(n, safe='')}={quote(v, safe='')}" for n, v in query)
@@ -533,7 +533,7 @@ def test_what_botocore_signs_holds_and_nothing_else(
         signer.add_auth(made)
     sent = [(name, str(value)) for name, value in made.headers.items()]
     target = made.url.removeprefix("https://example.com")
-    spoilt: Callable[[], HttpRequest] = {
+    tampered: Callable[[], HttpRequest] = {
         "": lambda: receive(method, target, sent, body),
         "secret": lambda: receive(method, target, sent, body),
         "body": lambda: receive(method, target, sent, body + b"x"),
@@ -542,16 +542,16 @@ def test_what_botocore_signs_holds_and_nothing_else(
             method, target, [(n, v + "y" if n == "X-Amz-Target" else v) for n, v in sent], body
         ),
         "query": lambda: receive(
-            method, target + ("&" if "?" in target else "?") + "spoilt=1", sent, body
+            method, target + ("&" if "?" in target else "?") + "tampered=1", sent, body
         ),
         "path": lambda: receive(
-            method, target.replace(sent_path, f"{sent_path}/spoilt", 1), sent, body
+            method, target.replace(sent_path, f"{sent_path}/tampered", 1), sent, body
         ),
-    }[spoil]
-    if spoil == "secret":
+    }[tamper]
+    if tamper == "secret":
         keys = keys._replace(secret_key=keys.secret_key + "x")
-    fault = verify(spoilt(), now + 0.5, keys)
-    if spoil:
+    fault = verify(tampered(), now + 0.5, keys)
+    if tamper:
         assert fault is not None
         assert fault.message == MISMATCH
     else:
@@ -565,7 +565,7 @@ def test_what_botocore_signs_holds_and_nothing_else(
     st.builds(Credentials, access_keys, texts, st.none() | texts),
     st.integers(0, 4_000_000_000),
 )
-def test_what_our_client_signs_holds(
+def test_signatures_of_our_client_are_accepted(
     operation: str, encoding: str, body: bytes, keys: Credentials, now: int
 ) -> None:
     signer = Signer("localhost:8000", REGION, agent="keyfold", accepts="gzip")
@@ -578,7 +578,7 @@ def test_what_our_client_signs_holds(
     assert fault.message == MISMATCH
 
 
-def test_what_is_remembered_has_an_end() -> None:
+def test_the_cache_is_bounded() -> None:
     verifier = Verifier(REGION)
     plain = sign_by_botocore()
     for number in range(2_500):

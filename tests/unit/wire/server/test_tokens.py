@@ -1,4 +1,4 @@
-"""Tokens of transactions are each principal's own."""
+"""Idempotency tokens of transactions are separate for each principal."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from keyfold.wire.server._requests import WireCall
 from keyfold.wire.server._tokens import keep_token_apart
 
 
-def kept(body: bytes, principal: str = "ada") -> bytes:
+def scoped_body(body: bytes, principal: str = "ada") -> bytes:
     call = WireCall("TransactWriteItems", body, b"application/x-amz-json-1.0")
     return keep_token_apart(call, principal).body
 
 
-def test_a_token_is_another_for_each_principal() -> None:
+def test_each_principal_gets_a_different_token() -> None:
     body = b'{"TransactItems":[],"ClientRequestToken":"token"}'
-    tokens = [json.loads(kept(body, name))["ClientRequestToken"] for name in ("ada", "ada", "bob")]
+    tokens = [
+        json.loads(scoped_body(body, name))["ClientRequestToken"] for name in ("ada", "ada", "bob")
+    ]
     assert tokens[0] == tokens[1] != tokens[2]
     assert all(len(token) == 36 for token in tokens)
-    assert json.loads(kept(body)) == {"TransactItems": [], "ClientRequestToken": tokens[0]}
+    assert json.loads(scoped_body(body)) == {"TransactItems": [], "ClientRequestToken": tokens[0]}
 
 
 @pytest.mark.parametrize(
@@ -35,5 +37,5 @@ def test_a_token_is_another_for_each_principal() -> None:
         b'{"ClientRequestToken":"%b"}' % (b"x" * 37),
     ],
 )
-def test_what_has_no_token_is_left_to_the_engine(body: bytes) -> None:
-    assert kept(body) == body
+def test_bodies_without_a_valid_token_are_left_to_the_engine(body: bytes) -> None:
+    assert scoped_body(body) == body

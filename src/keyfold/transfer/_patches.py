@@ -1,4 +1,4 @@
-"""What of a stored item no longer is as its entity's declaration would have it."""
+"""Patches: the attributes in which a stored item differs from its entity's declaration."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from keyfold.errors import KeyfoldError
 from keyfold.model import Table
+from keyfold.model._formatting import show_item
 from keyfold.model._schemas import EntitySchema, ItemMismatch
-from keyfold.model._showing import show_item
 from keyfold.store._guards import is_guard
 from keyfold.transfer._tallies import to_canonical
 from keyfold.values import AttributeValue, Item, normalise_item, restore_binaries
@@ -17,10 +17,10 @@ from keyfold.values import AttributeValue, Item, normalise_item, restore_binarie
 
 @dataclass(frozen=True, slots=True)
 class ItemPatch:
-    """What brings one item up to date: attributes to set, and others to remove.
+    """The attributes to set and to remove so that one item matches its declaration.
 
-    `derived_from` has the attributes that this was found from, None for those that were not
-    there: the change is right as long as they are unchanged.
+    `derived_from` has the attributes that the patch was derived from, with None for those that
+    were absent: the patch is valid as long as they are unchanged.
     """
 
     entity: str
@@ -30,7 +30,7 @@ class ItemPatch:
     derived_from: Mapping[str, AttributeValue | None] = field(repr=False)
 
     def to_request(self, table: str) -> dict[str, Any]:
-        """Return the UpdateItem request that makes the change if it still is right."""
+        """Return the UpdateItem request that applies the patch if it is still valid."""
         names: dict[str, str] = {}
         values: Item = {}
 
@@ -46,7 +46,7 @@ class ItemPatch:
         parts = [f"SET {', '.join(assigned)}"] if assigned else []
         if self.removes:
             parts.append(f"REMOVE {', '.join(map(name, self.removes))}")
-        # An item that was deleted must not come back as one of index keys alone.
+        # UpdateItem would otherwise recreate a deleted item with nothing but index keys.
         conditions = [f"attribute_exists({name(next(iter(self.key)))})"]
         conditions += [
             f"attribute_not_exists({name(each)})"
@@ -67,7 +67,7 @@ class ItemPatch:
         return request
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the patch as a JSON object."""
         return {
             "entity": self.entity,
             "key": self.key,
@@ -76,13 +76,13 @@ class ItemPatch:
         }
 
 
-def find_change(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
-    """Return the entity of a normalised item, and what is to be changed of it, if anything.
+def find_patch(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
+    """Return the entity of a normalised item, and its patch; None if it is up to date.
 
-    Index keys, the type attribute and computed fields are compared with what the declaration
-    makes of the item's fields; fields that are not there and have a default get that. What else
-    an item holds is left as it is. Raises Unfit for an item that is of no entity, fails its
-    validation, or would need another key.
+    Index keys, the type attribute and computed fields are compared with those that the
+    declaration derives from the item's fields; missing fields that have a default get it. Other
+    attributes are left alone. Raises ItemMismatch for an item that matches no entity, fails
+    validation, or would need a different primary key.
     """
     restored = restore_binaries(item)
     schema = _find_schema(table, restored)
@@ -93,7 +93,7 @@ def find_change(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
         raise ItemMismatch(str(error)) from error
     key = {name: item[name] for name in table.key.names}
     _check_key(schema, key, rendered)
-    # Made from fields: keys by templates, the type, computed fields.
+    # Attributes derived from fields: index keys, the type attribute, computed fields.
     derived = set(schema.own_attributes) - key.keys()
     wanted = derived | {name for name in schema.codec.by_stored if name not in item}
     sets = {
@@ -101,7 +101,7 @@ def find_change(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
         for name in sorted(wanted & rendered.keys())
         if name not in item or not _is_same(item[name], rendered[name])
     }
-    # Of an index that the entity is not in, it holds no key.
+    # Keys of indexes that the entity is not in are removed, too.
     keys_of_indexes = {name for index in table.indexes for name in index.key.names}
     removable = (derived | keys_of_indexes) - key.keys() - schema.codec.by_stored.keys()
     removes = tuple(sorted(name for name in removable & item.keys() if name not in rendered))
@@ -112,8 +112,8 @@ def find_change(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
     return schema.name, ItemPatch(schema.name, key, sets, removes, derived_from)
 
 
-def is_of_no_entity(table: Table, item: Item) -> bool:
-    """Tell whether an item is a guard of a unique field, which no declaration describes."""
+def is_unique_guard(table: Table, item: Item) -> bool:
+    """Return whether an item guards a unique field; such items belong to no entity."""
     return table.has_guards and is_guard(table, item)
 
 
@@ -125,7 +125,7 @@ def _find_schema(table: Table, item: Mapping[str, AttributeValue]) -> EntitySche
     for schema in table.entities.values():
         if schema.type_attribute is not None and schema.type_attribute[1] == kind:
             return schema
-    # The type has been renamed: the key has to tell, and to tell it of one entity alone.
+    # The type was renamed: the item's key must match exactly one entity.
     bare = {name: value for name, value in item.items() if name != attribute}
     fitting = [
         schema
@@ -135,16 +135,14 @@ def _find_schema(table: Table, item: Mapping[str, AttributeValue]) -> EntitySche
     if len(fitting) == 1:
         return fitting[0]
     names = ", ".join(schema.name for schema in fitting) or "none"
-    raise ItemMismatch(
-        f"{attribute} is {kind!r}, which is no entity's; by its key it could be {names}"
-    )
+    raise ItemMismatch(f"no entity has {attribute} {kind!r}; its key matches {names}")
 
 
 def _check_key(schema: EntitySchema, key: Item, rendered: Item) -> None:
     made = {name: rendered[name] for name in key}
     if to_canonical(made) != to_canonical(key):
         raise ItemMismatch(
-            f"its key is {show_item(key)}, and {schema.name} would have {show_item(made)}; "
+            f"its key is {show_item(key)}, but {schema.name} declares {show_item(made)}; "
             "a key cannot be changed in place"
         )
 
@@ -154,7 +152,7 @@ def _is_same(one: AttributeValue, other: AttributeValue) -> bool:
 
 
 def _find_sources(schema: EntitySchema, changed: list[str]) -> set[str]:
-    """Return the attributes that the new values come from, and those that are changed."""
+    """Return the changed attributes and those that their new values derive from."""
     stored = {name: each.stored for name, each in schema.fields.items() if not each.is_part}
     templates = {
         part.attribute: part.fields
@@ -166,7 +164,7 @@ def _find_sources(schema: EntitySchema, changed: list[str]) -> set[str]:
     sources = set(changed)
     for name in changed:
         if name in computed:
-            # What a computed field looks at is its own affair.
+            # A computed field may depend on any other field.
             sources.update(stored.values())
         fields = templates.get(name, ())
         sources.update(stored[each] for each in fields if each in stored)

@@ -28,15 +28,15 @@ from keyfold.transfer import (
     dump_table,
     load_table,
 )
-from tests.unit.transfer.world import (
+from tests.unit.transfer.shop import (
     NOW,
     Failing,
     Time,
+    location,
     make_orders,
     make_products,
     open_shop,
     options,
-    place,
     put_all,
     read_all,
     shop,
@@ -49,7 +49,9 @@ STRANGE = {"pk": {"S": "PLANET#x"}, "sk": {"S": "1"}}
 
 def test_a_copy_holds_the_same_items(tmp_path: Path) -> None:
     with open_shop(items=ITEMS) as source, open_shop() as target:
-        summary = copy_table(place(source), place(target, "b.db"), options(tmp_path), declared=shop)
+        summary = copy_table(
+            location(source), location(target, "b.db"), options(tmp_path), declared=shop
+        )
         assert read_all(target) == read_all(source)
     assert summary.is_good
     assert summary.entities == {"Order": 60, "Product": 15}
@@ -59,72 +61,74 @@ def test_a_copy_holds_the_same_items(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_a_declaration_everything_is_copied(tmp_path: Path) -> None:
+def test_without_a_declaration_every_item_is_copied(tmp_path: Path) -> None:
     with open_shop(items=[*ITEMS, BAD, STRANGE]) as source, open_shop() as target:
-        summary = copy_table(place(source), place(target, "b.db"), options(tmp_path))
+        summary = copy_table(location(source), location(target, "b.db"), options(tmp_path))
         assert read_all(target) == read_all(source)
     assert (summary.is_good, summary.entities) == (True, {"items": 77})
 
 
-def test_what_does_not_fit_is_put_aside_with_the_reason(tmp_path: Path) -> None:
+def test_invalid_items_are_rejected_with_a_reason(tmp_path: Path) -> None:
     with open_shop(items=[*ITEMS, BAD, STRANGE]) as source, open_shop() as target:
-        summary = copy_table(place(source), place(target, "b.db"), options(tmp_path), declared=shop)
+        summary = copy_table(
+            location(source), location(target, "b.db"), options(tmp_path), declared=shop
+        )
         assert len(read_all(target)) == 75
     assert not summary.is_good
     assert summary.rejects == 2
     assert summary.rejects_file == str(tmp_path / "job.rejected.jsonl")
     lines = (tmp_path / "job.rejected.jsonl").read_text().splitlines()
-    told = {line["Item"]["pk"]["S"]: line for line in map(json.loads, lines)}
-    assert told["PLANET#x"]["reason"] == "no entity of the table has such a key"
-    assert told["USER#x"]["reason"].startswith("total: Input should be a valid decimal")
-    assert told["USER#x"]["Item"] == BAD
+    rejected = {line["Item"]["pk"]["S"]: line for line in map(json.loads, lines)}
+    assert rejected["PLANET#x"]["reason"] == "its key matches no entity of the table"
+    assert rejected["USER#x"]["reason"].startswith("total: Input should be a valid decimal")
+    assert rejected["USER#x"]["Item"] == BAD
 
 
-def test_a_table_that_is_not_there_is_made_like_the_source(tmp_path: Path) -> None:
+def test_a_missing_target_is_created_like_the_source(tmp_path: Path) -> None:
     with open_shop(items=ITEMS) as source, Engine.open(":memory:", upkeep_seconds=None) as target:
-        goal = place(target, "b.db", "Other")
+        goal = location(target, "b.db", "Other")
         with pytest.raises(TableMissing):
-            copy_table(place(source), goal, options(tmp_path))
-        copy_table(place(source), goal, options(tmp_path, creates=True))
+            copy_table(location(source), goal, options(tmp_path))
+        copy_table(location(source), goal, options(tmp_path, creates=True))
         assert read_all(target, "Other") == read_all(source)
         made = target.execute("DescribeTable", {"TableName": "Other"})["Table"]
         [index] = made["GlobalSecondaryIndexes"]
         assert index["IndexName"] == "ByCity"
-        told = target.execute("DescribeTimeToLive", {"TableName": "Other"})
-        assert told["TimeToLiveDescription"]["AttributeName"] == "ttl"
+        described = target.execute("DescribeTimeToLive", {"TableName": "Other"})
+        assert described["TimeToLiveDescription"]["AttributeName"] == "ttl"
 
 
-def test_a_table_that_is_not_there_is_made_as_declared(tmp_path: Path) -> None:
+def test_a_missing_target_is_created_as_declared(tmp_path: Path) -> None:
     with open_shop(items=ITEMS) as source, Engine.open(":memory:", upkeep_seconds=None) as target:
-        # As a run would leave it that was killed before it came to the expiry.
+        # The state after a run that was killed before it enabled expiry.
         target.execute("CreateTable", shop.to_dynamodb())
-        goal = place(target, "b.db")
-        copy_table(place(source), goal, options(tmp_path, creates=True), declared=shop)
-        told = target.execute("DescribeTimeToLive", {"TableName": "Shop"})
-        assert told["TimeToLiveDescription"]["AttributeName"] == "ttl"
+        goal = location(target, "b.db")
+        copy_table(location(source), goal, options(tmp_path, creates=True), declared=shop)
+        described = target.execute("DescribeTimeToLive", {"TableName": "Shop"})
+        assert described["TimeToLiveDescription"]["AttributeName"] == "ttl"
 
 
-def test_a_table_that_holds_items_is_refused(tmp_path: Path) -> None:
+def test_a_target_with_items_is_refused(tmp_path: Path) -> None:
     with open_shop(items=ITEMS) as source, open_shop(items=[STRANGE]) as target:
-        with pytest.raises(TargetNotEmpty, match=r"'Shop' of b\.db: it holds items already"):
-            copy_table(place(source), place(target, "b.db"), options(tmp_path))
+        with pytest.raises(TargetNotEmpty, match=r"'Shop' of b\.db: it already holds items"):
+            copy_table(location(source), location(target, "b.db"), options(tmp_path))
         assert len(read_all(target)) == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_merge_says_what_it_could_not_verify(tmp_path: Path) -> None:
+def test_a_merge_reports_what_it_could_not_verify(tmp_path: Path) -> None:
     with open_shop(items=ITEMS) as source, open_shop(items=make_orders(70)[65:]) as target:
         merging = options(tmp_path, merges=True)
-        summary = copy_table(place(source), place(target, "b.db"), merging, declared=shop)
+        summary = copy_table(location(source), location(target, "b.db"), merging, declared=shop)
         assert len(read_all(target)) == 80
     facts = {each.entity: each.fact for each in summary.comparisons}
     assert summary.is_good
-    assert "its checksum says nothing of those written" in facts["Order"]
+    assert "so the checksums cannot be compared" in facts["Order"]
     assert facts["Product"] == ""
 
 
-def test_a_target_that_others_write_to_is_noticed(tmp_path: Path) -> None:
-    class Meddled:
+def test_concurrent_writes_to_the_target_are_noticed(tmp_path: Path) -> None:
+    class MeddlingExecutor:
         def __init__(self, engine: Engine) -> None:
             self.engine = engine
 
@@ -135,22 +139,24 @@ def test_a_target_that_others_write_to_is_noticed(tmp_path: Path) -> None:
             return answer
 
     with open_shop(items=ITEMS) as source, open_shop() as target:
-        goal = place(Meddled(target), "b.db")
-        summary = copy_table(place(source), goal, options(tmp_path, segments=1), declared=shop)
+        goal = location(MeddlingExecutor(target), "b.db")
+        summary = copy_table(location(source), goal, options(tmp_path, segments=1), declared=shop)
     assert not summary.is_good
     assert [each.entity for each in summary.comparisons if each.is_wrong] == ["Order"]
 
 
-def test_a_copy_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_failed_copy_resumes_where_it_stopped(tmp_path: Path) -> None:
     with open_shop(items=ITEMS) as source, open_shop() as target:
         failing = Failing(target, "BatchWriteItem", after=2)
         with pytest.raises(OSError, match="the line is dead"):
-            copy_table(place(source), place(failing, "b.db"), options(tmp_path), declared=shop)
+            copy_table(
+                location(source), location(failing, "b.db"), options(tmp_path), declared=shop
+            )
         assert 0 < len(read_all(target)) < 75
         assert (tmp_path / "job.checkpoint").exists()
         failing.left = 1_000
         summary = copy_table(
-            place(source), place(failing, "b.db"), options(tmp_path), declared=shop
+            location(source), location(failing, "b.db"), options(tmp_path), declared=shop
         )
         assert read_all(target) == read_all(source)
     assert summary.is_resumed
@@ -159,8 +165,8 @@ def test_a_copy_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_was_read_before_is_not_read_again(tmp_path: Path) -> None:
-    class Counting:
+def test_a_resumed_copy_reads_nothing_twice(tmp_path: Path) -> None:
+    class CountingExecutor:
         def __init__(self, engine: Engine) -> None:
             self.engine = engine
             self.scanned = 0
@@ -172,22 +178,22 @@ def test_what_was_read_before_is_not_read_again(tmp_path: Path) -> None:
 
     slow = options(tmp_path, segments=1, page_items=10, verifies=False)
     with open_shop(items=make_orders(100)) as source, open_shop() as target:
-        counting = Counting(source)
+        counting = CountingExecutor(source)
         failing = Failing(target, "BatchWriteItem", after=3)
         with pytest.raises(OSError, match="the line is dead"):
-            copy_table(place(counting), place(failing), slow)
+            copy_table(location(counting), location(failing), slow)
         before = len(read_all(target))
         counting.scanned, failing.left = 0, 1_000
-        copy_table(place(counting), place(failing), slow)
+        copy_table(location(counting), location(failing), slow)
         assert counting.scanned == 100 - before
         assert before > 0
 
 
-def test_a_finished_job_that_is_kept_is_verified_again_and_no_more(tmp_path: Path) -> None:
-    keeping = options(tmp_path, keeps=True)
+def test_a_finished_job_with_a_checkpoint_is_only_verified_again(tmp_path: Path) -> None:
+    keeping = options(tmp_path, keeps_checkpoint=True)
     with open_shop(items=ITEMS) as source, open_shop() as target:
-        copy_table(place(source), place(target, "b.db"), keeping)
-        summary = copy_table(place(source), place(target, "b.db"), keeping)
+        copy_table(location(source), location(target, "b.db"), keeping)
+        summary = copy_table(location(source), location(target, "b.db"), keeping)
     assert (summary.is_resumed, summary.items, summary.is_good) == (True, 75, True)
     assert summary.read_units > 0.0
     assert summary.write_units == 0.0
@@ -197,20 +203,22 @@ def test_a_checkpoint_of_another_copy_is_refused(tmp_path: Path) -> None:
     with open_shop(items=ITEMS) as source, open_shop() as target:
         failing = Failing(target, "BatchWriteItem", after=1)
         with pytest.raises(OSError, match="dead"):
-            copy_table(place(source), place(failing, "b.db"), options(tmp_path))
+            copy_table(location(source), location(failing, "b.db"), options(tmp_path))
         with pytest.raises(CheckpointUnusable, match=r"its target is 'b\.db', not 'c\.db'"):
-            copy_table(place(source), place(target, "c.db"), options(tmp_path))
+            copy_table(location(source), location(target, "c.db"), options(tmp_path))
         with pytest.raises(CheckpointUnusable, match="its segments is 4, not 2"):
-            copy_table(place(source), place(target, "b.db"), options(tmp_path, segments=2))
+            copy_table(location(source), location(target, "b.db"), options(tmp_path, segments=2))
 
 
-def test_throttling_and_unprocessed_items_are_survived(tmp_path: Path) -> None:
+def test_throttled_and_unprocessed_items_are_retried(tmp_path: Path) -> None:
     time = Time()
     faults = FaultProfile(throttling=0.2, unprocessed=0.3, seed=5)
     with open_shop(items=ITEMS) as source, dynamodb() as service:
         service.engine.execute("CreateTable", shop.to_dynamodb())
         with service.under(faults):
-            summary = copy_table(place(source), place(service, "aws"), options(tmp_path, time))
+            summary = copy_table(
+                location(source), location(service, "aws"), options(tmp_path, time)
+            )
         assert read_all(service) == read_all(source)
     assert summary.is_good
     assert time.slept
@@ -220,17 +228,17 @@ def test_rates_are_kept(tmp_path: Path) -> None:
     time = Time()
     limited = options(tmp_path, time, write_rate=10.0, segments=1, verifies=False)
     with open_shop(items=make_products(100)) as source, open_shop() as target:
-        summary = copy_table(place(source), place(target), limited)
+        summary = copy_table(location(source), location(target), limited)
     assert summary.write_units == 100.0
-    # The first second is there at the start, and nobody waits after the last call.
+    # The bucket starts full, and nothing waits after the last call.
     assert time.seconds == 8.0
 
 
-def test_progress_tells_how_far_it_is(tmp_path: Path) -> None:
+def test_progress_reports_items_bytes_and_rates(tmp_path: Path) -> None:
     seen: list[Progress] = []
     watching = options(tmp_path, Time(tick=0.5), segments=1, watch=seen.append)
     with open_shop(items=ITEMS) as source, open_shop() as target:
-        copy_table(place(source), place(target), watching)
+        copy_table(location(source), location(target), watching)
     moving = [each for each in seen if each.phase == "moving"]
     assert moving[-1].items == 75
     assert moving[-1].size_bytes > 75 * 20
@@ -240,11 +248,11 @@ def test_progress_tells_how_far_it_is(tmp_path: Path) -> None:
     assert (seen[-1].items, seen[-1].expected_items, seen[-1].seconds_left) == (75, 75, 0.0)
 
 
-def test_items_that_expired_are_moved_and_may_be_gone_later(tmp_path: Path) -> None:
+def test_expired_items_are_copied_and_may_be_missing_later(tmp_path: Path) -> None:
     old = ITEMS[0] | {"ttl": {"N": str(int(NOW) - 5)}}
 
-    class Sweeping:
-        """Deletes what has expired before anybody looks."""
+    class SweepingExecutor:
+        """Deletes expired items before each read."""
 
         def __init__(self, engine: Engine) -> None:
             self.engine = engine
@@ -256,11 +264,11 @@ def test_items_that_expired_are_moved_and_may_be_gone_later(tmp_path: Path) -> N
             return self.engine.execute(operation, request)
 
     with open_shop(items=[old, *ITEMS[1:]]) as source, open_shop() as target:
-        goal = place(Sweeping(target), "b.db")
-        summary = copy_table(place(source), goal, options(tmp_path), declared=shop)
+        goal = location(SweepingExecutor(target), "b.db")
+        summary = copy_table(location(source), goal, options(tmp_path), declared=shop)
     facts = {each.entity: each.fact for each in summary.comparisons}
     assert summary.is_good
-    assert facts["Order"].startswith("1 had expired at the start, of which 0 are there")
+    assert facts["Order"].startswith("1 had expired at the start, of which 0 remain")
 
 
 def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
@@ -282,15 +290,15 @@ FORMS: list[tuple[Form, str]] = [
 
 @pytest.mark.parametrize(("form", "name"), FORMS)
 @pytest.mark.parametrize("items", [ITEMS, []], ids=["items", "nothing"])
-def test_what_was_dumped_can_be_loaded(
+def test_a_dump_can_be_loaded(
     tmp_path: Path, form: Form, name: str, items: list[dict[str, Any]]
 ) -> None:
     file = tmp_path / name
     with open_shop(items=items) as source, Engine.open(":memory:", upkeep_seconds=None) as target:
-        dumped = dump_table(place(source), file, options(tmp_path), form=form, declared=shop)
+        dumped = dump_table(location(source), file, options(tmp_path), form=form, declared=shop)
         assert [each.name for each in tmp_path.iterdir()] == [name]
         making = options(tmp_path, creates=True)
-        loaded = load_table(file, place(target), making, declared=shop)
+        loaded = load_table(file, location(target), making, declared=shop)
         assert read_all(target) == read_all(source)
     assert dumped.is_good
     assert loaded.is_good
@@ -301,7 +309,7 @@ def test_what_was_dumped_can_be_loaded(
 def test_lines_are_as_dynamodb_exports_them(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     with open_shop(items=make_products(1)) as source:
-        dump_table(place(source), file, options(tmp_path))
+        dump_table(location(source), file, options(tmp_path))
     assert json.loads(file.read_text()) == {
         "Item": {
             "pk": {"S": "PRODUCT#p0"},
@@ -313,7 +321,7 @@ def test_lines_are_as_dynamodb_exports_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("form", "name"), FORMS)
-def test_a_dump_that_failed_goes_on_and_no_file_is_there_before(
+def test_a_failed_dump_resumes_and_creates_the_file_only_at_the_end(
     tmp_path: Path, form: Form, name: str
 ) -> None:
     file = tmp_path / name
@@ -321,24 +329,24 @@ def test_a_dump_that_failed_goes_on_and_no_file_is_there_before(
     with open_shop(items=ITEMS) as source, open_shop() as target:
         failing = Failing(source, "Scan", after=4)
         with pytest.raises(OSError, match="dead"):
-            dump_table(place(failing), file, options(tmp_path, **slow), form=form, declared=shop)
+            dump_table(location(failing), file, options(tmp_path, **slow), form=form, declared=shop)
         assert not file.exists()
         parts = [each for each in (tmp_path / f"{name}.parts").iterdir() if each.is_file()]
         for part in parts:
-            # As a process leaves it that was killed between writing and vouching.
+            # The state after a process was killed between writing lines and recording them.
             part.write_bytes(part.read_bytes() + b"half a li")
         failing.left = 1_000
         summary = dump_table(
-            place(failing), file, options(tmp_path, **slow), form=form, declared=shop
+            location(failing), file, options(tmp_path, **slow), form=form, declared=shop
         )
         assert summary.is_resumed
         assert summary.is_good
         assert [each.name for each in tmp_path.iterdir()] == [name]
-        load_table(file, place(target), options(tmp_path), declared=shop)
+        load_table(file, location(target), options(tmp_path), declared=shop)
         assert read_all(target) == read_all(source)
 
 
-def test_what_the_engine_exported_is_loaded(tmp_path: Path) -> None:
+def test_an_export_of_the_engine_can_be_loaded(tmp_path: Path) -> None:
     (tmp_path / "buckets" / "orders").mkdir(parents=True)
     opened = Engine.open(":memory:", upkeep_seconds=None, buckets=tmp_path / "buckets")
     with opened as source, open_shop() as target:
@@ -353,17 +361,17 @@ def test_what_the_engine_exported_is_loaded(tmp_path: Path) -> None:
         source.execute("ExportTableToPointInTime", {"TableArn": arn, "S3Bucket": "orders"})
         source.run_upkeep()
         folder = tmp_path / "buckets" / "orders"
-        summary = load_table(folder, place(target), options(tmp_path), declared=shop)
+        summary = load_table(folder, location(target), options(tmp_path), declared=shop)
         assert read_all(target) == read_all(source)
     assert (summary.is_good, summary.items) == (True, 75)
 
 
-def test_the_engine_imports_what_was_dumped(tmp_path: Path) -> None:
+def test_the_engine_can_import_a_dump(tmp_path: Path) -> None:
     (tmp_path / "buckets" / "orders").mkdir(parents=True)
     opened = Engine.open(":memory:", upkeep_seconds=None, buckets=tmp_path / "buckets")
     with open_shop(items=ITEMS) as source, opened as target:
         folder = tmp_path / "buckets" / "orders" / "shop"
-        dump_table(place(source), folder, options(tmp_path), form="export")
+        dump_table(location(source), folder, options(tmp_path), form="export")
         target.execute(
             "ImportTable",
             {
@@ -377,42 +385,42 @@ def test_the_engine_imports_what_was_dumped(tmp_path: Path) -> None:
         assert read_all(target) == read_all(source)
 
 
-def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     file.write_text("precious")
-    with open_shop(items=ITEMS) as source, pytest.raises(FileTaken, match="it is there already"):
-        dump_table(place(source), file, options(tmp_path))
+    with open_shop(items=ITEMS) as source, pytest.raises(FileTaken, match="it already exists"):
+        dump_table(location(source), file, options(tmp_path))
     assert file.read_text() == "precious"
     assert [each.name for each in tmp_path.iterdir()] == ["items.jsonl"]
 
 
-def test_a_load_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_failed_load_resumes_where_it_stopped(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl.gz"
     many = make_orders(1_200)
     with open_shop(items=many) as source, open_shop() as target:
-        dump_table(place(source), file, options(tmp_path))
+        dump_table(location(source), file, options(tmp_path))
         failing = Failing(target, "BatchWriteItem", after=30)
         with pytest.raises(OSError, match="dead"):
-            load_table(file, place(failing), options(tmp_path), declared=shop)
+            load_table(file, location(failing), options(tmp_path), declared=shop)
         failing.left = 1_000
-        summary = load_table(file, place(failing), options(tmp_path), declared=shop)
+        summary = load_table(file, location(failing), options(tmp_path), declared=shop)
         assert read_all(target) == read_all(source)
     assert (summary.is_resumed, summary.is_good, summary.items) == (True, True, 1_200)
 
 
-def test_a_source_that_changed_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_a_load_is_not_resumed_if_its_file_has_changed(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     with open_shop(items=make_orders(600)) as source, open_shop() as target:
-        dump_table(place(source), file, options(tmp_path))
+        dump_table(location(source), file, options(tmp_path))
         failing = Failing(target, "BatchWriteItem", after=22)
         with pytest.raises(OSError, match="dead"):
-            load_table(file, place(failing), options(tmp_path))
+            load_table(file, location(failing), options(tmp_path))
         file.write_bytes(file.read_bytes()[:1_000])
         with pytest.raises(CheckpointUnusable, match="its file sizes is"):
-            load_table(file, place(target), options(tmp_path))
+            load_table(file, location(target), options(tmp_path))
 
 
-def test_bad_lines_and_bad_items_are_put_aside(tmp_path: Path) -> None:
+def test_invalid_lines_and_items_are_rejected(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     long_key = {"pk": {"S": "USER#" + "u" * 3_000}, "sk": {"S": "ORDER#0001"}, "total": {"N": "1"}}
     lines = [
@@ -423,44 +431,46 @@ def test_bad_lines_and_bad_items_are_put_aside(tmp_path: Path) -> None:
     ]
     file.write_text("\n".join([*map(json.dumps, lines), "oops"]))
     with open_shop() as target:
-        summary = load_table(file, place(target), options(tmp_path), declared=shop)
+        summary = load_table(file, location(target), options(tmp_path), declared=shop)
         assert list(read_all(target)) == ["USER#a ORDER#0001"]
     assert (summary.items, summary.rejects, summary.is_good) == (1, 4, False)
-    told = [json.loads(each) for each in Path(str(summary.rejects_file)).read_text().splitlines()]
-    reasons = {each.get("line") or each["Item"]["pk"]["S"][:6]: each["reason"] for each in told}
+    rejected = [
+        json.loads(each) for each in Path(str(summary.rejects_file)).read_text().splitlines()
+    ]
+    reasons = {each.get("line") or each["Item"]["pk"]["S"][:6]: each["reason"] for each in rejected}
     assert reasons["oops"].startswith("the line is not JSON")
-    assert "no entity of the table has such a key" in [each["reason"] for each in told]
-    assert any("Size of hashkey has exceeded" in each["reason"] for each in told)
+    assert "its key matches no entity of the table" in [each["reason"] for each in rejected]
+    assert any("Size of hashkey has exceeded" in each["reason"] for each in rejected)
 
 
-def test_what_was_put_aside_can_be_loaded_once_it_is_mended(tmp_path: Path) -> None:
-    mended = {"pk": {"S": "USER#a"}, "sk": {"S": "ORDER#0001"}, "total": {"N": "1"}}
+def test_rejected_items_can_be_loaded_after_they_are_fixed(tmp_path: Path) -> None:
+    fixed = {"pk": {"S": "USER#a"}, "sk": {"S": "ORDER#0001"}, "total": {"N": "1"}}
     file = tmp_path / "items.rejected.jsonl"
-    file.write_text(json.dumps({"reason": "total: too much", "Item": mended}))
+    file.write_text(json.dumps({"reason": "total: too much", "Item": fixed}))
     with open_shop() as target:
-        assert load_table(file, place(target), options(tmp_path), declared=shop).is_good
+        assert load_table(file, location(target), options(tmp_path), declared=shop).is_good
         assert list(read_all(target)) == ["USER#a ORDER#0001"]
 
 
-def test_two_lines_of_one_key_are_noticed(tmp_path: Path) -> None:
+def test_two_lines_with_the_same_key_are_noticed(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     [item] = make_products(1)
     again = item | {"name": {"S": "other"}}
     file.write_text(json.dumps(item) + "\n" + json.dumps(again))
     with open_shop() as target:
-        summary = load_table(file, place(target), options(tmp_path), declared=shop)
+        summary = load_table(file, location(target), options(tmp_path), declared=shop)
         assert read_all(target)["PRODUCT#p0 PRODUCT"]["name"] == {"S": "other"}
     assert not summary.is_good
     [found] = summary.comparisons
-    assert found.fact.startswith("the target holds 1; items of one key replace each other")
+    assert found.fact.startswith("the target holds 1; items with the same key replace each other")
 
 
-def test_without_a_declaration_no_table_is_made(tmp_path: Path) -> None:
+def test_without_a_declaration_no_table_is_created(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     file.write_text("")
     with open_shop() as target:
-        goal = place(target, "b.db", "Other")
-        with pytest.raises(TableMissing, match="let it be made by its declaration"):
+        goal = location(target, "b.db", "Other")
+        with pytest.raises(TableMissing, match="create it from its declaration"):
             load_table(file, goal, options(tmp_path, creates=True))
 
 
@@ -469,10 +479,10 @@ def test_one_entity_can_be_dumped_alone(tmp_path: Path) -> None:
     given = options(tmp_path)
     with open_shop(items=ITEMS) as source:
         summary = dump_table(
-            place(source), file, given, form="csv", declared=shop, entity="Product"
+            location(source), file, given, form="csv", declared=shop, entity="Product"
         )
         lines = tmp_path / "products.jsonl.gz"
-        dump_table(place(source), lines, given, declared=shop, entity="Product")
+        dump_table(location(source), lines, given, declared=shop, entity="Product")
     assert summary.entities == {"Product": 15}
     rows = file.read_text().splitlines()
     assert rows[0] == "code,name,is_sold,*"
@@ -480,11 +490,11 @@ def test_one_entity_can_be_dumped_alone(tmp_path: Path) -> None:
     assert len(gzip.decompress(lines.read_bytes()).splitlines()) == 15
 
 
-def test_csv_that_people_wrote_is_loaded(tmp_path: Path) -> None:
+def test_handwritten_csv_is_loaded(tmp_path: Path) -> None:
     file = tmp_path / "Order.csv"
     file.write_text("number,user,total,note\n1,ada,1.50,hello\n2,bob,2,\n3,bob,much,x\n4,bob\n")
     with open_shop() as target:
-        summary = load_table(file, place(target), options(tmp_path), declared=shop)
+        summary = load_table(file, location(target), options(tmp_path), declared=shop)
         found = read_all(target)
     assert (summary.items, summary.rejects) == (2, 2)
     assert found["USER#ada ORDER#0001"] == {
@@ -494,54 +504,58 @@ def test_csv_that_people_wrote_is_loaded(tmp_path: Path) -> None:
         "total": {"N": "1.5"},
         "note": {"S": "hello"},
     }
-    told = [json.loads(each) for each in Path(str(summary.rejects_file)).read_text().splitlines()]
-    assert [each["line"] for each in told] == ["3,bob,much,x", "4,bob"]
-    assert told[0]["reason"].startswith("total: 'much' is no value of the column")
-    assert told[1]["reason"] == "the row has 2 cells, and there are 4 columns"
+    rejected = [
+        json.loads(each) for each in Path(str(summary.rejects_file)).read_text().splitlines()
+    ]
+    assert [each["line"] for each in rejected] == ["3,bob,much,x", "4,bob"]
+    assert rejected[0]["reason"].startswith("total: 'much' is not valid in this column")
+    assert rejected[1]["reason"] == "the row has 2 cells; there are 4 columns"
 
 
 @pytest.mark.parametrize(
     ("name", "content", "fact"),
     [
         ("Order.csv", "", "it is empty"),
-        ("Order.csv", "user,number,price\n", "there is no field 'price'. The columns are user"),
-        ("Order.csv", "user,number,user,total\n", "column user is there twice"),
-        ("Order.csv", "user,total\n", "the column number is missing. Every item needs it."),
-        ("Order.csv", 'user,number,total\n"a\n', "it is no CSV: unexpected end of data"),
-        ("orders.csv", "user,number,total\n", "it is not said of which entity its rows are"),
+        ("Order.csv", "user,number,price\n", "unknown column 'price'. The columns are user"),
+        ("Order.csv", "user,number,user,total\n", "duplicate column user"),
+        ("Order.csv", "user,total\n", "missing column number. Every item needs a value for it."),
+        ("Order.csv", 'user,number,total\n"a\n', "it is not valid CSV: unexpected end of data"),
+        ("orders.csv", "user,number,total\n", "so the entity of its rows is unknown"),
         ("Order.csv", b"user,number,total\n\xff\xfe,1,1\n", "it is not UTF-8"),
     ],
 )
-def test_csv_that_cannot_be_read_says_why(
+def test_invalid_csv_is_refused_with_a_reason(
     tmp_path: Path, name: str, content: str | bytes, fact: str
 ) -> None:
     file = tmp_path / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with open_shop() as target, pytest.raises(SourceUnreadable) as refused:
-        load_table(file, place(target), options(tmp_path), declared=shop)
+        load_table(file, location(target), options(tmp_path), declared=shop)
     assert fact in str(refused.value)
 
 
-def test_a_folder_of_csv_has_no_files_of_others(tmp_path: Path) -> None:
+def test_a_csv_folder_may_only_have_files_of_entities(tmp_path: Path) -> None:
     (tmp_path / "Order.csv").write_text("user,number,total\n")
     (tmp_path / "Planet.csv").write_text("name\n")
     with open_shop() as target, pytest.raises(SourceUnreadable, match="no entity 'Planet'"):
-        load_table(tmp_path, place(target), options(tmp_path), declared=shop)
+        load_table(tmp_path, location(target), options(tmp_path), declared=shop)
 
 
-def test_csv_needs_a_declaration_and_an_entity_that_is_there(tmp_path: Path) -> None:
+def test_csv_needs_a_declaration_and_a_declared_entity(tmp_path: Path) -> None:
     given = options(tmp_path)
     with open_shop() as source:
-        with pytest.raises(OptionInvalid, match="x is CSV, which needs the table's declaration"):
-            dump_table(place(source), tmp_path / "x", given, form="csv")
+        with pytest.raises(
+            OptionInvalid, match="x is CSV, which needs the declaration of the table"
+        ):
+            dump_table(location(source), tmp_path / "x", given, form="csv")
         with pytest.raises(OptionInvalid, match="Shop has Order, Product"):
-            dump_table(place(source), tmp_path / "x", given, declared=shop, entity="Planet")
-        with pytest.raises(OptionInvalid, match="It needs the table's declaration"):
-            dump_table(place(source), tmp_path / "x", given, entity="Order")
+            dump_table(location(source), tmp_path / "x", given, declared=shop, entity="Planet")
+        with pytest.raises(OptionInvalid, match="It needs the declaration of the table"):
+            dump_table(location(source), tmp_path / "x", given, entity="Order")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_guards_of_unique_fields_move_with_their_entities(tmp_path: Path) -> None:
+def test_guards_of_unique_fields_are_copied_with_their_entities(tmp_path: Path) -> None:
     import keyfold
 
     people = Table("People", key=Key("pk"))
@@ -556,9 +570,9 @@ def test_guards_of_unique_fields_move_with_their_entities(tmp_path: Path) -> Non
     folder = tmp_path / "csv"
     with Engine.open(path) as source, Engine.open(":memory:", upkeep_seconds=None) as target:
         given: Options = options(tmp_path, creates=True)
-        origin = place(source, "people.db", "People")
+        origin = location(source, "people.db", "People")
         dump_table(origin, folder, given, form="csv", declared=people)
-        goal = place(target, "b.db", "People")
+        goal = location(target, "b.db", "People")
         summary = load_table(folder, goal, given, declared=people)
         found = target.execute("Scan", {"TableName": "People"})["Items"]
         assert sorted(map(str, found)) == sorted(

@@ -1,4 +1,4 @@
-"""Values and items as people read them."""
+"""Values and items as text, for messages and explanations."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from keyfold.values import AttributeValue
 
-_LONGEST = 80
+_MAX_LENGTH = 80
 
 
 def show_value(value: AttributeValue) -> str:
-    """Show a value, and only the beginning of a long one."""
+    """Return a value as text, truncated if it is long."""
     ((kind, data),) = value.items()
     text = repr(data) if kind in ("S", "B") else str(data)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}…"
 
 
 def show_item(item: Mapping[str, AttributeValue]) -> str:
-    """Show an item, or a key."""
+    """Return an item or a key as text, with long values truncated."""
     return " ".join(f"{name}={show_value(value)}" for name, value in item.items())

@@ -1,4 +1,4 @@
-"""Copying a table, dumping it into a file, and loading it from one."""
+"""The public functions that copy a table, dump it to a file, and load it from one."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from keyfold.transfer._checkpoints import Checkpoint, locked
 from keyfold.transfer._csv import CsvSource, CsvTarget, is_csv
 from keyfold.transfer._entities import Classifier
 from keyfold.transfer._files import ExportTarget, LinesTarget
-from keyfold.transfer._job import Move, Summary
+from keyfold.transfer._job import Summary, TransferJob
 from keyfold.transfer._lines import open_lines_source
-from keyfold.transfer._making import ensure_declared, ensure_like, has_table, read_ttl
-from keyfold.transfer._progress import ProgressMeter, Watch, ignore
+from keyfold.transfer._progress import ProgressCallback, ProgressMeter, ignore_progress
 from keyfold.transfer._sources import ItemSource, TableSource
+from keyfold.transfer._table_creation import ensure_declared, ensure_like, has_table, read_ttl
 from keyfold.transfer._targets import TableTarget, Target
 
 Form = Literal["lines", "export", "csv"]
-_MOST_SEGMENTS = 1_000
-# Those that read, and those that write, whose capacity is counted apart.
+_MAX_SEGMENTS = 1_000
+# Callers that read and callers that write: their capacity is counted separately.
 _Callers = tuple[list[Caller], list[Caller]]
 
 
 @dataclass(frozen=True, slots=True)
 class TableLocation:
-    """A table in a database; `url` is what messages and checkpoints call the database."""
+    """A table in a database; messages and checkpoints name the database by `url`."""
 
     executor: Executor
     url: str
@@ -39,15 +39,17 @@ class TableLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a job is done.
+    """Options of a job.
 
-    `rejects` is the side file for what is not taken, and `checkpoint` the file by which the same
-    job, started again, goes on; without one it cannot. It is kept after each page of a scan, which
-    has `page_items` at most, or as many as the service gives. `read_rate` and `write_rate` are capacity
-    units a second. `merges` lets a table hold items already, `creates` lets it be made, and
-    `verifies` compares source and target in the end. `watch` is called after each batch.
-    `keeps` leaves the checkpoint when the job is done, for one that is part of a larger one: done
-    again, it is verified again and nothing more.
+    `rejects` is the file that rejected items are written to. `checkpoint` is the file from which
+    the same job, started again, resumes; without it, a job starts over. It is saved after each
+    page of a scan; a page has at most `page_items` items, by default as many as the service
+    returns. `read_rate` and `write_rate` are limits in capacity units per second.
+
+    `merges` allows a target table that already holds items, `creates` creates a missing target
+    table, and `verifies` compares source and target at the end. `watch` is called after each
+    batch. `keeps_checkpoint` leaves the checkpoint in place when the job is done, for a job that
+    is one of several: run again, it only verifies.
     """
 
     rejects: Path
@@ -59,45 +61,45 @@ class Options:
     merges: bool = False
     creates: bool = False
     verifies: bool = True
-    keeps: bool = False
-    watch: Watch = ignore
-    surroundings: CallEnvironment = field(default_factory=CallEnvironment)
+    keeps_checkpoint: bool = False
+    watch: ProgressCallback = ignore_progress
+    environment: CallEnvironment = field(default_factory=CallEnvironment)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.segments <= _MOST_SEGMENTS:
-            raise OptionInvalid("segments", self.segments, f"Give 1 to {_MOST_SEGMENTS}.")
+        if not 1 <= self.segments <= _MAX_SEGMENTS:
+            raise OptionInvalid("segments", self.segments, f"Give 1 to {_MAX_SEGMENTS}.")
         for name in ("read_rate", "write_rate"):
             rate = getattr(self, name)
             if rate is not None and not rate > 0:
-                raise OptionInvalid(name, rate, "Give capacity units a second, more than none.")
+                raise OptionInvalid(name, rate, "Give capacity units per second, above 0.")
 
 
 def copy_table(
     source: TableLocation, target: TableLocation, options: Options, *, declared: Table | None = None
 ) -> Summary:
-    """Copy a table's items into another, be that in the same database or not.
+    """Copy a table's items to another table, in the same database or in another one.
 
-    With a declaration, items that do not fit it go to the side file. A table that is not there
-    is made, if the options say so: by the declaration, or like the source. Raises TableMissing,
-    TargetNotEmpty, CheckpointUnusable, FileTaken.
+    With a declaration, items that do not match it go to the rejects file. If `options.creates`
+    is set, a missing target table is created: from the declaration, or with the source's schema.
+    Raises TableMissing, TargetNotEmpty, CheckpointUnusable, FileTaken.
     """
-    reader = Caller(source.executor, options.surroundings, options.read_rate)
-    writer = Caller(target.executor, options.surroundings, options.write_rate)
+    reader = Caller(source.executor, options.environment, options.read_rate)
+    writer = Caller(target.executor, options.environment, options.write_rate)
     described = describe_table(reader, source.url, source.table)
     ttl = read_ttl(reader, source.table)
-    job = {"command": "copy", "declared": _describe(declared)}
+    description = {"command": "copy", "declared": _name_of(declared)}
     with locked(options.checkpoint):
         read = open_source(reader, source, options)
         if options.creates:
             like = {**described, "TableName": target.table}
             if declared is not None:
-                ensure_declared(writer, options.surroundings, declared, target.table)
+                ensure_declared(writer, options.environment, declared, target.table)
             else:
-                ensure_like(writer, options.surroundings, like, ttl)
-        checker = Caller(target.executor, options.surroundings, options.read_rate)
+                ensure_like(writer, options.environment, like, ttl)
+        checker = Caller(target.executor, options.environment, options.read_rate)
         written = _open_target(writer, checker, target, options)
         callers = ([reader, checker], [writer])
-        return _move(read, written, options, declared, ttl, job, callers, target.table)
+        return _run_job(read, written, options, declared, ttl, description, callers, target.table)
 
 
 def dump_table(
@@ -109,15 +111,16 @@ def dump_table(
     declared: Table | None = None,
     entity: str | None = None,
 ) -> Summary:
-    """Write a table's items into a file, or a folder, which appears whole or not at all.
+    """Write a table's items to a file or a folder, which appears only once it is complete.
 
-    `form` is `"lines"` of DynamoDB's JSON, compressed if the name ends in `.gz`; `"export"`, the
-    layout of DynamoDB's exports to S3; or `"csv"`, which needs a declaration. With `entity`, the
-    others are left out, and CSV is one file. Raises TableMissing, FileTaken, CheckpointUnusable.
+    `form` is `"lines"` (DynamoDB JSON, one item per line, compressed if the name ends in `.gz`),
+    `"export"` (a folder laid out like DynamoDB's exports to S3) or `"csv"`, which needs a
+    declaration. `entity` limits the dump to one entity; CSV is then a single file. Raises
+    TableMissing, FileTaken, CheckpointUnusable.
     """
-    reader = Caller(source.executor, options.surroundings, options.read_rate)
+    reader = Caller(source.executor, options.environment, options.read_rate)
     described = describe_table(reader, source.url, source.table)
-    job = {"command": "dump", "declared": _describe(declared), "entity": entity}
+    description = {"command": "dump", "declared": _name_of(declared), "entity": entity}
     with locked(options.checkpoint):
         read = open_source(reader, source, options)
         target: Target
@@ -128,12 +131,14 @@ def dump_table(
                 arn = described.get("TableArn", source.table)
                 target = ExportTarget(path, table_arn=arn)
             case "csv":
-                table = _need_declaration(declared, path)
+                table = _require_declaration(declared, path)
                 target = CsvTarget(path, table, entity)
         ttl = read_ttl(reader, source.table)
         callers: _Callers = ([reader], [])
         _check_entity(declared, entity)
-        return _move(read, target, options, declared, ttl, job, callers, source.table, entity)
+        return _run_job(
+            read, target, options, declared, ttl, description, callers, source.table, entity
+        )
 
 
 def load_table(
@@ -145,39 +150,42 @@ def load_table(
     declared: Table | None = None,
     entity: str | None = None,
 ) -> Summary:
-    """Write the items of a file, or of a folder, into a table.
+    """Write the items of a file or a folder to a table.
 
-    `form` is as for `dump_table`; None finds out. With a declaration, items that do not fit it
-    go to the side file, and a table that is not there can be made. `entity` says of which a file
-    of CSV is. Raises SourceUnreadable, TableMissing, TargetNotEmpty, CheckpointUnusable.
+    `form` is as for `dump_table`; None detects it. With a declaration, items that do not match it
+    go to the rejects file, and a missing table can be created. `entity` names the entity of a CSV
+    file; for other files, only its items are loaded. Raises SourceUnreadable, TableMissing,
+    TargetNotEmpty, CheckpointUnusable.
     """
-    writer = Caller(target.executor, options.surroundings, options.write_rate)
-    job = {"command": "load", "declared": _describe(declared), "entity": entity}
+    writer = Caller(target.executor, options.environment, options.write_rate)
+    description = {"command": "load", "declared": _name_of(declared), "entity": entity}
     with locked(options.checkpoint):
         _check_entity(declared, entity)
         found = form or ("csv" if is_csv(path, declared.entities if declared else {}) else "lines")
         source: ItemSource
         if found == "csv":
-            source = CsvSource(path, _need_declaration(declared, path), entity)
+            source = CsvSource(path, _require_declaration(declared, path), entity)
         else:
             source = open_lines_source(path)
         if options.creates and declared is not None:
-            ensure_declared(writer, options.surroundings, declared, target.table)
+            ensure_declared(writer, options.environment, declared, target.table)
         elif not has_table(writer, target.table):
             known = ", ".join(list_tables(writer)) or "none"
             fact = f"there is no table {target.table!r}; it has {known}"
-            advice = "Name one of those, or let it be made by its declaration: --table."
+            advice = "Name one of those, or create it from its declaration with --table."
             raise TableMissing(target.url, fact, advice)
-        checker = Caller(target.executor, options.surroundings, options.read_rate)
+        checker = Caller(target.executor, options.environment, options.read_rate)
         written = _open_target(writer, checker, target, options)
         ttl = read_ttl(writer, target.table)
         only = entity if found != "csv" else None
         callers = ([checker], [writer])
-        return _move(source, written, options, declared, ttl, job, callers, target.table, only)
+        return _run_job(
+            source, written, options, declared, ttl, description, callers, target.table, only
+        )
 
 
 def open_source(reader: Caller, source: TableLocation, options: Options) -> TableSource:
-    """Return the source that a table is."""
+    """Return a source that scans a table."""
     return TableSource(
         reader,
         source.url,
@@ -200,13 +208,13 @@ def _open_target(
     )
 
 
-def _move(
+def _run_job(
     source: ItemSource,
     target: Target,
     options: Options,
     declared: Table | None,
     ttl: str | None,
-    job: Mapping[str, Any],
+    description: Mapping[str, Any],
     callers: _Callers,
     table: str,
     only: str | None = None,
@@ -215,15 +223,15 @@ def _move(
         declared.check()
     checkpoint = Checkpoint(
         options.checkpoint,
-        {**job, **source.describe(), **target.describe()},
+        {**description, **source.describe(), **target.describe()},
         rejects=options.rejects,
-        started_at=options.surroundings.now(),
+        started_at=options.environment.now(),
     )
     state = checkpoint.state
     readers, writers = callers
-    clock = options.surroundings.clock
+    clock = options.environment.clock
     meter = ProgressMeter(clock, readers=readers, writers=writers, watch=options.watch)
-    move = Move(
+    job = TransferJob(
         source=source,
         target=target,
         classifier=Classifier(declared, ttl, state.started_at),
@@ -232,17 +240,17 @@ def _move(
         threads=options.segments,
         is_merged=options.merges,
         verifies=options.verifies,
-        keeps=options.keeps,
+        keeps_checkpoint=options.keeps_checkpoint,
         only=only,
     )
-    comparisons = move.run()
+    comparisons = job.run()
     return summarise_job(table, checkpoint, meter, comparisons=comparisons)
 
 
 def summarise_job(
     table: str, checkpoint: Checkpoint, meter: ProgressMeter, *, comparisons: tuple[Any, ...] = ()
 ) -> Summary:
-    """Return how a job has ended."""
+    """Return the summary of a finished job."""
     state = checkpoint.state
     entities: dict[str, int] = {}
     for tallies in (state.tallies.lasting, state.tallies.expired):
@@ -263,13 +271,13 @@ def summarise_job(
     )
 
 
-def _describe(table: Table | None) -> str | None:
+def _name_of(table: Table | None) -> str | None:
     return None if table is None else table.name
 
 
-def _need_declaration(table: Table | None, path: Path) -> Table:
+def _require_declaration(table: Table | None, path: Path) -> Table:
     if table is None:
-        advice = f"{path} is CSV, which needs the table's declaration."
+        advice = f"{path} is CSV, which needs the declaration of the table."
         raise OptionInvalid("declared", None, advice)
     return table
 
@@ -278,7 +286,7 @@ def _check_entity(table: Table | None, entity: str | None) -> None:
     if entity is None:
         return
     if table is None:
-        raise OptionInvalid("entity", entity, "It needs the table's declaration.")
+        raise OptionInvalid("entity", entity, "It needs the declaration of the table.")
     table.check()
     if entity not in table.entities:
         known = ", ".join(table.entities)

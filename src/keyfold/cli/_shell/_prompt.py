@@ -1,4 +1,4 @@
-"""The prompt: lines from a terminal, or from anywhere else."""
+"""The prompt loop: lines from a terminal, or from a file or pipe."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ PROMPT = "keyfold> "
 MORE_PROMPT = "    ...> "
 
 
-def answer_lines(session: Session, lines: Iterable[str]) -> bool:
-    """Answer lines that nobody is typing, and tell whether all of them succeeded."""
+def run_lines(session: Session, lines: Iterable[str]) -> bool:
+    """Run the entries of lines from a file or pipe; return whether all of them succeeded."""
     entries = Entries(session.names.is_pattern)
     succeeded = True
     number = 0
     for number, line in enumerate(lines, 1):
         for entry in entries.add(line.rstrip("\n")):
-            succeeded = session.answer(entry, f"line {number}: ") and succeeded
+            succeeded = session.run(entry, f"line {number}: ") and succeeded
             if session.is_over:
                 return succeeded
     for entry in entries.take():
-        succeeded = session.answer(entry, f"line {number}: ") and succeeded
+        succeeded = session.run(entry, f"line {number}: ") and succeeded
     return succeeded
 
 
-def converse(session: Session, history: History) -> None:
-    """Answer what is typed at a terminal, until it is enough."""
+def run_prompt(session: Session, history: History) -> None:
+    """Run the entries typed at a terminal, until the user exits."""
     entries = Entries(session.names.is_pattern)
     recall = _prepare_readline(session, history, lambda: entries.pending)
     while not session.is_over:
@@ -41,7 +41,7 @@ def converse(session: Session, history: History) -> None:
             print()
             return
         except KeyboardInterrupt:
-            # What was typed is dropped.
+            # Ctrl-C drops the entry typed so far.
             print()
             entries.take()
             continue
@@ -49,7 +49,7 @@ def converse(session: Session, history: History) -> None:
             for recalled in history.add(_end(entry, session)):
                 recall(recalled)
             try:
-                session.answer(entry)
+                session.run(entry)
             except KeyboardInterrupt:
                 print("\nInterrupted.")
             if session.is_over:
@@ -57,21 +57,21 @@ def converse(session: Session, history: History) -> None:
 
 
 def _end(entry: str, session: Session) -> str:
-    """Return an entry with what ends it, so that it is whole when it is recalled."""
+    """Return an entry with its semicolon, so that it is complete when recalled."""
     if not begins_statement(entry) or session.names.is_pattern(entry):
         return entry
-    # A comment would swallow it on the same line.
+    # On the same line, the semicolon would become part of a comment.
     return f"{entry}\n;" if "--" in entry else f"{entry};"
 
 
 def _prepare_readline(
     session: Session, history: History, pending: Callable[[], str]
 ) -> Callable[[str], None]:
-    """Set up editing, completion and recall; return what adds a line that can be recalled."""
+    """Set up editing, completion and history; return a function that adds a history line."""
     try:
         readline: Any = importlib.import_module("readline")
     except ImportError:
-        # Not every Python is built with it.
+        # Not every Python is built with readline.
         return lambda _: None
     matches: list[str] = []
 
@@ -82,11 +82,11 @@ def _prepare_readline(
         return matches[state] if state < len(matches) else None
 
     readline.set_completer(complete)
-    # Words end at spaces alone: where a completion begins is for `complete` to say.
+    # Only whitespace delimits words: `complete` finds out itself where a completion begins.
     readline.set_completer_delims(" \t\n")
     is_libedit = "libedit" in (readline.__doc__ or "")
     readline.parse_and_bind("bind ^I rl_complete" if is_libedit else "tab: complete")
-    # An entry of several lines is recalled as a whole.
+    # Entries are added by hand, so that one of several lines is recalled as a whole.
     readline.set_auto_history(False)
     readline.clear_history()
     for line in history.entries:

@@ -1,4 +1,4 @@
-"""A table with entities of several kinds, databases that hold it, and time that does not pass."""
+"""A table with two entities, databases that hold it, and a simulated clock."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NOW = 1_700_000_000.0
 
 @dataclass
 class Time:
-    """A clock that moves by what is slept, and by `tick` with each look."""
+    """A clock that advances by each sleep, and by `tick` with each reading."""
 
     tick: float = 0.0
     seconds: float = 0.0
@@ -59,14 +59,14 @@ class Time:
         self.seconds += seconds
 
     @property
-    def surroundings(self) -> CallEnvironment:
+    def environment(self) -> CallEnvironment:
         return CallEnvironment(
             clock=self.clock, now=lambda: NOW, sleep=self.sleep, jitter=lambda: 0.5
         )
 
 
 def open_shop(path: Path | str = ":memory:", items: Iterable[dict[str, Any]] = ()) -> Engine:
-    """Return an engine with the table, and some items in it."""
+    """Return an engine that has the table with these items."""
     engine = Engine.open(path, upkeep_seconds=None)
     engine.execute("CreateTable", shop.to_dynamodb())
     expiry = {"AttributeName": "ttl", "Enabled": True}
@@ -121,22 +121,22 @@ def read_all(executor: Executor, table: str = "Shop") -> dict[str, dict[str, Any
         request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
-def place(executor: Executor, url: str = "shop.db", table: str = "Shop") -> TableLocation:
+def location(executor: Executor, url: str = "shop.db", table: str = "Shop") -> TableLocation:
     return TableLocation(executor, url, table)
 
 
 def options(folder: Path, time: Time | None = None, **more: Any) -> Options:
-    """Return options whose files lie in a folder."""
+    """Return options that keep the job's files in a folder."""
     given: dict[str, Any] = {
         "checkpoint": folder / "job.checkpoint",
         "rejects": folder / "job.rejected.jsonl",
-        "surroundings": (time or Time()).surroundings,
+        "environment": (time or Time()).environment,
     }
     return Options(**{**given, **more})
 
 
 class Failing:
-    """An executor that fails at the nth call of an operation, and at all after it."""
+    """An executor that fails from the nth call of an operation on."""
 
     def __init__(self, executor: Executor, operation: str, after: int) -> None:
         self._executor, self._operation = executor, operation

@@ -1,4 +1,4 @@
-"""What the commands that move data share: their options, their progress, their summaries."""
+"""Options, progress display and summaries of the copy, dump, load and backfill commands."""
 
 from __future__ import annotations
 
@@ -15,75 +15,75 @@ import typer
 from keyfold.cli._quantities import count_of, show_seconds, show_size, show_units
 
 if TYPE_CHECKING:
-    # At run time these wait until a command runs, so that help loads no engine.
+    # Imported when a command runs, so that --help does not load the engine.
     from rich.progress import Progress as Bar
 
     from keyfold.model import Table
     from keyfold.store import Executor
     from keyfold.transfer import BackfillSummary, Options, Progress, Summary
 
-# How often a line is printed where no bar can be drawn.
+# How often to print a line if standard error is not a terminal.
 _LINE_SECONDS = 5.0
 
 
 def _check_rate(rate: float | None) -> float | None:
-    # Before anything is opened, or made.
+    # Checked here, before anything is opened or created.
     if rate is not None and not rate > 0:
-        raise typer.BadParameter(f"{rate:g} units a second never come to an end; give more.")
+        raise typer.BadParameter(f"got {rate:g}; give capacity units per second, above 0.")
     return rate
 
 
 TableOption = Annotated[
     str | None,
     typer.Option(
-        help="The declaration that items are checked by: a design, a project's table, or "
-        "where one of your own is declared.",
+        help="The table's declaration, to validate items: a design, a table of your project, or "
+        "MODULE:NAME.",
         metavar="MODULE:NAME",
     ),
 ]
 NameOption = Annotated[
     str | None,
     typer.Option(
-        help="What the table is called in the database, if not as declared.", metavar="NAME"
+        help="The table's name in the database; by default the declared one.", metavar="NAME"
     ),
 ]
 SegmentsOption = Annotated[
-    int, typer.Option(help="How many segments are moved side by side.", min=1, max=1000)
+    int, typer.Option(help="How many segments to process in parallel.", min=1, max=1000)
 ]
 ReadRateOption = Annotated[
     float | None,
     typer.Option(
-        help="Read at most so many capacity units a second.", metavar="UNITS", callback=_check_rate
+        help="Read at most UNITS capacity units per second.", metavar="UNITS", callback=_check_rate
     ),
 ]
 WriteRateOption = Annotated[
     float | None,
     typer.Option(
-        help="Write at most so many capacity units a second.", metavar="UNITS", callback=_check_rate
+        help="Write at most UNITS capacity units per second.", metavar="UNITS", callback=_check_rate
     ),
 ]
 CheckpointOption = Annotated[
     Path | None,
-    typer.Option(help="Where to keep how far the job is; by default beside the file."),
+    typer.Option(help="The file to resume from after an interruption; by default beside the data."),
 ]
 RejectsOption = Annotated[
     Path | None,
-    typer.Option(help="Where to put items that are not taken; by default beside the file."),
+    typer.Option(help="The file for rejected items; by default beside the data."),
 ]
 MergeOption = Annotated[
-    bool, typer.Option("--merge", help="Write into a table that holds items already.")
+    bool, typer.Option("--merge", help="Allow a target table that already holds items.")
 ]
 CreateOption = Annotated[
     bool,
-    typer.Option("--create", help="Make the table if it is not there, as is done in a file."),
+    typer.Option("--create", help="Create a missing table; in a database file, this is implied."),
 ]
 NoVerifyOption = Annotated[
-    bool, typer.Option("--no-verify", help="Do not compare count and checksum in the end.")
+    bool, typer.Option("--no-verify", help="Do not compare counts and checksums at the end.")
 ]
 
 
 def find_declared(text: str | None, hint: str = "--table") -> Table | None:
-    """Return the table that an option, or an argument, names; raises BadParameter."""
+    """Return the declared table that an option or argument names; raises BadParameter."""
     from keyfold.cli._tables import find_tables
 
     if text is None:
@@ -94,40 +94,43 @@ def find_declared(text: str | None, hint: str = "--table") -> Table | None:
 
 
 def is_file(url: str) -> bool:
-    """Tell whether a URL is the path of a file."""
+    """Return whether a URL is the path of a file."""
     return "://" not in url and url != ":memory:"
 
 
 def open_source(url: str) -> AbstractContextManager[Executor]:
-    """Open a database that is there; raises FileUnreachable."""
+    """Open an existing database; raises FileUnreachable."""
     from keyfold.connect import open_executor
 
     return open_executor(url, keeps_expired=True)
 
 
 def open_target(url: str) -> AbstractContextManager[Executor]:
-    """Open a database to write to; a file is made if it is not there."""
+    """Open a database to write to; a missing file is created."""
     from keyfold.connect import open_executor
 
     return open_executor(url, may_make=True, keeps_expired=True)
 
 
-def name_beside(kind: str, table: str, ending: str, *places: str) -> Path:
-    """Return a name for what a job keeps: beside the first place that is a file, or here.
+def path_beside(kind: str, table: str, ending: str, *locations: str) -> Path:
+    """Return a path for a job's file: beside the first location that is a file, or here.
 
-    >>> name_beside("copy", "Market", "checkpoint", "http://localhost:8000", "data/shop.db")
+    >>> path_beside("copy", "Market", "checkpoint", "http://localhost:8000", "data/shop.db")
     PosixPath('data/shop.db.copy-Market.checkpoint')
     """
     ending = f"{kind}-{table}.{ending}"
-    for place in places:
-        if is_file(place):
-            path = Path(place)
+    for location in locations:
+        if is_file(location):
+            path = Path(location)
             return path.with_name(f"{path.name}.{ending}")
     return Path(f"keyfold.{ending}")
 
 
-def name_for(given: Path | None, table: str, other: Path, *, is_one_of_several: bool) -> Path:
-    """Return the name that an option gives, with the table's where there are several."""
+def choose_path(given: Path | None, table: str, other: Path, *, is_one_of_several: bool) -> Path:
+    """Return the path that an option gives, with the table's name added if there are several.
+
+    Without the option, return `other`.
+    """
     if given is None:
         return other
     return given.with_name(f"{given.name}.{table}") if is_one_of_several else given
@@ -141,8 +144,8 @@ def list_tables(database: Executor) -> list[str]:
     return list_all(Caller(database, CallEnvironment()))
 
 
-def leave_leases_out(database: Executor, names: list[str]) -> tuple[list[str], list[str]]:
-    """Return the tables of a database without those of followers, and those."""
+def split_off_lease_tables(database: Executor, names: list[str]) -> tuple[list[str], list[str]]:
+    """Return the tables that are not lease tables, and the lease tables."""
     from keyfold.transfer._calls import CallEnvironment, Caller
     from keyfold.transfer._leases import find_lease_tables
 
@@ -151,24 +154,24 @@ def leave_leases_out(database: Executor, names: list[str]) -> tuple[list[str], l
 
 
 def find_only_table(database: Executor, url: str) -> str:
-    """Return the name of a database's only table; raises TableMissing if it has another number.
+    """Return the name of a database's only table, not counting lease tables.
 
-    Lease tables do not count.
+    Raises TableMissing if there is none, or several.
     """
     from keyfold.errors import TableMissing
 
-    names, _ = leave_leases_out(database, list_tables(database))
+    names, _ = split_off_lease_tables(database, list_tables(database))
     if len(names) == 1:
         return names[0]
     fact = f"it has {len(names)} tables: {', '.join(names)}" if names else "it has no tables"
-    raise TableMissing(url, fact, "Say which with --table or --name.")
+    raise TableMissing(url, fact, "Name one with --table or --name.")
 
 
 # Progress.
 
 
 class ProgressDisplay:
-    """Shows progress on standard error: a bar for a terminal, a line now and then otherwise."""
+    """Shows progress on standard error: a bar on a terminal, otherwise a line every few seconds."""
 
     def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         from keyfold.cli._terminal import make_progress_console
@@ -184,9 +187,9 @@ class ProgressDisplay:
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar
 
-            words, told = TextColumn("{task.description}"), TextColumn("{task.fields[told]}")
-            self._bar = Bar(words, BarColumn(), told, console=self._console, transient=True)
-            self._task = self._bar.add_task(self._title, total=None, told="")
+            words, status = TextColumn("{task.description}"), TextColumn("{task.fields[status]}")
+            self._bar = Bar(words, BarColumn(), status, console=self._console, transient=True)
+            self._task = self._bar.add_task(self._title, total=None, status="")
             self._bar.start()
         return self
 
@@ -200,21 +203,21 @@ class ProgressDisplay:
             self._bar.stop()
 
     def __call__(self, progress: Progress) -> None:
-        """Show one look at the job."""
-        told = show_progress(progress)
+        """Show the progress."""
+        status = show_progress(progress)
         if self._bar is not None:
             title = f"{self._title}, {progress.phase}"
             total = progress.expected_items
             self._bar.update(
-                self._task, description=title, completed=progress.items, total=total, told=told
+                self._task, description=title, completed=progress.items, total=total, status=status
             )
         elif self._clock() - self._printed_at >= _LINE_SECONDS:
             self._printed_at = self._clock()
-            print(f"{self._title}, {progress.phase}: {told}", file=sys.stderr, flush=True)
+            print(f"{self._title}, {progress.phase}: {status}", file=sys.stderr, flush=True)
 
 
 def show_progress(progress: Progress) -> str:
-    """Return one look at a job as a line."""
+    """Return the progress of a job as a line of text."""
     items = count_of(progress.items, "item")
     if progress.expected_items is not None:
         items = f"{progress.items:,} of {count_of(progress.expected_items, 'item')}"
@@ -238,9 +241,9 @@ def show_progress(progress: Progress) -> str:
 
 
 def print_summaries(verb: str, summaries: Sequence[Summary], *, as_json: bool, **more: Any) -> None:
-    """Print how jobs have ended, and exit with 1 if one of them did not end well.
+    """Print the summaries of jobs, and exit with 1 if one has rejects or a failed comparison.
 
-    `more` is told with them as JSON.
+    `more` is added to the JSON object.
     """
     if as_json:
         from keyfold.cli._plain import to_json_text
@@ -256,12 +259,12 @@ def _print_summary(verb: str, summary: Summary) -> None:
     from keyfold.cli._terminal import make_console, make_table
 
     console = make_console()
-    again = ", going on from an earlier run" if summary.is_resumed else ""
+    resumed = ", resumed from an earlier run" if summary.is_resumed else ""
     units = show_units(summary.read_units, summary.write_units)
     console.print(
         f"{summary.table}: {verb} {count_of(summary.items, 'item')}, "
         f"{show_size(summary.size_bytes)}, "
-        f"in {summary.seconds:.2f} s{units}{again}"
+        f"in {summary.seconds:.2f} s{units}{resumed}"
     )
     compared = {each.entity: each for each in summary.comparisons}
     table = make_table()
@@ -270,7 +273,7 @@ def _print_summary(verb: str, summary: Summary) -> None:
     for entity in dict.fromkeys([*summary.entities, *compared]):
         found = compared.get(entity)
         if found is None:
-            verdict = "no: nobody compared"
+            verdict = "not verified"
         elif found.is_wrong:
             verdict = f"WRONG: {found.fact}"
         elif found.written == found.held:
@@ -280,18 +283,18 @@ def _print_summary(verb: str, summary: Summary) -> None:
         table.add_row(entity, f"{summary.entities.get(entity, 0):,}", verdict)
     if table.row_count:
         console.print(table)
-    print_rejects(summary.rejects, summary.rejects_file, "not taken")
+    print_rejects(summary.rejects, summary.rejects_file, "rejected")
 
 
 def print_rejects(count: int, file: str | None, fact: str) -> None:
-    """Say what became of items that were not taken, and where they are."""
+    """Print the number of rejected items, and the file that has them."""
     if count:
-        where = "" if file is None else f"; {file} has the reasons"
+        where = "" if file is None else f"; see {file} for the reasons"
         print(f"{count_of(count, 'item')} {fact}{where}.", file=sys.stderr)
 
 
 def print_backfill(summary: BackfillSummary, *, as_json: bool) -> None:
-    """Print how a backfill has ended, and exit with 1 if some items fit no entity."""
+    """Print the summary of a backfill, and exit with 1 if items match no entity."""
     from keyfold.cli._terminal import make_console, make_table
 
     if as_json:
@@ -315,24 +318,24 @@ def print_backfill(summary: BackfillSummary, *, as_json: bool) -> None:
     if table.row_count:
         console.print(table)
     if summary.is_dry:
-        for change in summary.examples:
-            console.print(_show_change(change))
-    fact = "without an entity" if summary.is_dry else "without an entity, left as is"
+        for patch in summary.examples:
+            console.print(_show_patch(patch))
+    fact = "matching no entity" if summary.is_dry else "matching no entity, left unchanged"
     print_rejects(summary.rejects, summary.rejects_file, fact)
     raise typer.Exit(0 if summary.is_good else 1)
 
 
-def _show_change(change: Any) -> str:
-    from keyfold.model._showing import show_item
+def _show_patch(patch: Any) -> str:
+    from keyfold.model._formatting import show_item
 
-    parts = [f"set {show_item(change.sets)}"] if change.sets else []
-    if change.removes:
-        parts.append(f"remove {', '.join(change.removes)}")
-    return f"{change.entity} {show_item(change.key)}: {'; '.join(parts)}"
+    parts = [f"set {show_item(patch.sets)}"] if patch.sets else []
+    if patch.removes:
+        parts.append(f"remove {', '.join(patch.removes)}")
+    return f"{patch.entity} {show_item(patch.key)}: {'; '.join(parts)}"
 
 
 def make_options(
-    show: ProgressDisplay,
+    display: ProgressDisplay,
     *,
     checkpoint: Path,
     rejects: Path,
@@ -342,7 +345,7 @@ def make_options(
     merges: bool = False,
     creates: bool = False,
     verifies: bool = True,
-    keeps: bool = False,
+    keeps_checkpoint: bool = False,
 ) -> Options:
     """Return the options of a job."""
     from keyfold.transfer import Options
@@ -356,6 +359,6 @@ def make_options(
         merges=merges,
         creates=creates,
         verifies=verifies,
-        keeps=keeps,
-        watch=show,
+        keeps_checkpoint=keeps_checkpoint,
+        watch=display,
     )

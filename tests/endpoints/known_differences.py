@@ -1,7 +1,7 @@
-"""Known differences of somebody else's engine: which tests it fails, and why.
+"""Known differences of another engine: which tests it fails, and why.
 
-`differences/NAME.json` lists them as data, and `differences/every.json` what no engine of others
-can be told to do. A test that is listed has to fail: one that does not, or is not there, is an
+`differences/NAME.json` lists them as data, and `differences/every.json` the tests that need
+abilities no other engine has. A listed test has to fail: one that passes, or does not exist, is an
 error, so that the list stays true.
 """
 
@@ -21,9 +21,9 @@ _EVERY = "every"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Tests that an engine fails for one reason, which is its own.
+    """Tests that an engine fails for one reason.
 
-    A test is listed as `FILE::NAME`, with whatever parameters, or as `FILE::NAME[PARAMETERS]`;
+    A test is listed as `FILE::NAME`, which covers all parameters, or as `FILE::NAME[PARAMETERS]`;
     `*` stands for any text.
     """
 
@@ -32,14 +32,14 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of one engine."""
+class KnownDifferences:
+    """The known differences of one engine."""
 
     differences: tuple[Difference, ...] = ()
 
     @classmethod
     def load(cls, name: str) -> Self:
-        """Return what is listed for an engine."""
+        """Read the differences that are listed for an engine."""
         found: list[Difference] = []
         for file in (_EVERY, name):
             listed = json.loads((FOLDER / f"{file}.json").read_text())["differences"]
@@ -47,14 +47,14 @@ class Known:
         return cls(tuple(found))
 
     def find_reason(self, test: str) -> str | None:
-        """Return why a test fails; None if it must not."""
+        """Return why a test is expected to fail; None if it is not."""
         for difference in self.differences:
-            if any(is_meant(pattern, test) for pattern in difference.tests):
+            if any(matches(pattern, test) for pattern in difference.tests):
                 return difference.reason
         return None
 
     def find_unused(self, tests: Iterable[str]) -> list[str]:
-        """Return what is listed of the files that these tests are in, and is none of them."""
+        """Return the listed tests that do not exist, among those in the files of `tests`."""
         names = list(tests)
         files = {name.partition("::")[0] for name in names}
         return [
@@ -62,16 +62,16 @@ class Known:
             for difference in self.differences
             for pattern in difference.tests
             if pattern.partition("::")[0] in files
-            and not any(is_meant(pattern, name) for name in names)
+            and not any(matches(pattern, name) for name in names)
         ]
 
 
-def is_meant(pattern: str, test: str) -> bool:
-    """Tell whether a test is one of those that are listed so.
+def matches(pattern: str, test: str) -> bool:
+    """Return whether a pattern of the list covers a test.
 
-    >>> is_meant("test_pages.py::test_a_page", "test_pages.py::test_a_page[moto-sync]")
+    >>> matches("test_pages.py::test_a_page", "test_pages.py::test_a_page[moto-sync]")
     True
-    >>> is_meant("test_pages.py::test_a_page[*-async]", "test_pages.py::test_a_page[moto-sync]")
+    >>> matches("test_pages.py::test_a_page[*-async]", "test_pages.py::test_a_page[moto-sync]")
     False
     """
     if not pattern.endswith("]"):

@@ -1,4 +1,4 @@
-"""The files that one size is measured on: two of the engine, and a bare copy of each."""
+"""The database files of one size: two of the engine, and a bare copy of each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _BATCH = 25
 _SMALL = 10_000
 
 
-class World:
-    """Everything that the cases of one size work on."""
+class BenchmarkDatabases:
+    """The databases that the cases of one size use."""
 
     def __init__(self, folder: Path, size: int) -> None:
         self.plain_path, self.indexed_path = folder / "plain.kf", folder / "indexed.kf"
@@ -35,7 +35,7 @@ class World:
             [self.plain_path, self.indexed_path, bare_plain, bare_indexed]
         )
 
-    def sides(self, case: Case) -> tuple[Engine, BareFile]:
+    def engine_and_bare(self, case: Case) -> tuple[Engine, BareFile]:
         """Return the engine and the bare file that a case runs on."""
         return (
             self._indexed if case.is_indexed else self._plain,
@@ -43,31 +43,31 @@ class World:
         )
 
     def remove(self, case: Case, draws: Sequence[Draw]) -> None:
-        """Take new orders out again, on both sides, so that the size stays what it is."""
+        """Delete new orders from the engine and the bare file, so that the size stays the same."""
         keys = [make_key(draw.number) for draw in draws]
-        engine, bare = self.sides(case)
+        engine, bare = self.engine_and_bare(case)
         for first in range(0, len(keys), _BATCH):
             deletes = [{"DeleteRequest": {"Key": key}} for key in keys[first : first + _BATCH]]
             engine.execute("BatchWriteItem", {"RequestItems": {TABLE: deletes}})
         bare.delete_all([row_key(key) for key in keys])
 
     def checkpoint(self) -> None:
-        """Empty the logs of all files, the engine's and the bare ones alike."""
+        """Checkpoint the logs of all files, the engine's and the bare ones."""
         self._checkpoints.run()
 
     def close(self) -> None:
-        """Give all files back."""
+        """Close all files."""
         self._checkpoints.close()
         for each in (self._plain, self._indexed, self._bare_plain, self._bare_indexed):
             each.close()
 
 
 def _load(path: Path, size: int, *, indexed: bool) -> None:
-    """Make a file of the engine with as many orders.
+    """Create a file of the engine with `size` orders.
 
-    The engine makes the table; the rows are written past it, which takes a tenth of the time
-    and leaves the same file. They come customer by customer, and so in no order of their keys:
-    pages are as full as in a file that grew by itself.
+    The engine creates the table; the rows are written directly into SQLite, which takes a tenth of
+    the time and leaves the same file. They are written customer by customer, which is not the order of
+    their row keys: pages are as full as in a file that grew by normal use.
     """
     bindings = indexed_row_bindings if indexed else row_bindings
     with Engine.open(path, durability="process") as engine:

@@ -1,6 +1,6 @@
-// What the programs of the JavaScript SDK share: the scenario's data, and a way to report.
-// Each runs as `program.cjs URL TABLE` and prints what it saw as one JSON object. They are
-// CommonJS modules because NODE_PATH, which says where the SDK is, counts for no others.
+// The scenario's data and a report of the results, shared by the programs of the JavaScript SDK.
+// Each runs as `program.cjs URL TABLE` and prints its results as one JSON object. They are
+// CommonJS modules because NODE_PATH, which locates the SDK, works only for those.
 
 const { randomUUID } = require("node:crypto");
 const SCENARIO = require("../scenario.json");
@@ -9,14 +9,14 @@ const [URL, TABLE] = process.argv.slice(2);
 const EVERY_TYPE = SCENARIO["every type"];
 const TOKEN = randomUUID();
 
-class Story {
+class Report {
   seen = {};
 
-  tell(name, seen) {
+  add(name, seen) {
     this.seen[name] = seen;
   }
 
-  /** Do the parts one after the other, then print everything that was told. */
+  /** Run the parts one after the other, then print all results. */
   async run(parts) {
     for (const part of parts) await part();
     console.log(JSON.stringify(this.seen));
@@ -27,7 +27,7 @@ function tableRequest() {
   return { TableName: TABLE, ...SCENARIO.table };
 }
 
-/** What the scenario compares of a table's description. */
+/** Return the parts of a table's description that the scenario checks. */
 function describe(table) {
   const indexes = [...table.GlobalSecondaryIndexes, ...table.LocalSecondaryIndexes];
   return {
@@ -41,8 +41,8 @@ function describe(table) {
   };
 }
 
-/** The error that a call ends in, as the SDK shows it; `shown` turns its items into JSON. */
-async function fault(call, shown) {
+/** Return the error of a call as the SDK shows it; `shown` converts its items to JSON. */
+async function errorOf(call, shown) {
   try {
     await call;
   } catch (error) {
@@ -57,7 +57,7 @@ async function fault(call, shown) {
   return { code: "none" };
 }
 
-/** An item of attribute values as JSON: binaries in base 64, sets in order. */
+/** Convert an item of attribute values to JSON, with binaries in base64 and sets sorted. */
 function wire(item) {
   if (!item) return null;
   return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, wireValue(value)]));
@@ -83,4 +83,4 @@ function wireValue(value) {
   }
 }
 
-module.exports = { EVERY_TYPE, Story, TABLE, TOKEN, URL, describe, fault, tableRequest, wire };
+module.exports = { EVERY_TYPE, Report, TABLE, TOKEN, URL, describe, errorOf, tableRequest, wire };

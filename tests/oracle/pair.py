@@ -1,4 +1,4 @@
-"""An engine and DynamoDB Local side by side, given the same requests."""
+"""The engine and DynamoDB Local side by side, sent the same requests."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 from keyfold.engine import Engine
 from tests.conformance.implementations import EngineByJson, read_error
-from tests.oracle.compare import Answer, Known, summary, unequal
+from tests.oracle.compare import Answer, KnownDifferences, find_differences, summary
 from tests.oracle.local import DynamoDBLocal
 from tests.oracle.random_requests import Call
 
 _MOST_PAGES = 200
-_SETTLE_TRIES, _SETTLE_SECONDS = 100, 0.1
+_SETTLE_ATTEMPTS, _SETTLE_SECONDS = 100, 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A request whose answers differ, and what led to it."""
+    """A request whose responses differ, with the requests that led to it."""
 
     call: Call
     lines: list[str]
@@ -28,36 +28,36 @@ class Mismatch:
 
 
 @dataclass(slots=True)
-class World:
-    """Both implementations, empty at first."""
+class EnginePair:
+    """The engine and DynamoDB Local, both empty at first."""
 
     local: DynamoDBLocal
     account: str
-    known: Known
+    known: KnownDifferences
     engine: Engine = field(default_factory=lambda: Engine.open(":memory:", upkeep_seconds=None))
     history: list[Call] = field(default_factory=list[Call])
     diverged: bool = False
 
     def close(self) -> None:
-        """Give both back."""
+        """Close the engine and delete DynamoDB Local's tables."""
         self.engine.close()
         names = self.local.ask("ListTables", {}, self.account).body.get("TableNames", [])
         for name in names:
             self.local.ask("DeleteTable", {"TableName": name}, self.account)
 
-    def put(self, call: Call) -> Mismatch | None:
-        """Send one request to both; None when they agree or differ as is known."""
+    def send_to_both(self, call: Call) -> Mismatch | None:
+        """Send a request to both; return None if they agree, or differ in a known way."""
         engine, local = self._engine(call), self._local(call)
         self.history.append(call)
         if summary(engine) != summary(local):
             if self.known.explain(call, engine, local) is not None:
-                # One of them may have written what the other refused.
+                # One may have written what the other refused.
                 self.diverged = ("error" in engine) != ("error" in local)
                 return None
             lines = [f"engine: {summary(engine)}", f"DynamoDB Local: {summary(local)}"]
         else:
             table = json.dumps(self.history[0].request)
-            lines = unequal(self.known, call, table, engine, local)
+            lines = find_differences(self.known, call, table, engine, local)
         return Mismatch(call, lines, list(self.history)) if lines else None
 
     def _engine(self, call: Call) -> Answer:
@@ -82,7 +82,7 @@ class World:
 
     def _settle_local(self, table: str) -> None:
         """Wait until DynamoDB Local has filled or removed the table's indexes."""
-        for _ in range(_SETTLE_TRIES):
+        for _ in range(_SETTLE_ATTEMPTS):
             body = self.local.ask("DescribeTable", {"TableName": table}, self.account).body
             indexes = body.get("Table", {}).get("GlobalSecondaryIndexes", [])
             if all(index["IndexStatus"] == "ACTIVE" for index in indexes):
@@ -92,7 +92,7 @@ class World:
 
 
 def ask(local: DynamoDBLocal, account: str, operation: str, request: dict[str, Any]) -> Answer:
-    """DynamoDB Local's answer in the form that is compared."""
+    """Return DynamoDB Local's response in the form that is compared."""
     answer = local.ask(operation, request, account)
     if "__type" in answer.body:
         return {"error": read_error(answer.status, answer.body)}
@@ -100,7 +100,7 @@ def ask(local: DynamoDBLocal, account: str, operation: str, request: dict[str, A
 
 
 def _follow(call: Call, send: Callable[[dict[str, Any]], Answer]) -> Answer:
-    """The answer; of a call that walks, its pages put together."""
+    """Return the response; for a call with `walks`, all its pages combined."""
     answer: Answer = send(call.request)
     if not call.walks or "error" in answer:
         return answer
@@ -124,6 +124,6 @@ def _follow(call: Call, send: Callable[[dict[str, Any]], Answer]) -> Answer:
 
 
 def script(mismatch: Mismatch) -> str:
-    """The requests that show a mismatch, one per line, ready to send again."""
+    """Return the requests that reproduce a mismatch, one per line."""
     lines = [f"{call.operation} {json.dumps(call.request)}" for call in mismatch.history]
     return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""What the programs of every Python client share: the scenario's data, and a way to report.
+"""The scenario's data and a report of the results, shared by the programs of all Python clients.
 
-Each program runs in an environment of its own, as `program.py URL TABLE`, and prints what it
-saw as one JSON object, by the names that `scenario.json` uses for what is expected.
+Each program runs in a separate environment, as `program.py URL TABLE`, and prints its results as
+one JSON object, under the names that `scenario.json` uses for the expected results.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ EVERY_TYPE: dict[str, Any] = SCENARIO["every type"]
 TOKEN = str(uuid4())
 
 
-class Story:
-    """What a client saw, step by step."""
+class Report:
+    """The results of a client, by the names of the scenario."""
 
     def __init__(self) -> None:
         self._seen: dict[str, Any] = {}
 
-    def tell(self, name: str, seen: object) -> None:
-        """Note what was seen under a name of the scenario."""
+    def add(self, name: str, seen: object) -> None:
+        """Record a result under a name of the scenario."""
         self._seen[name] = seen
 
-    def end(self) -> None:
-        """Print everything that was told."""
+    def print(self) -> None:
+        """Print all results as JSON."""
         print(json.dumps(self._seen))
 
 
 def table_request() -> dict[str, Any]:
-    """The request that makes the scenario's table."""
+    """Return the CreateTable request of the scenario."""
     return {"TableName": TABLE, **SCENARIO["table"]}
 
 
 def describe(description: dict[str, Any]) -> dict[str, Any]:
-    """What the scenario compares of a table's description."""
+    """Return the parts of a table's description that the scenario checks."""
     indexes = [
         *description["GlobalSecondaryIndexes"],
         *description["LocalSecondaryIndexes"],
@@ -63,7 +63,7 @@ def describe(description: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_wire(value: dict[str, Any], number: Callable[[str], Any] = Decimal) -> Any:
-    """An attribute value as Python's own; binaries are bytes."""
+    """Convert an attribute value to a Python value; binaries become bytes."""
     ((kind, inner),) = value.items()
     match kind:
         case "N":
@@ -83,7 +83,7 @@ def from_wire(value: dict[str, Any], number: Callable[[str], Any] = Decimal) -> 
 
 
 def to_wire(value: Any) -> dict[str, Any]:
-    """A Python value in DynamoDB's JSON, sets in order."""
+    """Convert a Python value to DynamoDB's JSON, with sets sorted."""
     match value:
         case None:
             return {"NULL": True}
@@ -102,17 +102,17 @@ def to_wire(value: Any) -> dict[str, Any]:
             inner = [to_wire(one) for one in cast("set[Any]", value)]
             (kind,) = {kind for one in inner for kind in one}
             return {f"{kind}S": sorted(one[kind] for one in inner)}
-        case _:  # bytes, or what a client wraps them in
+        case _:  # bytes, or a client's wrapper for them
             return {"B": base64.b64encode(bytes(value)).decode()}
 
 
 def plain(item: dict[str, Any] | None) -> dict[str, Any] | None:
-    """An item of Python's values, in DynamoDB's JSON."""
+    """Convert an item of Python values to DynamoDB's JSON."""
     return None if item is None else to_wire(item)["M"]
 
 
 def wire(item: dict[str, Any] | None) -> dict[str, Any] | None:
-    """An item of attribute values, binaries as bytes, in DynamoDB's JSON, sets in order."""
+    """Convert an item of attribute values, with binaries as bytes, to JSON with sorted sets."""
     if item is None:
         return None
     return {name: _wire_value(one) for name, one in item.items()}

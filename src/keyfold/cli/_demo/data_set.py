@@ -1,4 +1,4 @@
-"""A data set in plain Python, and what a table that holds it must answer."""
+"""A data set in plain Python, and the results that a table with these items must return."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ U = TypeVar("U", bound=Ulid)
 SEED = 20_260_101
 
 
-class Draws:
-    """What is drawn for a data set: the same for the same seed."""
+class DataGenerator:
+    """Generates random data: the same data for the same seed."""
 
     def __init__(self, seed: int, now: datetime) -> None:
         self.random = Random(seed)  # noqa: S311 - data, no secrets
         self.now = now
 
     def uuid(self) -> UUID:
-        """Return the next id, as an identity provider would give it."""
+        """Return a random UUID, such as an identity provider's user id."""
         return UUID(int=self.random.getrandbits(128), version=4)
 
-    def ulid(self, kind: type[U], moment: datetime) -> U:
-        """Return an id that was made at a moment."""
-        source = UlidSource(clock=moment.timestamp, randomness=self.random.randbytes)
+    def ulid(self, kind: type[U], time: datetime) -> U:
+        """Return a ULID of a given time."""
+        source = UlidSource(clock=time.timestamp, randomness=self.random.randbytes)
         return kind.new(source=source)
 
     def ago(self, longest: timedelta) -> datetime:
-        """Return a moment up to so long ago, to the second."""
+        """Return a random time at most `longest` ago, in whole seconds."""
         return self.now - timedelta(seconds=self.random.randint(1, int(longest.total_seconds())))
 
     def ahead(self, longest: timedelta) -> datetime:
-        """Return a moment up to so far ahead, to the second."""
+        """Return a random time at most `longest` ahead, in whole seconds."""
         return self.now + timedelta(seconds=self.random.randint(1, int(longest.total_seconds())))
 
-    def happens(self, share: float) -> bool:
-        """Tell whether something is so that is so in this share of cases."""
-        return self.random.random() < share
+    def happens(self, probability: float) -> bool:
+        """Return True with this probability."""
+        return self.random.random() < probability
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A call of a pattern, and what it must return, or the error that it must raise."""
+    """A call of a pattern, and the result it must return or the error it must raise."""
 
     pattern: Pattern[..., Any]
     arguments: Mapping[str, Any]
@@ -58,11 +58,11 @@ class Case:
     in_order: bool = True
 
 
-class World:
-    """What a table holds: the data set, and what the cases make of it.
+class DataSet:
+    """The expected content of a table: the data loaded, and the changes that cases make to it.
 
-    Cases are told in the order in which they will run. Each change that one makes is made here,
-    too, so that what is expected never comes from a store.
+    Cases are added in the order in which they will run. Each change that a case makes to the
+    table is also made here, so that expected results never come from a store.
     """
 
     def __init__(
@@ -80,24 +80,24 @@ class World:
         self._stored: dict[tuple[str, ...], Entity] = {}
 
     def load(self, entities: Iterable[Entity]) -> None:
-        """Take in what the table has from the beginning."""
+        """Add the entities that the table has at the beginning."""
         for entity in entities:
             self.put(entity)
             self.loaded.append(entity)
             self.expired += self._has_expired(entity)
 
     def put(self, *entities: Entity) -> None:
-        """Take in what a case writes, in place of what has the same key."""
+        """Add entities that a case writes, replacing those with the same key."""
         for entity in entities:
             self._stored[self.key_of(entity)] = entity
 
     def drop(self, *entities: Entity) -> None:
-        """Take out what a case removes."""
+        """Remove entities that a case deletes."""
         for entity in entities:
             del self._stored[self.key_of(entity)]
 
     def find(self, kind: type[E], *, with_expired: bool = False) -> list[E]:
-        """Return what there is of a type, in the order of the keys."""
+        """Return the entities of a type, in the order of their keys."""
         found = [
             (key, entity)
             for key, entity in self._stored.items()
@@ -106,27 +106,27 @@ class World:
         return [entity for _, entity in sorted(found, key=lambda pair: pair[0])]
 
     def find_expired(self, kind: type[E]) -> list[E]:
-        """Return what is stored of a type, and must not be seen."""
+        """Return the expired entities of a type, which patterns must not return."""
         return [each for each in self.find(kind, with_expired=True) if self._has_expired(each)]
 
     @property
     def stored(self) -> dict[tuple[str, ...], Entity]:
-        """All that must be in the table, by its key."""
+        """The expected entities of the table, by key."""
         return dict(self._stored)
 
     def expect(self, pattern: Pattern[..., Any], expected: Any, /, **arguments: Any) -> None:
-        """Tell what a pattern must return for these arguments: a value, or a type of error."""
+        """Add a case: what a pattern must return for these arguments, or the error class."""
         self.cases.append(Case(pattern, arguments, expected))
 
     def expect_in_any_order(
         self, pattern: Pattern[..., Any], expected: Any, /, **arguments: Any
     ) -> None:
-        """Tell what a pattern must return, where nothing says in which order."""
+        """Add a case whose result may be in any order."""
         self.cases.append(Case(pattern, arguments, expected, in_order=False))
 
     def key_of(self, entity: Entity) -> tuple[str, ...]:
-        """Return the key that an entity is stored under."""
-        # Not the entity's own put, which may refuse: nothing is written here.
+        """Return the primary key of an entity."""
+        # Entity.put, since the entity's own put may refuse; this only encodes.
         item = Entity.put(entity).to_dynamodb()["Item"]
         return tuple(item[name]["S"] for name in self.table.key.names)
 
@@ -136,5 +136,5 @@ class World:
 
 
 def is_error(expected: Any) -> bool:
-    """Tell whether a case is to fail."""
+    """Return whether an expected result is an error class."""
     return isinstance(expected, type) and issubclass(expected, KeyfoldError)

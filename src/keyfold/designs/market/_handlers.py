@@ -1,7 +1,7 @@
-"""What follows from a placed order: its reward and its bill, made from the table's changes.
+"""Change handlers of the market, which create the bill and the reward of each placed order.
 
-The order shard is read-only to its user, and what belongs to an order is made by another process
-than the one that places it: whoever runs `store.follow(market.table)`.
+They run in the process that calls `store.follow(market.table)`, separate from the one that places
+orders.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeVar
 from keyfold import Change, Request, Ulid
 from keyfold.designs.market._items import Bill, BillId, Order, OrderId, Reward, RewardId, table
 
-# What of an order's total comes back as a bonus.
+# The share of an order's total that is granted as a reward.
 REWARD_SHARE = Decimal("0.05")
 _CENT = Decimal("0.01")
 
@@ -20,9 +20,9 @@ I = TypeVar("I", bound=Ulid)  # noqa: E741 - an id
 
 
 def id_for(kind: type[I], order: OrderId) -> I:
-    """Return the id of what an order has one of: the order's own ULID, with another letter.
+    """Return the id of an order's bill or reward: the order's ULID with the prefix of `kind`.
 
-    So it is the same each time it is made, and no other order's.
+    It is the same each time, which makes the handlers idempotent, and unique to the order.
 
     >>> id_for(RewardId, OrderId("O#01JZ10H7X367VB2NF4YQ973DHW"))
     RewardId('R#01JZ10H7X367VB2NF4YQ973DHW')
@@ -32,7 +32,7 @@ def id_for(kind: type[I], order: OrderId) -> I:
 
 @table.on_change(Order)
 def bill_order(change: Change[Order]) -> Request[Bill] | None:
-    """Make the bill of an order that was placed."""
+    """Create the bill of an order that was placed."""
     order = change.new
     if change.kind != "inserted" or order is None:
         return None
@@ -43,13 +43,13 @@ def bill_order(change: Change[Order]) -> Request[Bill] | None:
         amount=order.total,
         ttl=order.ttl,
     )
-    # A change may be seen twice, and the bill be paid in between: what is there stays as it is.
+    # A change may be delivered twice, and the bill may be paid in between: keep an existing bill.
     return bill.create().or_get()
 
 
 @table.on_change(Order)
 def reward_order(change: Change[Order]) -> Request[Reward] | None:
-    """Grant the reward of an order that was placed: a share of its total, rounded down."""
+    """Create the reward of an order that was placed: a share of its total, rounded down."""
     order = change.new
     if change.kind != "inserted" or order is None:
         return None

@@ -1,4 +1,7 @@
-"""Tables that are made to take data: by a declaration, or like the one the data comes from."""
+"""Creation of the tables that copies and loads write to.
+
+A table is created from a declaration, or with the schema of the source table.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _POLL_SECONDS = 1.0
 
 
 def has_table(caller: Caller, name: str) -> bool:
-    """Tell whether a database has a table."""
+    """Return whether a database has a table."""
     try:
         caller.call("DescribeTable", {"TableName": name})
     except ResourceNotFoundException:
@@ -22,24 +25,25 @@ def has_table(caller: Caller, name: str) -> bool:
 
 
 def read_ttl(caller: Caller, name: str) -> str | None:
-    """Return the attribute by which a table's items expire; None if they do not."""
-    told = caller.call("DescribeTimeToLive", {"TableName": name})["TimeToLiveDescription"]
-    is_on = told.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
-    return told.get("AttributeName") if is_on else None
+    """Return the name of a table's TTL attribute; None if TTL is off."""
+    described = caller.call("DescribeTimeToLive", {"TableName": name})["TimeToLiveDescription"]
+    is_on = described.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
+    return described.get("AttributeName") if is_on else None
 
 
-def ensure_declared(caller: Caller, surroundings: CallEnvironment, table: Table, name: str) -> None:
-    """Make a table by its declaration if it is not there, under a name that may be another."""
+def ensure_declared(caller: Caller, environment: CallEnvironment, table: Table, name: str) -> None:
+    """Create a table from its declaration, as `name`, unless a table of that name exists."""
     table.check()
-    _ensure(caller, surroundings, {**table.to_dynamodb(), "TableName": name}, table.ttl)
+    _ensure(caller, environment, {**table.to_dynamodb(), "TableName": name}, table.ttl)
 
 
 def ensure_like(
-    caller: Caller, surroundings: CallEnvironment, described: dict[str, Any], ttl: str | None
+    caller: Caller, environment: CallEnvironment, described: dict[str, Any], ttl: str | None
 ) -> None:
-    """Make a table as it is described if it is not there: keys, indexes and expiry.
+    """Create a table from a DescribeTable description, unless one of that name exists.
 
-    It is paid for by request: what capacity another database needs is not this one's to say.
+    The new table has the same keys, indexes and TTL. It is billed per request: the source's
+    provisioned capacity says nothing about what the target needs.
     """
     request: dict[str, Any] = {
         "TableName": described["TableName"],
@@ -53,22 +57,23 @@ def ensure_like(
                 {part: index[part] for part in ("IndexName", "KeySchema", "Projection")}
                 for index in described[kind]
             ]
-    _ensure(caller, surroundings, request, ttl)
+    _ensure(caller, environment, request, ttl)
 
 
 def _ensure(
-    caller: Caller, surroundings: CallEnvironment, request: dict[str, Any], ttl: str | None
+    caller: Caller, environment: CallEnvironment, request: dict[str, Any], ttl: str | None
 ) -> None:
     name = {"TableName": request["TableName"]}
     if not has_table(caller, request["TableName"]):
-        # Somebody else may be quicker; the table is waited for all the same.
+        # Another process may create the table first; wait until it is active in either case.
         with suppress(ResourceInUseException):
             caller.call("CreateTable", request)
     while caller.call("DescribeTable", name)["Table"]["TableStatus"] != "ACTIVE":
-        surroundings.sleep(_POLL_SECONDS)
+        environment.sleep(_POLL_SECONDS)
     if ttl is None or read_ttl(caller, request["TableName"]) is not None:
         return
-    # A run that was killed may have made the table and no more. One with items is left alone.
+    # A run killed right after CreateTable leaves an empty table without TTL. A table that has
+    # items is left alone.
     if not caller.call("Scan", {**name, "Limit": 1})["Items"]:
         specification = {"AttributeName": ttl, "Enabled": True}
         caller.call("UpdateTimeToLive", {**name, "TimeToLiveSpecification": specification})

@@ -1,4 +1,4 @@
-"""What an access pattern returned, printed for people."""
+"""Printing of an access pattern's result as text."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from rich.console import Console
 from rich.text import Text
 
 from keyfold.cli._plain import to_cell
-from keyfold.cli._terminal import print_rows, print_upright
+from keyfold.cli._terminal import print_rows, print_vertically
 from keyfold.model import Collection, Page, RawItem
 
 
-def count_items(answer: Any) -> int:
-    """Return how many entities an answer has."""
-    match answer:
+def count_items(result: Any) -> int:
+    """Return the number of entities in a result."""
+    match result:
         case None:
             return 0
         case Page() | list():
-            return sum(each is not None for each in cast(Iterable[Any], answer))
+            return sum(each is not None for each in cast(Iterable[Any], result))
         case Collection():
-            return sum(count_items(value) for _, value in answer)
+            return sum(count_items(value) for _, value in result)
         case _:
             return 1
 
 
-def print_answer(console: Console, value: Any) -> None:
-    """Print entities as tables, one as a list of its fields, anything else as it is."""
+def print_result(console: Console, value: Any) -> None:
+    """Print a list of entities as a table, one entity as its fields, other values as text."""
     match value:
         case list():
             _print_list(console, [each for each in cast(list[Any], value) if each is not None])
@@ -36,7 +36,7 @@ def print_answer(console: Console, value: Any) -> None:
             _print_collection(console, value)
         case BaseModel() | RawItem():
             console.print(Text(type(value).__name__, "bold"))
-            print_upright(console, _fields_of(value))
+            print_vertically(console, _fields_of(value))
         case None:
             console.print("Nothing found.")
         case _:
@@ -49,9 +49,9 @@ def _print_collection(console: Console, collection: Collection) -> None:
             console.print()
         console.print(Text(name, "bold"))
         if isinstance(members, BaseModel):
-            print_upright(console, _fields_of(members))
+            print_vertically(console, _fields_of(members))
         else:
-            print_answer(console, members)
+            print_result(console, members)
 
 
 def _print_list(console: Console, values: list[Any]) -> None:
@@ -71,7 +71,7 @@ def _print_list(console: Console, values: list[Any]) -> None:
 
 
 def _fields_of(value: BaseModel | RawItem) -> dict[str, str]:
-    """Return the texts of an entity's fields; those without any are left out."""
+    """Return the text of each field of an entity; empty fields are left out."""
     if isinstance(value, RawItem):
         return {"key": to_cell(value.key), "invalid": value.reason}
     texts = {name: to_cell(each) for name, each in cast(Iterable[tuple[str, Any]], value)}

@@ -1,4 +1,4 @@
-"""A ward of which somebody sees a part, as stores and as a server let them."""
+"""A clinic's database, and users that see a part of it through a store and through a server."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from keyfold.store import Store, StoreSettings
 from keyfold.wire.server._authorizers import RoleAuthorizer
 from keyfold.wire.server._gate import OpenGate
 from tests.property.clinic_calls import TABLE, Call
-from tests.unit.policy.clinic import File, Member, Note, Setting, Topic, ward
+from tests.unit.policy.clinic import File, Member, Note, Setting, Topic, clinic
 from tests.unit.store.store_kinds import START
 from tests.unit.wire.server.http import Wire, ask
 
 Outcome = tuple[Any, ...]
 
 
-class World:
-    """The ward, with what is everybody's in it, and what is ada's and bob's from the start."""
+class ClinicDatabase:
+    """The clinic's table with shared data and initial data of ada and bob."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        engine.execute("CreateTable", ward.to_dynamodb())
+        engine.execute("CreateTable", clinic.to_dynamodb())
         settings = StoreSettings(
-            [ward], cursor_key=bytes(32), clock=lambda: START, jitter=lambda: 0.0
+            [clinic], cursor_key=bytes(32), clock=lambda: START, jitter=lambda: 0.0
         )
         self.store = Store(engine, settings, sleep=lambda _: None)
         self._wires: list[Wire] = []
@@ -55,21 +55,21 @@ class World:
         for wire in self._wires:
             wire.close()
 
-    def enter(self, role: str, user: str) -> Visitor:
-        """Let somebody in."""
-        guard = Guard(ward.layout, ward.roles[role], {"user": user})
+    def log_in(self, role: str, user: str) -> ClinicUser:
+        """Return a user with a role, who asks through a store and through a server."""
+        guard = Guard(clinic.layout, clinic.roles[role], {"user": user})
         authorizer = RoleAuthorizer({TABLE: guard}, self.engine.find_key_names, "us-east-1")
         wire = Wire(self.engine, gate=OpenGate(authorizer, f"{role}-{user}"))
         self._wires.append(wire)
-        return Visitor(self.store.as_principal(role, user=user), wire)
+        return ClinicUser(self.store.as_principal(role, user=user), wire)
 
     def dump(self) -> list[dict[str, Any]]:
-        """Return all that is stored."""
+        """Return all stored items."""
         return self.engine.execute("Scan", {"TableName": TABLE})["Items"]
 
 
-def part_of(items: list[dict[str, Any]], user: str) -> list[dict[str, Any]]:
-    """Return what is a user's: their partitions, their partitions of indexes, their names."""
+def items_of(items: list[dict[str, Any]], user: str) -> list[dict[str, Any]]:
+    """Return the items in a user's partitions and index partitions, and their unique values."""
     partitions = (f"U#{user}", f"keyfold#unique#Member#email#S#{user}@x")
     keys = {
         "owner_pk": f"O#{user}",
@@ -87,21 +87,21 @@ def part_of(items: list[dict[str, Any]], user: str) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def a_world() -> Generator[World]:
+def open_clinic() -> Generator[ClinicDatabase]:
     with Engine.open(":memory:", upkeep_seconds=None, clock=START.timestamp) as engine:
-        world = World(engine)
-        yield world
-        world.close()
+        database = ClinicDatabase(engine)
+        yield database
+        database.close()
 
 
-class Visitor:
-    """Somebody in a world: what they ask for, and all that they can tell of the answer."""
+class ClinicUser:
+    """A user of a database: runs requests and returns everything observable in the responses."""
 
     def __init__(self, store: Store, wire: Wire) -> None:
         self._store, self._wire = store, wire
 
     def do(self, asked: Request[Any] | Call) -> list[Outcome]:
-        """Return what is to be seen of the answer, and of those of its next pages."""
+        """Return everything observable in the response to a request, and in its next pages."""
         if isinstance(asked, Call):
             return self._call(asked)
         outcomes: list[Outcome] = []
@@ -117,7 +117,7 @@ class Visitor:
         try:
             found = self._store.run(request)
         except KeyfoldError as error:
-            # What errors say of the request would show the cursor.
+            # The notes of errors contain the request with its cursor, which is random.
             facts = {
                 name: repr(value) for name, value in vars(error).items() if name != "__notes__"
             }

@@ -1,4 +1,4 @@
-"""What the commands that move data share."""
+"""The progress display and file names of the copy, dump, load and backfill commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from keyfold.cli import _terminal
-from keyfold.cli._moving import ProgressDisplay, name_beside, name_for, show_progress
+from keyfold.cli._transfers import ProgressDisplay, choose_path, path_beside, show_progress
 from keyfold.transfer import Progress
 
 MOVING = Progress(
@@ -24,18 +24,18 @@ MOVING = Progress(
 )
 
 
-def test_progress_tells_items_bytes_speed_time_and_capacity() -> None:
+def test_progress_shows_items_bytes_speed_time_and_capacity() -> None:
     assert show_progress(MOVING) == (
         "1,200 of 5,000 items, 2.3 MB, 300 items/s, 13 s left, 150 read units, 2,400 write units"
     )
 
 
-def test_what_nobody_knows_is_left_out() -> None:
+def test_unknown_values_are_left_out() -> None:
     unknown = Progress("verifying", 3, 90, 2, 0.0, None, None, 0.0, 0.0)
     assert show_progress(unknown) == "3 items, 90 bytes, 0 items/s, 2 rejected"
 
 
-def test_where_no_bar_can_be_drawn_a_line_is_printed_now_and_then(
+def test_without_a_terminal_a_line_is_printed_now_and_then(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     times = iter([0.0, 1.0, 5.0, 5.0, 6.0, 9.0])
@@ -60,12 +60,12 @@ def test_on_a_terminal_a_bar_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert "━" in drawn
 
 
-def test_a_job_keeps_its_files_beside_the_database() -> None:
-    assert name_beside("copy", "Shop", "checkpoint", "http://a", "http://b") == Path(
+def test_the_files_of_a_job_are_beside_the_database() -> None:
+    assert path_beside("copy", "Shop", "checkpoint", "http://a", "http://b") == Path(
         "keyfold.copy-Shop.checkpoint"
     )
     given = Path("here/mine")
     other = Path("other")
-    assert name_for(None, "Shop", other, is_one_of_several=True) == other
-    assert name_for(given, "Shop", other, is_one_of_several=False) == given
-    assert name_for(given, "Shop", other, is_one_of_several=True) == Path("here/mine.Shop")
+    assert choose_path(None, "Shop", other, is_one_of_several=True) == other
+    assert choose_path(given, "Shop", other, is_one_of_several=False) == given
+    assert choose_path(given, "Shop", other, is_one_of_several=True) == Path("here/mine.Shop")

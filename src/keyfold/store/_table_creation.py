@@ -1,0 +1,73 @@
+"""Creates tables and waits until they are active: at once on an engine, not on a service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from keyfold.errors import ResourceInUseException, ResourceNotFoundException
+from keyfold.model._tables import Table
+from keyfold.store._plans import ApiCall, Pause, Plan, Response, RunContext, call_service
+from keyfold.store._settings import StoreSettings
+
+# Makes a call, and retries it after transient errors.
+Caller = Callable[[str, dict[str, Any]], Plan[Response]]
+
+# How long to wait between two looks at a table that is being created or changed; it doubles.
+_FIRST_SECONDS = 0.05
+_LONGEST_SECONDS = 2.0
+
+
+def plan_create_table(settings: StoreSettings, table: Table) -> Plan[None]:
+    """Create a table and wait until it is active; an existing table is left unchanged.
+
+    If a table of that name is being deleted, wait for that, and create it again.
+    """
+    table.check()
+    call = partial(call_service, RunContext(settings.clock(), settings))
+    while True:
+        try:
+            # Not retried: a table that a failed call did create would look like an existing one.
+            yield ApiCall("CreateTable", table.to_dynamodb())
+        except ResourceInUseException:
+            if (yield from _is_kept(call, table.name)):
+                return
+            continue
+        yield from wait_until_active(call, table.name)
+        # Refused by the service until the table is active.
+        if table.ttl is not None:
+            yield from call("UpdateTimeToLive", _ttl_request(table))
+        return
+
+
+def _is_kept(call: Caller, name: str) -> Plan[bool]:
+    """Wait until a table is created or deleted; return whether it exists then."""
+    try:
+        yield from _wait(call, name, {"CREATING", "DELETING"})
+    except ResourceNotFoundException:
+        return False
+    return True
+
+
+def wait_until_active(call: Caller, name: str) -> Plan[None]:
+    """Wait until a table is active: neither being created, updated nor deleted."""
+    yield from _wait(call, name, {"CREATING", "UPDATING", "DELETING"})
+
+
+def _wait(call: Caller, name: str, while_it_is: set[str]) -> Plan[None]:
+    seconds = _FIRST_SECONDS
+    while True:
+        described = (yield from call("DescribeTable", {"TableName": name}))["Table"]
+        if described["TableStatus"] not in while_it_is:
+            return
+        yield Pause(seconds)
+        seconds = min(seconds * 2, _LONGEST_SECONDS)
+
+
+def _ttl_request(table: Table) -> dict[str, Any]:
+    """Return the payload that enables TTL for a table."""
+    return {
+        "TableName": table.name,
+        "TimeToLiveSpecification": {"AttributeName": table.ttl, "Enabled": True},
+    }
