@@ -27,8 +27,8 @@ import typer
 from typer.testing import CliRunner
 
 import keyfold
+from keyfold.api import OPERATIONS
 from keyfold.cli import app
-from keyfold.engine.operations import OPERATIONS
 from keyfold.errors import KeyfoldError, ServiceError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -399,7 +399,7 @@ def _read_limit(source: str) -> int:
         if value is None:
             sys.exit(f"generate_docs.py: LIMITS names {source}, which is not there any more")
         return value
-    model = json.loads((ROOT / "src/keyfold/engine/shapes/model.json").read_text("utf-8"))
+    model = json.loads((ROOT / "src/keyfold/api/shapes/model.json").read_text("utf-8"))
     return model["shapes"][name]["constraints"]["max"]
 
 

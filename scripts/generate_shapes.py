@@ -1,6 +1,6 @@
 """Write the request shapes of DynamoDB's API, from the model that botocore carries.
 
-    python scripts/generate_shapes.py            write src/keyfold/engine/shapes/model.json
+    python scripts/generate_shapes.py            write src/keyfold/api/shapes/model.json
     python scripts/generate_shapes.py --check    exit 1 when that file is stale
 
 The file holds only what the engine checks requests against: members, JSON types, required members,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from keyfold import errors, keys
+from keyfold.api import OPERATIONS
 from keyfold.cli import app
-from keyfold.engine.operations import OPERATIONS
 from keyfold.errors import KeyfoldError, ServiceError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyfold.api import OPERATIONS
 from keyfold.engine import Engine
 from keyfold.engine.expressions import are_equal
-from keyfold.engine.operations import OPERATIONS
 from keyfold.errors import ServiceError
 from keyfold.policy import Access
 from keyfold.values import AttributeValue, Item

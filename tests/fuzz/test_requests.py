@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyfold.engine.operations import OPERATIONS
+from keyfold.api import OPERATIONS
 from tests.examples import examples
 from tests.fuzz.heads import (
     DISHONEST,

@@ -17,8 +17,8 @@ from typing import Any, cast
 
 import pytest
 
+from keyfold.api import OPERATIONS
 from keyfold.engine import Engine
-from keyfold.engine.operations import OPERATIONS
 from keyfold.wire.server import Server
 
 SCENARIOS: dict[str, Any] = json.loads(Path(__file__).with_name("scenarios.json").read_text())

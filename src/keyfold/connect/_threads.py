@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from keyfold.api import names_where
 from keyfold.errors import EngineClosed
 from keyfold.model import Table
 from keyfold.store import Executor
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
-_INLINE_OPERATIONS = {"GetItem", "Query"}
+_INLINE_OPERATIONS = names_where(lambda each: each.run == "inline")
 _THREADS = 4
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NotRequired, cast
 
 import orjson
 
+from keyfold.api.shapes import check, check_types
 from keyfold.engine._buckets import BucketFailed, Buckets
 from keyfold.engine._bulk_records import (
     BULK_JOB_RECORD,
@@ -37,7 +38,6 @@ from keyfold.engine._writes import (
     make_put,
     store,
 )
-from keyfold.engine.shapes import check, check_types
 from keyfold.engine.storage import Storage, StorageWriter
 from keyfold.errors import ServiceError
 from keyfold.values import item_size_bytes, normalise_item

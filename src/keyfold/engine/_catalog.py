@@ -13,9 +13,9 @@ from typing import cast
 
 import orjson
 
+from keyfold.api.shapes import plain_name
 from keyfold.engine._tables import REQUIRED_FIELDS, EngineTable, TableBody, Unreadable, build_table
 from keyfold.engine._usage import UsageMonitors
-from keyfold.engine.shapes import plain_name
 from keyfold.engine.storage import RowSet, Storage, StorageReader, StorageWriter
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 

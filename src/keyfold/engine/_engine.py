@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 import orjson
 
+from keyfold.api.shapes import check, check_types
 from keyfold.engine._buckets import Buckets
 from keyfold.engine._catalog import Catalog
 from keyfold.engine._context import EngineContext
@@ -26,8 +27,7 @@ from keyfold.engine._tables import Unreadable
 from keyfold.engine._upkeep import Upkeep
 from keyfold.engine._usage import UsageMonitors
 from keyfold.engine._verify import Problem, verify
-from keyfold.engine.operations import LOADED, Operation, load_operation
-from keyfold.engine.shapes import check, check_types
+from keyfold.engine.operations import LOADED, LoadedOperation, load_operation
 from keyfold.engine.storage import (
     Durability,
     RowsChanged,
@@ -334,7 +334,7 @@ class Engine:
             raise FileDamaged(self.path, str(self._damage[0])) from error
 
     def _run(
-        self, operation: Operation, request: dict[str, Any], rendering: Rendering
+        self, operation: LoadedOperation, request: dict[str, Any], rendering: Rendering
     ) -> dict[str, Any]:
         """Run an operation, and retry it if the cached tables turn out to be outdated.
 

@@ -6,13 +6,13 @@ import json
 import re
 from typing import Any, cast
 
+from keyfold.api.shapes import plain_name
 from keyfold.engine._catalog import require_body
 from keyfold.engine._context import EngineContext
 from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._table_extras import PolicyBody
 from keyfold.engine._tables import TableBody
 from keyfold.engine._wording import INVALID
-from keyfold.engine.shapes import plain_name
 from keyfold.engine.storage import StorageReader
 from keyfold.errors import (
     PolicyNotFoundException,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import plain_name
 from keyfold.engine._catalog import TABLE_RECORD
 from keyfold.engine._context import EngineContext
-from keyfold.engine.shapes import plain_name
 from keyfold.errors import ResourceNotFoundException, ValidationException
 
 MAX_TAGS = 50

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from keyfold.api.shapes import known_part
 from keyfold.engine._capacity import CapacityMeter
 from keyfold.engine._context import EngineContext
 from keyfold.engine._key_faults import KeyFault, KeyFaultKind, item_fault_error, key_fault_error
@@ -15,7 +16,6 @@ from keyfold.engine._responses import Rendering
 from keyfold.engine._single_reads import admit_read
 from keyfold.engine._tables import EngineTable
 from keyfold.engine._writes import ConditionNotMet, ItemWrite, WriteOutcome, evaluate_write, store
-from keyfold.engine.shapes import known_part
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     IdempotentParameterMismatchException,

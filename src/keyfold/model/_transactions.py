@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
 
+from keyfold.api import MEMBERS
 from keyfold.errors import TransactionInvalid
 from keyfold.model._keys import TableLike, identify
 from keyfold.model._requests import Get, Request
@@ -15,7 +16,8 @@ from keyfold.model._writes import Write
 MAX_ACTIONS = 100
 MAX_TOKEN_LENGTH = 36
 
-_KINDS = {"GetItem": "Get", "PutItem": "Put", "UpdateItem": "Update", "DeleteItem": "Delete"}
+# The member of a transaction that does what an operation does.
+_MEMBERS = {member.action: name for name, member in MEMBERS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def to_member(request: Write[Any] | Get[Any], now: datetime | None) -> dict[str,
     body = request.to_dynamodb(now=now)
     for single in ("ReturnValues", "ConsistentRead"):
         body.pop(single, None)
-    return {_KINDS.get(request.operation, request.operation): body}
+    return {_MEMBERS.get(request.operation, request.operation): body}
 
 
 def transaction(*requests: Write[Any] | Get[Any], token: str | None = None) -> Transaction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api import OPERATIONS
 from keyfold.errors import Unavailable
 from keyfold.model._batches import Batch, BatchCall
 from keyfold.model._keys import identify
@@ -13,8 +14,6 @@ from keyfold.store._plans import MAX_ATTEMPTS, Plan, RunContext, attempt, pause
 from keyfold.store._refusals import find_oversize
 from keyfold.store._writing import decode_for, written
 from keyfold.values import Item
-
-_UNPROCESSED = {"BatchGetItem": "UnprocessedKeys", "BatchWriteItem": "UnprocessedItems"}
 
 
 def plan_batch(context: RunContext, request: Batch[Any]) -> Plan[list[Any]]:
@@ -62,7 +61,7 @@ def _carry_out(
         calls += 1
         for table, items in response.get("Responses", {}).items():
             found += [(table, item) for item in items]
-        wanted = response.get(_UNPROCESSED[call.operation]) or {}
+        wanted = response.get(OPERATIONS[call.operation].unprocessed) or {}
         if not wanted:
             return found
         idle = idle + 1 if _count(wanted) >= left else 1

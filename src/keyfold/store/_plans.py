@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
+from keyfold.api import find_operation
 from keyfold.errors import (
     ConditionalCheckFailedException,
     InternalServerError,
@@ -44,7 +45,6 @@ _RETRYABLE = (
     TransactionConflictException,
     TransactionInProgressException,
 )
-_READS = {"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"}
 _TRANSIENT_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
@@ -143,7 +143,7 @@ def retry(
             raise refusal_error(request, error, context.now) from error
         if not is_transient(error):
             raise error
-        if isinstance(error, InternalServerError) and call.operation not in _READS:
+        if isinstance(error, InternalServerError) and not find_operation(call.operation).is_read:
             may_be_done = True
             if isinstance(request, Write) and not request.is_repeatable:
                 break

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import check
 from keyfold.engine import Engine
-from keyfold.engine.shapes import check
 from keyfold.errors import ServiceError, TransactionCanceledException
 
 _MAX_WRITES = 25

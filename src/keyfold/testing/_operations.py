@@ -1,64 +1,54 @@
-"""The operations, by what hardships can do to them."""
+"""The operations, by what a fault profile and a lagging replica do with them."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-SINGLE_WRITES = frozenset({"DeleteItem", "PutItem", "UpdateItem"})
+from keyfold.api import OPERATIONS, find_operation, names_where
+
+ITEM_OPERATIONS = names_where(lambda each: each.subject == "items")
+SINGLE_WRITES = names_where(
+    lambda each: each.subject == "items" and each.effect == "write" and not each.members
+)
+BATCHES = names_where(lambda each: each.is_batch)
 # By the parameter that holds their members.
-TRANSACTIONS = {
-    "ExecuteTransaction": "TransactStatements",
-    "TransactGetItems": "TransactItems",
-    "TransactWriteItems": "TransactItems",
-}
-BATCHES = frozenset({"BatchGetItem", "BatchWriteItem"})
+TRANSACTIONS = {name: row.members for name, row in OPERATIONS.items() if row.is_transaction}
 
-# Reads that are eventually consistent unless they ask for more.
-EVENTUAL_READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan"})
-
-ITEM_READS = EVENTUAL_READS | {"TransactGetItems"}
-ITEM_WRITES = SINGLE_WRITES | {"BatchWriteItem", "TransactWriteItems"}
-# Reads or writes, by what their statements say.
-STATEMENTS = frozenset({"BatchExecuteStatement", "ExecuteStatement", "ExecuteTransaction"})
-ITEM_OPERATIONS = ITEM_READS | ITEM_WRITES | STATEMENTS
-STREAM_READS = frozenset({"GetRecords", "GetShardIterator"})
-
-# They make tables from what only the engine has, so nothing can repeat them.
-TABLE_MAKERS = frozenset({"ImportTable", "RestoreTableFromBackup", "RestoreTableToPointInTime"})
+# They create tables from data that only the engine has, so nothing can repeat them.
+TABLE_MAKERS = names_where(lambda each: each.creates_from_data)
 # They change nothing that is read by key, query or scan.
-BACKUP_KEEPERS = frozenset(
-    {"CreateBackup", "DeleteBackup", "ExportTableToPointInTime", "UpdateContinuousBackups"}
+BACKUP_KEEPERS = names_where(
+    lambda each: each.subject == "backups" and each.effect == "write" and not each.creates_from_data
 )
 
 
 def changes_tables(operation: str) -> bool:
-    """Tell whether an operation may change something other than items."""
-    return (
-        operation not in ITEM_OPERATIONS
-        and operation not in STREAM_READS
-        and not operation.startswith(("Describe", "List"))
-    )
+    """Return whether an operation may change something other than items."""
+    row = find_operation(operation)
+    return row.subject != "items" and not row.is_read
 
 
 def writes_items(operation: str, request: dict[str, Any]) -> bool:
-    """Tell whether a call may change items."""
-    return operation in ITEM_WRITES or (
-        operation in STATEMENTS and not all(map(_is_select, _members(request)))
-    )
+    """Return whether a call may change items."""
+    row = find_operation(operation)
+    if row.has_statements:
+        return not all(map(_is_select, _statements(request)))
+    return row.subject == "items" and not row.is_read
 
 
 def is_eventual_read(operation: str, request: dict[str, Any]) -> bool:
-    """Tell whether a call is a read that may be answered by a copy that lags."""
-    if operation in EVENTUAL_READS:
+    """Return whether a call is a read that a lagging replica may answer."""
+    row = find_operation(operation)
+    if row.takes_consistency:
         return not _asks_for_latest(request)
-    if operation not in ("BatchExecuteStatement", "ExecuteStatement"):
+    if not row.has_statements or row.is_transaction:
         return False
-    members = _members(request)
-    return all(map(_is_select, members)) and not any(map(_asks_for_latest, members))
+    statements = _statements(request)
+    return all(map(_is_select, statements)) and not any(map(_asks_for_latest, statements))
 
 
 def _asks_for_latest(request: dict[str, Any]) -> bool:
-    """Tell whether a read asks for the latest, if only of one of its tables."""
+    """Return whether a read asks for strong consistency, of any of its tables."""
     if "RequestItems" not in request:
         return bool(request.get("ConsistentRead"))
     try:
@@ -68,8 +58,8 @@ def _asks_for_latest(request: dict[str, Any]) -> bool:
         return True
 
 
-def _members(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the statements of a request; the engine says so where it is none."""
+def _statements(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the statements of a request, as far as it has any; the engine refuses the rest."""
     given: Any = request.get("Statements", request.get("TransactStatements", [request]))
     members = cast("list[Any]", given) if isinstance(given, list) else []
     return [member for member in members if isinstance(member, dict)]

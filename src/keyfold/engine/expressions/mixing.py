@@ -3,52 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from keyfold.api import EXPRESSION_PARAMETERS
 from keyfold.errors import ValidationException
-
-
-class ExpressionParameters(NamedTuple):
-    """The parameters of one operation, in the order in which the service lists them."""
-
-    legacy: tuple[str, ...]
-    expressions: tuple[str, ...]
-    with_values: tuple[str, ...]
-    """Those expressions that may hold values, as the service names them when none is given."""
-
-
-_WRITE = ExpressionParameters(
-    ("Expected", "ConditionalOperator"), ("ConditionExpression",), ("ConditionExpression",)
-)
-_READ = ExpressionParameters(("AttributesToGet",), ("ProjectionExpression",), ())
-
-_PARAMETERS = {
-    "PutItem": _WRITE,
-    "DeleteItem": _WRITE,
-    "ConditionCheck": _WRITE,
-    "UpdateItem": ExpressionParameters(
-        ("AttributeUpdates", "Expected", "ConditionalOperator"),
-        ("UpdateExpression", "ConditionExpression"),
-        ("UpdateExpression", "ConditionExpression"),
-    ),
-    "GetItem": _READ,
-    "BatchGetItem": _READ,
-    "Query": ExpressionParameters(
-        ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
-        ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
-        ("FilterExpression", "KeyConditionExpression"),
-    ),
-    "SearchVectors": ExpressionParameters(
-        (),
-        ("ProjectionExpression", "SearchConditionExpression"),
-        ("SearchConditionExpression",),
-    ),
-    "Scan": ExpressionParameters(
-        ("AttributesToGet", "ScanFilter", "ConditionalOperator"),
-        ("ProjectionExpression", "FilterExpression"),
-        ("FilterExpression",),
-    ),
-}
 
 
 def check_not_mixed(operation: str, request: Mapping[str, Any]) -> None:
@@ -60,7 +18,7 @@ def check_not_mixed(operation: str, request: Mapping[str, Any]) -> None:
     ...     print(error.message.partition(": ")[2])
     Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}
     """
-    parameters = _PARAMETERS[operation]
+    parameters = EXPRESSION_PARAMETERS[operation]
     expressions = _given(request, parameters.expressions)
     if not expressions:
         return
@@ -78,7 +36,7 @@ def check_not_mixed(operation: str, request: Mapping[str, Any]) -> None:
 
 def check_placeholders_wanted(operation: str, request: Mapping[str, Any]) -> None:
     """Raise ValidationException if a request has placeholders but no expression to use them in."""
-    parameters = _PARAMETERS[operation]
+    parameters = EXPRESSION_PARAMETERS[operation]
     if request.get("ExpressionAttributeNames") is not None and not _given(
         request, parameters.expressions
     ):

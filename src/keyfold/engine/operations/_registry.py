@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from keyfold.api import OPERATIONS
 from keyfold.engine._context import EngineContext
 from keyfold.engine._loading import load_module
 from keyfold.engine._responses import Rendering
@@ -22,99 +23,26 @@ Run = Callable[[EngineContext, dict[str, Any], Rendering], dict[str, Any]]
 # and returns None for the rest.
 TryFast = Callable[[EngineContext, dict[str, Any], Rendering], dict[str, Any] | None]
 
-OPERATIONS = frozenset(
-    {
-        "BatchExecuteStatement",
-        "BatchGetItem",
-        "BatchWriteItem",
-        "CancelBulkOperation",
-        "CreateBackup",
-        "CreateGlobalTable",
-        "CreateTable",
-        "DeleteBackup",
-        "DeleteItem",
-        "DeleteResourcePolicy",
-        "DeleteTable",
-        "DescribeBackup",
-        "DescribeBulkOperation",
-        "DescribeContinuousBackups",
-        "DescribeContributorInsights",
-        "DescribeEndpoints",
-        "DescribeExport",
-        "DescribeGlobalTable",
-        "DescribeGlobalTableSettings",
-        "DescribeImport",
-        "DescribeKinesisStreamingDestination",
-        "DescribeLimits",
-        "DescribeStream",
-        "DescribeTable",
-        "DescribeTableReplicaAutoScaling",
-        "DescribeTimeToLive",
-        "DisableKinesisStreamingDestination",
-        "EnableKinesisStreamingDestination",
-        "ExecuteStatement",
-        "ExecuteTransaction",
-        "ExportTableToPointInTime",
-        "GetItem",
-        "GetRecords",
-        "GetResourcePolicy",
-        "GetShardIterator",
-        "ImportTable",
-        "ListBackups",
-        "ListBulkOperations",
-        "ListContributorInsights",
-        "ListExports",
-        "ListGlobalTables",
-        "ListImports",
-        "ListStreams",
-        "ListTables",
-        "ListTagsOfResource",
-        "PutItem",
-        "PutResourcePolicy",
-        "Query",
-        "RestoreTableFromBackup",
-        "RestoreTableToPointInTime",
-        "Scan",
-        "SearchVectors",
-        "StartBulkPutItems",
-        "TagResource",
-        "TransactGetItems",
-        "TransactWriteItems",
-        "UntagResource",
-        "UpdateContinuousBackups",
-        "UpdateContributorInsights",
-        "UpdateGlobalTable",
-        "UpdateGlobalTableSettings",
-        "UpdateItem",
-        "UpdateKinesisStreamingDestination",
-        "UpdateTable",
-        "UpdateTableReplicaAutoScaling",
-        "UpdateTimeToLive",
-    }
-)
-
-# Operations with a fast path: `try_fast_get_item` beside `get_item`.
-_HAVE_FAST_PATH = frozenset({"GetItem", "PutItem", "Query"})
-
 _next_word = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-class Operation(NamedTuple):
+class LoadedOperation(NamedTuple):
     """What carries out one operation."""
 
     run: Run
     try_fast: TryFast | None
 
 
-LOADED: dict[str, Operation] = {}
+LOADED: dict[str, LoadedOperation] = {}
 
 
-def load_operation(name: str) -> Operation:
+def load_operation(name: str) -> LoadedOperation:
     """Return an operation, and keep it in `LOADED`; raises UnknownOperationException."""
     if name not in OPERATIONS:
         raise UnknownOperationException
     function = _next_word.sub("_", name).lower()
     module = load_module(f"keyfold.engine.operations.{function}")
-    try_fast = getattr(module, f"try_fast_{function}") if name in _HAVE_FAST_PATH else None
-    operation = LOADED[name] = Operation(getattr(module, function), try_fast)
+    # A fast path stands beside the function: `try_fast_get_item` beside `get_item`.
+    try_fast = getattr(module, f"try_fast_{function}", None)
+    operation = LOADED[name] = LoadedOperation(getattr(module, function), try_fast)
     return operation

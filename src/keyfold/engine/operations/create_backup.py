@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import table_name
 from keyfold.engine._backups import create_backup as make_backup
 from keyfold.engine._backups import to_backup_details
 from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
-from keyfold.engine.shapes import table_name
 
 
 def create_backup(

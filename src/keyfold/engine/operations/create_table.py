@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import known_part, table_name
 from keyfold.engine._catalog import read_body, take_number, write_body
 from keyfold.engine._changes import needs_log, open_log
 from keyfold.engine._context import EngineContext
@@ -31,7 +32,6 @@ from keyfold.engine._tags import read_tags
 from keyfold.engine._throughput import check_new_warm, check_on_demand
 from keyfold.engine._vector_definitions import check_vector_indexes, searched_names, vector_body
 from keyfold.engine._wording import INVALID
-from keyfold.engine.shapes import known_part, table_name
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ResourceInUseException, ValidationException
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import table_name
 from keyfold.engine._backfill import drop_backfill
 from keyfold.engine._backups import create_system_backup
 from keyfold.engine._catalog import TABLE_RECORD, require_settled
@@ -15,7 +16,6 @@ from keyfold.engine._responses import Rendering
 from keyfold.engine._rewind_job import is_being_copied
 from keyfold.engine._streams import apply_stream_change
 from keyfold.engine._tables import TableBody, build_table
-from keyfold.engine.shapes import table_name
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ResourceInUseException, ValidationException
 

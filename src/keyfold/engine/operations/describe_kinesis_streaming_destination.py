@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import table_name
 from keyfold.engine._catalog import require_body
 from keyfold.engine._context import EngineContext
 from keyfold.engine._kinesis import describe_destinations
 from keyfold.engine._responses import Rendering
-from keyfold.engine.shapes import table_name
 
 
 def describe_kinesis_streaming_destination(

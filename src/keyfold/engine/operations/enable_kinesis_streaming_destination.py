@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import table_name
 from keyfold.engine._context import EngineContext
 from keyfold.engine._kinesis import DEFAULT_PRECISION, check_stream_arn, enable_destination
 from keyfold.engine._responses import Rendering
-from keyfold.engine.shapes import table_name
 
 
 def enable_kinesis_streaming_destination(

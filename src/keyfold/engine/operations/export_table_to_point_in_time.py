@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import known_part, plain_name
 from keyfold.engine._arns import part_arn, take_id
 from keyfold.engine._backups import require_source
 from keyfold.engine._buckets import check_prefix
@@ -21,7 +22,6 @@ from keyfold.engine._recovery import (
 from keyfold.engine._responses import Rendering
 from keyfold.engine._rewind_job import EXPORT_JOB_RECORD, begin_rewind
 from keyfold.engine._tables import TableBody
-from keyfold.engine.shapes import known_part, plain_name
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     ExportConflictException,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import known_part
 from keyfold.engine._arns import part_arn, take_id
 from keyfold.engine._buckets import check_prefix
 from keyfold.engine._catalog import read_body, take_number, write_body
@@ -21,7 +22,6 @@ from keyfold.engine._responses import Rendering
 from keyfold.engine._tables import TableBody, build_table
 from keyfold.engine.operations.create_table import read_definition
 from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
-from keyfold.engine.shapes import known_part
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     ImportConflictException,

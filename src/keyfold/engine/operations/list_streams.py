@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
+from keyfold.api.shapes import table_name
 from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
 from keyfold.engine._streams import list_streams as read_streams
 from keyfold.engine._streams import name_of, parse_arn, stream_arn
 from keyfold.engine._wording import INVALID
-from keyfold.engine.shapes import table_name
 from keyfold.errors import ValidationException
 
 PAGE_STREAMS = 100

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import known_part
 from keyfold.engine._backups import backup_arn, require_available, require_backup
 from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
 from keyfold.engine._restore_job import CopyBody, RestoreBody
 from keyfold.engine._restore_requests import answer_restore, create_restored
 from keyfold.engine._tables import TableBody
-from keyfold.engine.shapes import known_part
 from keyfold.engine.storage import StorageWriter
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import known_part, plain_name
 from keyfold.engine._backups import require_source
 from keyfold.engine._context import EngineContext
 from keyfold.engine._recovery import is_recoverable, last_change_at, require_recovery
@@ -12,7 +13,6 @@ from keyfold.engine._restore_job import RestoreBody
 from keyfold.engine._restore_requests import answer_restore, create_restored
 from keyfold.engine._rewind_job import begin_rewind
 from keyfold.engine._tables import TableBody
-from keyfold.engine.shapes import known_part, plain_name
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import InvalidRestoreTimeException, ValidationException
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import known_part, plain_name
 from keyfold.engine._arns import part_arn, take_id
 from keyfold.engine._buckets import check_prefix
 from keyfold.engine._bulk_job import BulkJob, begin_bulk_putting
@@ -22,7 +23,6 @@ from keyfold.engine._import_formats import FormatBody, check_readable
 from keyfold.engine._responses import Rendering
 from keyfold.engine._tables import TableBody
 from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
-from keyfold.engine.shapes import known_part, plain_name
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     IdempotentParameterMismatchException,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from keyfold.api import WRITE_MEMBERS
 from keyfold.engine._context import EngineContext
 from keyfold.engine._parameters import (
     check_expression_use,
@@ -34,14 +35,6 @@ from keyfold.engine._writes import (
 from keyfold.engine.expressions import BoundCondition, UpdatePlan
 from keyfold.errors import ValidationException
 from keyfold.values import Item, normalise_item, normalise_value
-
-# Members take the same expressions as these operations.
-_EXPRESSION_USE = {
-    "ConditionCheck": "ConditionCheck",
-    "Put": "PutItem",
-    "Delete": "DeleteItem",
-    "Update": "UpdateItem",
-}
 
 
 class _Action(NamedTuple):
@@ -85,7 +78,7 @@ def _check_payload(actions: list[_Action]) -> None:
 
 
 def _read_action(member: dict[str, Any]) -> _Action:
-    given = [kind for kind in _EXPRESSION_USE if member.get(kind) is not None]
+    given = [kind for kind in WRITE_MEMBERS if member.get(kind) is not None]
     if not given:
         raise ValidationException(
             "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request"
@@ -100,7 +93,7 @@ def _read_action(member: dict[str, Any]) -> _Action:
     item, size = normalise_item(body["Item"] if kind == "Put" else body["Key"])
     if kind == "Put":
         check_item_size(size)
-    check_expression_use(_EXPRESSION_USE[kind], body)
+    check_expression_use(kind, body)
     if kind == "Update":
         plan, condition = read_update_expressions(body)
     else:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import table_name
 from keyfold.engine._backups import require_source
 from keyfold.engine._context import EngineContext
 from keyfold.engine._recovery import describe_recovery, switch_off, switch_on
 from keyfold.engine._responses import Rendering
 from keyfold.engine._tables import TableBody
-from keyfold.engine.shapes import table_name
 from keyfold.engine.storage import StorageWriter
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import table_name
 from keyfold.engine._catalog import change_columns
 from keyfold.engine._context import EngineContext
 from keyfold.engine._insights import describe, find_counted
@@ -11,7 +12,6 @@ from keyfold.engine._responses import Rendering
 from keyfold.engine._table_extras import InsightsBody
 from keyfold.engine._tables import TableBody
 from keyfold.engine._usage import ACCESSED_AND_THROTTLED
-from keyfold.engine.shapes import table_name
 from keyfold.engine.storage import StorageWriter
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import known_part
 from keyfold.engine._context import EngineContext
 from keyfold.engine._global_tables import (
     GlobalTableBody,
@@ -16,7 +17,6 @@ from keyfold.engine._global_tables import (
 from keyfold.engine._replicas import warn_unreplicated
 from keyfold.engine._responses import Rendering
 from keyfold.engine._wording import INVALID
-from keyfold.engine.shapes import known_part
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     ReplicaAlreadyExistsException,

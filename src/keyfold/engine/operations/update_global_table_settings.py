@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import known_part
 from keyfold.engine._context import EngineContext
 from keyfold.engine._global_tables import (
     change_settings,
@@ -13,7 +14,6 @@ from keyfold.engine._global_tables import (
     write_global_table,
 )
 from keyfold.engine._responses import Rendering
-from keyfold.engine.shapes import known_part
 from keyfold.engine.storage import StorageWriter
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import table_name
 from keyfold.engine._context import EngineContext
 from keyfold.engine._kinesis import check_stream_arn, update_destination
 from keyfold.engine._responses import Rendering
-from keyfold.engine.shapes import table_name
 from keyfold.errors import ValidationException
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from keyfold.api.shapes import known_part, table_name
 from keyfold.engine._backfill import begin_backfill, fill_first_batch
 from keyfold.engine._catalog import require_settled
 from keyfold.engine._changes import save_changed_body
@@ -34,7 +35,6 @@ from keyfold.engine._vector_definitions import (
     vector_body,
 )
 from keyfold.engine._wording import INVALID
-from keyfold.engine.shapes import known_part, table_name
 from keyfold.engine.storage import RowsChanged, StorageWriter
 from keyfold.errors import (
     KeyfoldError,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.api.shapes import table_name
 from keyfold.engine._backfill import begin_backfill, fill_first_batch
 from keyfold.engine._catalog import change_columns, require_settled
 from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
 from keyfold.engine._tables import TableBody, TtlBody
-from keyfold.engine.shapes import table_name
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ValidationException
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from keyfold.api import names_where
 from keyfold.policy._accesses import Access
 from keyfold.policy._guard import Denial
 from keyfold.policy.iam._documents import PolicyCondition, PolicyDocument, Statement
@@ -17,8 +18,8 @@ EXPLICIT_DENY = "an explicit deny in an identity-based policy"
 """The fact of a denial by a Deny statement, which the service words differently from others."""
 
 # A batch is one decision per table for all its members; a transaction is one for each member.
-_BATCHES = ("BatchGetItem", "BatchWriteItem")
-_TRANSACTIONS = ("ExecuteTransaction", "TransactGetItems", "TransactWriteItems")
+_BATCHES = names_where(lambda each: each.is_batch)
+_TRANSACTIONS = names_where(lambda each: each.is_transaction)
 # The condition keys whose values are unknown for an opaque access.
 _UNKNOWN_IF_OPAQUE = frozenset(
     {

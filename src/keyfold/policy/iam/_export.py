@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from keyfold.api import OPERATIONS, names_where
 from keyfold.keys import GlobPiece, KeyTemplate, Wildcard, can_fit, find_globs, is_free_text
 from keyfold.policy._layouts import UNIQUE_START, IndexLayout, Layout, join_names
 from keyfold.policy._operations import MOVING, SHOWING
@@ -40,7 +41,7 @@ from keyfold.policy.iam._statements import (
 # The limit for a managed policy, without whitespace.
 MAX_CHARACTERS = 6_144
 
-_BATCHES = ("BatchGetItem", "BatchWriteItem")
+_BATCHES = sorted(names_where(lambda each: each.is_batch))
 _UNIQUE: tuple[GlobPiece, ...] = (UNIQUE_START, Wildcard.ANY)
 # Operations that IAM cannot restrict to a table; the second set can name one in the request.
 _ACCOUNT_WIDE = frozenset({"DescribeEndpoints", "DescribeLimits", "ListGlobalTables", "ListTables"})
@@ -53,7 +54,7 @@ _LISTING = frozenset(
         "ListImports",
     }
 )
-_STATEMENTS = ("PartiQLDelete", "PartiQLInsert", "PartiQLSelect", "PartiQLUpdate")
+_STATEMENTS = OPERATIONS["ExecuteStatement"].iam_actions
 
 
 class Export(NamedTuple):

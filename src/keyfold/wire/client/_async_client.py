@@ -8,8 +8,9 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from keyfold.api import find_operation
 from keyfold.errors import OptionInvalid
-from keyfold.wire.client._calls import NoResponse, OnRetry, is_streams_operation
+from keyfold.wire.client._calls import NoResponse, OnRetry
 from keyfold.wire.client._endpoints import Endpoint
 from keyfold.wire.client._prefixes import TablePrefix
 from keyfold.wire.client._retries import Retries, Timeouts, random_fraction
@@ -117,7 +118,7 @@ class AsyncClient:
     async def _execute(
         self, operation: str, request: dict[str, Any], on_retry: OnRetry | None
     ) -> dict[str, Any]:
-        policy = self._streams if is_streams_operation(operation) else self._tables
+        policy = self._streams if find_operation(operation).is_stream else self._tables
         exchange = self._pools[policy.endpoint].exchange
         call = policy.begin(operation, request)
         while True:

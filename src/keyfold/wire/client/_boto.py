@@ -11,6 +11,7 @@ from datetime import datetime
 from importlib import import_module
 from typing import Any, cast
 
+from keyfold.api import find_operation, names_where
 from keyfold.errors import (
     CredentialsMissing,
     KeyfoldError,
@@ -21,24 +22,12 @@ from keyfold.errors import (
     Unreachable,
     ValidationException,
 )
-from keyfold.wire.client._calls import is_streams_operation
 from keyfold.wire.client._faults import THROTTLED, make_error, outcome_unknown_error
-from keyfold.wire.client._repeating import carries_token, is_read
+from keyfold.wire.client._repeating import is_read
 
 _FAILED = 500
 # Their responses hold no timestamps, and searching them would take as long as the call.
-_ITEM_OPERATIONS = {
-    "BatchGetItem",
-    "BatchWriteItem",
-    "DeleteItem",
-    "GetItem",
-    "PutItem",
-    "Query",
-    "Scan",
-    "TransactGetItems",
-    "TransactWriteItems",
-    "UpdateItem",
-}
+_ITEM_OPERATIONS = names_where(lambda each: each.subject == "items")
 
 
 class _Translator:
@@ -59,7 +48,7 @@ class _Translator:
         """Return the client's method; raises UnknownOperationException, OptionInvalid."""
         method = self._methods.get(operation)
         if method is None:
-            if is_streams_operation(operation):
+            if find_operation(operation).is_stream:
                 advice = "Streams also need a client from boto3.client('dynamodbstreams')."
                 raise OptionInvalid("streams_client", None, advice)
             raise UnknownOperationException
@@ -103,7 +92,7 @@ class _Translator:
         }
         status = metadata.get("HTTPStatusCode", 400)
         error = make_error(details.get("Code", ""), status, details.get("Message", ""), fields)
-        if is_read(operation, request) or carries_token(operation):
+        if is_read(operation, request) or find_operation(operation).takes_token:
             return error
         endpoint: str = self._client.meta.endpoint_url
         attempts = 1 + metadata.get("RetryAttempts", 0)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NoReturn
 
+from keyfold.api import find_operation
 from keyfold.errors import (
     KeyfoldError,
     OutcomeUnknown,
@@ -44,12 +45,11 @@ from keyfold.wire.client._faults import (
     read_date,
     read_error,
 )
-from keyfold.wire.client._repeating import carries_token, is_read, is_repeatable, says_too_little
+from keyfold.wire.client._repeating import is_read, is_repeatable, says_too_little
 from keyfold.wire.client._responses import Response
 from keyfold.wire.client._retries import Retries, RetryBudget
 from keyfold.wire.client._signing import Credentials, Signer
 
-_STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 # A smaller clock skew is not the reason for a refused signature.
 _LEAST_SKEW_SECONDS = 60.0
 
@@ -152,7 +152,7 @@ class CallPolicy:
     def begin(self, operation: str, request: dict[str, Any]) -> ClientCall:
         """Return a new call; raises SerializationException, UnknownOperationException."""
         target = name_target(operation)
-        if carries_token(operation) and "ClientRequestToken" not in request:
+        if find_operation(operation).takes_token and "ClientRequestToken" not in request:
             request = {**request, "ClientRequestToken": str(uuid.uuid4())}
         body, encoding = encode_request(request), ""
         if self._sends_gzip and len(body) >= LEAST_GZIP_BYTES:
@@ -295,16 +295,10 @@ class CallPolicy:
         return True
 
 
-def is_streams_operation(operation: str) -> bool:
-    """Return whether an operation belongs to DynamoDB Streams, which has its own endpoints."""
-    return operation in _STREAMS
-
-
 @lru_cache(maxsize=256)
 def name_target(operation: str) -> str:
     """Return the X-Amz-Target header of an operation; raises UnknownOperationException."""
     if not isinstance(operation, str) or not operation.isalnum() or not operation.isascii():  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
         # Such a name must not end up in a header.
         raise UnknownOperationException
-    service = "DynamoDBStreams_20120810" if operation in _STREAMS else "DynamoDB_20120810"
-    return f"{service}.{operation}"
+    return find_operation(operation).target

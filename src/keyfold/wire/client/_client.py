@@ -7,7 +7,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from keyfold.wire.client._calls import CallPolicy, NoResponse, OnRetry, is_streams_operation
+from keyfold.api import find_operation
+from keyfold.wire.client._calls import CallPolicy, NoResponse, OnRetry
 from keyfold.wire.client._connections import Pool
 from keyfold.wire.client._prefixes import TablePrefix
 from keyfold.wire.client._retries import Retries, Timeouts, random_fraction
@@ -133,7 +134,7 @@ class Client:
     ) -> dict[str, Any]:
         policy: CallPolicy = self._tables
         exchange = self._exchange_tables
-        if is_streams_operation(operation):
+        if find_operation(operation).is_stream:
             policy, exchange = self._streams, self._exchange_streams
         call = policy.begin(operation, request)
         while True:

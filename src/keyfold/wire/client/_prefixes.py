@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any, cast
 
+from keyfold.api import find_operation
+
 _NAMES = {
     "ExclusiveStartTableName",
     "GlobalTableName",
@@ -49,15 +51,6 @@ _ITEMS = {
     "ScanFilter",
 }
 _ARN = re.compile(r"(arn:[\w-]+:dynamodb:[^:]*:[^:]*:(?:global-)?table/)([^/]+)(.*)", re.DOTALL)
-# Operations whose response lists resources of tables, each with the table's name or ARN.
-_LISTED = {
-    "ListBackups": "BackupSummaries",
-    "ListContributorInsights": "ContributorInsightsSummaries",
-    "ListExports": "ExportSummaries",
-    "ListGlobalTables": "GlobalTables",
-    "ListImports": "ImportSummaryList",
-    "ListStreams": "Streams",
-}
 _OWN_NAMES = ("TableName", "GlobalTableName", "TableArn", "ExportArn", "ImportArn")
 # The minimum length of a table name, and the lowest character that is allowed in one.
 _SHORTEST = 3
@@ -88,7 +81,8 @@ class TablePrefix:
             response["TableNames"] = [name for name in names if self._is_ours(name)]
             if not self._is_ours(response.get("LastEvaluatedTableName", "")):
                 response.pop("LastEvaluatedTableName", None)
-        listed = _LISTED.get(operation)
+            return _renamed(response, self._remove_name)
+        listed = find_operation(operation).listed
         if listed in response:
             kept = [each for each in response[listed] if self._is_ours(_name_in(each))]
             response = {**response, listed: kept}

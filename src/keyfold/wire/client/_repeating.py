@@ -5,27 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from keyfold.api import find_operation
+
 if TYPE_CHECKING:
     from keyfold.values import AttributeValue
 
-_READS = {"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"}
-_READING = re.compile(r"(Describe|Get|List)[A-Z]").match
-
-# To make these twice leaves what making them once does. Transactions carry a token, by which
-# the service knows a repeated one.
-_REPEATABLE = {
-    "BatchWriteItem",
-    "CreateTable",
-    "DeleteItem",
-    "DeleteTable",
-    "ExecuteTransaction",
-    "PutItem",
-    "TagResource",
-    "TransactWriteItems",
-    "UntagResource",
-}
-
-_TOKENS = {"ExecuteTransaction", "TransactWriteItems"}
 _OLD_VALUES = {"ALL_OLD", "UPDATED_OLD"}
 _SETS = {"BS", "NS", "SS"}
 
@@ -43,30 +27,25 @@ _INSERT = re.compile(r"\s*INSERT\b", re.IGNORECASE).match
 
 
 def is_read(operation: str, request: dict[str, Any]) -> bool:
-    """Tell whether a call changes nothing."""
-    if operation in _READS or _READING(operation) is not None:
-        return True
-    return operation in ("ExecuteStatement", "BatchExecuteStatement") and all(
-        _SELECT(statement) is not None for statement in _statements(request)
-    )
-
-
-def carries_token(operation: str) -> bool:
-    """Tell whether a call is one that the service knows again by a token."""
-    return operation in _TOKENS
+    """Return whether a call changes nothing."""
+    row = find_operation(operation)
+    if row.has_statements and not row.takes_token:
+        return all(_SELECT(statement) is not None for statement in _statements(request))
+    return row.is_read
 
 
 def is_repeatable(operation: str, request: dict[str, Any]) -> bool:
-    """Tell whether making a call twice leaves what making it once does.
+    """Return whether making a call twice leaves what making it once does.
 
-    What is not understood is not.
+    False for anything that is not understood.
     """
-    if operation in _REPEATABLE:
-        return True
-    if operation == "ExecuteStatement":
-        # A repeated INSERT is refused if the first was carried out.
+    row = find_operation(operation)
+    if row.repeatable != "by request":
+        return row.repeatable == "yes"
+    if row.has_statements:
+        # A repeated INSERT is refused if the first one was carried out.
         return all(_INSERT(statement) is not None for statement in _statements(request))
-    return operation == "UpdateItem" and _is_repeatable_update(request)
+    return _is_repeatable_update(request)
 
 
 def says_too_little(operation: str, request: dict[str, Any], answer: dict[str, Any]) -> bool:

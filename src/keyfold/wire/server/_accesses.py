@@ -15,6 +15,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from keyfold.api import OPERATIONS
+from keyfold.api.shapes import check, check_types, plain_name
 from keyfold.engine.partiql import (
     DeleteStatement,
     Exists,
@@ -26,7 +28,6 @@ from keyfold.engine.partiql import (
     prepare,
     read_parameters,
 )
-from keyfold.engine.shapes import check, check_types, plain_name
 from keyfold.errors import ServiceError, ValidationException
 from keyfold.policy import Access
 from keyfold.wire.server._item_accesses import (
@@ -60,31 +61,6 @@ _READERS: dict[str, Read] = {
     "UpdateItem": read_update_item,
 }
 
-# All parameters that name tables or their resources. An operation without any of them does not
-# concern a table.
-_NAMES = (
-    "TableName",
-    "TableArn",
-    "ResourceArn",
-    "StreamArn",
-    "BackupArn",
-    "ExportArn",
-    "ImportArn",
-    "BulkOperationArn",
-    "GlobalTableName",
-    "GlobalTableSourceArn",
-    "SourceTableName",
-    "SourceTableArn",
-    "TargetTableName",
-)
-# Operations whose StreamArn names a Kinesis stream.
-_KINESIS = frozenset(
-    {
-        "DisableKinesisStreamingDestination",
-        "EnableKinesisStreamingDestination",
-        "UpdateKinesisStreamingDestination",
-    }
-)
 _ARN = re.compile(r"arn:[^:]*:dynamodb:[^:]*:[^:]*:table/([^/]+)(?:/(.+))?", re.DOTALL)
 
 
@@ -118,16 +94,11 @@ def read_accesses(operation: str, request: dict[str, Any], keys: KeyLookup) -> l
 
 def _read_tables(operation: str, request: dict[str, Any]) -> list[Access]:
     """Return the accesses of an operation on whole tables, by the parameters that name them."""
-    named: list[str] = [
-        request[name]
-        for name in _NAMES
-        if request.get(name) is not None and not (name == "StreamArn" and operation in _KINESIS)
+    named = [
+        text
+        for resource in OPERATIONS[operation].resources
+        if (text := _read_resource(request, resource)) is not None
     ]
-    if operation == "ImportTable":
-        named.append(request["TableCreationParameters"]["TableName"])
-    if operation == "GetRecords":
-        # An iterator begins with the ARN of its stream.
-        named.append(request["ShardIterator"].rsplit("|", 2)[0])
     index_name = request.get("IndexName")
     accesses: list[Access] = []
     for text in dict.fromkeys(named):
@@ -136,6 +107,17 @@ def _read_tables(operation: str, request: dict[str, Any]) -> list[Access]:
         table, part = (text, None) if found is None else (found[1], found[2])
         accesses.append(Access(operation, table, index_name, part=part))
     return accesses or [Access(operation, None)]
+
+
+def _read_resource(request: dict[str, Any], resource: str) -> str | None:
+    """Return the name or ARN that a parameter gives; `a.b` is the member `b` of `a`."""
+    given: Any = request
+    for name in resource.split("."):
+        given = given.get(name)
+        if given is None:
+            return None
+    # An iterator begins with the ARN of its stream.
+    return given.rsplit("|", 2)[0] if resource == "ShardIterator" else given
 
 
 def _read_statement(request: dict[str, Any]) -> list[Access]:

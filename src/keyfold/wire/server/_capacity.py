@@ -6,26 +6,13 @@ from typing import Any
 
 import orjson
 
+from keyfold.api import names_where
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._requests import WireCall
 
 _PARAMETER = "ReturnConsumedCapacity"
 
-_METERED = {
-    "BatchExecuteStatement",
-    "BatchGetItem",
-    "BatchWriteItem",
-    "DeleteItem",
-    "ExecuteStatement",
-    "ExecuteTransaction",
-    "GetItem",
-    "PutItem",
-    "Query",
-    "Scan",
-    "TransactGetItems",
-    "TransactWriteItems",
-    "UpdateItem",
-}
+_METERED = names_where(lambda each: each.is_metered)
 
 
 def ask_for_capacity(call: WireCall) -> WireCall:

@@ -30,7 +30,7 @@ from keyfold.wire.server._requests import (
     offer_compression,
     read_call,
 )
-from keyfold.wire.server._scheduler import FAST_READS, Outcome
+from keyfold.wire.server._scheduler import INLINE_READS, Outcome
 from keyfold.wire.server._state import ServerState
 from keyfold.wire.server._tokens import TOKENED
 
@@ -253,7 +253,7 @@ class ServerConnection(asyncio.Protocol):
             self._gathered = None if self._gathered is None else []
         operation = find_operation_fast(method, url, headers)
         is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
-        if operation in FAST_READS and keeps_alive and not is_busy and self._state.is_fast:
+        if operation in INLINE_READS and keeps_alive and not is_busy and self._state.is_fast:
             # The fast path: a read with nothing to check, record or queue.
             outcome = self._state.scheduler.read_now(operation, body)
             if outcome is not None and b"origin" not in headers:

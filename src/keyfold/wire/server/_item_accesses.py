@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from keyfold.api import WRITE_MEMBERS
+from keyfold.api.shapes import plain_name
 from keyfold.engine import TableKeyNames
 from keyfold.engine.expressions import (
     BoundCondition,
@@ -46,7 +48,6 @@ from keyfold.engine.requests import (
     read_update,
     read_update_expressions,
 )
-from keyfold.engine.shapes import plain_name
 from keyfold.policy import ALL, Access, Right
 from keyfold.values import AttributeValue, Item, normalise_item
 
@@ -54,14 +55,6 @@ KeyLookup = Callable[[str], TableKeyNames | None]
 """Returns the names of a table's key attributes; None for an unknown table."""
 
 _PUT = Right.CREATE | Right.UPDATE
-
-# The members of a transaction: their IAM action, and the operation whose expressions they take.
-_MEMBERS = {
-    "ConditionCheck": ("ConditionCheckItem", "ConditionCheck"),
-    "Put": ("PutItem", "PutItem"),
-    "Delete": ("DeleteItem", "DeleteItem"),
-    "Update": ("UpdateItem", "UpdateItem"),
-}
 
 
 class _NamedTable(NamedTuple):
@@ -205,15 +198,15 @@ def read_transact_write_items(request: dict[str, Any], keys: KeyLookup) -> list[
 
 
 def _read_member(member: dict[str, Any], keys: KeyLookup) -> Iterator[Access]:
-    if all(member.get(kind) is None for kind in _MEMBERS):
+    if all(member.get(kind) is None for kind in WRITE_MEMBERS):
         yield _unreadable("PutItem", None)
     # The engine refuses a member with several actions; the accesses include all of them.
-    for kind, (action, expressions) in _MEMBERS.items():
+    for kind, action, parameter, _ in WRITE_MEMBERS.values():
         body: dict[str, Any] | None = member.get(kind)
         if body is None:
             continue
-        item, _ = normalise_item(body["Item"] if kind == "Put" else body["Key"])
-        check_expression_use(expressions, body)
+        item, _ = normalise_item(body[parameter])
+        check_expression_use(kind, body)
         target = _find_target(body["TableName"], keys)
         match kind:
             case "Put":

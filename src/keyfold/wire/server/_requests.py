@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import orjson
 
-from keyfold.engine.operations import OPERATIONS
+from keyfold.api import OPERATIONS, names_where
 from keyfold.errors import SerializationException, ServiceError, UnknownOperationException
 from keyfold.wire.server._answers import (
     AMZ_JSON,
@@ -33,16 +33,7 @@ from keyfold.wire.server._encodings import (
 
 Headers = dict[bytes, bytes]
 
-_STREAM_OPERATIONS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
-
-_TARGETS = {
-    b"%b.%b"
-    % (
-        b"DynamoDBStreams_20120810" if name in _STREAM_OPERATIONS else b"DynamoDB_20120810",
-        name.encode(),
-    ): name
-    for name in OPERATIONS
-}
+_TARGETS = {row.target.encode(): name for name, row in OPERATIONS.items()}
 
 # The form that clients use. Anything else takes the slow path, `_read_fully`.
 _match_authorization = re.compile(
@@ -50,7 +41,7 @@ _match_authorization = re.compile(
 ).match
 
 # The service responds to these with an empty body, instead of an empty object.
-_WITHOUT_BODY = {"TagResource", "UntagResource"}
+_WITHOUT_BODY = names_where(lambda each: not each.has_body)
 
 _EXPOSED = b"Access-Control-Allow-Origin: *\r\n"
 _EXPOSED_HEADERS = (

@@ -17,11 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import NamedTuple, Protocol
 
+from keyfold.api import names_where
 from keyfold.engine import Engine
 from keyfold.errors import FileBusy, KeyfoldError
 
-FAST_READS = frozenset({"GetItem", "Query", "TransactGetItems"})
-_GROUPED_WRITES = {"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"}
+INLINE_READS = names_where(lambda each: each.run == "inline")
+_GROUPED_WRITES = names_where(lambda each: each.run == "group commit")
 
 _MAX_GROUP = 500
 _THREADS = 4
@@ -100,7 +101,7 @@ class Scheduler:
         return len(self._writes) + self._others_waiting >= self._most_waiting
 
     def read_now(self, operation: str, body: bytes) -> bytes | None:
-        """Return the response to one of FAST_READS; None if it fails or there is no engine.
+        """Return the response to one of INLINE_READS; None if it fails or there is no engine.
 
         After None, `run` handles the read from the start, and reports its error.
         """
@@ -118,7 +119,7 @@ class Scheduler:
 
         Returns False, and does nothing, if the maximum number of operations is waiting.
         """
-        if operation in FAST_READS and self._engine is not None:
+        if operation in INLINE_READS and self._engine is not None:
             self._note_read(self._engine)
             done(self._execute(operation, body))
             return True

@@ -7,12 +7,13 @@ from typing import Any
 
 import orjson
 
+from keyfold.api import names_where
 from keyfold.wire.server._requests import WireCall
 
 _PARAMETER = "ClientRequestToken"
 _MOST_CHARACTERS = 36
 
-TOKENED = frozenset({"ExecuteTransaction", "TransactWriteItems"})
+TOKENED = names_where(lambda each: each.takes_token)
 
 
 def keep_token_apart(call: WireCall, principal: str) -> WireCall:

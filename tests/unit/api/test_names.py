@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from keyfold.engine.shapes import check, plain_name, table_name
+from keyfold.api.shapes import check, plain_name, table_name
 from keyfold.errors import ValidationException
 
 ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/Music"

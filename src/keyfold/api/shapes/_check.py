@@ -9,24 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine.shapes import _java
-from keyfold.engine.shapes._constraints import detected, find_failures, map_keys_failure
-from keyfold.engine.shapes._fast_tests import fast_tests
-from keyfold.engine.shapes._model import Shape, input_shape, shape
-from keyfold.engine.shapes._names import find_name_error
-from keyfold.engine.shapes._types import walk_types
+from keyfold.api.operations import names_where
+from keyfold.api.shapes import _java
+from keyfold.api.shapes._constraints import detected, find_failures, map_keys_failure
+from keyfold.api.shapes._fast_tests import fast_tests
+from keyfold.api.shapes._model import Shape, input_shape, shape
+from keyfold.api.shapes._names import find_name_error
+from keyfold.api.shapes._types import walk_types
 from keyfold.errors import UnknownOperationException, ValidationException
 
 # Operations on tables look at the table's name before anything else of the request; operations
 # on items look at it last. So DescribeTable says of "" that it is shorter than 3 and breaks the
 # pattern; PutItem only that it is shorter than 1, beside whatever else is wrong.
-_NAME_FIRST = frozenset(
-    {
-        *("CreateTable", "DeleteTable", "DescribeTable", "UpdateTable"),
-        *("DescribeTimeToLive", "UpdateTimeToLive"),
-    }
-)
-_ABOUT_RESOURCES = frozenset({"ListTagsOfResource", "TagResource", "UntagResource"})
+_NAME_FIRST = names_where(lambda each: each.subject == "tables" and "TableName" in each.resources)
+_ABOUT_RESOURCES = names_where(lambda each: each.subject == "tags")
 
 
 def check(operation: str, request: dict[str, Any]) -> None:

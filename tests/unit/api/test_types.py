@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine.shapes import check, check_types
+from keyfold.api.shapes import check, check_types
 from keyfold.errors import SerializationException
 
 STRUCTURE = "Start of structure or map found where not expected"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine.shapes import check
+from keyfold.api.shapes import check
 from keyfold.errors import UnknownOperationException, ValidationException
-from tests.unit.engine.shapes.constraint_cases import CASES, KEY, MAP_VALUE_25, TABLE, THROUGHPUT
+from tests.unit.api.constraint_cases import CASES, KEY, MAP_VALUE_25, TABLE, THROUGHPUT
 
 NO_NAME = "The parameter 'TableName' is required but was not present in the request"
 

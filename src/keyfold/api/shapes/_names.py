@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from keyfold.engine.shapes._constraints import detected, find_failures
-from keyfold.engine.shapes._model import shape
+from keyfold.api.shapes._constraints import detected, find_failures
+from keyfold.api.shapes._model import shape
 from keyfold.errors import ValidationException
 
 # As the service checks it, except that a region or an account of other digits is let through:

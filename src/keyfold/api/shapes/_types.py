@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-from keyfold.engine.shapes._java import class_name
-from keyfold.engine.shapes._model import Shape, shape
+from keyfold.api.shapes._java import class_name
+from keyfold.api.shapes._model import Shape, shape
 from keyfold.errors import SerializationException
 
 STRUCTURE_UNEXPECTED = "Start of structure or map found where not expected"

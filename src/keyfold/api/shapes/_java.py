@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, cast
 
-from keyfold.engine.shapes._model import Shape, shape
+from keyfold.api.shapes._model import Shape, shape
 
 _DEEPEST = 64  # past any value that can be stored; keeps hostile ones from exhausting the stack
 PACKAGE = "com.amazonaws.dynamodb.v20120810"

@@ -8,9 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyfold.engine.shapes import OPERATIONS, check, check_types
-from keyfold.engine.shapes._check import _check_in_full
-from keyfold.engine.shapes._model import Shape, input_shape, shape
+from keyfold.api import OPERATIONS
+from keyfold.api.shapes import check, check_types
+from keyfold.api.shapes._check import _check_in_full
+from keyfold.api.shapes._model import Shape, input_shape, shape
 from keyfold.errors import ServiceError
 from tests.examples import examples
 

@@ -8,8 +8,8 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from keyfold.engine.shapes._java import member_path, render_json, render_value, reported_order
-from keyfold.engine.shapes._model import Shape, shape
+from keyfold.api.shapes._java import member_path, render_json, render_value, reported_order
+from keyfold.api.shapes._model import Shape, shape
 from keyfold.errors import ValidationException
 
 REPORTED_AT_MOST = 10

@@ -16,8 +16,7 @@ Value null at 'key' failed to satisfy constraint: Member must not be null
 
 from __future__ import annotations
 
-from keyfold.engine.shapes._check import check, check_types, known_part
-from keyfold.engine.shapes._model import OPERATIONS
-from keyfold.engine.shapes._names import plain_name, table_name
+from keyfold.api.shapes._check import check, check_types, known_part
+from keyfold.api.shapes._names import plain_name, table_name
 
-__all__ = ["OPERATIONS", "check", "check_types", "known_part", "plain_name", "table_name"]
+__all__ = ["check", "check_types", "known_part", "plain_name", "table_name"]

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from keyfold.engine.shapes._constraints import fits
-from keyfold.engine.shapes._model import Shape, input_shape, shape
-from keyfold.engine.shapes._names import ARN
+from keyfold.api.shapes._constraints import fits
+from keyfold.api.shapes._model import Shape, input_shape, shape
+from keyfold.api.shapes._names import ARN
 
 Test = Callable[[Any], object]
 Tests = tuple[tuple[str, ...], dict[str, Test]]

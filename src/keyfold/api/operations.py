@@ -1,0 +1,523 @@
+"""The operations of DynamoDB's API: one row for each, with every fact that others need.
+
+To add an operation, add its row here and its module in `engine/operations`. Whoever needs a
+set of operations asks for it by a column: `names_where(lambda each: each.is_metered)`.
+`tests/unit/api/test_operations.py` compares the rows with the API's published model, and with
+everything that handles operations by name.
+
+The rows are named tuples: a frozen dataclass takes ten times as long to define, which every
+program that imports a client would wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+Effect = Literal["read", "write", "statements"]
+"""Whether an operation changes anything; `statements` do if one of them is not a SELECT."""
+
+Subject = Literal[
+    "account",
+    "backups",
+    "bulk operations",
+    "global tables",
+    "insights",
+    "items",
+    "kinesis",
+    "policies",
+    "streams",
+    "tables",
+    "tags",
+]
+"""What an operation reads or changes."""
+
+Grant = Literal["rights", "shows items", "moves items", "harmless", "administration"]
+"""What a role needs to be allowed an operation.
+
+- `rights`: the rights that each of its accesses takes; it is never granted by name.
+- `shows items`: by name, and the right to read everything: it shows items of any partition.
+- `moves items`: by name, and every right: it reads or writes items of any partition, or
+  decides who may.
+- `harmless`: by name; it reveals nothing about items, not even how many there are.
+- `administration`: by name; it creates, changes, removes or describes tables.
+"""
+
+Run = Literal["inline", "group commit", "thread"]
+"""How an event loop runs an operation on an engine.
+
+- `inline`: a read of a few items takes microseconds, so the loop runs it itself.
+- `group commit`: a write of a few items; those that wait at the same time share a commit.
+- `thread`: anything that may take longer.
+"""
+
+Repeatable = Literal["yes", "no", "by request"]
+"""Whether running an operation twice leaves what running it once does."""
+
+
+class ExpressionParameters(NamedTuple):
+    """The parameters that carry expressions, in the order in which the service lists them."""
+
+    legacy: tuple[str, ...] = ()
+    """The parameters that expressions have replaced."""
+    expressions: tuple[str, ...] = ()
+    with_values: tuple[str, ...] = ()
+    """The expressions that may hold values, as the service names them when none is given."""
+
+
+_CONDITION = ExpressionParameters(
+    ("Expected", "ConditionalOperator"), ("ConditionExpression",), ("ConditionExpression",)
+)
+_UPDATE = ExpressionParameters(
+    ("AttributeUpdates", "Expected", "ConditionalOperator"),
+    ("UpdateExpression", "ConditionExpression"),
+    ("UpdateExpression", "ConditionExpression"),
+)
+_PROJECTION = ExpressionParameters(("AttributesToGet",), ("ProjectionExpression",))
+_QUERY = ExpressionParameters(
+    ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
+    ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
+    ("FilterExpression", "KeyConditionExpression"),
+)
+_SCAN = ExpressionParameters(
+    ("AttributesToGet", "ScanFilter", "ConditionalOperator"),
+    ("ProjectionExpression", "FilterExpression"),
+    ("FilterExpression",),
+)
+_SEARCH = ExpressionParameters(
+    (),
+    ("ProjectionExpression", "SearchConditionExpression"),
+    ("SearchConditionExpression",),
+)
+_NONE = ExpressionParameters()
+
+_PARTIQL = ("PartiQLDelete", "PartiQLInsert", "PartiQLSelect", "PartiQLUpdate")
+
+
+class Operation(NamedTuple):
+    """One operation of the API."""
+
+    name: str
+    subject: Subject
+    effect: Effect
+    grant: Grant = "administration"
+    run: Run = "thread"
+    repeatable: Repeatable = "no"
+    resources: tuple[str, ...] = ("TableName",)
+    """The parameters that name the tables, or the ARNs, that a request is about."""
+    actions: tuple[str, ...] = ()
+    """The IAM actions of its accesses; empty where that is the operation's own name."""
+    is_metered: bool = False
+    """Whether it consumes capacity, and reports that if asked."""
+    is_transaction: bool = False
+    """Whether its members take effect together, or are read at one instant."""
+    takes_token: bool = False
+    """Whether a ClientRequestToken makes it idempotent."""
+    takes_consistency: bool = False
+    """Whether it is eventually consistent, unless ConsistentRead asks for more."""
+    item: Literal["Item", "Key", ""] = ""
+    """The parameter that holds the item or key, where there is one."""
+    members: str = ""
+    """The parameter that holds its members: those of a batch, a transaction, or statements."""
+    unprocessed: str = ""
+    """What a response calls the members that were not processed."""
+    listed: str = ""
+    """What a response calls the things of tables that it lists."""
+    parameters: ExpressionParameters = _NONE
+    is_stream: bool = False
+    """Whether it belongs to DynamoDB Streams, which has a service name and endpoints of its own."""
+    creates_from_data: bool = False
+    """Whether it creates a table from data that no request carries."""
+    has_body: bool = True
+    """Whether the service responds with a body, if only an empty object."""
+
+    @property
+    def target(self) -> str:
+        """The value of the X-Amz-Target header."""
+        service = "DynamoDBStreams_20120810" if self.is_stream else "DynamoDB_20120810"
+        return f"{service}.{self.name}"
+
+    @property
+    def iam_actions(self) -> tuple[str, ...]:
+        """The IAM actions that a request may need, without the service's prefix."""
+        return self.actions or (self.name,)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it never changes anything."""
+        return self.effect == "read"
+
+    @property
+    def has_statements(self) -> bool:
+        """Whether it carries PartiQL."""
+        return self.effect == "statements"
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether its members are processed one by one, and some may be left unprocessed."""
+        return self.unprocessed != ""
+
+
+_ROWS = (
+    # Items.
+    Operation(
+        "BatchGetItem",
+        "items",
+        "read",
+        "rights",
+        resources=("RequestItems",),
+        is_metered=True,
+        takes_consistency=True,
+        members="RequestItems",
+        unprocessed="UnprocessedKeys",
+        parameters=_PROJECTION,
+    ),
+    Operation(
+        "BatchWriteItem",
+        "items",
+        "write",
+        "rights",
+        "group commit",
+        repeatable="yes",
+        resources=("RequestItems",),
+        is_metered=True,
+        members="RequestItems",
+        unprocessed="UnprocessedItems",
+    ),
+    Operation(
+        "DeleteItem",
+        "items",
+        "write",
+        "rights",
+        "group commit",
+        repeatable="yes",
+        is_metered=True,
+        item="Key",
+        parameters=_CONDITION,
+    ),
+    Operation(
+        "GetItem",
+        "items",
+        "read",
+        "rights",
+        "inline",
+        is_metered=True,
+        takes_consistency=True,
+        item="Key",
+        parameters=_PROJECTION,
+    ),
+    Operation(
+        "PutItem",
+        "items",
+        "write",
+        "rights",
+        "group commit",
+        repeatable="yes",
+        is_metered=True,
+        item="Item",
+        parameters=_CONDITION,
+    ),
+    Operation(
+        "Query",
+        "items",
+        "read",
+        "rights",
+        "inline",
+        is_metered=True,
+        takes_consistency=True,
+        parameters=_QUERY,
+    ),
+    Operation(
+        "Scan",
+        "items",
+        "read",
+        "rights",
+        is_metered=True,
+        takes_consistency=True,
+        parameters=_SCAN,
+    ),
+    Operation("SearchVectors", "items", "read", "rights", is_metered=True, parameters=_SEARCH),
+    Operation(
+        "TransactGetItems",
+        "items",
+        "read",
+        "rights",
+        "inline",
+        resources=("TransactItems",),
+        actions=("GetItem",),
+        is_metered=True,
+        is_transaction=True,
+        members="TransactItems",
+    ),
+    Operation(
+        "TransactWriteItems",
+        "items",
+        "write",
+        "rights",
+        "group commit",
+        repeatable="yes",
+        resources=("TransactItems",),
+        actions=("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem"),
+        is_metered=True,
+        is_transaction=True,
+        takes_token=True,
+        members="TransactItems",
+    ),
+    Operation(
+        "UpdateItem",
+        "items",
+        "write",
+        "rights",
+        "group commit",
+        repeatable="by request",
+        is_metered=True,
+        item="Key",
+        parameters=_UPDATE,
+    ),
+    # PartiQL.
+    Operation(
+        "BatchExecuteStatement",
+        "items",
+        "statements",
+        "moves items",
+        resources=("Statements",),
+        actions=_PARTIQL,
+        is_metered=True,
+        members="Statements",
+    ),
+    Operation(
+        "ExecuteStatement",
+        "items",
+        "statements",
+        "moves items",
+        repeatable="by request",
+        resources=("Statement",),
+        actions=_PARTIQL,
+        is_metered=True,
+    ),
+    Operation(
+        "ExecuteTransaction",
+        "items",
+        "statements",
+        "moves items",
+        repeatable="yes",
+        resources=("TransactStatements",),
+        actions=_PARTIQL,
+        is_metered=True,
+        is_transaction=True,
+        takes_token=True,
+        members="TransactStatements",
+    ),
+    # Tables.
+    Operation(
+        "CreateTable",
+        "tables",
+        "write",
+        repeatable="yes",
+        resources=("TableName", "GlobalTableSourceArn"),
+    ),
+    Operation("DeleteTable", "tables", "write", repeatable="yes"),
+    Operation("DescribeTable", "tables", "read"),
+    Operation("DescribeTimeToLive", "tables", "read", "harmless"),
+    Operation("ListTables", "tables", "read", resources=(), listed="TableNames"),
+    Operation("UpdateTable", "tables", "write"),
+    Operation("UpdateTimeToLive", "tables", "write"),
+    Operation("ListTagsOfResource", "tags", "read", "harmless", resources=("ResourceArn",)),
+    Operation(
+        "TagResource",
+        "tags",
+        "write",
+        repeatable="yes",
+        resources=("ResourceArn",),
+        has_body=False,
+    ),
+    Operation(
+        "UntagResource",
+        "tags",
+        "write",
+        repeatable="yes",
+        resources=("ResourceArn",),
+        has_body=False,
+    ),
+    Operation(
+        "DeleteResourcePolicy", "policies", "write", "moves items", resources=("ResourceArn",)
+    ),
+    Operation("GetResourcePolicy", "policies", "read", resources=("ResourceArn",)),
+    Operation("PutResourcePolicy", "policies", "write", "moves items", resources=("ResourceArn",)),
+    Operation("DescribeEndpoints", "account", "read", "harmless", resources=()),
+    Operation("DescribeLimits", "account", "read", "harmless", resources=()),
+    # Streams.
+    Operation(
+        "DescribeStream",
+        "streams",
+        "read",
+        "shows items",
+        resources=("StreamArn",),
+        is_stream=True,
+    ),
+    Operation(
+        "GetRecords",
+        "streams",
+        "read",
+        "shows items",
+        # An iterator begins with the ARN of its stream.
+        resources=("ShardIterator",),
+        is_stream=True,
+    ),
+    Operation(
+        "GetShardIterator",
+        "streams",
+        "read",
+        "shows items",
+        resources=("StreamArn",),
+        is_stream=True,
+    ),
+    Operation("ListStreams", "streams", "read", "shows items", listed="Streams", is_stream=True),
+    # Kinesis. The StreamArn of these is that of a Kinesis stream, which is not ours to guard.
+    Operation("DescribeKinesisStreamingDestination", "kinesis", "read"),
+    Operation("DisableKinesisStreamingDestination", "kinesis", "write", "shows items"),
+    Operation("EnableKinesisStreamingDestination", "kinesis", "write", "shows items"),
+    Operation("UpdateKinesisStreamingDestination", "kinesis", "write", "shows items"),
+    # Backups, exports and imports.
+    Operation("CreateBackup", "backups", "write", "moves items"),
+    Operation("DeleteBackup", "backups", "write", resources=("BackupArn",)),
+    Operation("DescribeBackup", "backups", "read", resources=("BackupArn",)),
+    Operation("DescribeContinuousBackups", "backups", "read"),
+    Operation("DescribeExport", "backups", "read", resources=("ExportArn",)),
+    Operation("DescribeImport", "backups", "read", resources=("ImportArn",)),
+    Operation(
+        "ExportTableToPointInTime", "backups", "write", "moves items", resources=("TableArn",)
+    ),
+    Operation(
+        "ImportTable",
+        "backups",
+        "write",
+        "moves items",
+        resources=("TableCreationParameters.TableName",),
+        creates_from_data=True,
+    ),
+    Operation("ListBackups", "backups", "read", listed="BackupSummaries"),
+    Operation("ListExports", "backups", "read", resources=("TableArn",), listed="ExportSummaries"),
+    Operation(
+        "ListImports", "backups", "read", resources=("TableArn",), listed="ImportSummaryList"
+    ),
+    Operation(
+        "RestoreTableFromBackup",
+        "backups",
+        "write",
+        "moves items",
+        resources=("BackupArn", "TargetTableName"),
+        creates_from_data=True,
+    ),
+    Operation(
+        "RestoreTableToPointInTime",
+        "backups",
+        "write",
+        "moves items",
+        resources=("SourceTableName", "SourceTableArn", "TargetTableName"),
+        creates_from_data=True,
+    ),
+    Operation("UpdateContinuousBackups", "backups", "write"),
+    # Bulk operations.
+    Operation("CancelBulkOperation", "bulk operations", "write", resources=("BulkOperationArn",)),
+    Operation("DescribeBulkOperation", "bulk operations", "read", resources=("BulkOperationArn",)),
+    Operation(
+        "ListBulkOperations",
+        "bulk operations",
+        "read",
+        resources=(),
+        listed="BulkOperationsSummaryList",
+    ),
+    Operation("StartBulkPutItems", "bulk operations", "write", "moves items"),
+    # Contributor insights.
+    Operation("DescribeContributorInsights", "insights", "read"),
+    Operation("ListContributorInsights", "insights", "read", listed="ContributorInsightsSummaries"),
+    Operation("UpdateContributorInsights", "insights", "write"),
+    # Global tables and auto scaling.
+    Operation(
+        "CreateGlobalTable",
+        "global tables",
+        "write",
+        "moves items",
+        resources=("GlobalTableName",),
+    ),
+    Operation("DescribeGlobalTable", "global tables", "read", resources=("GlobalTableName",)),
+    Operation(
+        "DescribeGlobalTableSettings", "global tables", "read", resources=("GlobalTableName",)
+    ),
+    Operation("DescribeTableReplicaAutoScaling", "global tables", "read"),
+    Operation("ListGlobalTables", "global tables", "read", resources=(), listed="GlobalTables"),
+    Operation(
+        "UpdateGlobalTable",
+        "global tables",
+        "write",
+        "moves items",
+        resources=("GlobalTableName",),
+    ),
+    Operation(
+        "UpdateGlobalTableSettings", "global tables", "write", resources=("GlobalTableName",)
+    ),
+    Operation("UpdateTableReplicaAutoScaling", "global tables", "write"),
+)
+
+OPERATIONS: Mapping[str, Operation] = {row.name: row for row in sorted(_ROWS)}
+"""Every operation, by its name."""
+
+
+class Member(NamedTuple):
+    """One kind of member of a transaction, such as `Put`."""
+
+    name: str
+    action: str
+    """The IAM action that it takes."""
+    item: Literal["Item", "Key"]
+    """The parameter that holds its item or key."""
+    parameters: ExpressionParameters
+
+
+MEMBERS: Mapping[str, Member] = {
+    member.name: member
+    for member in (
+        Member("ConditionCheck", "ConditionCheckItem", "Key", _CONDITION),
+        Member("Put", "PutItem", "Item", _CONDITION),
+        Member("Delete", "DeleteItem", "Key", _CONDITION),
+        Member("Update", "UpdateItem", "Key", _UPDATE),
+        Member("Get", "GetItem", "Key", _PROJECTION),
+    )
+}
+"""The members of TransactGetItems and TransactWriteItems, by their names."""
+
+WRITE_MEMBERS: Mapping[str, Member] = {
+    name: member for name, member in MEMBERS.items() if name != "Get"
+}
+"""Those of TransactWriteItems."""
+
+EXPRESSION_PARAMETERS: Mapping[str, ExpressionParameters] = {
+    **{name: row.parameters for name, row in OPERATIONS.items()},
+    **{name: member.parameters for name, member in MEMBERS.items()},
+}
+"""The parameters that carry expressions, of an operation or of a member of a transaction."""
+
+
+def names_where(holds: Callable[[Operation], bool]) -> frozenset[str]:
+    """Return the names of the operations for which a condition on their rows holds.
+
+    >>> sorted(names_where(lambda each: each.takes_token))
+    ['ExecuteTransaction', 'TransactWriteItems']
+    """
+    return frozenset(name for name, row in OPERATIONS.items() if holds(row))
+
+
+@lru_cache(maxsize=256)
+def find_operation(name: str) -> Operation:
+    """Return the row of an operation; of one that is not known, what is safe to assume.
+
+    A client may call operations that are newer than this table. Those that only describe
+    something say so by their names.
+    """
+    known = OPERATIONS.get(name)
+    if known is not None:
+        return known
+    is_read = name.startswith(("Describe", "Get", "List"))
+    return Operation(name, "tables", "read" if is_read else "write")
