@@ -156,19 +156,19 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("Age of an open shard", "{number} seconds", "keyfold.engine._shards.SHARD_SECONDS"),
     ),
     "Expressions": (
-        ("Expression", "{bytes}", "keyfold.engine.expressions.lexer.MAX_EXPRESSION_LENGTH"),
-        ("Operators", "{number}", "keyfold.engine.expressions.parser.MAX_OPERATORS"),
-        ("Operands of IN", "{number}", "keyfold.engine.expressions.binding.MAX_OPTIONS"),
-        ("Levels of a path", "{number}", "keyfold.engine.expressions.placeholders.MAX_PATH_LEVELS"),
+        ("Expression", "{bytes}", "keyfold.expressions.lexer.MAX_EXPRESSION_LENGTH"),
+        ("Operators", "{number}", "keyfold.expressions.parser.MAX_OPERATORS"),
+        ("Operands of IN", "{number}", "keyfold.expressions.binder.MAX_OPTIONS"),
+        ("Levels of a path", "{number}", "keyfold.expressions.placeholders.MAX_PATH_LEVELS"),
         (
             "Placeholder",
             "{number} characters",
-            "keyfold.engine.expressions.placeholders.MAX_PLACEHOLDER_LENGTH",
+            "keyfold.expressions.placeholders.MAX_PLACEHOLDER_LENGTH",
         ),
         (
             "All placeholders' values",
             "{bytes}",
-            "keyfold.engine.expressions.placeholders.MAX_SUBSTITUTION_BYTES",
+            "keyfold.expressions.placeholders.MAX_SUBSTITUTION_BYTES",
         ),
     ),
 }

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from keyfold.api import OPERATIONS
 from keyfold.engine import Engine
-from keyfold.engine.expressions import are_equal
 from keyfold.errors import ServiceError
+from keyfold.expressions.comparison import are_equal
 from keyfold.policy import Access
 from keyfold.values import AttributeValue, Item
 from keyfold.wire.server._accesses import read_accesses

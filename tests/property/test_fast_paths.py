@@ -18,9 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyfold.api.expression_use import check_not_mixed
 from keyfold.engine import Engine
-from keyfold.engine.expressions import bind_condition, bind_key_condition, check_not_mixed
 from keyfold.errors import ServiceError
+from keyfold.expressions.conditions import bind_condition
+from keyfold.expressions.key_conditions import bind_key_condition
 from keyfold.values import normalise_item
 from tests.examples import examples
 from tests.property.fast_requests import (

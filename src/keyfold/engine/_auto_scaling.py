@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID
 
 
 def change_scaling(before: dict[str, Any] | None, update: dict[str, Any]) -> dict[str, Any]:

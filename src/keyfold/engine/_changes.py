@@ -25,8 +25,8 @@ from keyfold.engine._catalog import (
 )
 from keyfold.engine._tables import EngineTable, TableBody, Unreadable, build_table
 from keyfold.engine._usage import plan_usage
-from keyfold.engine.expressions import are_equal
 from keyfold.engine.storage import Storage, StorageReader, StorageWriter
+from keyfold.expressions.comparison import are_equal
 
 LOG_RECORD = "log"
 

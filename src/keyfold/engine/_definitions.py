@@ -7,8 +7,8 @@ from typing import Any
 
 from keyfold.engine._tables import IndexBody, KeyElement
 from keyfold.engine._throughput import check_new_warm, check_on_demand, merge_throughput
-from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID
 
 MAX_LOCAL_INDEXES = 5
 MAX_GLOBAL_INDEXES = 20

@@ -11,17 +11,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from keyfold.engine._key_faults import MAX_PARTITION_BYTES, MAX_SORT_BYTES
-from keyfold.engine._keys import KeySchema, end_of, part_encoder
-from keyfold.engine._plain_values import read_plain_scalar
+from keyfold.engine._keys import KeyAttribute, KeySchema, end_of, part_encoder
 from keyfold.engine._spans import RANGES, next_after
-from keyfold.engine.expressions import (
+from keyfold.expressions.key_conditions import (
     BeginsWith,
     FastKeyCondition,
-    KeyAttribute,
     Within,
     read_fast_key_condition,
 )
 from keyfold.values import encode_partition
+from keyfold.values.fast_scalars import read_fast_scalar
 
 Values = dict[str, Any]
 # More texts than this for one key are generated and do not repeat: the cache is cleared then.
@@ -105,7 +104,7 @@ def _part_reader(attribute: KeyAttribute, placeholder: str, longest: int) -> _Pa
     kind, encode = attribute.type, part_encoder(attribute)
 
     def read(values: Values) -> bytes | None:
-        data = read_plain_scalar(kind, values.get(placeholder), longest)
+        data = read_fast_scalar(kind, values.get(placeholder), longest)
         return encode(data) if data else None
 
     return read

@@ -10,7 +10,6 @@ from keyfold.engine._auto_scaling import change_scaling
 from keyfold.engine._catalog import read_body
 from keyfold.engine._context import EngineContext
 from keyfold.engine._tables import IndexBody, TableBody
-from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import StorageReader, StorageWriter
 from keyfold.errors import (
     GlobalTableNotFoundException,
@@ -19,6 +18,7 @@ from keyfold.errors import (
     TableNotFoundException,
     ValidationException,
 )
+from keyfold.values.wording import INVALID
 
 GLOBAL_TABLE_RECORD = "global-table"
 

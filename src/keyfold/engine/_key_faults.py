@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Literal
 
-from keyfold.engine._wording import INVALID, NOT_VALID
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID, NOT_VALID
 
 MAX_PARTITION_BYTES = 2_048
 MAX_SORT_BYTES = 1_024

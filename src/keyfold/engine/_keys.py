@@ -5,7 +5,7 @@ from __future__ import annotations
 from binascii import a2b_base64
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from keyfold.engine._key_faults import (
     MAX_HALF_BYTES,
@@ -16,8 +16,6 @@ from keyfold.engine._key_faults import (
     KeyHalf,
     KeyInvalid,
 )
-from keyfold.engine._plain_values import read_plain_scalar
-from keyfold.engine.expressions import KeyAttribute
 from keyfold.values import (
     AttributeValue,
     Item,
@@ -27,6 +25,7 @@ from keyfold.values import (
     terminate_part,
     value_size_bytes,
 )
+from keyfold.values.fast_scalars import read_fast_scalar
 
 # Sorts after every row key and index entry: those start with a hash of four bytes and a length of
 # two, and no length starts with 255.
@@ -37,6 +36,13 @@ _ENCODERS: dict[str, Callable[[str], bytes]] = {
     "N": encode_number,
     "B": a2b_base64,
 }
+
+
+class KeyAttribute(NamedTuple):
+    """An attribute of a key, and the type its values have."""
+
+    name: str
+    type: Literal["S", "N", "B"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,7 @@ def fast_key_encoder(schema: KeySchema) -> Callable[[dict[str, Any]], bytes | No
     if not schema.sort:
 
         def encode_simple(key: dict[str, Any]) -> bytes | None:
-            data = read_plain_scalar(kind, key.get(name), MAX_PARTITION_BYTES)
+            data = read_fast_scalar(kind, key.get(name), MAX_PARTITION_BYTES)
             return encode_partition(encode(data)) if data and len(key) == 1 else None
 
         return encode_simple
@@ -133,8 +139,8 @@ def fast_key_encoder(schema: KeySchema) -> Callable[[dict[str, Any]], bytes | No
     sort_name, sort_kind, encode_sort = sort.name, sort.type, part_encoder(sort)
 
     def encode_composite(key: dict[str, Any]) -> bytes | None:
-        data = read_plain_scalar(kind, key.get(name), MAX_PARTITION_BYTES)
-        sort_data = read_plain_scalar(sort_kind, key.get(sort_name), MAX_SORT_BYTES)
+        data = read_fast_scalar(kind, key.get(name), MAX_PARTITION_BYTES)
+        sort_data = read_fast_scalar(sort_kind, key.get(sort_name), MAX_SORT_BYTES)
         if not data or not sort_data or len(key) != 2:  # noqa: PLR2004 - the two of them
             return None
         return encode_partition(encode(data)) + encode_sort(sort_data)

@@ -9,9 +9,9 @@ from typing import Any
 from keyfold.engine._catalog import require_body, write_body
 from keyfold.engine._context import EngineContext
 from keyfold.engine._table_extras import DestinationBody
-from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID
 
 DEFAULT_PRECISION = "MILLISECOND"
 

@@ -9,32 +9,25 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from keyfold.api.expression_use import check_not_mixed, check_placeholders_wanted
 from keyfold.engine._key_faults import KeyFaultKind, index_key_fault_error
 from keyfold.engine._keys import KeySchema, find_key_fault
 from keyfold.engine._tables import EngineTable
-from keyfold.engine.expressions import (
-    BoundCondition,
-    KeyCondition,
-    Placeholders,
-    Projection,
-    UpdatePlan,
+from keyfold.errors import ValidationException
+from keyfold.expressions.conditions import BoundCondition, bind_condition, check_filter_keys
+from keyfold.expressions.fast_conditions import read_fast_condition
+from keyfold.expressions.key_conditions import KeyCondition, bind_key_condition
+from keyfold.expressions.legacy import (
     bind_attribute_updates,
     bind_attributes_to_get,
-    bind_condition,
     bind_expected,
     bind_filter,
-    bind_key_condition,
     bind_key_conditions,
-    bind_projection,
-    bind_update,
-    check_filter_keys,
-    check_not_mixed,
-    check_placeholders_wanted,
-    check_scalar_keys,
-    check_updated_keys,
-    read_fast_condition,
 )
-from keyfold.errors import ValidationException
+from keyfold.expressions.paths import Projection, check_scalar_keys
+from keyfold.expressions.placeholders import Placeholders
+from keyfold.expressions.projections import bind_projection
+from keyfold.expressions.updates import UpdatePlan, bind_update, check_updated_keys
 from keyfold.values import Item, normalise_item
 
 

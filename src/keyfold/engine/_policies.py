@@ -12,13 +12,13 @@ from keyfold.engine._context import EngineContext
 from keyfold.engine._descriptions import to_table_description
 from keyfold.engine._table_extras import PolicyBody
 from keyfold.engine._tables import TableBody
-from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import StorageReader
 from keyfold.errors import (
     PolicyNotFoundException,
     ResourceNotFoundException,
     ValidationException,
 )
+from keyfold.values.wording import INVALID
 
 MAX_POLICY_BYTES = 20 * 1024
 # The ExpectedRevisionId of a request that expects that there is no policy yet.

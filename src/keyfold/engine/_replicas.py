@@ -10,8 +10,8 @@ from typing import Any
 
 from keyfold.engine._context import EngineContext
 from keyfold.engine._tables import TableBody
-from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID
 
 VERSION = "2019.11.21"
 

@@ -23,9 +23,9 @@ from keyfold.engine._settings import read_settings
 from keyfold.engine._table_extras import VectorBody
 from keyfold.engine._tables import IndexBody, TableBody, build_table
 from keyfold.engine._vector_definitions import check_vector_billing, searched_names, vector_body
-from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import TableAlreadyExistsException, ValidationException
+from keyfold.values.wording import INVALID
 
 # The settings of the source that the restored table inherits.
 _KEPT_SETTINGS = ("OnDemandThroughput", "SSEDescription", "TableClassSummary")

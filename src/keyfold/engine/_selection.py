@@ -14,11 +14,12 @@ from keyfold.engine._key_faults import (
 from keyfold.engine._keys import find_key_fault
 from keyfold.engine._reads import PageQuery
 from keyfold.engine._tables import EngineIndex, EngineTable
-from keyfold.engine._wording import INVALID
-from keyfold.engine.expressions import BoundCondition, Projection
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
+from keyfold.expressions.conditions import BoundCondition
+from keyfold.expressions.paths import Projection
 from keyfold.values import Item, normalise_item
+from keyfold.values.wording import INVALID
 
 
 class Selection(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any
 
 from keyfold.engine._context import EngineContext
 from keyfold.engine._throughput import merge_throughput
-from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID
 
 
 def read_settings(

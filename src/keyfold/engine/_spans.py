@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
+from keyfold.engine._key_conditions import ResolvedKeyCondition
 from keyfold.engine._key_faults import (
     MAX_PARTITION_BYTES,
     MAX_SORT_BYTES,
@@ -16,20 +17,18 @@ from keyfold.engine._key_faults import (
     KeyFaultKind,
     condition_fault_error,
 )
-from keyfold.engine._keys import END, KeySchema, encode_part, end_of, join_partition
-from keyfold.engine.expressions import (
+from keyfold.engine._keys import END, KeyAttribute, KeySchema, encode_part, end_of, join_partition
+from keyfold.engine.storage import Span
+from keyfold.expressions.key_conditions import (
     AtLeast,
     AtMost,
     BeginsWith,
     EqualTo,
     Greater,
-    KeyAttribute,
     Less,
-    ResolvedKeyCondition,
     SortRange,
     Within,
 )
-from keyfold.engine.storage import Span
 from keyfold.values import terminate_part
 
 HASHES = 1 << 32

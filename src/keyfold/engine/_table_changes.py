@@ -6,8 +6,8 @@ from typing import Any
 
 from keyfold.engine._definitions import check_throughput
 from keyfold.engine._throughput import check_not_empty
-from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID
 
 # The parameters that change something, with the names that the service's message gives them.
 _CHANGES = {

@@ -8,8 +8,8 @@ from keyfold.engine._auto_scaling import change_scaling
 from keyfold.engine._context import EngineContext
 from keyfold.engine._table_extras import ScalingBody
 from keyfold.engine._tables import TableBody
-from keyfold.engine._wording import INVALID
 from keyfold.errors import ResourceNotFoundException, ValidationException
+from keyfold.values.wording import INVALID
 
 _READ, _WRITE = "ProvisionedReadCapacityAutoScaling", "ProvisionedWriteCapacityAutoScaling"
 

@@ -11,6 +11,7 @@ import orjson
 
 from keyfold.engine._key_faults import KEY_MISMATCH, KeyFault, key_fault_error
 from keyfold.engine._keys import (
+    KeyAttribute,
     KeySchema,
     fast_key_encoder,
     find_key_fault,
@@ -20,7 +21,6 @@ from keyfold.engine._keys import (
 from keyfold.engine._table_extras import TableExtras
 from keyfold.engine._usage import UsageMonitor
 from keyfold.engine._vectors import VectorIndex, build_vector_index
-from keyfold.engine.expressions import KeyAttribute
 from keyfold.engine.storage import RowSet
 from keyfold.errors import ValidationException
 from keyfold.values import Item
@@ -149,7 +149,7 @@ class EngineTable:
     key: KeySchema
     encode_key: Callable[[Item], bytes]
     # The same for an unchecked `Key` parameter, for the fast path; see `fast_key_encoder`.
-    encode_plain_key: Callable[[dict[str, Any]], bytes | None]
+    encode_fast_key: Callable[[dict[str, Any]], bytes | None]
     indexes: dict[str, EngineIndex]
     vectors: dict[str, VectorIndex]
     # One for each column of the rows, in their order.
@@ -229,7 +229,7 @@ def build_table(body: TableBody) -> EngineTable:
         rows=RowSet(body["number"], body["version"], tuple(encoders)),
         key=key,
         encode_key=row_key_encoder(key),
-        encode_plain_key=fast_key_encoder(key),
+        encode_fast_key=fast_key_encoder(key),
         indexes=indexes,
         vectors=vectors,
         encoders=tuple(encoders.values()),

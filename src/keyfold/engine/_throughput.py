@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID
 
 # The value that removes a maximum.
 UNLIMITED = -1

@@ -8,8 +8,8 @@ from typing import Any
 from keyfold.engine._definitions import check_projection
 from keyfold.engine._table_extras import VectorBody
 from keyfold.engine._tables import TableBody
-from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID
 
 MAX_VECTOR_INDEXES = 5
 MAX_DIMENSIONS = 4_096

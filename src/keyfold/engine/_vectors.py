@@ -16,13 +16,19 @@ from operator import mul
 from typing import Any, Literal, NamedTuple
 
 from keyfold.engine._key_faults import KeyFault, KeyFaultKind, KeyInvalid
-from keyfold.engine._keys import KeySchema, encode_part, end_of, find_key_fault, join_partition
+from keyfold.engine._keys import (
+    KeyAttribute,
+    KeySchema,
+    encode_part,
+    end_of,
+    find_key_fault,
+    join_partition,
+)
 from keyfold.engine._table_extras import VectorBody
-from keyfold.engine._wording import INVALID
-from keyfold.engine.expressions import KeyAttribute
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 from keyfold.values import AttributeValue, Item, item_size_bytes
+from keyfold.values.wording import INVALID
 
 FLOAT_BYTES = 4
 # Requests are metered by bytes, with this minimum.

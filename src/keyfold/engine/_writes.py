@@ -27,9 +27,9 @@ from keyfold.engine._responses import Rendering
 from keyfold.engine._tables import EngineTable
 from keyfold.engine._usage import UsageMonitor
 from keyfold.engine._vectors import VectorInvalid
-from keyfold.engine.expressions import UpdatePlan
 from keyfold.engine.storage import RowsChanged, Storage, StorageReader, StorageWriter
 from keyfold.errors import ConditionalCheckFailedException, ValidationException
+from keyfold.expressions.updates import UpdatePlan
 from keyfold.values import Item, item_size_bytes, to_json
 
 MAX_ITEM_BYTES = 409_600

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from keyfold.api import OPERATIONS, find_operation, names_where
+from keyfold.api.statements import only_selects, statements_in
 
 ITEM_OPERATIONS = names_where(lambda each: each.subject == "items")
 SINGLE_WRITES = names_where(
@@ -32,7 +33,7 @@ def writes_items(operation: str, request: dict[str, Any]) -> bool:
     """Return whether a call may change items."""
     row = find_operation(operation)
     if row.has_statements:
-        return not all(map(_is_select, _statements(request)))
+        return not only_selects(request)
     return row.subject == "items" and not row.is_read
 
 
@@ -43,8 +44,7 @@ def is_eventual_read(operation: str, request: dict[str, Any]) -> bool:
         return not _asks_for_latest(request)
     if not row.has_statements or row.is_transaction:
         return False
-    statements = _statements(request)
-    return all(map(_is_select, statements)) and not any(map(_asks_for_latest, statements))
+    return only_selects(request) and not any(map(_asks_for_latest, statements_in(request)))
 
 
 def _asks_for_latest(request: dict[str, Any]) -> bool:
@@ -56,15 +56,3 @@ def _asks_for_latest(request: dict[str, Any]) -> bool:
     except AttributeError:
         # Not the shape of a batch; the engine says so.
         return True
-
-
-def _statements(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the statements of a request, as far as it has any; the engine refuses the rest."""
-    given: Any = request.get("Statements", request.get("TransactStatements", [request]))
-    members = cast("list[Any]", given) if isinstance(given, list) else []
-    return [member for member in members if isinstance(member, dict)]
-
-
-def _is_select(member: dict[str, Any]) -> bool:
-    text: Any = member.get("Statement")
-    return isinstance(text, str) and text.lstrip()[:6].lower() == "select"

@@ -13,7 +13,7 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.errors import SerializationException
-from tests.unit.engine.expressions.refusals import refusal_of
+from tests.unit.expressions.refusals import refusal_of
 
 TABLE: dict[str, Any] = {
     "TableName": "Songs",

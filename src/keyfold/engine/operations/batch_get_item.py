@@ -12,8 +12,8 @@ from keyfold.engine._parameters import check_expression_use, check_paths, read_p
 from keyfold.engine._responses import Rendering
 from keyfold.engine._single_reads import ThrottledMembers, count_read
 from keyfold.engine._tables import EngineTable, encode_key_of
-from keyfold.engine.expressions import Projection
 from keyfold.errors import ValidationException
+from keyfold.expressions.paths import Projection
 from keyfold.values import Item, normalise_item
 
 MAX_KEYS = 100

@@ -31,9 +31,9 @@ from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
 from keyfold.engine._tags import read_tags
 from keyfold.engine._throughput import check_new_warm, check_on_demand
 from keyfold.engine._vector_definitions import check_vector_indexes, searched_names, vector_body
-from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import ResourceInUseException, ValidationException
+from keyfold.values.wording import INVALID
 
 
 def create_table(

@@ -9,8 +9,8 @@ from keyfold.engine._iterators import ending_number, starting_number
 from keyfold.engine._responses import Rendering
 from keyfold.engine._shards import ShardBody
 from keyfold.engine._streams import stream_arn, with_stream
-from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID
 
 PAGE_SHARDS = 100
 

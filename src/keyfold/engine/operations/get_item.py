@@ -26,7 +26,7 @@ def try_fast_get_item(
     key: Any = request.get("Key")
     if table is None or len(request) != REQUIRED or key.__class__ is not dict:
         return None
-    row_key = table.encode_plain_key(key)
+    row_key = table.encode_fast_key(key)
     if row_key is None:
         return None
     row = context.storage.get(table.rows, row_key)

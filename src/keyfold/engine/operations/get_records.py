@@ -17,9 +17,9 @@ from keyfold.engine._responses import Rendering
 from keyfold.engine._shards import find_shard, key_range
 from keyfold.engine._stream_records import to_record
 from keyfold.engine._streams import StreamBody, with_stream
-from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import RowChange, StorageReader
 from keyfold.errors import TrimmedDataAccessException, ValidationException
+from keyfold.values.wording import INVALID
 
 MAX_RECORDS = 1_000
 MAX_BYTES = 1 << 20

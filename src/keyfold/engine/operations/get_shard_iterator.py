@@ -11,9 +11,9 @@ from keyfold.engine._iterators import StreamPosition, check_not_trimmed, find_po
 from keyfold.engine._responses import Rendering
 from keyfold.engine._shards import ShardBody, find_shard
 from keyfold.engine._streams import StreamBody, stream_arn, with_stream
-from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import StorageReader
 from keyfold.errors import ResourceNotFoundException, ValidationException
+from keyfold.values.wording import INVALID
 
 _BY_NUMBER = frozenset({"AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"})
 

@@ -10,8 +10,8 @@ from keyfold.engine._context import EngineContext
 from keyfold.engine._responses import Rendering
 from keyfold.engine._streams import list_streams as read_streams
 from keyfold.engine._streams import name_of, parse_arn, stream_arn
-from keyfold.engine._wording import INVALID
 from keyfold.errors import ValidationException
+from keyfold.values.wording import INVALID
 
 PAGE_STREAMS = 100
 

@@ -23,8 +23,8 @@ from keyfold.engine._writes import (
     put_without_reading,
     respond_to_write,
 )
-from keyfold.engine.expressions import read_fast_condition
 from keyfold.errors import ServiceError
+from keyfold.expressions.fast_conditions import read_fast_condition
 from keyfold.values import normalise_item, to_json
 
 # The number of required parameters: the table and the item.

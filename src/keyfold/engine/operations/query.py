@@ -9,6 +9,7 @@ import orjson
 from keyfold.engine._capacity import OFF, CapacityMeter
 from keyfold.engine._context import EngineContext
 from keyfold.engine._fast_queries import try_fast_plan
+from keyfold.engine._key_conditions import resolve_key_condition
 from keyfold.engine._keys import KeySchema
 from keyfold.engine._parameters import check_paths, check_read_filter, read_query
 from keyfold.engine._reads import PAGE_BYTES, PageQuery, cursor_key, read_page
@@ -22,9 +23,10 @@ from keyfold.engine._selection import (
 )
 from keyfold.engine._spans import condition_span, partition_of, resume_span
 from keyfold.engine._tables import EngineIndex, EngineTable
-from keyfold.engine.expressions import FastCondition, read_fast_condition, show_value
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
+from keyfold.expressions.comparison import show_value
+from keyfold.expressions.fast_conditions import FastCondition, read_fast_condition
 from keyfold.values import Item
 
 LARGEST_LIMIT = 1 << 31
@@ -138,7 +140,7 @@ def query(context: EngineContext, request: dict[str, Any], rendering: Rendering)
     index = find_index(table, request)
     schema = table.key if index is None else index.key
     index_name = None if index is None else index.name
-    condition = key_condition.resolve(schema.partition, schema.sort, index_name)
+    condition = resolve_key_condition(key_condition, schema.partition, schema.sort, index_name)
     check_read_filter(parameters, schema)
     check_paths(table, parameters.filter, parameters.projection)
     selection = resolve_selection(request, index, parameters.projection, parameters.filter)

@@ -20,11 +20,13 @@ from keyfold.engine._vectors import (
     rank,
     read_vector,
 )
-from keyfold.engine._wording import INVALID
-from keyfold.engine.expressions import Projection, bind_projection, bind_search_condition
 from keyfold.engine.storage import StorageReader
 from keyfold.errors import ValidationException
+from keyfold.expressions.paths import Projection
+from keyfold.expressions.projections import bind_projection
+from keyfold.expressions.search_conditions import bind_search_condition
 from keyfold.values import AttributeValue, Item, normalise_value
+from keyfold.values.wording import INVALID
 
 MAX_RESULTS = 100
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024

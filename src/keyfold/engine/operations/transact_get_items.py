@@ -19,9 +19,9 @@ from keyfold.engine._transactions import (
     member_key_fault_error,
     prepare_members,
 )
-from keyfold.engine.expressions import Projection
 from keyfold.engine.storage import Row, StorageReader
 from keyfold.errors import ValidationException
+from keyfold.expressions.paths import Projection
 from keyfold.values import Item, normalise_item
 
 

@@ -32,8 +32,9 @@ from keyfold.engine._writes import (
     make_put,
     report_collections,
 )
-from keyfold.engine.expressions import BoundCondition, UpdatePlan
 from keyfold.errors import ValidationException
+from keyfold.expressions.conditions import BoundCondition
+from keyfold.expressions.updates import UpdatePlan
 from keyfold.values import Item, normalise_item, normalise_value
 
 

@@ -16,13 +16,13 @@ from keyfold.engine._global_tables import (
 )
 from keyfold.engine._replicas import warn_unreplicated
 from keyfold.engine._responses import Rendering
-from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import (
     ReplicaAlreadyExistsException,
     ReplicaNotFoundException,
     ValidationException,
 )
+from keyfold.values.wording import INVALID
 
 
 def update_global_table(

@@ -15,7 +15,7 @@ from keyfold.engine._writes import (
     perform_for_request,
     respond_to_write,
 )
-from keyfold.engine.expressions import UpdatePlan
+from keyfold.expressions.updates import UpdatePlan
 from keyfold.values import Item
 
 

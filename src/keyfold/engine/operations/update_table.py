@@ -34,7 +34,6 @@ from keyfold.engine._vector_definitions import (
     searched_names,
     vector_body,
 )
-from keyfold.engine._wording import INVALID
 from keyfold.engine.storage import RowsChanged, StorageWriter
 from keyfold.errors import (
     KeyfoldError,
@@ -43,6 +42,7 @@ from keyfold.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
+from keyfold.values.wording import INVALID
 
 
 def update_table(

@@ -1,7 +1,7 @@
 """PartiQL statements, as ExecuteStatement and its batch and transaction variants take them.
 
 A statement is parsed into a tree (`lexer`, `expressions`, `parser`). Its conditions and changes
-are translated into the trees of `engine.expressions` (`values`, `translation`), which makes it a
+are translated into the trees of `keyfold.expressions` (`values`, `translation`), which makes it a
 read or a write like any other (`access`, `reading`, `writing`). Nothing is evaluated here.
 """
 

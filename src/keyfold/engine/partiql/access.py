@@ -10,37 +10,36 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from keyfold.engine._key_conditions import ResolvedKeyCondition
 from keyfold.engine._key_faults import (
     KeyFault,
     KeyFaultKind,
     condition_fault_error,
     value_fault_error,
 )
-from keyfold.engine._keys import KeySchema, encode_part, find_key_fault
+from keyfold.engine._keys import KeyAttribute, KeySchema, encode_part, find_key_fault
 from keyfold.engine._spans import condition_span
 from keyfold.engine._tables import EngineTable
-from keyfold.engine.expressions import (
+from keyfold.errors import ValidationException
+from keyfold.expressions.key_conditions import (
     BeginsWith,
     EqualTo,
-    KeyAttribute,
-    ResolvedKeyCondition,
     SortRange,
     Within,
+    make_constraint,
 )
-from keyfold.engine.expressions.key_conditions import make_constraint
-from keyfold.engine.expressions.trees import (
-    Both,
+from keyfold.expressions.trees import (
+    And,
+    Between,
     Comparison,
     Condition,
-    Either,
     FunctionCall,
-    Interval,
-    Membership,
-    Negation,
+    In,
+    Not,
     Operand,
+    Or,
     Path,
 )
-from keyfold.errors import ValidationException
 from keyfold.values import AttributeValue, Item
 
 # A condition with more alternatives than this is not analysed: the table is scanned.
@@ -119,7 +118,7 @@ def _check_type(attribute: KeyAttribute, value: AttributeValue) -> None:
 
 
 def _conjuncts(condition: Condition | None) -> Iterator[Condition]:
-    if isinstance(condition, Both):
+    if isinstance(condition, And):
         for part in condition.conditions:
             yield from _conjuncts(part)
     elif condition is not None:
@@ -227,10 +226,10 @@ def _span(schema: KeySchema, branch: _Branch) -> tuple[bytes, bytes]:
 
 def _branches(condition: Condition, schema: KeySchema) -> list[_Branch]:
     match condition:
-        case Either(conditions):
+        case Or(conditions):
             branches = [branch for each in conditions for branch in _branches(each, schema)]
             return branches if len(branches) <= MAX_BRANCHES else [_Branch()]
-        case Both(conditions):
+        case And(conditions):
             joined = [_Branch()]
             for each in conditions:
                 joined = [
@@ -262,10 +261,10 @@ def _leaf_branches(condition: Condition, schema: KeySchema) -> list[_Branch]:
             "=", dict(value), Path((name,))
         ) if name == partition:
             return [_Branch(value)]
-        case Membership(Path((name,)), options) if name == partition:
+        case In(Path((name,)), options) if name == partition:
             values = [option for option in options if isinstance(option, dict)]
             return [_Branch(value) for value in values] if len(values) == len(options) else [_NONE]
-        case Membership(Path((name,)), options) if name == sort:
+        case In(Path((name,)), options) if name == sort:
             values = [option for option in options if isinstance(option, dict)]
             if len(values) != len(options):
                 return [_VAGUE]
@@ -287,7 +286,7 @@ def _sort_constraint(condition: Condition, sort: str | None) -> EqualTo | SortRa
             return make_constraint(operator, (value,))
         case Comparison(operator, dict(value), Path((name,))) if name == sort and operator != "<>":
             return make_constraint(_MIRRORED[operator], (value,))
-        case Interval(Path((name,)), dict(low), dict(high)) if name == sort:
+        case Between(Path((name,)), dict(low), dict(high)) if name == sort:
             return Within(low, high)
         case FunctionCall("begins_with", (Path((name,)), dict(prefix))) if name == sort:
             return BeginsWith(prefix)
@@ -297,15 +296,15 @@ def _sort_constraint(condition: Condition, sort: str | None) -> EqualTo | SortRa
 
 def _mentions(condition: Condition, name: str) -> bool:
     match condition:
-        case Negation(inner):
+        case Not(inner):
             return _mentions(inner, name)
-        case Both(conditions) | Either(conditions):
+        case And(conditions) | Or(conditions):
             return any(_mentions(each, name) for each in conditions)
         case Comparison(_, left, right):
             operands: tuple[Operand, ...] = (left, right)
-        case Interval(value, low, high):
+        case Between(value, low, high):
             operands = (value, low, high)
-        case Membership(value, options):
+        case In(value, options):
             operands = (value, *options)
         case FunctionCall(_, given):
             operands = given

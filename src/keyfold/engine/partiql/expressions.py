@@ -6,11 +6,10 @@ support: its error for an unsupported operator differs from that for a syntax er
 
 from __future__ import annotations
 
-from keyfold.engine.expressions.trees import Steps
 from keyfold.engine.partiql.faults import not_well_formed
 from keyfold.engine.partiql.lexer import Token, read_tokens
 from keyfold.engine.partiql.trees import (
-    Between,
+    BetweenOperation,
     BinaryOperation,
     Constant,
     Expression,
@@ -29,6 +28,7 @@ from keyfold.engine.partiql.trees import (
     Unsupported,
 )
 from keyfold.errors import ValidationException
+from keyfold.expressions.trees import Steps
 
 # Deeper than any item may be nested, and well within Python's recursion limit.
 MAX_DEPTH = 90
@@ -215,7 +215,7 @@ class ExpressionParser:
                 if not self.is_operator("and"):
                     raise not_well_formed("Expected AND after BETWEEN")
                 self.take()
-                node = Between(left, low, self.parse_expression(precedence), token.at)
+                node = BetweenOperation(left, low, self.parse_expression(precedence), token.at)
             case "is":
                 if self.is_operator("not"):
                     self.take()

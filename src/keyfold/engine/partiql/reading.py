@@ -16,12 +16,6 @@ from keyfold.engine._responses import Rendering
 from keyfold.engine._selection import find_index, read_start_key, resolve_selection
 from keyfold.engine._spans import resume_span
 from keyfold.engine._tables import EngineIndex, EngineTable
-from keyfold.engine._wording import INVALID
-from keyfold.engine.expressions import BoundCondition, Projection
-from keyfold.engine.expressions.conditions import path_reader
-from keyfold.engine.expressions.paths import merge_paths
-from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS
-from keyfold.engine.expressions.trees import Condition, Steps
 from keyfold.engine.partiql.access import find_one_key, find_ranges
 from keyfold.engine.partiql.statements import Prepared, as_validation_error, bind_where
 from keyfold.engine.partiql.tokens import INVALID_TOKEN, ReadPosition, read_token, write_token
@@ -39,7 +33,12 @@ from keyfold.engine.partiql.trees import (
 )
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
+from keyfold.expressions.conditions import BoundCondition, path_reader
+from keyfold.expressions.paths import Projection, merge_paths
+from keyfold.expressions.placeholders import NO_PLACEHOLDERS
+from keyfold.expressions.trees import Condition, Steps
 from keyfold.values import Item
+from keyfold.values.wording import INVALID
 
 # The service reads at most this many key ranges per page.
 MAX_PAGE_RANGES = 10

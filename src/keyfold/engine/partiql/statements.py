@@ -6,18 +6,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from keyfold.engine.expressions import (
-    BoundCondition,
-    ExpressionFault,
-    check_operator_count,
-    compile_condition,
-)
-from keyfold.engine.expressions.trees import Condition
 from keyfold.engine.partiql.parser import parse_statement
 from keyfold.engine.partiql.translation import Translation
 from keyfold.engine.partiql.trees import Expression, Statement
 from keyfold.engine.partiql.values import PARAMETERS_DIFFER, read_parameters
 from keyfold.errors import ValidationException
+from keyfold.expressions.conditions import BoundCondition, check_operator_count, compile_condition
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.trees import Condition
 from keyfold.values import AttributeValue, text_size_bytes
 
 

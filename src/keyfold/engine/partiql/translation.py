@@ -1,7 +1,7 @@
 """Translation of PartiQL expressions into the trees that the rest of the engine evaluates.
 
 A WHERE clause becomes a condition; SET and REMOVE become the actions of an update. Parameters are
-replaced by their values. `engine.expressions` compiles the trees like those of condition and
+replaced by their values. `keyfold.expressions` compiles the trees like those of condition and
 update expressions. Nothing is evaluated here.
 """
 
@@ -9,28 +9,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from keyfold.engine.expressions.trees import (
-    Action,
-    AddTo,
-    Arithmetic,
-    Both,
-    Comparator,
-    Comparison,
-    Condition,
-    DeleteFrom,
-    Either,
-    FunctionCall,
-    Interval,
-    Membership,
-    Negation,
-    Operand,
-    Path,
-    Remove,
-    SetTo,
-)
 from keyfold.engine.partiql.trees import (
     Assignment,
-    Between,
+    BetweenOperation,
     BinaryOperation,
     Constant,
     Expression,
@@ -47,20 +28,30 @@ from keyfold.engine.partiql.trees import (
 )
 from keyfold.engine.partiql.values import read_value
 from keyfold.errors import ValidationException
+from keyfold.expressions.trees import (
+    COMPARATORS,
+    PREDICATES,
+    UPDATE_FUNCTIONS,
+    Action,
+    AddTo,
+    And,
+    Arithmetic,
+    Between,
+    Comparator,
+    Comparison,
+    Condition,
+    DeleteFrom,
+    FunctionCall,
+    In,
+    Not,
+    Operand,
+    Or,
+    Path,
+    Remove,
+    SetTo,
+)
 from keyfold.values import AttributeValue
 
-_COMPARATORS: dict[str, Comparator] = {
-    "=": "=",
-    "<>": "<>",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
-}
-_PREDICATES = frozenset(
-    {"attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"}
-)
-_UPDATE_FUNCTIONS = frozenset({"if_not_exists", "list_append"})
 _IS_TYPES = {
     "NULL": "NULL",
     "BOOLEAN": "BOOL",
@@ -108,29 +99,30 @@ class Translation:
             case Logical(operator, parts):
                 conditions = tuple(self._part(part) for part in parts)
                 self.operator_count += len(parts) - 2
-                return Both(conditions) if operator == "and" else Either(conditions)
+                return And(conditions) if operator == "and" else Or(conditions)
             case UnaryOperation("not", operand):
                 inner = self._condition(operand)
                 if inner is None:
                     raise ValidationException("The argument to NOT must be a Type or Expression")
-                return Negation(inner)
+                return Not(inner)
             case BinaryOperation("in", left, right):
                 return self._membership(left, right)
-            case BinaryOperation(operator, left, right) if operator in _COMPARATORS:
-                return self._comparison(_COMPARATORS[operator], left, right)
-            case Between(value, low, high):
+            case BinaryOperation(operator, left, right) if operator in COMPARATORS:
+                return self._comparison(COMPARATORS[operator], left, right)
+            case BetweenOperation(value, low, high):
                 operands = (self.operand(value), self.operand(low), self.operand(high))
-                return Interval(*operands)
+                return Between(*operands)
             case IsType():
                 return self._type_test(node)
-            case Function(name, operands) if name in _PREDICATES:
-                return FunctionCall(name, tuple(self.operand(operand) for operand in operands))
+            case Function(name, operands) if name in PREDICATES:
+                predicate = PREDICATES[name]
+                return FunctionCall(predicate, tuple(self.operand(operand) for operand in operands))
             case Function("size"):
                 raise ValidationException(
                     "The function is not allowed to be used this way in an expression; "
                     "function: size"
                 )
-            case Function(name) if name in _UPDATE_FUNCTIONS:
+            case Function(name) if name in UPDATE_FUNCTIONS:
                 raise ValidationException(
                     f"The function is not allowed in a condition expression; function: {name}"
                 )
@@ -157,7 +149,7 @@ class Translation:
                 "right hand argument of type Seq with at least one member"
             )
         options = tuple(self.operand(member) for member in right.members)
-        return Membership(self.operand(left), options)
+        return In(self.operand(left), options)
 
     def _comparison(self, comparator: Comparator, left: Expression, right: Expression) -> Condition:
         for one, other in ((left, right), (right, left)):
@@ -167,7 +159,7 @@ class Translation:
             if comparator in ("=", "<>") and isinstance(other, Constant):
                 condition = self._part(one)
                 holds = (other.value == "true") is (comparator == "=")
-                return condition if holds else Negation(condition)
+                return condition if holds else Not(condition)
             raise ValidationException(
                 "Incorrect operand type for operator or function; "
                 f"operator or function: {comparator}, operand type: BOOL"
@@ -207,12 +199,12 @@ class Translation:
                 return FunctionCall("size", tuple(self.operand(operand) for operand in operands))
             case Constant():
                 raise ValidationException(_MISSING)
-            case Function(name) if name in _PREDICATES:
+            case Function(name) if name in PREDICATES:
                 raise ValidationException(
                     "The function is not allowed to be used this way in an expression; "
                     f"function: {name}"
                 )
-            case Function(name) if name in _UPDATE_FUNCTIONS:
+            case Function(name) if name in UPDATE_FUNCTIONS:
                 raise ValidationException(
                     f"The function is not allowed in a condition expression; function: {name}"
                 )
@@ -263,11 +255,12 @@ class Translation:
                 return path_of(node)
             case BinaryOperation("+" | "-" as operator, left, right):
                 return Arithmetic(operator, self._source(left), self._source(right))
-            case Function(name, operands) if name in _UPDATE_FUNCTIONS:
+            case Function(name, operands) if name in UPDATE_FUNCTIONS:
                 return FunctionCall(
-                    name, tuple(self._source_operand(operand) for operand in operands)
+                    UPDATE_FUNCTIONS[name],
+                    tuple(self._source_operand(operand) for operand in operands),
                 )
-            case Function(name) if name in _PREDICATES or name == "size":
+            case Function(name) if name in PREDICATES or name == "size":
                 raise ValidationException(
                     f"The function is not allowed in an update expression; function: {name}"
                 )
@@ -298,19 +291,19 @@ class Translation:
 
 def _is_condition(node: Expression) -> bool:
     match node:
-        case Logical() | Between() | IsType() | UnaryOperation("not"):
+        case Logical() | BetweenOperation() | IsType() | UnaryOperation("not"):
             return True
         case BinaryOperation(operator):
-            return operator == "in" or operator in _COMPARATORS
+            return operator == "in" or operator in COMPARATORS
         case Function(name):
-            return name in _PREDICATES
+            return name in PREDICATES
         case _:
             return False
 
 
 def _operator_of(node: Expression) -> str:
     match node:
-        case Between():
+        case BetweenOperation():
             return "between"
         case IsType():
             return "is"

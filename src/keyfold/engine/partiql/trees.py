@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from keyfold.engine.expressions.trees import Steps
+from keyfold.expressions.trees import Steps
 
 
 class Reference(NamedTuple):
@@ -93,7 +93,7 @@ class UnaryOperation(NamedTuple):
     at: str
 
 
-class Between(NamedTuple):
+class BetweenOperation(NamedTuple):
     """`value BETWEEN low AND high`."""
 
     value: Expression
@@ -143,7 +143,7 @@ Expression = (
     | Function
     | BinaryOperation
     | UnaryOperation
-    | Between
+    | BetweenOperation
     | IsType
     | Logical
     | Unsupported

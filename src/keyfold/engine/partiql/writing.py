@@ -17,8 +17,6 @@ from keyfold.engine._writes import (
     check_item_size,
     make_put,
 )
-from keyfold.engine.expressions import UpdatePlan, compile_update
-from keyfold.engine.expressions.paths import merge_paths
 from keyfold.engine.partiql.access import check_key, require_one_key
 from keyfold.engine.partiql.statements import Prepared, as_validation_error, bind_where
 from keyfold.engine.partiql.translation import Translation
@@ -36,6 +34,8 @@ from keyfold.errors import (
     ServiceError,
     ValidationException,
 )
+from keyfold.expressions.paths import merge_paths
+from keyfold.expressions.updates import UpdatePlan, compile_update
 from keyfold.values import Item, normalise_item
 
 DUPLICATE = "Duplicate primary key exists in table"

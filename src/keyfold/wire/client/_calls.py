@@ -45,7 +45,7 @@ from keyfold.wire.client._faults import (
     read_date,
     read_error,
 )
-from keyfold.wire.client._repeating import is_read, is_repeatable, says_too_little
+from keyfold.wire.client._repeating import hides_earlier_attempt, is_read, is_repeatable
 from keyfold.wire.client._responses import Response
 from keyfold.wire.client._retries import Retries, RetryBudget
 from keyfold.wire.client._signing import Credentials, Signer
@@ -191,7 +191,9 @@ class CallPolicy:
             return self.handle_no_response(call, NoResponse(str(error), may_have_arrived=True))
         if call.retry_cost or not self._budget.is_full:
             self._budget.refund(call.retry_cost)
-        if call.doubt_reason is not None and says_too_little(call.operation, call.request, decoded):
+        if call.doubt_reason is not None and hides_earlier_attempt(
+            call.operation, call.request, decoded
+        ):
             detail = f"{call.doubt_reason}, so an earlier attempt may have written the old values"
             raise self._outcome_unknown(call, detail)
         return decoded

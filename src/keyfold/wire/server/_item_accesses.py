@@ -12,31 +12,6 @@ from typing import Any, NamedTuple
 from keyfold.api import WRITE_MEMBERS
 from keyfold.api.shapes import plain_name
 from keyfold.engine import TableKeyNames
-from keyfold.engine.expressions import (
-    BoundCondition,
-    EqualTo,
-    KeyCondition,
-    Placeholders,
-    Projection,
-    UpdatePlan,
-    bind_condition,
-    bind_expected,
-    bind_projection,
-    bind_search_condition,
-)
-from keyfold.engine.expressions.parser import parse_condition, parse_update
-from keyfold.engine.expressions.trees import (
-    Action,
-    AddTo,
-    Both,
-    Condition,
-    DeleteFrom,
-    FunctionCall,
-    Path,
-    Remove,
-    SetTo,
-    Steps,
-)
 from keyfold.engine.requests import (
     check_expression_use,
     check_old_or_none,
@@ -48,6 +23,27 @@ from keyfold.engine.requests import (
     read_update,
     read_update_expressions,
 )
+from keyfold.expressions.conditions import BoundCondition, bind_condition
+from keyfold.expressions.key_conditions import EqualTo, KeyCondition
+from keyfold.expressions.legacy import bind_expected
+from keyfold.expressions.parser import parse_condition, parse_update
+from keyfold.expressions.paths import Projection
+from keyfold.expressions.placeholders import Placeholders
+from keyfold.expressions.projections import bind_projection
+from keyfold.expressions.search_conditions import bind_search_condition
+from keyfold.expressions.trees import (
+    Action,
+    AddTo,
+    And,
+    Condition,
+    DeleteFrom,
+    FunctionCall,
+    Path,
+    Remove,
+    SetTo,
+    Steps,
+)
+from keyfold.expressions.updates import UpdatePlan
 from keyfold.policy import ALL, Access, Right
 from keyfold.values import AttributeValue, Item, normalise_item
 
@@ -384,7 +380,7 @@ def _read_existence(
 
 
 def _terms(condition: Condition) -> Iterable[Condition]:
-    if not isinstance(condition, Both):
+    if not isinstance(condition, And):
         return (condition,)
     return [term for part in condition.conditions for term in _terms(part)]
 

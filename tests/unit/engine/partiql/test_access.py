@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from keyfold.engine._keys import KeySchema
-from keyfold.engine.expressions import KeyAttribute
-from keyfold.engine.expressions.trees import Condition
+from keyfold.engine._keys import KeyAttribute, KeySchema
 from keyfold.engine.partiql.access import Ranges, find_ranges
 from keyfold.engine.partiql.parser import parse_statement
 from keyfold.engine.partiql.translation import Translation
 from keyfold.engine.partiql.trees import SelectStatement
-from tests.unit.engine.expressions.refusals import refusal_of
+from keyfold.expressions.trees import Condition
+from tests.unit.expressions.refusals import refusal_of
 
 SCHEMA = KeySchema((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "N"),))
 

@@ -7,7 +7,7 @@ import pytest
 from keyfold.engine.partiql.parser import parse_statement
 from keyfold.engine.partiql.trees import (
     Assignment,
-    Between,
+    BetweenOperation,
     BinaryOperation,
     Constant,
     DeleteStatement,
@@ -28,7 +28,7 @@ from keyfold.engine.partiql.trees import (
     UnaryOperation,
     UpdateStatement,
 )
-from tests.unit.engine.expressions.refusals import refusal_of
+from tests.unit.expressions.refusals import refusal_of
 
 PREFIX = "Statement wasn't well formed, can't be processed: "
 
@@ -121,7 +121,7 @@ def test_a_chain_of_and_is_one_node() -> None:
 def test_the_and_of_between_is_not_a_conjunction() -> None:
     where = where_of("a BETWEEN 1 AND 2 AND b = 3")
     assert isinstance(where, Logical)
-    assert isinstance(where.conditions[0], Between)
+    assert isinstance(where.conditions[0], BetweenOperation)
 
 
 def test_negated_operators_are_parsed_as_not() -> None:

@@ -10,7 +10,7 @@ from keyfold.engine.partiql.parser import parse_statement
 from keyfold.engine.partiql.trees import InsertStatement
 from keyfold.engine.partiql.values import read_item, read_parameters
 from keyfold.values import AttributeValue
-from tests.unit.engine.expressions.refusals import refusal_of
+from tests.unit.expressions.refusals import refusal_of
 
 
 def read(literal: str, *parameters: AttributeValue) -> AttributeValue:

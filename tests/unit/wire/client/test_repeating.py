@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from keyfold.wire.client._repeating import is_read, is_repeatable, says_too_little
+from keyfold.wire.client._repeating import hides_earlier_attempt, is_read, is_repeatable
 
 VALUES: dict[str, Any] = {
     ":v": {"S": "x"},
@@ -27,7 +27,8 @@ VALUES: dict[str, Any] = {
         ("ADD n :unknown", False),
         ("SET n = n + :n", False),
         ("SET n = if_not_exists(n, :n) + :n", False),
-        ("SET n = if_not_exists(m, :n)", False),
+        ("SET n = if_not_exists(m, :n)", True),
+        ("SET n = if_not_exists(m, :n), m = :v", False),
         ("SET l = list_append(l, :list)", False),
         ("SET a = b, b = :v", False),
         ("SET l[0] = :v", False),  # past the end it would append
@@ -35,12 +36,22 @@ VALUES: dict[str, Any] = {
         ("REMOVE a, b[1]", False),
         ("DELETE tags :v", False),
         ("nonsense", False),
-        ("", True),  # it is refused anyway
+        ("", False),
     ],
 )
 def test_updates_that_are_idempotent(expression: str, expected: bool) -> None:
     request = {"UpdateExpression": expression, "ExpressionAttributeValues": VALUES}
     assert is_repeatable("UpdateItem", request) is expected
+
+
+def test_names_behind_placeholders_are_compared() -> None:
+    request = {
+        "UpdateExpression": "SET b = #a, a = :v",
+        "ExpressionAttributeNames": {"#a": "a"},
+        "ExpressionAttributeValues": VALUES,
+    }
+    assert not is_repeatable("UpdateItem", request)
+    assert is_repeatable("UpdateItem", request | {"ExpressionAttributeNames": {"#a": "c"}})
 
 
 @pytest.mark.parametrize(
@@ -106,4 +117,4 @@ def test_old_values_returned_by_a_retried_call(
     operation: str, returns: str, found: Any, expected: bool
 ) -> None:
     answer = {} if found is None else {"Attributes": found}
-    assert says_too_little(operation, {"ReturnValues": returns}, answer) is expected
+    assert hides_earlier_attempt(operation, {"ReturnValues": returns}, answer) is expected

@@ -7,15 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyfold.engine.expressions import (
-    Placeholders,
-    UpdatePlan,
-    bind_update,
-    check_scalar_keys,
-    check_updated_keys,
-)
+from keyfold.expressions.paths import check_scalar_keys
+from keyfold.expressions.placeholders import Placeholders
+from keyfold.expressions.updates import UpdatePlan, bind_update, check_updated_keys
 from keyfold.values import NESTED_TOO_DEEP, Item
-from tests.unit.engine.expressions.refusals import refusal_of
+from tests.unit.expressions.refusals import refusal_of
 
 VALUES: dict[str, Any] = {
     ":s": {"S": "x"},

@@ -4,20 +4,20 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine.expressions import (
+from keyfold.engine._key_conditions import ResolvedKeyCondition, resolve_key_condition
+from keyfold.engine._keys import KeyAttribute
+from keyfold.expressions.key_conditions import (
     AtLeast,
     AtMost,
     BeginsWith,
     Greater,
-    KeyAttribute,
     Less,
-    Placeholders,
-    ResolvedKeyCondition,
     SortRange,
     Within,
     bind_key_condition,
 )
-from tests.unit.engine.expressions.refusals import refusal_of
+from keyfold.expressions.placeholders import Placeholders
+from tests.unit.expressions.refusals import refusal_of
 
 X, Y, ONE = {"S": "x"}, {"S": "y"}, {"N": "1"}
 VALUES: dict[str, Any] = {
@@ -38,12 +38,12 @@ SEVERAL = (
 
 def resolve(text: str, sort: KeyAttribute | None = SK) -> ResolvedKeyCondition:
     bound = bind_key_condition(text, Placeholders({"#p": "pk"}, VALUES))
-    return bound.to_key_condition().resolve([PK], [] if sort is None else [sort])
+    return resolve_key_condition(bound.to_key_condition(), [PK], [] if sort is None else [sort])
 
 
 def resolve_several(text: str) -> ResolvedKeyCondition:
     bound = bind_key_condition(text, Placeholders(None, VALUES))
-    return bound.to_key_condition().resolve(*SEVERAL)
+    return resolve_key_condition(bound.to_key_condition(), *SEVERAL)
 
 
 def test_the_partition_alone_is_enough() -> None:

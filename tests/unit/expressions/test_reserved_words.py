@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from keyfold.engine.expressions.reserved_words import RESERVED_WORDS, is_reserved
+from keyfold.expressions.reserved_words import RESERVED_WORDS, is_reserved
 
 
 def test_the_list_is_as_long_as_the_developer_guide_has_it() -> None:

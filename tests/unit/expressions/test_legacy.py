@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine.expressions import (
-    Greater,
-    KeyAttribute,
-    ResolvedKeyCondition,
+from keyfold.engine._key_conditions import ResolvedKeyCondition, resolve_key_condition
+from keyfold.engine._keys import KeyAttribute
+from keyfold.expressions.key_conditions import Greater
+from keyfold.expressions.legacy import (
     bind_attribute_updates,
     bind_attributes_to_get,
     bind_expected,
@@ -15,7 +15,7 @@ from keyfold.engine.expressions import (
     bind_key_conditions,
 )
 from keyfold.values import Item
-from tests.unit.engine.expressions.refusals import refusal_of
+from tests.unit.expressions.refusals import refusal_of
 
 ONE, TWO, X = {"N": "1"}, {"N": "2"}, {"S": "x"}
 INVALID = "One or more parameter values were invalid: "
@@ -195,7 +195,7 @@ def test_expected_does_not_take_its_two_forms_at_once(expected: dict[str, Any], 
 def test_key_conditions_become_a_key_condition() -> None:
     bound = bind_key_conditions({"pk": compare("EQ", X), "sk": compare("GT", ONE)})
     key = [KeyAttribute("pk", "S")], [KeyAttribute("sk", "N")]
-    assert bound.resolve(*key) == ResolvedKeyCondition((X,), (), Greater(ONE))
+    assert resolve_key_condition(bound, *key) == ResolvedKeyCondition((X,), (), Greater(ONE))
 
 
 @pytest.mark.parametrize("operator", ["NE", "CONTAINS", "NOT_CONTAINS", "IN"])
@@ -203,7 +203,7 @@ def test_some_operators_cannot_be_asked_of_a_key(operator: str) -> None:
     conditions = {"pk": compare("EQ", X), "sk": compare(operator, X)}
     bound = bind_key_conditions(conditions)
     key = [KeyAttribute("pk", "S")], [KeyAttribute("sk", "S")]
-    assert refusal_of(lambda: bound.resolve(*key)) == (
+    assert refusal_of(lambda: resolve_key_condition(bound, *key)) == (
         "Attempted conditional constraint is not an indexable operation"
     )
 

@@ -11,10 +11,10 @@ from typing import Any
 from keyfold.values import is_plain_number
 
 
-def read_plain_scalar(kind: str, value: Any, longest: int) -> str | None:
+def read_fast_scalar(kind: str, value: Any, longest: int) -> str | None:
     """Return the string or number in an unchecked attribute value, or None if it may be invalid.
 
-    >>> read_plain_scalar("S", {"S": "abc"}, 10), read_plain_scalar("N", {"N": "1e3"}, 10)
+    >>> read_fast_scalar("S", {"S": "abc"}, 10), read_fast_scalar("N", {"N": "1e3"}, 10)
     ('abc', None)
 
     A string may have at most `longest` characters.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import assert_never
 
-from keyfold.engine.expressions.comparison import (
+from keyfold.expressions.comparison import (
     ORDERED_TYPES,
     TEXT_TYPES,
     show_value,
@@ -17,13 +18,13 @@ from keyfold.engine.expressions.comparison import (
     to_ordered,
     type_name,
 )
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.placeholders import Placeholders
-from keyfold.engine.expressions.trees import (
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.placeholders import Placeholders
+from keyfold.expressions.trees import (
+    Between,
     Comparison,
     FunctionCall,
-    Interval,
-    Membership,
+    In,
     Operand,
     Path,
     Steps,
@@ -78,8 +79,7 @@ class Binder:
             return self._placeholders.value(operand.name)
         if isinstance(operand, FunctionCall):
             return self._bind_size(operand)
-        if isinstance(operand, tuple):
-            self.paths.append(operand)
+        assert isinstance(operand, dict), operand  # a deferred value is resolved by the printer
         return operand
 
     def bind_all(self, operands: tuple[Operand, ...]) -> list[BoundOperand]:
@@ -166,7 +166,7 @@ def bind_comparison(node: Comparison, binder: Binder) -> tuple[BoundOperand, Bou
     return left, right
 
 
-def bind_between(node: Interval, binder: Binder) -> tuple[BoundOperand, BoundOperand, BoundOperand]:
+def bind_between(node: Between, binder: Binder) -> tuple[BoundOperand, BoundOperand, BoundOperand]:
     """Return the operands of BETWEEN, checked; raises ExpressionFault."""
     value, low, high = binder.bind(node.value), binder.bind(node.low), binder.bind(node.high)
     check_types("BETWEEN", (value, low, high), ORDERED_TYPES)
@@ -175,7 +175,7 @@ def bind_between(node: Interval, binder: Binder) -> tuple[BoundOperand, BoundOpe
     return value, low, high
 
 
-def bind_membership(node: Membership, binder: Binder) -> tuple[BoundOperand, list[BoundOperand]]:
+def bind_in(node: In, binder: Binder) -> tuple[BoundOperand, list[BoundOperand]]:
     """Return the operands of IN, checked; raises ExpressionFault."""
     value = binder.bind(node.value)
     options = binder.bind_all(node.options)
@@ -205,8 +205,12 @@ def bind_call(node: FunctionCall, binder: Binder) -> list[BoundOperand]:
         case "begins_with":
             check_types(function, operands, TEXT_TYPES)
             check_distinct(function, operands[0], operands[1:])
-        case _:
+        case "contains":
             check_distinct(function, operands[0], operands[1:])
+        case "size" | "if_not_exists" | "list_append":
+            raise AssertionError(function)  # the parser refuses them as conditions
+        case _:
+            assert_never(function)
     return operands
 
 

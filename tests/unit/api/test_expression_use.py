@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine.expressions import check_not_mixed, check_placeholders_wanted
-from tests.unit.engine.expressions.refusals import refusal_of
+from keyfold.api.expression_use import check_not_mixed, check_placeholders_wanted
+from tests.unit.expressions.refusals import refusal_of
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from keyfold.engine._plain_values import read_plain_scalar
-from keyfold.engine.expressions.conditions import Predicate, check_operator_count
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.parser import CACHED_EXPRESSIONS, parse_condition
-from keyfold.engine.expressions.placeholders import MAX_PLACEHOLDER_LENGTH
-from keyfold.engine.expressions.trees import Both, Comparison, FunctionCall, Path, ValuePlaceholder
+from keyfold.expressions.conditions import Predicate, check_operator_count
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.parser import CACHED_EXPRESSIONS, parse_condition
+from keyfold.expressions.placeholders import MAX_PLACEHOLDER_LENGTH
+from keyfold.expressions.trees import And, Comparison, FunctionCall, Path, ValuePlaceholder
+from keyfold.values.fast_scalars import read_fast_scalar
 
 _ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -31,7 +31,7 @@ _ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
 LONGEST_TEXT = 10_000
 
 
-class PlainLeaf(NamedTuple):
+class FastLeaf(NamedTuple):
     """One condition: an attribute, an operator, and the placeholder of what it compares with."""
 
     name: str
@@ -42,7 +42,7 @@ class PlainLeaf(NamedTuple):
 class FastCondition(NamedTuple):
     """A condition whose text alone says what it needs."""
 
-    leaves: tuple[PlainLeaf, ...]
+    leaves: tuple[FastLeaf, ...]
     attributes: frozenset[str]
     placeholders: frozenset[str]
 
@@ -78,13 +78,13 @@ def read_fast_condition(text: str) -> FastCondition | None:
     except ExpressionFault:
         return None
     node = parsed.condition
-    leaves: list[PlainLeaf] = []
-    for leaf in node.conditions if isinstance(node, Both) else (node,):
+    leaves: list[FastLeaf] = []
+    for leaf in node.conditions if isinstance(node, And) else (node,):
         match leaf:
             case Comparison(comparator, Path((str(name),)), ValuePlaceholder(value)):
-                leaves.append(PlainLeaf(name, comparator, value))
+                leaves.append(FastLeaf(name, comparator, value))
             case FunctionCall("attribute_exists" | "attribute_not_exists", (Path((str(name),)),)):
-                leaves.append(PlainLeaf(name, leaf.function, None))
+                leaves.append(FastLeaf(name, leaf.function, None))
             case _:
                 return None
     names = frozenset(leaf.name for leaf in leaves)
@@ -96,7 +96,7 @@ def read_fast_condition(text: str) -> FastCondition | None:
     return FastCondition(tuple(leaves), names, used)
 
 
-def _bind_leaf(leaf: PlainLeaf, values: dict[str, Any]) -> Predicate | None:
+def _bind_leaf(leaf: FastLeaf, values: dict[str, Any]) -> Predicate | None:
     name, comparator, placeholder = leaf
     if placeholder is None:
         if comparator == "attribute_exists":
@@ -107,7 +107,7 @@ def _bind_leaf(leaf: PlainLeaf, values: dict[str, Any]) -> Predicate | None:
         return None
     (kind,) = value
     # All values together have a limit, which the ordinary way looks at.
-    data = read_plain_scalar(kind, value, LONGEST_TEXT)
+    data = read_fast_scalar(kind, value, LONGEST_TEXT)
     if data is None and value.get("BOOL").__class__ is not bool:
         return None
     if comparator == "=":

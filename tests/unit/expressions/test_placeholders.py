@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine.expressions import Placeholders, bind_condition
 from keyfold.errors import ValidationException
-from tests.unit.engine.expressions.refusals import refusal_of
+from keyfold.expressions.conditions import bind_condition
+from keyfold.expressions.placeholders import Placeholders
+from tests.unit.expressions.refusals import refusal_of
 
 ONE = {"N": "1"}
 

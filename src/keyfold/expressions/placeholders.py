@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.trees import Path, Steps
 from keyfold.errors import ValidationException
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.trees import Path, Steps
 from keyfold.values import (
     MAX_NAME_BYTES,
     AttributeValue,

@@ -10,39 +10,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from keyfold.engine._wording import INVALID
-from keyfold.engine.expressions.comparison import SET_TYPES, to_ordered, type_name
-from keyfold.engine.expressions.conditions import BoundCondition, compile_condition
-from keyfold.engine.expressions.key_conditions import (
+from keyfold.errors import ValidationException
+from keyfold.expressions.comparison import SET_TYPES, to_ordered, type_name
+from keyfold.expressions.conditions import BoundCondition, compile_condition
+from keyfold.expressions.key_conditions import (
     KeyCondition,
     KeyConstraint,
     NotIndexable,
     make_constraint,
 )
-from keyfold.engine.expressions.paths import Projection
-from keyfold.engine.expressions.placeholders import NAME_TOO_LONG
-from keyfold.engine.expressions.trees import (
-    Both,
+from keyfold.expressions.paths import Projection
+from keyfold.expressions.placeholders import NAME_TOO_LONG
+from keyfold.expressions.trees import (
+    And,
+    Between,
     Comparator,
     Comparison,
     Condition,
-    Either,
     FunctionCall,
-    Interval,
-    Negation,
-    Steps,
+    Not,
+    Or,
+    Path,
 )
-from keyfold.engine.expressions.updates import (
+from keyfold.expressions.updates import (
     ADDABLE_TYPES,
+    Evaluate,
     PathChange,
-    Source,
     UpdatePlan,
     add_to,
     delete_from,
     plan_of,
 )
-from keyfold.errors import ValidationException
 from keyfold.values import MAX_NAME_BYTES, AttributeValue, normalise_value, text_size_bytes
+from keyfold.values.wording import INVALID
 
 _TYPE_MISMATCH = "Type mismatch for attribute to update"
 
@@ -99,7 +99,7 @@ def bind_filter(
 ) -> BoundCondition | None:
     """Translate QueryFilter or ScanFilter; None if it asks nothing. Raises ValidationException."""
     translated = [
-        _to_condition((name,), operator, values)
+        _to_condition(Path((name,)), operator, values)
         for name, operator, values in _read_conditions(conditions)
     ]
     return _combine(translated, conditional_operator)
@@ -125,7 +125,7 @@ def _combine(
         return None
     if len(conditions) == 1:
         return compile_condition(conditions[0])
-    combine = Either if conditional_operator == "OR" else Both
+    combine = Or if conditional_operator == "OR" else And
     return compile_condition(combine(tuple(conditions)))
 
 
@@ -178,7 +178,7 @@ def bind_attribute_updates(updates: dict[str, Any]) -> UpdatePlan:
     return plan_of(tuple(changes), only_removes=only_removes)
 
 
-def _translate_update(name: str, action: str, given: Any) -> Source:
+def _translate_update(name: str, action: str, given: Any) -> Evaluate:
     if given is None:
         if action != "DELETE":
             raise ValidationException(
@@ -229,7 +229,7 @@ def _translate_expected(name: str, given: dict[str, Any]) -> Condition:
         arguments = [] if value is None else [value]
     values = _read_arguments(operator, arguments)
     _check_name(name)
-    return _to_condition((name,), operator, values)
+    return _to_condition(Path((name,)), operator, values)
 
 
 def _read_conditions(
@@ -272,7 +272,7 @@ def _read_arguments(operator: str, given: list[Any]) -> list[AttributeValue]:
     return values
 
 
-def _to_condition(path: Steps, operator: str, values: list[AttributeValue]) -> Condition:
+def _to_condition(path: Path, operator: str, values: list[AttributeValue]) -> Condition:
     comparator = _COMPARATORS.get(operator)
     if comparator is not None:
         return Comparison(comparator, path, values[0])
@@ -285,18 +285,18 @@ def _to_condition(path: Steps, operator: str, values: list[AttributeValue]) -> C
             return FunctionCall("contains", (path, values[0]))
         case "NOT_CONTAINS":
             # Unlike NE, this does not hold for what is absent.
-            return Both(
+            return And(
                 (
                     FunctionCall("attribute_exists", (path,)),
-                    Negation(FunctionCall("contains", (path, values[0]))),
+                    Not(FunctionCall("contains", (path, values[0]))),
                 )
             )
         case "BEGINS_WITH":
             return FunctionCall("begins_with", (path, values[0]))
         case "BETWEEN":
-            return Interval(path, values[0], values[1])
+            return Between(path, values[0], values[1])
         case _:
-            return Either(tuple(Comparison("=", path, value) for value in values))
+            return Or(tuple(Comparison("=", path, value) for value in values))
 
 
 def _check_name(name: str) -> None:

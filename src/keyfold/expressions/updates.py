@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, assert_never
 
-from keyfold.engine.expressions.binding import incorrect_operand
-from keyfold.engine.expressions.comparison import SET_TYPES, type_name
-from keyfold.engine.expressions.conditions import Reader, path_reader
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.parser import parse_update
-from keyfold.engine.expressions.paths import Projection
-from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
-from keyfold.engine.expressions.projections import resolve_apart
-from keyfold.engine.expressions.trees import (
+from keyfold.errors import ValidationException
+from keyfold.expressions.binder import incorrect_operand
+from keyfold.expressions.comparison import SET_TYPES, type_name
+from keyfold.expressions.conditions import Reader, path_reader
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.parser import parse_update
+from keyfold.expressions.paths import Projection
+from keyfold.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
+from keyfold.expressions.projections import resolve_apart
+from keyfold.expressions.trees import (
     Action,
     AddTo,
     Arithmetic,
@@ -29,9 +30,9 @@ from keyfold.engine.expressions.trees import (
     Remove,
     SetTo,
     Steps,
+    Value,
     ValuePlaceholder,
 )
-from keyfold.errors import ValidationException
 from keyfold.values import (
     MAX_NESTING,
     NESTED_TOO_DEEP,
@@ -41,7 +42,7 @@ from keyfold.values import (
     subtract_numbers,
 )
 
-Source = Callable[[Item], AttributeValue | None]
+Evaluate = Callable[[Item], AttributeValue | None]
 """Gives what a path is to hold, for the item as it was; None removes it."""
 
 ADDABLE_TYPES = frozenset({"N"}) | SET_TYPES
@@ -68,7 +69,7 @@ class PathChange(NamedTuple):
     """What one path is to hold."""
 
     steps: Steps
-    source: Source
+    source: Evaluate
     given: AttributeValue | None = None
     """The value itself, where the request gives it and the item has no part in it."""
 
@@ -300,7 +301,7 @@ class _SourceBinder:
         self._placeholders = placeholders
         self.paths: list[Steps] = []
 
-    def bind(self, action: Action) -> Source:
+    def bind(self, action: Action) -> Evaluate:
         match action:
             case SetTo(_, source):
                 return self._bind_operand(source)
@@ -324,8 +325,11 @@ class _SourceBinder:
         self.paths.append(steps)
         return path_reader(steps)
 
-    def _value(self, operand: ValuePlaceholder | AttributeValue) -> AttributeValue:
-        return operand if isinstance(operand, dict) else self._placeholders.value(operand.name)
+    def _value(self, operand: Value) -> AttributeValue:
+        if isinstance(operand, ValuePlaceholder):
+            return self._placeholders.value(operand.name)
+        assert isinstance(operand, dict), operand  # a deferred value is resolved by the printer
+        return operand
 
     def _bind_operand(self, operand: Operand | Arithmetic) -> Callable[[Item], AttributeValue]:
         if isinstance(operand, ValuePlaceholder):
@@ -377,6 +381,7 @@ class _SourceBinder:
                 return {"L": [*head, *_data_of(second(item), "L")]}
 
             return append
+        assert function == "if_not_exists", function  # the parser refuses any other
         path = operands[0]
         if not isinstance(path, Path):
             raise ExpressionFault(

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from keyfold.engine.expressions import Placeholders, bind_projection, check_scalar_keys
+from keyfold.expressions.paths import check_scalar_keys
+from keyfold.expressions.placeholders import Placeholders
+from keyfold.expressions.projections import bind_projection
 from keyfold.values import Item
-from tests.unit.engine.expressions.refusals import refusal_of
+from tests.unit.expressions.refusals import refusal_of
 
 ITEM: Item = {
     "a": {"N": "1"},

@@ -13,29 +13,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.lexer import END, Tokens
-from keyfold.engine.expressions.reserved_words import is_reserved
-from keyfold.engine.expressions.trees import (
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.lexer import END, Tokens
+from keyfold.expressions.reserved_words import is_reserved
+from keyfold.expressions.trees import (
+    COMPARATORS,
+    PREDICATES,
+    UPDATE_FUNCTIONS,
     Action,
     AddTo,
+    And,
     Arithmetic,
-    Both,
-    Comparator,
+    Between,
     Comparison,
     Condition,
     DeleteFrom,
-    Either,
     FunctionCall,
-    Interval,
-    Membership,
-    Negation,
+    FunctionName,
+    In,
+    Not,
     Operand,
+    Or,
     Path,
     Remove,
     SetTo,
+    Source,
     ValuePlaceholder,
 )
 
@@ -43,20 +47,7 @@ MAX_LIST_INDEX: Final = 2**31 - 1
 MAX_OPERATORS: Final = 300
 CACHED_EXPRESSIONS: Final = 1024
 
-_PREDICATES = frozenset(
-    {"attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"}
-)
-_CONDITION_FUNCTIONS = _PREDICATES | {"size"}
-_UPDATE_FUNCTIONS = frozenset({"if_not_exists", "list_append"})
-
-_COMPARATORS: dict[str, Comparator] = {
-    "=": "=",
-    "<>": "<>",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
-}
+_CONDITION_FUNCTIONS = frozenset({*PREDICATES, "size"})
 
 
 class ParsedCondition(NamedTuple):
@@ -86,7 +77,7 @@ def parse_update(text: str) -> tuple[Action, ...]:
     return _UpdateParser(text).parse()
 
 
-_STARTS_OF_COMPARISON = frozenset(_COMPARATORS) | {"BETWEEN", "IN"}
+_STARTS_OF_COMPARISON = frozenset(COMPARATORS) | {"BETWEEN", "IN"}
 
 
 def _redundant_parentheses() -> ExpressionFault:
@@ -190,7 +181,9 @@ class _GrammarParser:
                         raise _redundant_parentheses()
                     grouped = True
                 else:
-                    operand = FunctionCall(opened.function, tuple(opened.operands))
+                    # An unknown one has been noted as a fault, so this tree is never returned.
+                    function_name = cast("FunctionName", opened.function)
+                    operand = FunctionCall(function_name, tuple(opened.operands))
                     grouped = False
             else:
                 return operand
@@ -209,19 +202,19 @@ class _OpenCondition:
 
     def add(self, condition: Condition) -> None:
         for _ in range(self.negations):
-            condition = Negation(condition)
+            condition = Not(condition)
         self.negations = 0
         self.conjuncts.append(condition)
 
     def start_alternative(self) -> None:
         conjuncts = self.conjuncts
-        self.alternatives.append(conjuncts[0] if len(conjuncts) == 1 else Both(tuple(conjuncts)))
+        self.alternatives.append(conjuncts[0] if len(conjuncts) == 1 else And(tuple(conjuncts)))
         self.conjuncts = []
 
     def close(self) -> Condition:
         self.start_alternative()
         alternatives = self.alternatives
-        return alternatives[0] if len(alternatives) == 1 else Either(tuple(alternatives))
+        return alternatives[0] if len(alternatives) == 1 else Or(tuple(alternatives))
 
 
 class _ConditionParser(_GrammarParser):
@@ -267,7 +260,7 @@ class _ConditionParser(_GrammarParser):
                         raise tokens.unexpected()
                     if redundant:
                         raise _redundant_parentheses()
-                    if node.function not in _PREDICATES:
+                    if node.function not in PREDICATES:
                         self._note_misuse(start, node.function)
                 current.add(node)  # pyright: ignore[reportArgumentType] - a condition by now
                 if tokens.kind == ")" and outer:
@@ -293,39 +286,39 @@ class _ConditionParser(_GrammarParser):
         if operator not in _STARTS_OF_COMPARISON:
             return None
         self.operator_count += 1
-        if isinstance(left, FunctionCall) and left.function in _PREDICATES:
+        if isinstance(left, FunctionCall) and left.function in PREDICATES:
             self._note_misuse(start, left.function)
         tokens.take()
-        comparator = _COMPARATORS.get(operator)
+        comparator = COMPARATORS.get(operator)
         if comparator is not None:
             return Comparison(comparator, left, self._parse_compared())
         if operator == "BETWEEN":
             low = self._parse_compared()
             tokens.expect("AND")
-            return Interval(left, low, self._parse_compared())
+            return Between(left, low, self._parse_compared())
         tokens.expect("(")
         options = [self._parse_compared()]
         while tokens.take_if(","):
             options.append(self._parse_compared())
         tokens.expect(")")
-        return Membership(left, tuple(options))
+        return In(left, tuple(options))
 
     def _parse_compared(self) -> Operand:
         start = self.tokens.position
         operand = self.parse_operand(self._check_function)
-        if isinstance(operand, FunctionCall) and operand.function in _PREDICATES:
+        if isinstance(operand, FunctionCall) and operand.function in PREDICATES:
             self._note_misuse(start, operand.function)
         return operand
 
     def _check_function(self, function: str, position: int, inside: bool) -> None:  # noqa: FBT001 - given by parse_operand alone
-        if function in _UPDATE_FUNCTIONS:
+        if function in UPDATE_FUNCTIONS:
             self.note_fault(
                 position,
                 f"The function is not allowed in a condition expression; function: {function}",
             )
         elif function not in _CONDITION_FUNCTIONS:
             self.note_fault(position, f"Invalid function name; function: {function}")
-        elif inside and function in _PREDICATES:
+        elif inside and function in PREDICATES:
             self._note_misuse(position, function)
 
     def _note_misuse(self, position: int, function: str) -> None:
@@ -380,13 +373,13 @@ class _UpdateParser(_GrammarParser):
         value = ValuePlaceholder(self.tokens.expect("value"))
         return AddTo(path, value) if section == "ADD" else DeleteFrom(path, value)
 
-    def _parse_source(self) -> Operand | Arithmetic:
+    def _parse_source(self) -> Source:
         tokens = self.tokens
         open_parentheses = 0
         while tokens.take_if("("):
             open_parentheses += 1
         start = tokens.position
-        source: Operand | Arithmetic = self.parse_operand(self._check_function)
+        source: Source = self.parse_operand(self._check_function)
         grouped = False
         while True:
             if not isinstance(source, Arithmetic) and tokens.kind in ("+", "-"):
@@ -414,7 +407,7 @@ class _UpdateParser(_GrammarParser):
                 position,
                 f"The function is not allowed in an update expression; function: {function}",
             )
-        elif function not in _UPDATE_FUNCTIONS:
+        elif function not in UPDATE_FUNCTIONS:
             self.note_fault(position, f"Invalid function name; function: {function}")
         elif inside and function == "list_append":
             self._note_misuse(position)

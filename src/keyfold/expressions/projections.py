@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.parser import CACHED_EXPRESSIONS, parse_projection
-from keyfold.engine.expressions.paths import Projection, merge_paths
-from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
-from keyfold.engine.expressions.trees import Path, Steps
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.parser import CACHED_EXPRESSIONS, parse_projection
+from keyfold.expressions.paths import Projection, merge_paths
+from keyfold.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
+from keyfold.expressions.trees import Path, Steps
 
 
 def bind_projection(text: str, placeholders: Placeholders) -> Projection:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from keyfold.engine.expressions.binding import Binder, bind_comparison
-from keyfold.engine.expressions.conditions import check_operator_count
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.parser import parse_condition
-from keyfold.engine.expressions.placeholders import Placeholders
-from keyfold.engine.expressions.trees import Both, Comparison, Condition, show_path
+from keyfold.expressions.binder import Binder, bind_comparison
+from keyfold.expressions.conditions import check_operator_count
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.parser import parse_condition
+from keyfold.expressions.placeholders import Placeholders
+from keyfold.expressions.trees import And, Comparison, Condition, show_path
 from keyfold.values import AttributeValue
 
 PARAMETER = "SearchConditionExpression"
@@ -32,7 +32,7 @@ def bind_search_condition(text: str, placeholders: Placeholders) -> dict[str, At
 
 
 def _collect(node: Condition, binder: Binder, wanted: dict[str, AttributeValue]) -> None:
-    if isinstance(node, Both):
+    if isinstance(node, And):
         for condition in node.conditions:
             _collect(condition, binder, wanted)
         return

@@ -3,52 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple, assert_never
+from typing import NamedTuple, assert_never
 
-from keyfold.engine._key_faults import KeyFault, KeyFaultKind, KeyInvalid, condition_fault_error
-from keyfold.engine._wording import INVALID
-from keyfold.engine.expressions.binding import (
+from keyfold.errors import ValidationException
+from keyfold.expressions.binder import (
     Binder,
     BoundOperand,
     bind_between,
     bind_call,
     bind_comparison,
-    bind_membership,
+    bind_in,
     check_bounds,
     check_types,
 )
-from keyfold.engine.expressions.comparison import ORDERED_TYPES, TEXT_TYPES
-from keyfold.engine.expressions.conditions import check_operator_count
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.parser import CACHED_EXPRESSIONS, parse_condition
-from keyfold.engine.expressions.placeholders import MAX_PLACEHOLDER_LENGTH, Placeholders
-from keyfold.engine.expressions.trees import (
-    Both,
+from keyfold.expressions.comparison import ORDERED_TYPES, TEXT_TYPES
+from keyfold.expressions.conditions import check_operator_count
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.parser import CACHED_EXPRESSIONS, parse_condition
+from keyfold.expressions.placeholders import MAX_PLACEHOLDER_LENGTH, Placeholders
+from keyfold.expressions.trees import (
+    And,
+    Between,
     Comparison,
     Condition,
-    Either,
     FunctionCall,
-    Interval,
-    Membership,
-    Negation,
+    In,
+    Not,
+    Or,
     Path,
     ValuePlaceholder,
 )
-from keyfold.errors import ValidationException
 from keyfold.values import AttributeValue
-
-_TYPE_MISMATCH = f"{INVALID}Condition parameter type does not match schema type"
-_NOT_SUPPORTED = "Query key condition not supported"
-_NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation"
-
-
-class KeyAttribute(NamedTuple):
-    """An attribute of a key, and the type its values have."""
-
-    name: str
-    type: Literal["S", "N", "B"]
 
 
 class Less(NamedTuple):
@@ -104,150 +91,10 @@ SortRange = Less | AtMost | Greater | AtLeast | Within | BeginsWith
 KeyConstraint = EqualTo | SortRange | NotIndexable
 
 
-class ResolvedKeyCondition(NamedTuple):
-    """A key condition against one key: the partition, and what of its sort keys is wanted."""
-
-    partition: tuple[AttributeValue, ...]
-    sort_equals: tuple[AttributeValue, ...]
-    """The values of the first sort attributes, as many as are fixed."""
-    sort_range: SortRange | None
-    """What the sort attribute after those is limited to."""
-
-
 class KeyCondition(NamedTuple):
     """One constraint for each attribute that the condition names."""
 
     constraints: Mapping[str, KeyConstraint]
-
-    def resolve(
-        self,
-        partition: Sequence[KeyAttribute],
-        sort: Sequence[KeyAttribute],
-        index: str | None = None,
-    ) -> ResolvedKeyCondition:
-        """Fit the condition to the key of a table, or of the index of that name.
-
-        Raises ValidationException where it does not fit.
-        """
-        try:
-            if len(partition) > 1 or len(sort) > 1:
-                return self._resolve_several(partition, sort)
-            return self._resolve_single(partition[0], sort[0] if sort else None)
-        except KeyInvalid as error:
-            raise condition_fault_error(replace(error.fault, index=index)) from None
-
-    def _resolve_single(
-        self, partition: KeyAttribute, sort: KeyAttribute | None
-    ) -> ResolvedKeyCondition:
-        constraints = self.constraints
-        count = len(constraints)
-        if count > 2:  # noqa: PLR2004 - as the message says
-            raise ValidationException("Conditions can be of length 1 or 2 only")
-        if sort is None and count > 1:
-            raise ValidationException(_NOT_SUPPORTED)
-        if partition.name not in constraints:
-            raise _missed(partition)
-        if sort is not None and count > 1 and sort.name not in constraints:
-            raise _missed(sort)
-        equal = self._constraint(partition)
-        if not isinstance(equal, EqualTo):
-            raise ValidationException(_NOT_SUPPORTED)
-        wanted = None if sort is None or count == 1 else self._constraint(sort)
-        if isinstance(wanted, EqualTo):
-            return ResolvedKeyCondition((equal.value,), (wanted.value,), None)
-        return ResolvedKeyCondition((equal.value,), (), wanted)
-
-    def _resolve_several(
-        self, partition: Sequence[KeyAttribute], sort: Sequence[KeyAttribute]
-    ) -> ResolvedKeyCondition:
-        if len(self.constraints) > len(partition) + len(sort):
-            raise ValidationException(_NOT_SUPPORTED)
-        unequal = self._missing(partition) or self._without_equality(partition)
-        if unequal:
-            raise ValidationException(
-                f"HASH key attributes {', '.join(unequal)} must have equality conditions "
-                "specified in the query"
-            )
-        partition_values = [_value_of(self._constraint(attribute)) for attribute in partition]
-        used = self._leading(sort)
-        wanted = [self._constraint(attribute) for attribute in used]
-        if len(partition) + len(used) < len(self.constraints):
-            raise _missed(sort[len(used)])
-        equals = [each.value for each in wanted if isinstance(each, EqualTo)]
-        last = wanted[-1] if wanted else None
-        return ResolvedKeyCondition(
-            tuple(partition_values),
-            tuple(equals),
-            None if isinstance(last, EqualTo) else last,
-        )
-
-    def _leading(self, sort: Sequence[KeyAttribute]) -> Sequence[KeyAttribute]:
-        """Return the first sort attributes, up to the last one with a constraint.
-
-        Raises ValidationException if one of them has none, or another than equality before
-        the last.
-        """
-        used: Sequence[KeyAttribute] = ()
-        for place, attribute in enumerate(sort):
-            if attribute.name in self.constraints:
-                _refuse_unequal(self._missing(sort[:place]), attribute)
-                used = sort[: place + 1]
-        if used:
-            _refuse_unequal(self._without_equality(used[:-1]), used[-1])
-        return used
-
-    def _missing(self, attributes: Sequence[KeyAttribute]) -> list[str]:
-        return [each.name for each in attributes if each.name not in self.constraints]
-
-    def _without_equality(self, attributes: Sequence[KeyAttribute]) -> list[str]:
-        return [
-            each.name for each in attributes if not isinstance(self.constraints[each.name], EqualTo)
-        ]
-
-    def _constraint(self, attribute: KeyAttribute) -> EqualTo | SortRange:
-        """Return the constraint on `attribute`, its values checked against the key's type."""
-        constraint = self.constraints[attribute.name]
-        if type(constraint) is EqualTo and constraint.value.get(attribute.type):
-            return constraint
-        if isinstance(constraint, NotIndexable):
-            raise ValidationException(_NOT_INDEXABLE)
-        for value in _values_of(constraint):
-            data = value.get(attribute.type)
-            if data is None:
-                raise ValidationException(_TYPE_MISMATCH)
-            if not data:
-                names, expected = (attribute.name,), attribute.type
-                raise KeyInvalid(KeyFault(KeyFaultKind.EMPTY, names, expected))
-        return constraint
-
-
-def _value_of(constraint: EqualTo | SortRange) -> AttributeValue:
-    assert isinstance(constraint, EqualTo)
-    return constraint.value
-
-
-def _refuse_unequal(names: list[str], attribute: KeyAttribute) -> None:
-    if names:
-        raise ValidationException(
-            f"RANGE key attributes {', '.join(names)} must have equality conditions specified in "
-            f"the query because a condition is present on key attribute {attribute.name}"
-        )
-
-
-def _missed(attribute: KeyAttribute) -> ValidationException:
-    return ValidationException(f"Query condition missed key schema element: {attribute.name}")
-
-
-def _values_of(constraint: EqualTo | SortRange) -> tuple[AttributeValue, ...]:
-    match constraint:
-        case EqualTo(value) | Less(value) | AtMost(value) | Greater(value) | AtLeast(value):
-            return (value,)
-        case BeginsWith(prefix):
-            return (prefix,)
-        case Within(low, high):
-            return (low, high)
-        case _:
-            assert_never(constraint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,9 +194,9 @@ def bind_key_condition(text: str, placeholders: Placeholders) -> BoundKeyExpress
     Raises ValidationException.
     """
     try:
-        plain = _parse_plain(text)
+        plain = _parse_fast(text)
         if plain is not None:
-            constraints = _bind_plain(plain, placeholders)
+            constraints = _bind_fast(plain, placeholders)
             if len(constraints) == len(plain):
                 return BoundKeyExpression((), KeyCondition(constraints))
         leaves: list[_Leaf] = []
@@ -378,7 +225,7 @@ def read_fast_key_condition(text: str) -> tuple[FastKeyCondition, ...] | None:
     None for any other text, one with faults included.
     """
     try:
-        leaves = _parse_plain(text)
+        leaves = _parse_fast(text)
     except ExpressionFault:
         return None
     if leaves is None or any(leaf.name[0] == "#" for leaf in leaves):
@@ -389,26 +236,26 @@ def read_fast_key_condition(text: str) -> tuple[FastKeyCondition, ...] | None:
 
 
 @lru_cache(maxsize=CACHED_EXPRESSIONS)
-def _parse_plain(text: str) -> tuple[FastKeyCondition, ...] | None:
+def _parse_fast(text: str) -> tuple[FastKeyCondition, ...] | None:
     """Return the conditions of a text such as nearly every query has; None for any other."""
     parsed = parse_condition(text)
     check_operator_count(parsed.operator_count)
     node = parsed.condition
     leaves: list[FastKeyCondition] = []
-    for leaf in node.conditions if isinstance(node, Both) else (node,):
+    for leaf in node.conditions if isinstance(node, And) else (node,):
         match leaf:
             case Comparison(operator, Path((str(name),)), ValuePlaceholder(value)):
                 leaves.append(FastKeyCondition(name, operator, (value,)))
             case FunctionCall(operator, (Path((str(name),)), ValuePlaceholder(value))):
                 leaves.append(FastKeyCondition(name, operator, (value,)))
-            case Interval(Path((str(name),)), ValuePlaceholder(low), ValuePlaceholder(high)):
+            case Between(Path((str(name),)), ValuePlaceholder(low), ValuePlaceholder(high)):
                 leaves.append(FastKeyCondition(name, "BETWEEN", (low, high)))
             case _:
                 return None
     return tuple(leaves) if all(leaf.operator in _CONSTRAINTS for leaf in leaves) else None
 
 
-def _bind_plain(
+def _bind_fast(
     leaves: tuple[FastKeyCondition, ...], placeholders: Placeholders
 ) -> dict[str, KeyConstraint]:
     constraints: dict[str, KeyConstraint] = {}
@@ -432,21 +279,21 @@ def _collect(node: Condition, binder: Binder, leaves: list[_Leaf]) -> None:
     match node:
         case Comparison(comparator):
             leaves.append(_Leaf(comparator, bind_comparison(node, binder)))
-        case Both(conditions):
+        case And(conditions):
             for condition in conditions:
                 _collect(condition, binder, leaves)
         case FunctionCall():
             leaves.append(_Leaf(node.function, bind_call(node, binder)))
-        case Interval():
+        case Between():
             leaves.append(_Leaf("BETWEEN", bind_between(node, binder)))
-        case Membership():
-            bind_membership(node, binder)
+        case In():
+            bind_in(node, binder)
             leaves.append(_Leaf("IN"))
-        case Either(conditions):
+        case Or(conditions):
             leaves.append(_Leaf("OR"))
             for condition in conditions:
                 _collect(condition, binder, [])
-        case Negation(condition):
+        case Not(condition):
             leaves.append(_Leaf("NOT"))
             _collect(condition, binder, [])
         case _:

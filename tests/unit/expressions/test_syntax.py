@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.parser import parse_condition, parse_projection, parse_update
-from keyfold.engine.expressions.trees import (
-    Both,
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.parser import parse_condition, parse_projection, parse_update
+from keyfold.expressions.trees import (
+    And,
     Comparison,
-    Either,
     FunctionCall,
-    Negation,
+    Not,
+    Or,
     Path,
     ValuePlaceholder,
 )
@@ -193,11 +193,11 @@ def test_a_function_may_be_the_name_of_an_attribute() -> None:
 
 def test_not_binds_tighter_than_and_which_binds_tighter_than_or() -> None:
     parsed = parse_condition("NOT a = b AND c = d OR attribute_exists(#e)").condition
-    assert parsed == Either(
+    assert parsed == Or(
         (
-            Both(
+            And(
                 (
-                    Negation(parse_condition("a = b").condition),
+                    Not(parse_condition("a = b").condition),
                     parse_condition("c = d").condition,
                 )
             ),

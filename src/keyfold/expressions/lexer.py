@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from keyfold.engine.expressions.faults import ExpressionFault
+from keyfold.expressions.faults import ExpressionFault
 
 MAX_EXPRESSION_LENGTH = 4096
 

@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, assert_never
 
-from keyfold.engine.expressions.binding import (
+from keyfold.errors import ValidationException
+from keyfold.expressions.binder import (
     Binder,
     BoundOperand,
     SizeOf,
     bind_between,
     bind_call,
     bind_comparison,
-    bind_membership,
+    bind_in,
 )
-from keyfold.engine.expressions.comparison import (
+from keyfold.expressions.comparison import (
     ORDERED_TYPES,
     are_equal,
     contains_set,
@@ -32,26 +33,27 @@ from keyfold.engine.expressions.comparison import (
     to_ordered,
     type_name,
 )
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.parser import (
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.parser import (
     CACHED_EXPRESSIONS,
     MAX_OPERATORS,
     parse_condition,
 )
-from keyfold.engine.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
-from keyfold.engine.expressions.trees import (
-    Both,
+from keyfold.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
+from keyfold.expressions.trees import (
+    MIRRORED,
+    And,
+    Between,
     Comparator,
     Comparison,
     Condition,
-    Either,
     FunctionCall,
-    Interval,
-    Membership,
-    Negation,
+    FunctionName,
+    In,
+    Not,
+    Or,
     Steps,
 )
-from keyfold.errors import ValidationException
 from keyfold.values import AttributeValue, Item
 
 _ORDERINGS: dict[Comparator, Callable[[Any, Any], bool]] = {
@@ -59,16 +61,6 @@ _ORDERINGS: dict[Comparator, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-}
-
-# The comparison that holds when the operands change places.
-_MIRRORED: dict[Comparator, Comparator] = {
-    "=": "=",
-    "<>": "<>",
-    "<": ">",
-    "<=": ">=",
-    ">": "<",
-    ">=": "<=",
 }
 
 Predicate = Callable[[Item], bool]
@@ -157,17 +149,17 @@ def _compile(node: Condition, binder: Binder) -> Predicate:
     match node:
         case Comparison():
             return _compile_comparison(node.comparator, *bind_comparison(node, binder))
-        case Both():
+        case And():
             return _all_of([_compile(condition, binder) for condition in node.conditions])
         case FunctionCall():
             return _compile_call(node.function, bind_call(node, binder))
-        case Interval():
+        case Between():
             return _compile_between(*bind_between(node, binder))
-        case Membership():
-            return _compile_membership(*bind_membership(node, binder))
-        case Either(conditions):
+        case In():
+            return _compile_in(*bind_in(node, binder))
+        case Or(conditions):
             return _any_of([_compile(condition, binder) for condition in conditions])
-        case Negation(condition):
+        case Not(condition):
             return _negated(_compile(condition, binder))
         case _:
             assert_never(node)
@@ -194,7 +186,7 @@ def _compile_comparison(
     comparator: Comparator, left: BoundOperand, right: BoundOperand
 ) -> Predicate:
     if isinstance(left, dict) and not isinstance(right, dict):
-        left, right, comparator = right, left, _MIRRORED[comparator]
+        left, right, comparator = right, left, MIRRORED[comparator]
     if comparator == "=":
         return _compile_equality(left, right)
     if comparator == "<>":
@@ -219,7 +211,7 @@ def _compile_equality(left: BoundOperand, right: BoundOperand) -> Predicate:
     return holds
 
 
-def _compile_membership(value: BoundOperand, options: list[BoundOperand]) -> Predicate:
+def _compile_in(value: BoundOperand, options: list[BoundOperand]) -> Predicate:
     if all(isinstance(option, dict) and not contains_set(option) for option in options):
         read = reader(value)
         return lambda item: read(item) in options
@@ -276,7 +268,7 @@ def _compile_between(value: BoundOperand, low: BoundOperand, high: BoundOperand)
     )
 
 
-def _compile_call(function: str, operands: list[BoundOperand]) -> Predicate:
+def _compile_call(function: FunctionName, operands: list[BoundOperand]) -> Predicate:
     read = reader(operands[0])
     match function:
         case "attribute_exists":
@@ -288,8 +280,12 @@ def _compile_call(function: str, operands: list[BoundOperand]) -> Predicate:
             return lambda item: kind in (read(item) or ())
         case "begins_with":
             return _relation(starts_with, read, reader(operands[1]))
-        case _:
+        case "contains":
             return _relation(has_element, read, reader(operands[1]))
+        case "size" | "if_not_exists" | "list_append":
+            raise AssertionError(function)  # the parser refuses them as conditions
+        case _:
+            assert_never(function)
 
 
 def _relation(

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyfold.engine.expressions import Placeholders, bind_condition, check_filter_keys
+from keyfold.expressions.conditions import bind_condition, check_filter_keys
+from keyfold.expressions.placeholders import Placeholders
 from keyfold.values import Item
-from tests.unit.engine.expressions.refusals import refusal_of
+from tests.unit.expressions.refusals import refusal_of
 
 VALUES: dict[str, Any] = {
     ":s": {"S": "x"},

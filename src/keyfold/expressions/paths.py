@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from keyfold.engine.expressions.faults import ExpressionFault
-from keyfold.engine.expressions.trees import Steps, show_path
 from keyfold.errors import ValidationException
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.trees import Steps, show_path
 from keyfold.values import AttributeValue, Item
 
 PathTree = dict[str | int, "PathTree | None"]

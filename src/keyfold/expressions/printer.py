@@ -1,0 +1,199 @@
+"""From trees to text: as requests carry expressions, and as people read them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any, assert_never
+
+from keyfold.expressions.trees import (
+    Action,
+    AddTo,
+    And,
+    Arithmetic,
+    Between,
+    Comparison,
+    Condition,
+    DeferredValue,
+    DeleteFrom,
+    FunctionCall,
+    In,
+    Not,
+    Or,
+    Path,
+    Remove,
+    SetTo,
+    Source,
+    Value,
+    ValuePlaceholder,
+)
+from keyfold.values import AttributeValue
+
+_LONGEST_SHOWN = 80
+
+
+class Printer(ABC):
+    """Writes trees as text; how names and values are written is for subclasses to say."""
+
+    @abstractmethod
+    def write_name(self, name: str) -> str:
+        """Return an attribute's name."""
+
+    @abstractmethod
+    def write_value(self, value: Value) -> str:
+        """Return a value."""
+
+    def write_path(self, path: Path) -> str:
+        """Return a document path."""
+        text = ""
+        for step in path.steps:
+            if isinstance(step, int):
+                text += f"[{step}]"
+            else:
+                text += ("." if text else "") + self.write_name(step)
+        return text
+
+    def write_operand(self, operand: Source) -> str:
+        """Return an operand of a condition, or the source of an update."""
+        match operand:
+            case Path():
+                return self.write_path(operand)
+            case FunctionCall(function, operands):
+                return f"{function}({', '.join(map(self.write_operand, operands))})"
+            case Arithmetic(operator, left, right):
+                return f"{self.write_operand(left)} {operator} {self.write_operand(right)}"
+            case _:
+                return self.write_value(operand)
+
+    def write_condition(self, condition: Condition) -> str:
+        """Return a condition."""
+        match condition:
+            case Comparison(comparator, left, right):
+                return f"{self.write_operand(left)} {comparator} {self.write_operand(right)}"
+            case Between(value, low, high):
+                ends = f"{self.write_operand(low)} AND {self.write_operand(high)}"
+                return f"{self.write_operand(value)} BETWEEN {ends}"
+            case In(value, options):
+                written = ", ".join(map(self.write_operand, options))
+                return f"{self.write_operand(value)} IN ({written})"
+            case FunctionCall():
+                return self.write_operand(condition)
+            case And(conditions):
+                return " AND ".join(map(self._write_member, conditions))
+            case Or(conditions):
+                return " OR ".join(map(self._write_member, conditions))
+            case Not(inner):
+                return f"NOT ({self.write_condition(inner)})"
+            case _:
+                assert_never(condition)
+
+    def _write_member(self, condition: Condition) -> str:
+        written = self.write_condition(condition)
+        return f"({written})" if isinstance(condition, And | Or) else written
+
+    def write_update(self, actions: Iterable[Action]) -> str:
+        """Return an update."""
+        clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
+        for action in actions:
+            path = self.write_path(action.path)
+            match action:
+                case SetTo(_, source):
+                    clauses["SET"].append(f"{path} = {self.write_operand(source)}")
+                case Remove():
+                    clauses["REMOVE"].append(path)
+                case AddTo(_, value):
+                    clauses["ADD"].append(f"{path} {self.write_value(value)}")
+                case DeleteFrom(_, value):
+                    clauses["DELETE"].append(f"{path} {self.write_value(value)}")
+                case _:
+                    assert_never(action)
+        return " ".join(f"{word} {', '.join(parts)}" for word, parts in clauses.items() if parts)
+
+
+class RequestPrinter(Printer):
+    """Writes expressions for one request; every name and value is behind a placeholder.
+
+    >>> printer = RequestPrinter(datetime.min)
+    >>> printer.write_condition(Comparison("=", Path(("Base",)), {"S": "USD"}))
+    '#0 = :0'
+    >>> printer.names, printer.values
+    ({'#0': 'Base'}, {':0': {'S': 'USD'}})
+    """
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self.names: dict[str, str] = {}
+        self.values: dict[str, AttributeValue] = {}
+        self._by_name: dict[str, str] = {}
+
+    def write_name(self, name: str) -> str:
+        """Return the placeholder of a name."""
+        placeholder = self._by_name.get(name)
+        if placeholder is None:
+            placeholder = self._by_name[name] = f"#{len(self._by_name)}"
+            self.names[placeholder] = name
+        return placeholder
+
+    def write_value(self, value: Value) -> str:
+        """Return the placeholder of a value."""
+        if isinstance(value, ValuePlaceholder):
+            return value.name
+        if isinstance(value, DeferredValue):
+            value = value.resolve(self._now)
+        for placeholder, known in self.values.items():
+            if known == value and known.keys() == value.keys():
+                return placeholder
+        placeholder = f":{len(self.values)}"
+        self.values[placeholder] = value
+        return placeholder
+
+    def add_to(self, request: dict[str, Any]) -> None:
+        """Add the names and values that were used to a request."""
+        if self.names:
+            request["ExpressionAttributeNames"] = dict(self.names)
+        if self.values:
+            request["ExpressionAttributeValues"] = dict(self.values)
+
+
+class ReadablePrinter(Printer):
+    """Writes expressions for people, with names and values in their places.
+
+    >>> ReadablePrinter().write_condition(Comparison("=", Path(("Base",)), {"S": "USD"}))
+    "Base = 'USD'"
+
+    `names` and `values` are those of a request whose expressions are shown.
+    """
+
+    def __init__(
+        self,
+        names: dict[str, str] | None = None,
+        values: dict[str, AttributeValue] | None = None,
+        show: Callable[[AttributeValue], str] | None = None,
+    ) -> None:
+        self._names, self._values = names or {}, values or {}
+        self._show = show or readable_value
+
+    def write_name(self, name: str) -> str:
+        """Return a name as it is, or the one that a placeholder stands for."""
+        return self._names.get(name, name)
+
+    def write_value(self, value: Value) -> str:
+        """Return a value, or the beginning of a long one."""
+        if isinstance(value, DeferredValue):
+            return repr(value.value)
+        if isinstance(value, ValuePlaceholder):
+            known = self._values.get(value.name)
+            return value.name if known is None else self._show(known)
+        return self._show(value)
+
+
+def readable_value(value: AttributeValue) -> str:
+    """Return a value for people to read, and only the beginning of a long one.
+
+    >>> readable_value({"S": "USD"}), readable_value({"N": "1"})
+    ("'USD'", '1')
+    """
+    ((kind, data),) = value.items()
+    text = repr(data) if kind in ("S", "B") else str(data)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

@@ -1,0 +1,101 @@
+"""Whether an update may be run twice: retries after an unknown outcome depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import assert_never
+
+from keyfold.expressions.trees import (
+    Action,
+    AddTo,
+    Arithmetic,
+    DeferredValue,
+    DeleteFrom,
+    FunctionCall,
+    Path,
+    Remove,
+    SetTo,
+    Source,
+    Steps,
+    Value,
+    ValuePlaceholder,
+)
+from keyfold.values import AttributeValue
+
+_SETS = frozenset({"BS", "NS", "SS"})
+
+
+def is_repeatable(
+    actions: Iterable[Action],
+    names: Mapping[str, str] | None = None,
+    values: Mapping[str, AttributeValue] | None = None,
+) -> bool:
+    """Return whether an update that is run twice leaves what it leaves when it is run once.
+
+    `names` and `values` are those of the request, for actions that have placeholders.
+
+    >>> counted = AddTo(Path(("hits",)), {"N": "1"})
+    >>> is_repeatable([SetTo(Path(("name",)), {"S": "Ada"})]), is_repeatable([counted])
+    (True, False)
+    """
+    check = _Check(names or {}, values or {})
+    known = tuple(actions)
+    changed = {check.steps_of(action.path)[0] for action in known}
+    return all(check.may_repeat(action, changed) for action in known)
+
+
+class _Check:
+    def __init__(self, names: Mapping[str, str], values: Mapping[str, AttributeValue]) -> None:
+        self._names, self._values = names, values
+
+    def steps_of(self, path: Path) -> Steps:
+        if not path.has_placeholders:
+            return path.steps
+        return tuple(
+            self._names.get(step, step) if isinstance(step, str) else step for step in path.steps
+        )
+
+    def may_repeat(self, action: Action, changed: set[str | int]) -> bool:
+        steps = self.steps_of(action.path)
+        # Past the end of a list, a position appends each time; a removal moves the rest.
+        if any(isinstance(step, int) for step in steps):
+            return False
+        match action:
+            case SetTo(_, source):
+                return self._is_settled(source, steps, changed)
+            case Remove():
+                return True
+            case AddTo(_, value) | DeleteFrom(_, value):
+                # Members join a set, or leave it, once. Numbers add up.
+                return self._is_set(value)
+            case _:
+                assert_never(action)
+
+    def _is_settled(self, source: Source, target: Steps, changed: set[str | int]) -> bool:
+        """Return whether a source has the same value once the update has run."""
+        match source:
+            case Path():
+                return self.steps_of(source)[0] not in changed
+            case FunctionCall("if_not_exists", (Path() as path, fallback)):
+                # Once it is there, it stays.
+                is_same = self.steps_of(path) == target
+                return (is_same or self._is_settled(path, target, changed)) and self._is_settled(
+                    fallback, target, changed
+                )
+            case FunctionCall() | Arithmetic():
+                return False
+            case ValuePlaceholder() | DeferredValue() | dict():
+                return True
+            case _:
+                assert_never(source)
+
+    def _is_set(self, value: Value) -> bool:
+        match value:
+            case ValuePlaceholder(name):
+                return not _SETS.isdisjoint(self._values.get(name, ()))
+            case DeferredValue():
+                return False
+            case dict():
+                return not _SETS.isdisjoint(value)
+            case _:
+                assert_never(value)
