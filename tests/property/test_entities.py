@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 import keyfold
 from keyfold.errors import ConditionFailed
+from keyfold.expressions import holds_for_absent_item
 from keyfold.keys import Ulid
 from keyfold.model import (
     Condition,
@@ -30,7 +31,6 @@ from keyfold.model import (
     part,
     transaction,
 )
-from keyfold.model._expressions import holds_when_absent
 from tests.examples import examples
 from tests.unit.store.store_kinds import Kind, open_any_store
 
@@ -251,7 +251,7 @@ def test_whether_a_condition_holds_for_an_absent_item_is_known() -> None:
         @given(conditions)
         def check(condition: Condition) -> None:
             delete = Plain.delete(id="none").where(condition)
-            if holds_when_absent(condition):
+            if holds_for_absent_item(condition):
                 assert store.run(delete) is None
             else:
                 with pytest.raises(ConditionFailed):

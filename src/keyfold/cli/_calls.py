@@ -10,11 +10,12 @@ from itertools import groupby
 from typing import Any
 
 from keyfold.cli._quantities import count_of
+from keyfold.expressions import ReadablePrinter
+from keyfold.expressions.parser import parse_condition
 from keyfold.model import Table
 from keyfold.store import CallRecord
 from keyfold.values import AttributeValue, Item
 
-_PLACEHOLDER = re.compile(r"[#:]\w+")
 # UUIDs and ULIDs; their first and last characters are enough to recognise them.
 _LONG_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-HJKMNP-TV-Z]{26}")
 _ENDS = 4
@@ -126,14 +127,10 @@ def shorten_ids(text: str) -> str:
 
 
 def _render_conditions(request: Mapping[str, Any], render: Callable[[AttributeValue], str]) -> str:
-    names, values = (request.get(f"ExpressionAttribute{kind}", {}) for kind in ("Names", "Values"))
-
-    def substitute(placeholder: re.Match[str]) -> str:
-        text = placeholder[0]
-        return names[text] if text in names else render(values[text])
-
+    names, values = (request.get(f"ExpressionAttribute{kind}") for kind in ("Names", "Values"))
+    printer = ReadablePrinter(names, values, render)
     shown = [
-        start + _PLACEHOLDER.sub(substitute, request[kind])
+        start + printer.write_condition(parse_condition(request[kind]).condition)
         for kind, start in (("KeyConditionExpression", ""), ("FilterExpression", "filter "))
         if kind in request
     ]

@@ -31,6 +31,7 @@ from keyfold.expressions.trees import (
 from keyfold.values import AttributeValue
 
 _LONGEST_SHOWN = 80
+_JOINED = frozenset({And, Or})
 
 
 class Printer(ABC):
@@ -46,8 +47,11 @@ class Printer(ABC):
 
     def write_path(self, path: Path) -> str:
         """Return a document path."""
+        steps = path.steps
+        if len(steps) == 1:
+            return self.write_name(str(steps[0]))
         text = ""
-        for step in path.steps:
+        for step in steps:
             if isinstance(step, int):
                 text += f"[{step}]"
             else:
@@ -56,6 +60,8 @@ class Printer(ABC):
 
     def write_operand(self, operand: Source) -> str:
         """Return an operand of a condition, or the source of an update."""
+        if isinstance(operand, dict):
+            return self.write_value(operand)
         match operand:
             case Path():
                 return self.write_path(operand)
@@ -90,7 +96,7 @@ class Printer(ABC):
 
     def _write_member(self, condition: Condition) -> str:
         written = self.write_condition(condition)
-        return f"({written})" if isinstance(condition, And | Or) else written
+        return f"({written})" if condition.__class__ in _JOINED else written
 
     def write_update(self, actions: Iterable[Action]) -> str:
         """Return an update."""
@@ -114,14 +120,16 @@ class Printer(ABC):
 class RequestPrinter(Printer):
     """Writes expressions for one request; every name and value is behind a placeholder.
 
-    >>> printer = RequestPrinter(datetime.min)
+    >>> printer = RequestPrinter()
     >>> printer.write_condition(Comparison("=", Path(("Base",)), {"S": "USD"}))
     '#0 = :0'
     >>> printer.names, printer.values
     ({'#0': 'Base'}, {':0': {'S': 'USD'}})
+
+    `now` is the time at which the request runs, for values that depend on it.
     """
 
-    def __init__(self, now: datetime) -> None:
+    def __init__(self, now: datetime | None = None) -> None:
         self._now = now
         self.names: dict[str, str] = {}
         self.values: dict[str, AttributeValue] = {}
@@ -137,9 +145,10 @@ class RequestPrinter(Printer):
 
     def write_value(self, value: Value) -> str:
         """Return the placeholder of a value."""
-        if isinstance(value, ValuePlaceholder):
-            return value.name
-        if isinstance(value, DeferredValue):
+        if not isinstance(value, dict):
+            if isinstance(value, ValuePlaceholder):
+                return value.name
+            assert self._now is not None  # needed for values that depend on it
             value = value.resolve(self._now)
         for placeholder, known in self.values.items():
             if known == value and known.keys() == value.keys():

@@ -17,7 +17,7 @@ from datetime import datetime
 from importlib import import_module
 from typing import Any, Literal, NamedTuple, NoReturn, assert_never
 
-from keyfold.errors import ConditionAsTruth
+from keyfold.errors import ConditionAsTruth, QueryInvalid
 from keyfold.values import AttributeValue
 
 Steps = tuple[str | int, ...]
@@ -255,9 +255,10 @@ Action = SetTo | Remove | AddTo | DeleteFrom
 
 
 def check_is_condition(value: object) -> Condition:
-    """Return `value` if it is a condition; raises TypeError for anything else."""
+    """Return `value` if it is a condition; raises QueryInvalid for anything else."""
     if not isinstance(value, Condition):
-        raise TypeError(f"conditions are joined with conditions, not with {value!r:.80}")
+        fact = f"a condition is expected, but got {value!r:.80}"
+        raise QueryInvalid("condition", fact, "Write one as Entity.f.field.eq(value).")
     return value
 
 

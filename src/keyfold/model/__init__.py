@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from keyfold.expressions import Condition
 from keyfold.model._batches import Batch, batch
 from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import Change, ChangeKind, Handler, Images, Reaction
 from keyfold.model._collections import Collection, CollectionGet
 from keyfold.model._entities import Entity
-from keyfold.model._expressions import Condition
 from keyfold.model._fields import Expiry, UnixTime, Version, attr, part
 from keyfold.model._keys import Index, Key, Shard
 from keyfold.model._moments import Moment, now

@@ -10,10 +10,11 @@ from pydantic._internal._model_construction import ModelMetaclass, build_lenient
 from pydantic._internal._typing_extra import parent_frame_namespace
 
 from keyfold.errors import DeclarationInvalid
+from keyfold.expressions import Condition
 from keyfold.model._declarations import Declaration
-from keyfold.model._expressions import Condition, check_condition
 from keyfold.model._fields import attr, part
 from keyfold.model._keys import Index, Shard
+from keyfold.model._operands import check_condition
 from keyfold.model._paths import Fields
 from keyfold.model._queries import make_query
 from keyfold.model._requests import Get, Query, ResultShape, Scan

@@ -5,17 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from math import floor
 
-from keyfold.model._expressions import (
-    Compared,
-    Condition,
-    Given,
-    Negated,
-    Place,
-    holds_when_absent,
-    join,
-)
+from keyfold.expressions import Comparison, Condition, Not, Path, holds_for_absent_item, join_all
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import now
+from keyfold.model._operands import to_literal
 from keyfold.values import AttributeValue
 
 
@@ -23,13 +16,13 @@ def expired(table: TableLike) -> Condition | None:
     """Return the condition that an item has expired; None for a table without a TTL."""
     if table.ttl is None:
         return None
-    return Compared(Place((table.ttl,)), "<=", Given(now, _encode_whole_seconds))
+    return Comparison("<=", Path((table.ttl,)), to_literal(now, _encode_whole_seconds))
 
 
 def not_expired(table: TableLike) -> Condition | None:
     """Return the condition that an item has not expired, or never does; None without a TTL."""
     has_expired = expired(table)
-    return None if has_expired is None else Negated(has_expired)
+    return None if has_expired is None else Not(has_expired)
 
 
 def _encode_whole_seconds(time: datetime) -> AttributeValue:
@@ -45,6 +38,7 @@ def as_if_deleted(table: TableLike, condition: Condition | None) -> Condition | 
     """Return a condition that treats an expired item as deleted."""
     if condition is None or table.ttl is None:
         return condition
-    if holds_when_absent(condition):
-        return join("OR", condition, expired(table))
-    return join("AND", condition, not_expired(table))
+    if holds_for_absent_item(condition):
+        has_expired = expired(table)
+        return condition if has_expired is None else condition | has_expired
+    return join_all(condition, not_expired(table))

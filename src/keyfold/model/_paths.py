@@ -8,22 +8,20 @@ from datetime import UTC, datetime
 from typing import Any, Generic, NoReturn, TypeVar
 
 from keyfold.errors import FieldUnknown, KeyfoldError, PathInvalid, ValueInvalid
+from keyfold.expressions import (
+    Between,
+    Comparator,
+    Comparison,
+    Condition,
+    FunctionCall,
+    In,
+    Operand,
+    Path,
+)
 from keyfold.model._any_values import Encode, encode_any
 from keyfold.model._codecs import Codec, StoredField
-from keyfold.model._expressions import (
-    Among,
-    Between,
-    Called,
-    Comparator,
-    Compared,
-    Condition,
-    Given,
-    Operand,
-    Place,
-    Size,
-    give,
-)
 from keyfold.model._moments import has_moment, resolve_moments
+from keyfold.model._operands import Literal, to_literal
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._scalars import show
 from keyfold.model._schemas import EntitySchema
@@ -55,7 +53,7 @@ class Comparable(ABC, Generic[C]):
         """Return a value as the right operand; raises PathInvalid and ValueInvalid."""
 
     def _compare(self, comparator: Comparator, value: C) -> Condition:
-        return Compared(self._left(), comparator, self._right(value))
+        return Comparison(comparator, self._left(), self._right(value))
 
     def eq(self, value: C) -> Condition:
         """Equal to `value`."""
@@ -96,33 +94,33 @@ class Comparable(ABC, Generic[C]):
 class SizePath(Comparable[int]):
     """The size of a field, for comparisons: `Cart.f.lines.size > 3`."""
 
-    __slots__ = ("_owner", "_place")
+    __slots__ = ("_owner", "_path")
 
-    def __init__(self, owner: str, place: Place) -> None:
-        self._owner, self._place = owner, place
+    def __init__(self, owner: str, path: Path) -> None:
+        self._owner, self._path = owner, path
 
     def __repr__(self) -> str:
         return f"{self._owner}.size"
 
     def _left(self) -> Operand:
-        return Size(self._place)
+        return FunctionCall("size", (self._path,))
 
     def _right(self, value: int) -> Operand:
         if not isinstance(value, int | Placeholder) or isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise PathInvalid(repr(self), f"a size is an int; got {value!r:.80}")
-        return give(value, encode_any)
+        return to_literal(value, encode_any)
 
 
 @dataclass(frozen=True, slots=True)
 class PathInfo:
-    """What a path refers to: the entity, the place in its item, and how the value is stored.
+    """What a path refers to: the entity, the path in its item, and how the value is stored.
 
     `stored` is the model field at the end of the path, None for a member of a list or a map.
     """
 
     owner: str
     text: str
-    place: Place
+    path: Path
     codec: Codec
     stored: StoredField | None = None
 
@@ -177,11 +175,11 @@ class FieldPath(Comparable[Any]):
         self, text: str, step: str | int, codec: Codec, stored: StoredField | None = None
     ) -> FieldPath:
         info = self._info
-        place = Place((*info.place.steps, step), info.owner)
-        return FieldPath(PathInfo(info.owner, info.text + text, place, codec, stored))
+        path = Path((*info.path.steps, step), owner=info.owner)
+        return FieldPath(PathInfo(info.owner, info.text + text, path, codec, stored))
 
     def _left(self) -> Operand:
-        return self._info.place
+        return self._info.path
 
     def _right(self, value: Any) -> Operand:
         return operand_for(self, value)
@@ -191,34 +189,31 @@ class FieldPath(Comparable[Any]):
         if not 1 <= len(options) <= _MAX_OPTIONS:
             fact = f"in_() takes 1 to {_MAX_OPTIONS} options, not {len(options)}"
             raise PathInvalid(repr(self), fact)
-        return Among(self._info.place, tuple(operand_for(self, option) for option in options))
+        return In(self._info.path, tuple(operand_for(self, option) for option in options))
 
     def exists(self) -> Condition:
         """The field has a value."""
-        return Called("attribute_exists", self._info.place)
+        return FunctionCall("attribute_exists", (self._info.path,))
 
     def not_exists(self) -> Condition:
         """The field has no value."""
-        return Called("attribute_not_exists", self._info.place)
+        return FunctionCall("attribute_not_exists", (self._info.path,))
 
     def begins_with(self, text: str | bytes) -> Condition:
         """The field's text, or its bytes, begin with `text`."""
         check_kinds(self, {"S", "B"}, "begins_with() is for text and bytes")
         if not isinstance(text, str | bytes | Placeholder):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
             raise PathInvalid(repr(self), f"{show(text)} is neither text nor bytes")
-        return Called("begins_with", self._info.place, value_operand(self, text, encode_any))
+        return FunctionCall("begins_with", (self._info.path, value_operand(self, text, encode_any)))
 
     def contains(self, member: Any) -> Condition:
         """The list or set contains `member`, or the text contains it as a substring."""
         check_kinds(
             self, {"S", "B", "L", "SS", "NS", "BS"}, "contains() is for text, bytes, lists and sets"
         )
-        codec = self._info.codec.members
-        return Called(
-            "contains",
-            self._info.place,
-            value_operand(self, member, codec.encode if codec else encode_any),
-        )
+        members = self._info.codec.members
+        encode = encode_any if members is None else members.encode
+        return FunctionCall("contains", (self._info.path, value_operand(self, member, encode)))
 
     @property
     def size(self) -> SizePath:
@@ -226,7 +221,7 @@ class FieldPath(Comparable[Any]):
         check_kinds(
             self, {"S", "B", "L", "M", "SS", "NS", "BS"}, "numbers and booleans have no size"
         )
-        return SizePath(repr(self), self._info.place)
+        return SizePath(repr(self), self._info.path)
 
 
 def path_info(path: FieldPath) -> PathInfo:
@@ -236,10 +231,10 @@ def path_info(path: FieldPath) -> PathInfo:
 
 def operand_for(path: FieldPath, value: Any) -> Operand:
     """Return a value, or another field, as an operand to compare with or assign to a field."""
-    return path_info(value).place if isinstance(value, FieldPath) else value_operand(path, value)
+    return path_info(value).path if isinstance(value, FieldPath) else value_operand(path, value)
 
 
-def value_operand(path: FieldPath, value: Any, encode: Encode | None = None) -> Given:
+def value_operand(path: FieldPath, value: Any, encode: Encode | None = None) -> Literal:
     """Return a value as an operand, encoded by the field's codec or by `encode`.
 
     Raises PathInvalid or ValueInvalid if the value is not of the field's type.
@@ -248,7 +243,7 @@ def value_operand(path: FieldPath, value: Any, encode: Encode | None = None) -> 
     try:
         if has_moment(value):
             encode(resolve_moments(value, _SAMPLE_TIME))
-        return give(value, encode)
+        return to_literal(value, encode)
     except ValueInvalid as error:
         raise error.inside(repr(path)) from None
     except (AttributeError, TypeError, ValueError) as error:
@@ -286,7 +281,7 @@ def field_path(schema: EntitySchema, name: str) -> FieldPath:
     field = schema.fields.get(name)
     if field is None:
         if schema.codec.has_extra and name not in schema.known_names:
-            return FieldPath(PathInfo(schema.name, name, Place((name,), schema.name), _ANY))
+            return FieldPath(PathInfo(schema.name, name, Path((name,), owner=schema.name), _ANY))
         raise FieldUnknown(schema.name, name, tuple(schema.fields))
     if field.is_part:
         raise PathInvalid(
@@ -294,5 +289,5 @@ def field_path(schema: EntitySchema, name: str) -> FieldPath:
             "the field is stored only as part of the item's key, so it cannot be used in a "
             "condition. To change it, delete the entity and put another, in a transaction",
         )
-    place = Place((field.stored,), schema.name)
-    return FieldPath(PathInfo(schema.name, name, place, field.codec, field))
+    path = Path((field.stored,), owner=schema.name)
+    return FieldPath(PathInfo(schema.name, name, path, field.codec, field))

@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 from keyfold.errors import KeyfoldError, QueryInvalid
+from keyfold.expressions import readable_value
 from keyfold.keys import KeyTemplate, Ulid
-from keyfold.model._formatting import show_value
 from keyfold.model._moments import has_moment, resolve_moments
 from keyfold.model._placeholder_keys import render_placeholder_start
 from keyfold.model._placeholders import Placeholder
@@ -37,13 +37,13 @@ class SortRange:
     def __str__(self) -> str:
         name = self.attribute
         if self.prefix is not None:
-            return f"{name} begins with {show_value(self.prefix)}"
+            return f"{name} begins with {readable_value(self.prefix)}"
         if self.low is not None and self.high is not None:
-            return f"{name} between {show_value(self.low)} and {show_value(self.high)}"
+            return f"{name} between {readable_value(self.low)} and {readable_value(self.high)}"
         if self.low is not None:
-            return f"{name} >= {show_value(self.low)}"
+            return f"{name} >= {readable_value(self.low)}"
         assert self.high is not None  # a range has at least one of the three
-        return f"{name} <= {show_value(self.high)}"
+        return f"{name} <= {readable_value(self.high)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class PartRange:
         part = self.part
         ends = [None if each is None else part.encode(each) for each in (low, high)]
         if ends[0] is not None and ends[1] is not None and _order(ends[0]) > _order(ends[1]):
-            fact = f"the range from {show_value(ends[0])} to {show_value(ends[1])} is empty"
+            fact = f"the range from {readable_value(ends[0])} to {readable_value(ends[1])} is empty"
             raise QueryInvalid(part.attribute, fact, "Swap the two values.")
         return SortRange(part.attribute, *ends)
 
@@ -158,7 +158,7 @@ class KeyState:
     is_limited: bool = False
 
     def __str__(self) -> str:
-        parts = [f"{name} = {show_value(value)}" for name, value in self.equals]
+        parts = [f"{name} = {readable_value(value)}" for name, value in self.equals]
         if self.range is not None:
             parts.append(str(self.range))
         return " and ".join(parts)

@@ -15,15 +15,19 @@ from typing import Any, Generic, Self, TypeVar, cast
 from pydantic import BaseModel
 
 from keyfold.errors import QueryInvalid
-from keyfold.model._expressions import (
+from keyfold.expressions import (
+    And,
+    Between,
+    Comparison,
     Condition,
-    ExpressionWriter,
-    check_condition,
-    join,
-    names_in,
+    FunctionCall,
+    Path,
+    RequestPrinter,
+    join_all,
 )
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import Index, TableLike
+from keyfold.model._operands import attributes_in, check_condition
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._ranges import KeyState, PartRange, SortRange, make_prefix, make_range
 from keyfold.model._results import Page
@@ -186,9 +190,9 @@ class Get(SingleRequest[V_co | None], Generic[V_co]):
             request["ConsistentRead"] = True
         names = self.shape.projection(self.table, None)
         if names is not None:
-            writer = ExpressionWriter(resolve_now(now))
-            request["ProjectionExpression"] = ", ".join(map(writer.write_name, names))
-            writer.add_to(request)
+            printer = RequestPrinter(resolve_now(now))
+            request["ProjectionExpression"] = ", ".join(map(printer.write_name, names))
+            printer.add_to(request)
         return request
 
     def __repr__(self) -> str:
@@ -254,7 +258,7 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
         """
         entity = None if self.shape.schema is None else self.shape.schema.name
         checked = self._check(check_condition(condition, entity))
-        return self._with(filter=join("AND", self.filter, checked))
+        return self._with(filter=join_all(self.filter, checked))
 
     def consistent(self) -> Self:
         """Use strongly consistent reads, which see every write acknowledged before them.
@@ -296,21 +300,22 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the API call that reads the first page."""
-        writer = ExpressionWriter(resolve_now(now))
+        now = resolve_now(now)
+        printer = RequestPrinter(now)
         request: dict[str, Any] = {"TableName": self.table.name}
         if self.index is not None:
             request["IndexName"] = self.index.name
-        request |= self._write_keys(writer)
+        request |= self._write_keys(printer, now)
         if self.filter is not None:
-            request["FilterExpression"] = writer.write_condition(self.filter)
+            request["FilterExpression"] = printer.write_condition(self.filter)
         if self.is_consistent:
             request["ConsistentRead"] = True
         if self.page_limit is not None:
             request["Limit"] = self.page_limit
         names = self.shape.projection(self.table, self.index)
         if names is not None:
-            request["ProjectionExpression"] = ", ".join(map(writer.write_name, names))
-        writer.add_to(request)
+            request["ProjectionExpression"] = ", ".join(map(printer.write_name, names))
+        printer.add_to(request)
         return request
 
     def _with(self, **changes: Any) -> Self:
@@ -327,7 +332,7 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
         """Return a condition that can be used as a filter; raises QueryInvalid."""
         return condition
 
-    def _write_keys(self, writer: ExpressionWriter) -> dict[str, Any]:  # noqa: ARG002 - scans have none
+    def _write_keys(self, printer: RequestPrinter, now: datetime) -> dict[str, Any]:  # noqa: ARG002 - scans have none
         """Return the request's parameters about keys."""
         return {}
 
@@ -401,24 +406,27 @@ class Query(PagedRead[V_co], Generic[V_co]):
 
     def _check(self, condition: Condition) -> Condition:
         key = self.table.key if self.index is None else self.index.key
-        for name in names_in(condition):
+        for name in attributes_in(condition):
             if name in key.names:
                 fact = f"where() cannot filter by {name!r}, which is part of the key"
                 advice = "Pass it to query(), or use since(), until(), between(), starting_with()."
                 raise QueryInvalid(repr(self), fact, advice)
         return condition
 
-    def _write_keys(self, writer: ExpressionWriter) -> dict[str, Any]:
-        parts = [
-            f"{writer.write_name(name)} = {writer.write_value(value)}"
-            for name, value in self.keys.equals
-        ]
-        if self.keys.range is not None:
-            parts.append(_write_range(self.keys.range.resolve(writer.now), writer))
-        written: dict[str, Any] = {"KeyConditionExpression": " AND ".join(parts)}
+    def _write_keys(self, printer: RequestPrinter, now: datetime) -> dict[str, Any]:
+        condition = self._key_condition(now)
+        written: dict[str, Any] = {"KeyConditionExpression": printer.write_condition(condition)}
         if self.is_reversed:
             written["ScanIndexForward"] = False
         return written
+
+    def _key_condition(self, now: datetime) -> Condition:
+        conditions: list[Condition] = [
+            Comparison("=", Path((name,)), value) for name, value in self.keys.equals
+        ]
+        if self.keys.range is not None:
+            conditions.append(_range_condition(self.keys.range.resolve(now)))
+        return conditions[0] if len(conditions) == 1 else And(tuple(conditions))
 
     def _open_part(self, method: str) -> KeyPart:
         part = self.keys.open_part
@@ -449,17 +457,17 @@ class Query(PagedRead[V_co], Generic[V_co]):
         return ", descending" if self.is_reversed else ""
 
 
-def _write_range(limits: SortRange, writer: ExpressionWriter) -> str:
-    name = writer.write_name(limits.attribute)
+def _range_condition(limits: SortRange) -> Condition:
+    path = Path((limits.attribute,))
     match limits:
         case SortRange(prefix=dict() as prefix):
-            return f"begins_with({name}, {writer.write_value(prefix)})"
+            return FunctionCall("begins_with", (path, prefix))
         case SortRange(low=dict() as low, high=dict() as high):
-            return f"{name} BETWEEN {writer.write_value(low)} AND {writer.write_value(high)}"
+            return Between(path, low, high)
         case SortRange(low=dict() as low):
-            return f"{name} >= {writer.write_value(low)}"
+            return Comparison(">=", path, low)
         case SortRange(high=dict() as high):
-            return f"{name} <= {writer.write_value(high)}"
+            return Comparison("<=", path, high)
         case _:
             raise AssertionError(limits)
 

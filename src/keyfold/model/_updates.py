@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, Self, TypeVar
 
 from keyfold.errors import IndexPartsUnknown, KeyFieldChanged, UpdateInvalid
+from keyfold.expressions import (
+    Action,
+    AddTo,
+    Arithmetic,
+    Comparison,
+    Condition,
+    DeleteFrom,
+    FunctionCall,
+    Path,
+    Remove,
+    RequestPrinter,
+    SetTo,
+    is_repeatable,
+    join_all,
+)
 from keyfold.model._any_values import encode_any
 from keyfold.model._codecs import StoredField
 from keyfold.model._expiry import not_expired
-from keyfold.model._expressions import (
-    Action,
-    Added,
-    Called,
-    Compared,
-    Computed,
-    Condition,
-    ExpressionWriter,
-    Given,
-    Place,
-    Removed,
-    SetTo,
-    Taken,
-    check_condition,
-    give,
-    join,
-)
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, has_moment
+from keyfold.model._operands import check_condition, to_literal
 from keyfold.model._paths import (
     FieldPath,
     check_kinds,
@@ -96,43 +94,43 @@ class Update(Write[E_co], Generic[E_co]):
 
     def set_if_absent(self, field: FieldPath, value: Any) -> Self:
         """Set a field if it has no value yet; otherwise leave it unchanged."""
-        place = path_info(_path(field)).place
-        source = Computed("if_not_exists", place, operand_for(field, value))
+        path = path_info(_path(field)).path
+        source = FunctionCall("if_not_exists", (path, operand_for(field, value)))
         return self._set_computed(field, "set_if_absent()", source)
 
     def remove(self, field: FieldPath) -> Self:
         """Remove a field; the entity leaves every sparse index whose key is made from the field."""
         stored = path_info(_path(field)).stored
-        place = self._target(field)
+        path = self._target(field)
         if stored is not None and stored.is_needed:
             fact = f"{field!r} is required: the entity could not be read without it"
             raise UpdateInvalid(self.schema.name, fact, "Set it to another value.")
-        return self._with(Removed(place), self._assign(field, None))
+        return self._with(Remove(path), self._assign(field, None))
 
     def increment(self, field: FieldPath, by: Any = 1) -> Self:
         """Add `by` to a number; fails if the field has no value."""
         check_kinds(_path(field), {"N"}, "increment() is for numbers")
-        source = Computed("+", path_info(field).place, operand_for(field, by))
+        source = Arithmetic("+", path_info(field).path, operand_for(field, by))
         return self._set_computed(field, "increment()", source)
 
     def add(self, field: FieldPath, value: Any) -> Self:
         """Add to a number, or add members to a set; a missing value counts as 0 or empty."""
         check_kinds(_path(field), {"N", *_SETS}, "add() is for numbers and sets")
         self._check_no_dependents(field, "add()")
-        return self._with(Added(self._target(field), value_operand(field, value)))
+        return self._with(AddTo(self._target(field), value_operand(field, value)))
 
     def delete(self, field: FieldPath, members: Any) -> Self:
         """Delete members from a set."""
         check_kinds(_path(field), _SETS, "delete() is for members of sets")
         self._check_no_dependents(field, "delete()")
-        return self._with(Taken(self._target(field), value_operand(field, members)))
+        return self._with(DeleteFrom(self._target(field), value_operand(field, members)))
 
     def append(self, field: FieldPath, *members: Any) -> Self:
         """Append members to a list; a missing list counts as empty."""
         check_kinds(_path(field), {"L"}, "append() is for lists")
-        place = path_info(field).place
-        present = Computed("if_not_exists", place, give([], encode_any))
-        appended = Computed("list_append", present, value_operand(field, [*members]))
+        path = path_info(field).path
+        present = FunctionCall("if_not_exists", (path, to_literal([], encode_any)))
+        appended = FunctionCall("list_append", (present, value_operand(field, [*members])))
         return self._set_computed(field, "append()", appended)
 
     def where(self, condition: Condition) -> Self:
@@ -140,7 +138,7 @@ class Update(Write[E_co], Generic[E_co]):
 
         Conditions of several calls are joined with AND. A failed one raises ConditionFailed.
         """
-        whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
+        whole = join_all(self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def knowing(self, **fields: Any) -> Self:
@@ -163,7 +161,7 @@ class Update(Write[E_co], Generic[E_co]):
         """
         expiry = expiry_in(self.schema, delay)
         assert self.schema.ttl_field is not None  # or `expiry_in` would have raised
-        self._check_no_overlap(Place((self.schema.ttl_field.stored,)))
+        self._check_no_overlap(Path((self.schema.ttl_field.stored,)))
         return replace(self, expiry=expiry)
 
     def returning_nothing(self) -> Update[None]:
@@ -175,14 +173,14 @@ class Update(Write[E_co], Generic[E_co]):
 
     def condition(self) -> Condition | None:
         """Return the whole condition: the caller's, and that the entity exists."""
-        key = Place((self.schema.partition.attribute,))
-        exists: Condition = Called("attribute_exists", key)
+        key = Path((self.schema.partition.attribute,))
+        exists: Condition = FunctionCall("attribute_exists", (key,))
         if self.schema.type_attribute is not None:
             # An item of another entity may have the same key, with another type attribute.
             attribute, kind = self.schema.type_attribute
-            place = Place((attribute,))
-            own = Compared(place, "=", Given({"S": kind}))
-            exists = exists & (Called("attribute_not_exists", place) | own)
+            path = Path((attribute,))
+            own = Comparison("=", path, {"S": kind})
+            exists = exists & (FunctionCall("attribute_not_exists", (path,)) | own)
         known = [
             path.not_exists() if value is None else path.eq(value)
             for path, value in (
@@ -191,8 +189,8 @@ class Update(Write[E_co], Generic[E_co]):
                 if name not in self.schema.key_fields
             )
         ]
-        whole = join("AND", exists, *known, self.where_condition)
-        return join("AND", whole, not_expired(self.table))
+        whole = join_all(exists, *known, self.where_condition)
+        return join_all(whole, not_expired(self.table))
 
     @property
     def is_repeatable(self) -> bool:
@@ -202,8 +200,7 @@ class Update(Write[E_co], Generic[E_co]):
             # The first run increments the version. A second run then fails its condition on the
             # version, or increments it again if there is no such condition.
             return version.name in (self.known or {})
-        changed = {action.place.steps[0] for action in self.actions}
-        return all(_is_repeatable(action, changed) for action in self.actions)
+        return is_repeatable(self.actions)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the UpdateItem call; raises UpdateInvalid if it changes nothing."""
@@ -211,19 +208,19 @@ class Update(Write[E_co], Generic[E_co]):
             advice = "Call set() or another method that changes a field."
             raise UpdateInvalid(self.schema.name, "the update changes nothing", advice)
         now = resolve_now(now)
-        writer = ExpressionWriter(now)
+        printer = RequestPrinter(now)
         condition = self.condition()
         assert condition is not None  # an update always requires the entity to exist
         request: dict[str, Any] = {
             "TableName": self.table.name,
             "Key": self.key,
-            "UpdateExpression": writer.write_update(self.all_actions(now)),
-            "ConditionExpression": writer.write_condition(condition),
+            "UpdateExpression": printer.write_update(self.all_actions(now)),
+            "ConditionExpression": printer.write_condition(condition),
         }
         if not self.returns_nothing:
             request["ReturnValues"] = "ALL_NEW"
             request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        writer.add_to(request)
+        printer.add_to(request)
         return request
 
     def all_actions(self, now: datetime) -> tuple[Action, ...]:
@@ -231,15 +228,15 @@ class Update(Write[E_co], Generic[E_co]):
         actions = [*self.actions, *self._index_actions()]
         version = self.schema.version_field
         if version is not None:
-            actions.append(Added(Place((version.stored,)), give(1, encode_any)))
+            actions.append(AddTo(Path((version.stored,)), to_literal(1, encode_any)))
         if self.expiry is not None:
             assert self.schema.ttl_field is not None  # or `expiring_in` would have raised
-            place = Place((self.schema.ttl_field.stored,))
-            actions.append(SetTo(place, give(self.expiry.resolve(now), encode_expiry)))
+            path = Path((self.schema.ttl_field.stored,))
+            actions.append(SetTo(path, to_literal(self.expiry.resolve(now), encode_expiry)))
         return tuple(actions)
 
     def __repr__(self) -> str:
-        changed = ", ".join(str(action.place) for action in self.actions)
+        changed = ", ".join(str(action.path) for action in self.actions)
         if self.expiry is not None:
             changed += (", " if changed else "") + "expiry"
         return f"<update {self.schema.name} {show_item(self.key)}: {changed or 'nothing'}>"
@@ -247,7 +244,7 @@ class Update(Write[E_co], Generic[E_co]):
     # Changes.
 
     def _with(self, action: Action, assigned: Mapping[str, Any] | None = None) -> Self:
-        self._check_no_overlap(action.place)
+        self._check_no_overlap(action.path)
         actions = (*self.actions, action)
         return replace(
             self, actions=actions, assigned={**(self.assigned or {}), **(assigned or {})}
@@ -258,8 +255,8 @@ class Update(Write[E_co], Generic[E_co]):
         self._check_no_dependents(field, change)
         return self._with(SetTo(self._target(field), value))
 
-    def _target(self, field: FieldPath) -> Place:
-        """Return the place of a field; raises UpdateInvalid if it cannot be changed."""
+    def _target(self, field: FieldPath) -> Path:
+        """Return the path of a field; raises UpdateInvalid if it cannot be changed."""
         info = path_info(field)
         if info.owner != self.schema.name:
             fact = f"{field!r} is a field of another entity"
@@ -278,26 +275,26 @@ class Update(Write[E_co], Generic[E_co]):
         if stored is not None and stored is self.schema.version_field:
             fact = f"{stored.name} is the Version field, which every write increments"
             raise UpdateInvalid(self.schema.name, fact, "Leave it out.")
-        return info.place
+        return info.path
 
     def _field(self, field: FieldPath) -> StoredField | None:
         """Return the top-level field that a path starts with; None for a free-form attribute."""
-        return self.schema.codec.by_stored.get(str(path_info(field).place.steps[0]))
+        return self.schema.codec.by_stored.get(str(path_info(field).path.steps[0]))
 
-    def _check_no_overlap(self, place: Place) -> None:
-        """Raise UpdateInvalid if the update already changes a place, or one inside or around it."""
-        changed = [action.place for action in self.actions]
+    def _check_no_overlap(self, path: Path) -> None:
+        """Raise UpdateInvalid if the update already changes a path, or one inside or around it."""
+        changed = [action.path for action in self.actions]
         if self.expiry is not None and self.schema.ttl_field is not None:
-            changed.append(Place((self.schema.ttl_field.stored,)))
+            changed.append(Path((self.schema.ttl_field.stored,)))
         for other in changed:
-            if all(mine == theirs for mine, theirs in zip(place.steps, other.steps, strict=False)):
-                fact = f"{place} and {other} overlap, and an update can change a value only once"
+            if all(mine == theirs for mine, theirs in zip(path.steps, other.steps, strict=False)):
+                fact = f"{path} and {other} overlap, and an update can change a value only once"
                 raise UpdateInvalid(self.schema.name, fact, "Leave one out.")
 
     def _assign(self, field: FieldPath, value: Any) -> Mapping[str, Any]:
         """Return the name and value of a field that is set as a whole; empty for nested values."""
         stored = self._field(field)
-        if stored is None or len(path_info(field).place.steps) > 1:
+        if stored is None or len(path_info(field).path.steps) > 1:
             self._check_no_dependents(field, "a nested change")
             return {}
         if value is not None:
@@ -349,9 +346,9 @@ class Update(Write[E_co], Generic[E_co]):
         for part in self._index_parts():
             if part.template is None or not any(name in assigned for name in part.fields):
                 continue
-            place = Place((part.attribute,))
+            path = Path((part.attribute,))
             if any(name in assigned and assigned[name] is None for name in part.fields):
-                actions[part.attribute] = Removed(place)
+                actions[part.attribute] = Remove(path)
                 continue
             values = {**self.values, **known, **assigned}
             missing = tuple(name for name in part.fields if name not in values)
@@ -359,9 +356,9 @@ class Update(Write[E_co], Generic[E_co]):
                 raise IndexPartsUnknown(self.schema.name, part.attribute, missing)
             rendered = part.render(values)
             if rendered is None:
-                actions[part.attribute] = Removed(place)
+                actions[part.attribute] = Remove(path)
             else:
-                actions[part.attribute] = SetTo(place, Given(rendered))
+                actions[part.attribute] = SetTo(path, rendered)
         return list(actions.values())
 
 
@@ -370,24 +367,6 @@ def _path(field: object) -> FieldPath:
         fact = f"{field!r:.80} is not a field"
         raise UpdateInvalid("update", fact, "Write one as Entity.f.field.")
     return field
-
-
-def _is_repeatable(action: Action, changed: AbstractSet[str | int]) -> bool:
-    """Return whether a change is idempotent in an update that changes the attributes `changed`."""
-    # Setting a position beyond the end of a list appends each time, and removing a position moves
-    # the members after it.
-    is_fixed = not any(isinstance(step, int) for step in action.place.steps)
-    match action:
-        case SetTo(value=Given() | Computed(function="if_not_exists", right=Given())) | Removed():
-            return is_fixed
-        case SetTo(value=Place(steps=(source, *_))):
-            return is_fixed and source not in changed
-        case Added(value=Given(value=value, encode=None)):
-            return any(kind in _SETS for kind in value)
-        case Taken():
-            return True
-        case _:
-            return False
 
 
 def touches_unique(request: Write[Any]) -> bool:

@@ -10,21 +10,13 @@ from enum import Enum
 from typing import Any, Generic, Self, TypeVar
 
 from keyfold.errors import UpdateInvalid, WriteRefused
+from keyfold.expressions import Comparison, Condition, FunctionCall, Path, RequestPrinter, join_all
 from keyfold.model._any_values import encode_any
 from keyfold.model._expiry import as_if_deleted
-from keyfold.model._expressions import (
-    Called,
-    Compared,
-    Condition,
-    ExpressionWriter,
-    Place,
-    check_condition,
-    give,
-    join,
-)
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, now
+from keyfold.model._operands import check_condition, to_literal
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._requests import Request, SingleRequest, resolve_now
 from keyfold.model._scalars import encode_expiry
@@ -95,7 +87,7 @@ class Put(Write[E_co], Generic[E_co]):
 
         Conditions of several calls are joined with AND. A failed one raises ConditionFailed.
         """
-        whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
+        whole = join_all(self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def expiring_in(self, delay: timedelta) -> Self:
@@ -129,24 +121,24 @@ class Put(Write[E_co], Generic[E_co]):
 
     def condition(self) -> Condition | None:
         """Return the whole condition: the caller's, and those on presence, version and expiry."""
-        key = Place((self.schema.partition.attribute,))
+        key = Path((self.schema.partition.attribute,))
         presence: Condition | None = None
         if self.presence is Presence.MUST_NOT_EXIST:
-            presence = Called("attribute_not_exists", key)
+            presence = FunctionCall("attribute_not_exists", (key,))
         elif self.presence is Presence.MUST_EXIST:
-            presence = Called("attribute_exists", key)
+            presence = FunctionCall("attribute_exists", (key,))
         version = self._version_condition(key)
-        return as_if_deleted(self.table, join("AND", presence, version, self.where_condition))
+        return as_if_deleted(self.table, join_all(presence, version, self.where_condition))
 
-    def _version_condition(self, key: Place) -> Condition | None:
+    def _version_condition(self, key: Path) -> Condition | None:
         field = self.schema.version_field
         if field is None or self.presence is Presence.MUST_NOT_EXIST:
             return None
         # The entity already has the version to write, which is one more than the version read.
         read = getattr(self.entity, field.name) - 1
         if not read:
-            return Called("attribute_not_exists", key)
-        return Compared(Place((field.stored,)), "=", give(read, encode_any))
+            return FunctionCall("attribute_not_exists", (key,))
+        return Comparison("=", Path((field.stored,)), to_literal(read, encode_any))
 
     def resolve_item(self, now: datetime) -> Item:
         """Return the item as a request that runs at `now` stores it."""
@@ -165,11 +157,11 @@ class Put(Write[E_co], Generic[E_co]):
         }
         condition = self.condition()
         if condition is not None:
-            writer = ExpressionWriter(now)
-            request["ConditionExpression"] = writer.write_condition(condition)
+            printer = RequestPrinter(now)
+            request["ConditionExpression"] = printer.write_condition(condition)
             if not self.returns_nothing:
                 request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-            writer.add_to(request)
+            printer.add_to(request)
         return request
 
     def __repr__(self) -> str:
@@ -218,7 +210,7 @@ class Delete(Write[E_co | None], Generic[E_co]):
 
         Conditions of several calls are joined with AND. A failed one raises ConditionFailed.
         """
-        whole = join("AND", self.where_condition, check_condition(condition, self.schema.name))
+        whole = join_all(self.where_condition, check_condition(condition, self.schema.name))
         return replace(self, where_condition=whole)
 
     def returning_nothing(self) -> Delete[None]:
@@ -239,11 +231,11 @@ class Delete(Write[E_co | None], Generic[E_co]):
             request["ReturnValues"] = "ALL_OLD"
         condition = self.condition()
         if condition is not None:
-            writer = ExpressionWriter(resolve_now(now))
-            request["ConditionExpression"] = writer.write_condition(condition)
+            printer = RequestPrinter(resolve_now(now))
+            request["ConditionExpression"] = printer.write_condition(condition)
             if not self.returns_nothing:
                 request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-            writer.add_to(request)
+            printer.add_to(request)
         return request
 
     def __repr__(self) -> str:
@@ -280,17 +272,17 @@ class Check(Write[None]):
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the ConditionCheck in a TransactWriteItems call."""
-        writer = ExpressionWriter(resolve_now(now))
+        printer = RequestPrinter(resolve_now(now))
         condition = self.condition()
         assert condition is not None  # a check always has one
         request: dict[str, Any] = {
             "TableName": self.table.name,
             "Key": self.key,
-            "ConditionExpression": writer.write_condition(condition),
+            "ConditionExpression": printer.write_condition(condition),
         }
         if not self.returns_nothing:
             request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-        writer.add_to(request)
+        printer.add_to(request)
         return request
 
     def __repr__(self) -> str:

@@ -10,16 +10,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, cast
 
+from keyfold.expressions import Condition, DeferredValue, Remove, SetTo
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
-from keyfold.model._expressions import (
-    Condition,
-    Given,
-    Removed,
-    SetTo,
-    names_in,
-    names_in_update,
-)
+from keyfold.model._operands import attributes_in
 from keyfold.model._requests import Chain, Count, First, Get, Mapped, Query, Request, Scan
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update
@@ -89,7 +83,7 @@ def read_access(request: Get[Any] | Write[Any], now: datetime) -> Access:
                 partition=_partition(request, request.key),
                 attributes=(
                     frozenset(request.key)
-                    | names_in_update(request.all_actions(now))
+                    | attributes_in(*request.all_actions(now))
                     | _names(condition)
                 ),
                 written=written_by(request, now),
@@ -149,11 +143,13 @@ def written_by(request: Update[Any], now: datetime) -> dict[str, AttributeValue 
     """
     written: dict[str, AttributeValue | None] = {**request.key}
     for action in request.all_actions(now):
-        name = str(action.place.steps[0])
+        name = str(action.path.steps[0])
         match action:
-            case SetTo(value=Given() as given) if len(action.place.steps) == 1:
-                written[name] = given.resolve(now)
-            case Removed() if len(action.place.steps) == 1:
+            case SetTo(_, dict(value)) if len(action.path.steps) == 1:
+                written[name] = value
+            case SetTo(_, DeferredValue() as value) if len(action.path.steps) == 1:
+                written[name] = value.resolve(now)
+            case Remove() if len(action.path.steps) == 1:
                 written[name] = {}
             case _:
                 written[name] = None
@@ -204,4 +200,4 @@ def _partition(request: Get[Any] | Write[Any], item: Item) -> tuple[AttributeVal
 
 
 def _names(condition: Condition | None) -> frozenset[str]:
-    return frozenset() if condition is None else frozenset(names_in(condition))
+    return frozenset() if condition is None else frozenset(attributes_in(condition))

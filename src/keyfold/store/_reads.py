@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from keyfold.errors import KeyfoldError, QueryInvalid
 from keyfold.model._collections import CollectionGet
-from keyfold.model._expressions import names_in
 from keyfold.model._keys import Index
+from keyfold.model._operands import attributes_in
 from keyfold.model._requests import Count, First, Get, Query, Scan
 from keyfold.model._results import Page, RawItem
 from keyfold.model._tables import Table
@@ -255,7 +255,7 @@ def check_readable(request: Query[Any] | Scan[Any]) -> None:
     if index is None or index.project == "all":
         return
     if request.filter is not None:
-        lacking = index.find_unprojected(request.table, sorted(names_in(request.filter)))
+        lacking = index.find_unprojected(request.table, sorted(attributes_in(request.filter)))
         if lacking:
             fact = f"{index.name} does not hold {', '.join(lacking)}, which where() uses"
             raise QueryInvalid(repr(request), fact, "Query the table, or filter by other fields.")

@@ -18,15 +18,7 @@ from keyfold.errors import (
     TransactionInvalid,
     UniqueTaken,
 )
-from keyfold.model._expressions import (
-    Called,
-    Compared,
-    Condition,
-    ExpressionWriter,
-    Given,
-    Place,
-    join,
-)
+from keyfold.expressions import Comparison, Condition, FunctionCall, Path, RequestPrinter, join_all
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import identify
 from keyfold.model._requests import Get, ResultShape
@@ -271,15 +263,15 @@ def _unchanged_condition(schema: EntitySchema, current: UniqueValues | None) -> 
     For None, the condition is that the entity still does not exist.
     """
     if current is None:
-        return Called("attribute_not_exists", Place((schema.partition.attribute,)))
+        return FunctionCall("attribute_not_exists", (Path((schema.partition.attribute,)),))
     conditions: list[Condition] = []
     for name, value in current.items():
-        place = Place((schema.fields[name].stored,))
+        place = Path((schema.fields[name].stored,))
         if value is None:
-            conditions.append(Called("attribute_not_exists", place))
+            conditions.append(FunctionCall("attribute_not_exists", (place,)))
         else:
-            conditions.append(Compared(place, "=", Given(value)))
-    condition = join("AND", *conditions)
+            conditions.append(Comparison("=", place, value))
+    condition = join_all(*conditions)
     assert condition is not None  # there are unique fields
     return condition
 
@@ -289,10 +281,10 @@ def _put_guard(schema: EntitySchema, name: str, value: AttributeValue) -> dict[s
         "TableName": schema.table.name,
         "Item": guard_item(schema, name, value),
     }
-    writer = ExpressionWriter(_NEVER)
-    free = Called("attribute_not_exists", Place((schema.table.key.partition[0],)))
-    body["ConditionExpression"] = writer.write_condition(free)
-    writer.add_to(body)
+    printer = RequestPrinter()
+    free = FunctionCall("attribute_not_exists", (Path((schema.table.key.partition[0],)),))
+    body["ConditionExpression"] = printer.write_condition(free)
+    printer.add_to(body)
     return body
 
 

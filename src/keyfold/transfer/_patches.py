@@ -7,6 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keyfold.errors import KeyfoldError
+from keyfold.expressions import (
+    Action,
+    And,
+    Comparison,
+    Condition,
+    FunctionCall,
+    Path,
+    Remove,
+    RequestPrinter,
+    SetTo,
+)
 from keyfold.model import Table
 from keyfold.model._formatting import show_item
 from keyfold.model._schemas import EntitySchema, ItemMismatch
@@ -31,39 +42,27 @@ class ItemPatch:
 
     def to_request(self, table: str) -> dict[str, Any]:
         """Return the UpdateItem request that applies the patch if it is still valid."""
-        names: dict[str, str] = {}
-        values: Item = {}
-
-        def name(attribute: str) -> str:
-            return names.setdefault(attribute, f"#{len(names)}")
-
-        def value(given: AttributeValue) -> str:
-            placeholder = f":{len(values)}"
-            values[placeholder] = given
-            return placeholder
-
-        assigned = [f"{name(each)} = {value(given)}" for each, given in self.sets.items()]
-        parts = [f"SET {', '.join(assigned)}"] if assigned else []
-        if self.removes:
-            parts.append(f"REMOVE {', '.join(map(name, self.removes))}")
+        actions: list[Action] = [SetTo(Path((name,)), value) for name, value in self.sets.items()]
+        actions += [Remove(Path((name,))) for name in self.removes]
         # UpdateItem would otherwise recreate a deleted item with nothing but index keys.
-        conditions = [f"attribute_exists({name(next(iter(self.key)))})"]
-        conditions += [
-            f"attribute_not_exists({name(each)})"
-            if given is None
-            else f"{name(each)} = {value(given)}"
-            for each, given in self.derived_from.items()
+        exists = FunctionCall("attribute_exists", (Path((next(iter(self.key)),)),))
+        unchanged: list[Condition] = [
+            FunctionCall("attribute_not_exists", (Path((name,)),))
+            if value is None
+            else Comparison("=", Path((name,)), value)
+            for name, value in self.derived_from.items()
         ]
+        printer = RequestPrinter()
         request: dict[str, Any] = {
             "TableName": table,
             "Key": restore_binaries(self.key),
-            "UpdateExpression": " ".join(parts),
-            "ConditionExpression": " AND ".join(conditions),
-            "ExpressionAttributeNames": {short: each for each, short in names.items()},
+            "UpdateExpression": printer.write_update(actions),
+            "ConditionExpression": printer.write_condition(And((exists, *unchanged))),
             "ReturnConsumedCapacity": "TOTAL",
         }
-        if values:
-            request["ExpressionAttributeValues"] = restore_binaries(values)
+        printer.add_to(request)
+        if printer.values:
+            request["ExpressionAttributeValues"] = restore_binaries(printer.values)
         return request
 
     def to_json(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keyfold.errors import ConditionAsTruth
+from keyfold.errors import ConditionAsTruth, QueryInvalid
 from keyfold.expressions import (
     AddTo,
     And,
@@ -123,7 +123,7 @@ def test_conditions_are_joined_by_operators() -> None:
     assert join_all() is None
     with pytest.raises(ConditionAsTruth, match=r"^a = 1: "):
         bool(one)
-    with pytest.raises(TypeError, match="not with True"):
+    with pytest.raises(QueryInvalid, match="but got True"):
         _ = one & True  # type: ignore[operator]
 
 

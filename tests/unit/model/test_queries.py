@@ -114,7 +114,7 @@ def test_a_query_is_shown_as_it_is_sent() -> None:
     }
     assert repr(query) == (
         "<Query Rate in ExchangeRates.BaseCurrencyIndex where Base = 'USD', filtered by "
-        "(Stale = False) AND (ttl > now), descending, 5 per page>"
+        "Stale = False AND ttl > now, descending, 5 per page>"
     )
 
 
@@ -230,14 +230,14 @@ REFUSED: list[tuple[Any, type[KeyfoldError], str]] = [
     (lambda: Ticket.query(team="a").limit(0), QueryInvalid, r"limit\(\): got 0"),
     (lambda: Ticket.query(team="a").limit("5"), QueryInvalid, r"limit\(\): got '5'"),  # type: ignore[arg-type]
     (lambda: Ticket.query(team="a").max_reads(0), QueryInvalid, r"max_reads\(\): got 0"),
-    (lambda: Ticket.query(team="a").where(True), QueryInvalid, "a condition is needed, and True"),  # type: ignore[arg-type]
+    (lambda: Ticket.query(team="a").where(True), QueryInvalid, "a condition is expected, but got True"),  # type: ignore[arg-type]
     (lambda: Ticket.query(by_status, status=Status.OPEN, team="a").consistent(), QueryInvalid, "global index"),
     (lambda: desk.scan(by_status).consistent(), QueryInvalid, "global index"),
     (lambda: rates.query(PK="x").only(RateSummary), QueryInvalid, "needs an entity"),
     (lambda: Rate.query(base="USD", target="EUR").only(Wrong), QueryInvalid, "Rate has no field 'nmae'"),
     (lambda: OrderWithLines.get(user="ada", ordr=ORDER), FieldUnknown, "unknown field 'ordr'"),
     (lambda: OrderWithLines.get(order=ORDER), MissingKeyPart, "needs 'user'"),
-    (lambda: Ticket.query(team="a").where(Rate.f.stale.eq(True)), QueryInvalid, "Stale is a field of Rate, and this is about Ticket"),
+    (lambda: Ticket.query(team="a").where(Rate.f.stale.eq(True)), QueryInvalid, "Stale is a field of Rate, but the request is for Ticket"),
     (lambda: Ticket.scan().where(~Rate.f.stale.eq(True)), QueryInvalid, r"Use Ticket\.f"),
     (lambda: Ticket.update(team="a", number=1).where(Ticket.f.title.eq(Rate.f.base)), QueryInvalid, "Base is a field of Rate"),
     (lambda: Ticket.delete(team="a", number=1).where(Rate.f.base.size > 1), QueryInvalid, "Base is a field of Rate"),

@@ -144,9 +144,9 @@ def test_keys_and_index_keys_are_rendered_from_the_fields() -> None:
     [
         (lambda: RATE.model_copy(update={"base": None}).put(), MissingKeyPart, "needs 'base'"),
         (lambda: RATE.model_copy(update={"base": "a#b"}).put(), KeyPartInvalid, "must not contain"),
-        (lambda: RATE.put().where(True), QueryInvalid, "a condition is needed"),  # type: ignore[arg-type]
-        (lambda: Rate.delete(base="a", target="b").where(None), QueryInvalid, "None is none"),  # type: ignore[arg-type]
-        (lambda: Rate.check("x", base="a", target="b"), QueryInvalid, "'x' is none"),  # type: ignore[arg-type]
+        (lambda: RATE.put().where(True), QueryInvalid, "a condition is expected"),  # type: ignore[arg-type]
+        (lambda: Rate.delete(base="a", target="b").where(None), QueryInvalid, "but got None"),  # type: ignore[arg-type]
+        (lambda: Rate.check("x", base="a", target="b"), QueryInvalid, "but got 'x'"),  # type: ignore[arg-type]
         (lambda: User(name="a").put(), WriteRefused, "would leave stale guard items behind"),
     ],
 )  # fmt: skip
