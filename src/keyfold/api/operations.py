@@ -5,7 +5,7 @@ set of operations asks for it by a column: `names_where(lambda each: each.is_met
 `tests/unit/api/test_operations.py` compares the rows with the API's published model, and with
 everything that handles operations by name.
 
-The rows are named tuples: a frozen dataclass takes ten times as long to define, which every
+The rows are named tuples: a frozen dataclass takes seven times as long to define, which every
 program that imports a client would wait for.
 """
 

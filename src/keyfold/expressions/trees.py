@@ -5,9 +5,9 @@ them from text, the model from Python (`Rate.f.stale.eq(True)`), PartiQL and the
 parameters from theirs. Operands may be placeholders, as text has them, or the values
 themselves.
 
-The classes are named tuples: a frozen dataclass takes ten times as long to define, which every
-program that imports this waits for. Conditions are subclasses of theirs, so that they can be
-joined with `&`, `|` and `~`.
+The classes are named tuples: a frozen dataclass takes seven times as long to define, which every
+program that imports this waits for. Most are subclasses of theirs: nodes of different classes
+are never equal, and conditions can be joined with `&`, `|` and `~`.
 """
 
 from __future__ import annotations
@@ -133,7 +133,22 @@ class _Not(NamedTuple):
     condition: Condition
 
 
-class ConditionBase:
+class Node:
+    """A node is equal to one of its own class alone: named tuples do not look at that."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self.__class__ is other.__class__ and super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
+class ConditionBase(Node):
     """What every condition can do: be joined with others.
 
     A condition is not true or false itself: whether it holds is decided where the item is.
@@ -205,12 +220,16 @@ Condition = Comparison | Between | In | FunctionCall | And | Or | Not
 """Something that may or may not hold for an item."""
 
 
-class Arithmetic(NamedTuple):
-    """`left + right` or `left - right`."""
-
+class _Arithmetic(NamedTuple):
     operator: Literal["+", "-"]
     left: Source
     right: Source
+
+
+class Arithmetic(Node, _Arithmetic):
+    """`left + right` or `left - right`."""
+
+    __slots__ = ()
 
 
 Operand = Path | ValuePlaceholder | FunctionCall | DeferredValue | AttributeValue
@@ -223,31 +242,47 @@ Value = ValuePlaceholder | DeferredValue | AttributeValue
 """A value: a placeholder, one that depends on the time, or the value itself."""
 
 
-class SetTo(NamedTuple):
-    """`SET path = source`."""
-
+class _SetTo(NamedTuple):
     path: Path
     source: Source
 
 
-class Remove(NamedTuple):
+class SetTo(Node, _SetTo):
+    """`SET path = source`."""
+
+    __slots__ = ()
+
+
+class _Remove(NamedTuple):
+    path: Path
+
+
+class Remove(Node, _Remove):
     """`REMOVE path`."""
 
+    __slots__ = ()
+
+
+class _AddTo(NamedTuple):
     path: Path
+    value: Value
 
 
-class AddTo(NamedTuple):
+class AddTo(Node, _AddTo):
     """`ADD path value`."""
 
+    __slots__ = ()
+
+
+class _DeleteFrom(NamedTuple):
     path: Path
     value: Value
 
 
-class DeleteFrom(NamedTuple):
+class DeleteFrom(Node, _DeleteFrom):
     """`DELETE path value`."""
 
-    path: Path
-    value: Value
+    __slots__ = ()
 
 
 Action = SetTo | Remove | AddTo | DeleteFrom

@@ -325,17 +325,17 @@ DAMAGES = {
     "DELETE FROM c2 WHERE s = 3": "does not match the row",
     "DELETE FROM c2": "a log is empty",
     "DROP TABLE c2": "its changes are missing",
-    "DELETE FROM metadata WHERE kind = 'log'": "its log 2 is missing",
-    "UPDATE metadata SET body = '{}' WHERE kind = 'log'": "cannot be read",
-    "DELETE FROM metadata WHERE kind = 'table'": "does not use it",
-    "UPDATE metadata SET body = '{}' WHERE kind = 'stream'": "cannot be read",
-    "UPDATE metadata SET body = replace(body, '\"low\":0', '\"low\":1') WHERE kind = 'stream'": (
+    "DELETE FROM books WHERE kind = 'log'": "its log 2 is missing",
+    "UPDATE books SET body = '{}' WHERE kind = 'log'": "cannot be read",
+    "DELETE FROM books WHERE kind = 'table'": "does not use it",
+    "UPDATE books SET body = '{}' WHERE kind = 'stream'": "cannot be read",
+    "UPDATE books SET body = replace(body, '\"low\":0', '\"low\":1') WHERE kind = 'stream'": (
         "do not cover every key exactly once"
     ),
-    "UPDATE metadata SET body = replace(body, '\"view\":\"N', '\"view\":\"O') WHERE kind = 'stream'": (
+    "UPDATE books SET body = replace(body, '\"view\":\"N', '\"view\":\"O') WHERE kind = 'stream'": (
         "not the stream of table Things"
     ),
-    "UPDATE metadata SET body = replace(body, '\"start\":0', '\"start\":9') WHERE kind = 'stream'": (
+    "UPDATE books SET body = replace(body, '\"start\":0', '\"start\":9') WHERE kind = 'stream'": (
         "not a range of log 2"
     ),
 }

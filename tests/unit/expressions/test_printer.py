@@ -136,3 +136,11 @@ def test_the_paths_of_a_tree_are_found() -> None:
 @pytest.mark.parametrize("tree", [tree for tree, *_ in CONDITIONS], ids=repr)
 def test_whether_a_condition_holds_without_an_item_is_known(tree: Condition) -> None:
     assert holds_for_absent_item(tree) is compile_condition(tree).holds({})
+
+
+def test_nodes_of_different_classes_are_never_equal() -> None:
+    one, other = Comparison("=", A, ONE), Comparison("=", B, ONE)
+    assert And((one, other)) == And((one, other))
+    assert And((one, other)) != Or((one, other))
+    assert AddTo(A, ONE) != SetTo(A, ONE)
+    assert DeleteFrom(A, TAGS) != AddTo(A, TAGS)

@@ -90,8 +90,9 @@ CACHE_KIB = 8_192
 _HEADER_BYTES = 100
 _JOURNAL_START = bytes.fromhex("d9d505f920a163d7")
 
+# On disk, the table of metadata has its first name: files of earlier versions open as they are.
 _CREATE_METADATA = """
-CREATE TABLE metadata (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
+CREATE TABLE books (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
                     PRIMARY KEY (kind, name)) WITHOUT ROWID
 """
 

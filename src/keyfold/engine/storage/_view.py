@@ -139,7 +139,7 @@ class View:
         self._cursor = self._connection.cursor()
 
     def get_record(self, kind: str, name: str) -> bytes | None:
-        query = "SELECT body FROM metadata WHERE kind = ? AND name = ?"
+        query = "SELECT body FROM books WHERE kind = ? AND name = ?"
         found = self._cursor.execute(query, (kind, name)).fetchall()
         return found[0][0] if found else None
 
@@ -147,7 +147,7 @@ class View:
         self, kind: str, *, below: str | None = None, limit: int = -1
     ) -> list[tuple[str, bytes]]:
         bound = "" if below is None else "AND name < ? "
-        query = f"SELECT name, body FROM metadata WHERE kind = ? {bound}ORDER BY name LIMIT ?"  # noqa: S608 - no outside text
+        query = f"SELECT name, body FROM books WHERE kind = ? {bound}ORDER BY name LIMIT ?"  # noqa: S608 - no outside text
         bindings = (kind, limit) if below is None else (kind, below, limit)
         return self._cursor.execute(query, bindings).fetchall()
 
@@ -260,9 +260,9 @@ class View:
     def set_record(self, kind: str, name: str, body: bytes | None) -> None:
         self.written_pages += 1
         if body is None:
-            self._cursor.execute("DELETE FROM metadata WHERE kind = ? AND name = ?", (kind, name))
+            self._cursor.execute("DELETE FROM books WHERE kind = ? AND name = ?", (kind, name))
         else:
-            self._cursor.execute("REPLACE INTO metadata VALUES (?, ?, ?)", (kind, name, body))
+            self._cursor.execute("REPLACE INTO books VALUES (?, ?, ?)", (kind, name, body))
 
     def create_rows(self, rows: RowSet) -> None:
         self._run_all(create_statements(rows))

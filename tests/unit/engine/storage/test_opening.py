@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import struct
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -113,7 +115,7 @@ os._exit(0)
     "statements",
     [
         "CREATE TABLE t (x); INSERT INTO t VALUES (1)",
-        "PRAGMA user_version = 1; CREATE TABLE metadata (x)",
+        "PRAGMA user_version = 1; CREATE TABLE books (x)",
         "PRAGMA application_id = 77",
         "PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)",
         "CREATE TABLE t (x); PRAGMA journal_mode = WAL; INSERT INTO t VALUES (1)",
@@ -235,3 +237,14 @@ def test_every_file_error_names_the_file_and_has_a_code(path: Path) -> None:
         Engine.open(path)
     assert str(refused.value).endswith(f"[{refused.value.code}]")
     assert isinstance(refused.value, OSError)
+
+
+def test_the_tables_of_a_file_have_the_names_that_earlier_versions_gave_them(path: Path) -> None:
+    Engine.open(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        found = connection.execute("SELECT name, sql FROM sqlite_schema").fetchall()
+    assert [name for name, _ in found] == ["books"]
+    assert " ".join(found[0][1].split()) == (
+        "CREATE TABLE books (kind TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL, "
+        "PRIMARY KEY (kind, name)) WITHOUT ROWID"
+    )
