@@ -1,20 +1,20 @@
-"""The expression language: one tree, and everything that reads or writes it.
+"""The expression language: one tree representation, and the code that parses, prints and runs it.
 
-- `trees` has the classes that conditions, updates, projections and key conditions are made of.
-- `lexer` and `parser` make trees from text; each text is parsed once and kept.
-- `printer` makes text from trees, for requests and for people.
+- `trees` has the node classes of conditions, updates, projections and key conditions.
+- `lexer` and `parser` turn text into trees; the parsed trees are cached by text.
+- `printer` turns trees into text, for requests and for people.
 - `placeholders` and `binder` resolve operands against a request's names and values.
 - `conditions`, `updates`, `projections`, `key_conditions` and `search_conditions` compile bound
-  trees into closures, since they run for every item of a page; `fast_conditions` does the same
-  for the commonest conditions in a microsecond.
-- `legacy` translates the parameters that came before expressions into the same trees.
-- `repetition` says whether an update may be run twice.
+  trees into closures, because they run for every item of a page; `fast_conditions` is the fast
+  path for the most common conditions, and takes about a microsecond.
+- `legacy` translates the parameters that predate expressions into the same trees.
+- `repetition` decides whether an update is idempotent.
 
-A new condition function is a name in `trees`, a check of its operands in `binder`, and a
-closure in `conditions`; type checkers point at the places that lack it.
+To add a condition function, add its name to `trees`, a check of its operands to `binder`, and a
+closure to `conditions`; type checkers report the places where it is missing.
 
-This package exports what is needed to build and print trees. The rest is imported from its
-module, so that a program pays only for what it uses.
+This package exports what is needed to build and print trees. Import the rest from its module, so
+that a program loads only what it uses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Operands of conditions: what they stand for in a request, and whether they may stand there.
+"""Binding: resolves the operands of conditions against a request, and checks their types.
 
-Everything here raises ExpressionFault in the service's words. An operand is checked only as
-far as that goes without an item: a path may turn out to lead to anything.
+Everything here raises ExpressionFault with the service's wording. An operand is checked only as
+far as is possible without an item: the type of the value at a path is not known yet.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from keyfold.values import AttributeValue
 MAX_OPTIONS = 100
 
 _ATTRIBUTE_TYPES = frozenset({"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"})
-# The service lists them in no order that lasts.
+# The order in which the service lists them varies.
 _SHOWN_TYPES = "{N,BS,L,B,NULL,M,S,SS,NS,BOOL}"
 
 _OPERAND_COUNTS = {
@@ -57,11 +57,11 @@ class SizeOf:
 
 
 BoundOperand = Steps | AttributeValue | SizeOf
-"""A path to look up, a value, or the size of what is at a path."""
+"""A path to look up, a value, or the size of the value at a path."""
 
 
 class Binder:
-    """Resolves operands against one request, and collects the paths among them."""
+    """Resolves the operands of one request, and collects the paths among them."""
 
     __slots__ = ("_placeholders", "paths")
 
@@ -70,7 +70,7 @@ class Binder:
         self.paths: list[Steps] = []
 
     def bind(self, operand: Operand) -> BoundOperand:
-        """Return what `operand` stands for; raises ExpressionFault."""
+        """Return the path or value of `operand`, with placeholders replaced; raises ExpressionFault."""
         if isinstance(operand, Path):
             steps = self._placeholders.resolve(operand)
             self.paths.append(steps)
@@ -79,16 +79,17 @@ class Binder:
             return self._placeholders.value(operand.name)
         if isinstance(operand, FunctionCall):
             return self._bind_size(operand)
-        assert isinstance(operand, dict), operand  # a deferred value is resolved by the printer
+        assert isinstance(operand, dict), operand  # the printer has resolved deferred values
         return operand
 
     def bind_all(self, operands: tuple[Operand, ...]) -> list[BoundOperand]:
-        """Return what each of `operands` stands for."""
+        """Return the paths and values of `operands`; raises ExpressionFault."""
         return [self.bind(operand) for operand in operands]
 
     def _bind_size(self, call: FunctionCall) -> BoundOperand:
         if any(isinstance(operand, FunctionCall) for operand in call.operands):
-            # A size has none. Looking no further keeps hundreds of calls off the stack.
+            # A size is a number, which has no size. Raising here, without binding the inner call,
+            # avoids deep recursion for hundreds of nested calls.
             raise incorrect_operand("size", "N")
         (operand,) = check_operand_count(call.function, self.bind_all(call.operands))
         if isinstance(operand, dict):
@@ -111,7 +112,7 @@ def check_operand_count(function: str, operands: list[BoundOperand]) -> list[Bou
 
 
 def incorrect_operand(function: str, kind: str) -> ExpressionFault:
-    """Return the fault of an operand whose type an operator or function does not take."""
+    """Return the fault for an operand type that an operator or function does not accept."""
     return ExpressionFault(
         "Incorrect operand type for operator or function; "
         f"operator or function: {function}, operand type: {kind}"
@@ -119,7 +120,7 @@ def incorrect_operand(function: str, kind: str) -> ExpressionFault:
 
 
 def check_types(function: str, operands: Iterable[BoundOperand], allowed: frozenset[str]) -> None:
-    """Check the types of those operands that are known before any item is."""
+    """Check the types of values and sizes; raises ExpressionFault. Paths have no type yet."""
     for operand in operands:
         if isinstance(operand, dict):
             kind = type_name(operand)
@@ -132,7 +133,7 @@ def check_types(function: str, operands: Iterable[BoundOperand], allowed: frozen
 
 
 def check_distinct(function: str, first: BoundOperand, others: Collection[BoundOperand]) -> None:
-    """Check that an operator does not compare a path with itself."""
+    """Raise ExpressionFault if an operator compares a path with itself."""
     if isinstance(first, tuple) and first in others:
         raise ExpressionFault(
             "The first operand must be distinct from the remaining operands for this operator "
@@ -141,13 +142,13 @@ def check_distinct(function: str, first: BoundOperand, others: Collection[BoundO
 
 
 def check_bounds(low: BoundOperand, high: BoundOperand) -> None:
-    """Check the bounds of BETWEEN where both are known before any item is."""
+    """Raise ExpressionFault for invalid bounds of BETWEEN, if both are values."""
     if not (isinstance(low, dict) and isinstance(high, dict)):
         return
     kind = type_name(low)
     if kind not in high:
         requirement = "same data type for lower and upper bounds"
-    elif to_ordered(kind, low[kind]) > to_ordered(kind, high[kind]):  # pyright: ignore[reportOperatorIssue] - of one type
+    elif to_ordered(kind, low[kind]) > to_ordered(kind, high[kind]):  # pyright: ignore[reportOperatorIssue] - both have the same type
         requirement = "upper bound to be greater than or equal to lower bound"
     else:
         return
@@ -158,7 +159,7 @@ def check_bounds(low: BoundOperand, high: BoundOperand) -> None:
 
 
 def bind_comparison(node: Comparison, binder: Binder) -> tuple[BoundOperand, BoundOperand]:
-    """Return the operands of a comparison, checked; raises ExpressionFault."""
+    """Bind and check the operands of a comparison; raises ExpressionFault."""
     left, right = binder.bind(node.left), binder.bind(node.right)
     if node.comparator not in ("=", "<>"):
         check_types(node.comparator, (left, right), ORDERED_TYPES)
@@ -167,7 +168,7 @@ def bind_comparison(node: Comparison, binder: Binder) -> tuple[BoundOperand, Bou
 
 
 def bind_between(node: Between, binder: Binder) -> tuple[BoundOperand, BoundOperand, BoundOperand]:
-    """Return the operands of BETWEEN, checked; raises ExpressionFault."""
+    """Bind and check the operands of BETWEEN; raises ExpressionFault."""
     value, low, high = binder.bind(node.value), binder.bind(node.low), binder.bind(node.high)
     check_types("BETWEEN", (value, low, high), ORDERED_TYPES)
     check_bounds(low, high)
@@ -176,7 +177,7 @@ def bind_between(node: Between, binder: Binder) -> tuple[BoundOperand, BoundOper
 
 
 def bind_in(node: In, binder: Binder) -> tuple[BoundOperand, list[BoundOperand]]:
-    """Return the operands of IN, checked; raises ExpressionFault."""
+    """Bind and check the operands of IN; raises ExpressionFault."""
     value = binder.bind(node.value)
     options = binder.bind_all(node.options)
     if len(options) > MAX_OPTIONS:
@@ -189,7 +190,7 @@ def bind_in(node: In, binder: Binder) -> tuple[BoundOperand, list[BoundOperand]]
 
 
 def bind_call(node: FunctionCall, binder: Binder) -> list[BoundOperand]:
-    """Return the operands of a function that is a condition, checked; raises ExpressionFault."""
+    """Bind and check the operands of a function used as a condition; raises ExpressionFault."""
     function = node.function
     operands = check_operand_count(function, binder.bind_all(node.operands))
     match function:
@@ -208,7 +209,7 @@ def bind_call(node: FunctionCall, binder: Binder) -> list[BoundOperand]:
         case "contains":
             check_distinct(function, operands[0], operands[1:])
         case "size" | "if_not_exists" | "list_append":
-            raise AssertionError(function)  # the parser refuses them as conditions
+            raise AssertionError(function)  # the parser rejects them as conditions
         case _:
             assert_never(function)
     return operands

@@ -1,7 +1,7 @@
 """How attribute values compare: equality, order, containment, size.
 
-All functions take values in the engine's form, where equal numbers are equal strings and
-equal binaries equal base64, so most of equality is the equality of dicts.
+All functions take normalised values. Equal numbers are then equal strings, and equal binaries are
+equal base64, so that most values can be compared with `==` on their dicts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from keyfold.values import AttributeValue, value_size_bytes
 SET_TYPES = frozenset({"SS", "NS", "BS"})
 _ELEMENT_TYPE = {"SS": "S", "NS": "N", "BS": "B"}
 
-# Python orders text by code point, which is the order of its UTF-8 bytes.
+# Python orders strings by code point, which is also the order of their UTF-8 bytes.
 _TO_ORDERED: dict[str, Callable[[Any], Any]] = {"S": str, "N": Decimal, "B": a2b_base64}
 
 ORDERED_TYPES = frozenset(_TO_ORDERED)
@@ -31,17 +31,17 @@ def type_name(value: AttributeValue) -> str:
 
 
 def ordering_of(kind: str) -> Callable[[str], Any]:
-    """Return the function that makes the data of S, N or B comparable."""
+    """Return the function that converts the data of an S, N or B into a sortable object."""
     return _TO_ORDERED[kind]
 
 
 def to_ordered(kind: str, data: str) -> str | Decimal | bytes:
-    """Return the data of an S, N or B as an object that orders as DynamoDB does."""
+    """Return the data of an S, N or B as an object that sorts in DynamoDB's order."""
     return _TO_ORDERED[kind](data)
 
 
 def contains_set(value: AttributeValue) -> bool:
-    """Say whether `value` is a set or has one inside, which makes equality more than `==`."""
+    """Return whether `value` is or contains a set, which `==` cannot compare."""
     for kind, data in value.items():
         if kind in SET_TYPES:
             return True
@@ -53,7 +53,7 @@ def contains_set(value: AttributeValue) -> bool:
 
 
 def are_equal(left: AttributeValue, right: AttributeValue) -> bool:
-    """Say whether two values are equal; the order of a set's members does not count.
+    """Return whether two values are equal, ignoring the order of sets' members.
 
     >>> are_equal({"L": [{"SS": ["a", "b"]}]}, {"L": [{"SS": ["b", "a"]}]})
     True
@@ -76,10 +76,10 @@ def are_equal(left: AttributeValue, right: AttributeValue) -> bool:
 
 
 def has_element(container: AttributeValue, element: AttributeValue) -> bool:
-    """Say whether `contains(container, element)` holds.
+    """Return whether `contains(container, element)` holds.
 
-    A string contains its substrings, a binary its runs of bytes, a set its members, and a
-    list its elements of any type.
+    A string contains its substrings, a binary its subsequences of bytes, a set its members, and
+    a list its elements of any type.
     """
     for kind, data in container.items():
         if kind == "L":
@@ -94,7 +94,7 @@ def has_element(container: AttributeValue, element: AttributeValue) -> bool:
 
 
 def starts_with(value: AttributeValue, prefix: AttributeValue) -> bool:
-    """Say whether `begins_with(value, prefix)` holds: both strings, or both binaries."""
+    """Return whether `begins_with(value, prefix)` holds; both must be strings, or binaries."""
     for kind, data in value.items():
         start = prefix.get(kind)
         if start is None:
@@ -106,9 +106,9 @@ def starts_with(value: AttributeValue, prefix: AttributeValue) -> bool:
 
 
 def size_of(value: AttributeValue | None) -> int | None:
-    """Return what `size` gives for a value; None where the type has no size.
+    """Return the result of `size` for a value; None if its type has no size.
 
-    A string counts UTF-16 units, as the service does.
+    The size of a string is its number of UTF-16 code units, as in the service.
 
     >>> size_of({"S": "hé"}), size_of({"B": "AAEC"}), size_of({"N": "12"})
     (2, 3, None)
@@ -129,7 +129,7 @@ SIZED_TYPES = frozenset({"S", "B", "L", "M", "SS", "NS", "BS"})
 
 
 def show_value(value: AttributeValue) -> str:
-    """Write a value as the service's messages do."""
+    """Return a value in the format of the service's messages."""
     for kind, data in value.items():
         if kind == "B":
             length = len(a2b_base64(data))

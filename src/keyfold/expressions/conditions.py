@@ -1,8 +1,8 @@
 """Conditions and filters: bound to a request's values and compiled into closures.
 
-Binding walks a tree once for a request. It resolves the operands, checks them as the
-service does, node by node from the left, and returns one callable for the whole; nothing
-of the tree is left to walk when it is asked about an item.
+Binding walks a tree once per request. It resolves the operands, checks them in the service's
+order, node by node from the left, and returns a single callable. Evaluating that for an item does
+not walk the tree again.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ Reader = Callable[[Item], AttributeValue | None]
 
 
 class BoundCondition(NamedTuple):
-    """A condition ready to be asked of items; an absent item is `{}`."""
+    """A condition that can be evaluated for items; pass `{}` for an absent item."""
 
     holds: Predicate
     paths: tuple[Steps, ...]
@@ -114,7 +114,7 @@ def _compile_constant(text: str) -> BoundCondition:
 def compile_condition(
     condition: Condition, placeholders: Placeholders = NO_PLACEHOLDERS
 ) -> BoundCondition:
-    """Bind and compile a tree; raises ExpressionFault."""
+    """Bind a tree to the placeholders and compile it; raises ExpressionFault."""
     binder = Binder(placeholders)
     holds = _compile(condition, binder)
     return BoundCondition(holds, tuple(binder.paths))
@@ -123,7 +123,7 @@ def compile_condition(
 def check_operator_count(count: int) -> None:
     """Raise ExpressionFault for an expression with too many operators and functions."""
     if count > MAX_OPERATORS:
-        # The service stops counting at the first one too many.
+        # The service stops counting at the first operator over the limit.
         raise ExpressionFault(
             f"The expression contains too many operators; operator count: {MAX_OPERATORS + 1}"
         )
@@ -166,7 +166,7 @@ def _compile(node: Condition, binder: Binder) -> Predicate:
 
 
 def _all_of(predicates: list[Predicate]) -> Predicate:
-    if len(predicates) == 2:  # noqa: PLR2004 - by far the commonest, and worth a loop less
+    if len(predicates) == 2:  # noqa: PLR2004 - by far the most common count: avoids a loop
         first, second = predicates
         return lambda item: first(item) and second(item)
     return lambda item: all(holds(item) for holds in predicates)
@@ -205,7 +205,7 @@ def _compile_equality(left: BoundOperand, right: BoundOperand) -> Predicate:
 
     def holds(item: Item) -> bool:
         mine, theirs = read_left(item), read_right(item)
-        # What is absent equals nothing, not even what is absent too.
+        # An absent attribute equals nothing, not even another absent attribute.
         return mine is not None and theirs is not None and are_equal(mine, theirs)
 
     return holds
@@ -276,14 +276,14 @@ def _compile_call(function: FunctionName, operands: list[BoundOperand]) -> Predi
         case "attribute_not_exists":
             return lambda item: read(item) is None
         case "attribute_type":
-            kind: str = operands[1]["S"]  # pyright: ignore[reportArgumentType, reportCallIssue, reportIndexIssue, reportUnknownVariableType] - a string, as bind_call checked
+            kind: str = operands[1]["S"]  # pyright: ignore[reportArgumentType, reportCallIssue, reportIndexIssue, reportUnknownVariableType] - bind_call has checked that it is a string
             return lambda item: kind in (read(item) or ())
         case "begins_with":
             return _relation(starts_with, read, reader(operands[1]))
         case "contains":
             return _relation(has_element, read, reader(operands[1]))
         case "size" | "if_not_exists" | "list_append":
-            raise AssertionError(function)  # the parser refuses them as conditions
+            raise AssertionError(function)  # the parser rejects them as conditions
         case _:
             assert_never(function)
 
@@ -301,7 +301,7 @@ def _relation(
 
 
 def reader(operand: BoundOperand) -> Reader:
-    """Return the function that gives an operand's value for an item, None where it has none."""
+    """Return a function from an item to the operand's value, or to None if it has none."""
     if isinstance(operand, dict):
         return lambda _: operand
     if isinstance(operand, SizeOf):
@@ -316,7 +316,7 @@ def reader(operand: BoundOperand) -> Reader:
 
 
 def path_reader(steps: Steps) -> Reader:
-    """Return the function that gives what is at a path, None if nothing is."""
+    """Return a function from an item to the value at a path, or to None if there is none."""
     name: Any = steps[0]
     inner = steps[1:]
     if not inner:

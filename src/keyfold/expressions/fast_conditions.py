@@ -1,8 +1,9 @@
-"""The quick road for conditions such as most are: attributes compared with placeholders.
+"""The fast path for the most common conditions: attributes compared with placeholders.
 
-`a > :v AND b = :w`, or `attribute_not_exists(pk)`, is read once for each text, and bound to a
-request's values in a microsecond. Whatever this is not sure of it leaves to the ordinary
-way, which alone words errors: here, None means "not sure".
+Conditions such as `a > :v AND b = :w` or `attribute_not_exists(pk)` are analysed once per text, and
+bound to a request's values in about a microsecond. The functions return None for every condition
+or value that the fast path does not handle. The caller then takes the ordinary path, which is the
+only one that raises errors.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ _ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-LONGEST_TEXT = 10_000
+MAX_STRING_LENGTH = 10_000
 
 
 class FastLeaf(NamedTuple):
-    """One condition: an attribute, an operator, and the placeholder of what it compares with."""
+    """One condition: an attribute, an operator, and the placeholder of the value, if any."""
 
     name: str
     operator: str
@@ -40,14 +41,14 @@ class FastLeaf(NamedTuple):
 
 
 class FastCondition(NamedTuple):
-    """A condition whose text alone says what it needs."""
+    """A condition that can be bound without parsing it again or resolving names."""
 
     leaves: tuple[FastLeaf, ...]
     attributes: frozenset[str]
     placeholders: frozenset[str]
 
     def bind(self, values: dict[str, Any]) -> Predicate | None:
-        """Return the predicate for these values, not yet checked; None where one is unusual."""
+        """Return the predicate for unchecked values; None if one needs the ordinary path."""
         if len(self.leaves) == 1:
             return _bind_leaf(self.leaves[0], values)
         predicates: list[Predicate] = []
@@ -56,7 +57,7 @@ class FastCondition(NamedTuple):
             if predicate is None:
                 return None
             predicates.append(predicate)
-        if len(predicates) == 2:  # noqa: PLR2004 - the commonest, and worth a loop less
+        if len(predicates) == 2:  # noqa: PLR2004 - the most common count: avoids a loop
             first, second = predicates
             return lambda item: first(item) and second(item)
         return lambda item: all(holds(item) for holds in predicates)
@@ -64,10 +65,10 @@ class FastCondition(NamedTuple):
 
 @lru_cache(maxsize=CACHED_EXPRESSIONS)
 def read_fast_condition(text: str) -> FastCondition | None:
-    """Return the condition that a plain text states; None for any other, faulty ones included.
+    """Return the condition in `text`; None if it is too complex for the fast path, or invalid.
 
-    >>> plain = read_fast_condition("a > :v AND attribute_exists(b)")
-    >>> plain is not None and sorted(plain.attributes)
+    >>> fast = read_fast_condition("a > :v AND attribute_exists(b)")
+    >>> fast is not None and sorted(fast.attributes)
     ['a', 'b']
     >>> read_fast_condition("a > :v OR b = :w") is None
     True
@@ -106,8 +107,9 @@ def _bind_leaf(leaf: FastLeaf, values: dict[str, Any]) -> Predicate | None:
     if value.__class__ is not dict or len(value) != 1:
         return None
     (kind,) = value
-    # All values together have a limit, which the ordinary way looks at.
-    data = read_fast_scalar(kind, value, LONGEST_TEXT)
+    # The ordinary path checks the limit on the total size of all values. Short strings cannot
+    # exceed it.
+    data = read_fast_scalar(kind, value, MAX_STRING_LENGTH)
     if data is None and value.get("BOOL").__class__ is not bool:
         return None
     if comparator == "=":

@@ -1,4 +1,4 @@
-"""What is wrong with an expression, before it is known which parameter it came from."""
+"""Faults in an expression, before it is known which parameter the expression came from."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from keyfold.errors import ValidationException
 
 
 class ExpressionFault(Exception):
-    """A fault inside an expression, in the service's words without their prefix.
+    """A fault in an expression, with the service's message minus its prefix.
 
-    `measure` is the end of those words that not every parameter's error has.
+    `measure` is the end of the message, which the errors for some parameters leave out.
     """
 
     def __init__(self, detail: str, measure: str = "") -> None:
@@ -17,8 +17,8 @@ class ExpressionFault(Exception):
         self._short = detail
 
     def to_service_error(self, parameter: str) -> ValidationException:
-        """Return the error as the service words it for the request parameter `parameter`."""
+        """Return the service's error for this fault in the request parameter `parameter`."""
         if parameter in ("UpdateExpression", "ProjectionExpression"):
-            # Of an expression that is too long, these two do not say how long it is.
+            # For these two, the error about an expression that is too long omits its length.
             return ValidationException(f"Invalid {parameter}: {self._short}")
         return ValidationException(f"Invalid {parameter}: {self.detail}")

@@ -1,4 +1,4 @@
-"""Key conditions: from an expression, or the legacy parameter, to a range of one partition."""
+"""Key conditions: which partition, and which range of its sort keys, a query reads."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Greater(NamedTuple):
 
 
 class AtLeast(NamedTuple):
-    """Sort keys from `value` on."""
+    """Sort keys from `value` upwards, `value` included."""
 
     value: AttributeValue
 
@@ -76,13 +76,13 @@ class BeginsWith(NamedTuple):
 
 
 class EqualTo(NamedTuple):
-    """The one key value."""
+    """Keys equal to `value`."""
 
     value: AttributeValue
 
 
 class NotIndexable(NamedTuple):
-    """A legacy condition that no key can answer, such as CONTAINS."""
+    """A legacy condition that cannot be evaluated on a key, such as CONTAINS."""
 
     operator: str
 
@@ -99,16 +99,16 @@ class KeyCondition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BoundKeyExpression:
-    """A KeyConditionExpression whose operands are known; not yet known to be a key condition."""
+    """A bound KeyConditionExpression, not yet checked to be a valid key condition."""
 
     _leaves: tuple[_Leaf, ...]
     _condition: KeyCondition | None = None
-    """What it is, where its text alone says that it is one."""
+    """The key condition, if the fast path has already read it."""
 
     def to_key_condition(self) -> KeyCondition:
-        """Take the expression for a key condition; raises ValidationException if it is none.
+        """Return the key condition; raises ValidationException if the expression is not one.
 
-        The service does so after it has looked at all expressions of the request and at
+        The service checks this after it has parsed all expressions of the request and looked for
         unused placeholders.
         """
         if self._condition is not None:
@@ -125,7 +125,7 @@ class BoundKeyExpression:
 
 
 class _Leaf(NamedTuple):
-    """One condition between ANDs, or something that may not be there."""
+    """One condition joined by AND, or an operator that key conditions do not allow."""
 
     operator: str
     operands: Sequence[BoundOperand] = ()
@@ -179,7 +179,7 @@ _CONSTRAINTS: dict[str, type[EqualTo | SortRange]] = {
 
 
 def make_constraint(operator: str, values: Sequence[AttributeValue]) -> EqualTo | SortRange:
-    """Make the constraint that an operator and its values put on one attribute of a key."""
+    """Return the constraint of an operator and its values on one key attribute."""
     return _CONSTRAINTS[operator](*values)
 
 
@@ -194,10 +194,10 @@ def bind_key_condition(text: str, placeholders: Placeholders) -> BoundKeyExpress
     Raises ValidationException.
     """
     try:
-        plain = _parse_fast(text)
-        if plain is not None:
-            constraints = _bind_fast(plain, placeholders)
-            if len(constraints) == len(plain):
+        fast_leaves = _parse_fast(text)
+        if fast_leaves is not None:
+            constraints = _bind_fast(fast_leaves, placeholders)
+            if len(constraints) == len(fast_leaves):
                 return BoundKeyExpression((), KeyCondition(constraints))
         leaves: list[_Leaf] = []
         _collect(parse_condition(text).condition, Binder(placeholders), leaves)
@@ -207,7 +207,7 @@ def bind_key_condition(text: str, placeholders: Placeholders) -> BoundKeyExpress
 
 
 class FastKeyCondition(NamedTuple):
-    """A condition that is fit for a key by its text: an attribute, an operator, placeholders."""
+    """A condition for the fast path: an attribute, an operator, and placeholders of values."""
 
     name: str
     operator: str
@@ -215,14 +215,15 @@ class FastKeyCondition(NamedTuple):
 
     @property
     def constraint(self) -> type[EqualTo | SortRange]:
-        """What the condition puts on its attribute."""
+        """The class of the constraint on the attribute."""
         return _CONSTRAINTS[self.operator]
 
 
 def read_fast_key_condition(text: str) -> tuple[FastKeyCondition, ...] | None:
-    """Return the conditions of a text that is plain, each on another attribute by its own name.
+    """Return the conditions in `text`, if it suits the fast path; None otherwise.
 
-    None for any other text, one with faults included.
+    Each condition is on a different attribute, which has no name placeholder. Texts with faults
+    give None, too.
     """
     try:
         leaves = _parse_fast(text)
@@ -237,7 +238,7 @@ def read_fast_key_condition(text: str) -> tuple[FastKeyCondition, ...] | None:
 
 @lru_cache(maxsize=CACHED_EXPRESSIONS)
 def _parse_fast(text: str) -> tuple[FastKeyCondition, ...] | None:
-    """Return the conditions of a text such as nearly every query has; None for any other."""
+    """Return simple conditions joined by AND, as in nearly every query; None for other texts."""
     parsed = parse_condition(text)
     check_operator_count(parsed.operator_count)
     node = parsed.condition
@@ -275,7 +276,7 @@ def _bind_fast(
 
 
 def _collect(node: Condition, binder: Binder, leaves: list[_Leaf]) -> None:
-    """Bind every condition from the left, and put what stands between ANDs into `leaves`."""
+    """Bind every condition from the left, and append those joined by AND to `leaves`."""
     match node:
         case Comparison(comparator):
             leaves.append(_Leaf(comparator, bind_comparison(node, binder)))

@@ -1,8 +1,8 @@
-"""The parameters that came before expressions, translated into the same trees and plans.
+"""The legacy parameters that predate expressions, translated into the same trees and plans.
 
 Expected, QueryFilter and ScanFilter become conditions, KeyConditions a key condition,
-AttributeUpdates an update, AttributesToGet a projection. They name top-level attributes only:
-a dot in a name is a dot.
+AttributeUpdates an update, AttributesToGet a projection. They name top-level attributes only: a
+dot in a name does not separate path steps.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _ARGUMENT_TYPES = {
 def bind_expected(
     expected: dict[str, Any], conditional_operator: str | None
 ) -> BoundCondition | None:
-    """Translate Expected; None if it asks nothing.
+    """Translate Expected; None if it is empty.
 
     >>> bound = bind_expected({"a": {"Exists": False}}, None)
     >>> bound is not None and bound.holds({})
@@ -97,7 +97,7 @@ def bind_expected(
 def bind_filter(
     conditions: dict[str, Any], conditional_operator: str | None
 ) -> BoundCondition | None:
-    """Translate QueryFilter or ScanFilter; None if it asks nothing. Raises ValidationException."""
+    """Translate QueryFilter or ScanFilter; None if it is empty. Raises ValidationException."""
     translated = [
         _to_condition(Path((name,)), operator, values)
         for name, operator, values in _read_conditions(conditions)
@@ -106,7 +106,7 @@ def bind_filter(
 
 
 def check_conditional_operator(conditional_operator: str | None, count: int) -> None:
-    """Check ConditionalOperator against the number of conditions it is to combine."""
+    """Raise ValidationException if ConditionalOperator has fewer than two conditions to combine."""
     if conditional_operator is None:
         return
     if not count:
@@ -190,7 +190,7 @@ def _translate_update(name: str, action: str, given: Any) -> Evaluate:
         return lambda _: value
     kind = type_name(value)
     if action == "ADD":
-        # A list may be added to a list here, though not by an expression.
+        # Unlike the ADD of an expression, this one can append a list to a list.
         if kind not in ADDABLE_TYPES and kind != "L":
             raise ValidationException(f"{INVALID}ADD action is not supported for the type {kind}")
         return lambda item: add_to(item.get(name), value, mismatch=_TYPE_MISMATCH)
@@ -243,7 +243,7 @@ def _read_conditions(
 
 
 def _read_arguments(operator: str, given: list[Any]) -> list[AttributeValue]:
-    """Return the arguments of a comparison, checked in the service's order."""
+    """Return the arguments of a comparison, after the service's checks in its order."""
     values = [normalise_value(value)[0] for value in given]
     wanted = _ARGUMENT_COUNTS.get(operator, 1)
     if len(values) != wanted and not (operator == "IN" and values):
@@ -264,7 +264,7 @@ def _read_arguments(operator: str, given: list[Any]) -> list[AttributeValue]:
             )
     if operator == "BETWEEN":
         low, high = (to_ordered(kinds[0], value[kinds[0]]) for value in values)
-        if low > high:  # pyright: ignore[reportOperatorIssue] - of one type
+        if low > high:  # pyright: ignore[reportOperatorIssue] - both have the same type
             raise ValidationException(
                 "The BETWEEN condition was provided a range where the lower bound is greater "
                 "than the upper bound"
@@ -284,7 +284,7 @@ def _to_condition(path: Path, operator: str, values: list[AttributeValue]) -> Co
         case "CONTAINS":
             return FunctionCall("contains", (path, values[0]))
         case "NOT_CONTAINS":
-            # Unlike NE, this does not hold for what is absent.
+            # Unlike NE, this does not hold for an absent attribute.
             return And(
                 (
                     FunctionCall("attribute_exists", (path,)),

@@ -1,4 +1,4 @@
-"""Expressions as tokens, and the service's report of a token that does not fit."""
+"""Splits expressions into tokens, and reports syntax errors with the service's wording."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keyfold.expressions.faults import ExpressionFault
 
 MAX_EXPRESSION_LENGTH = 4096
 
-# A character that starts nothing is a token of its own, so that the parser reports it.
+# A character that starts no other token is a token by itself, so that the parser reports it.
 _TOKEN = re.compile(
     r"""
       (?P<word>    [A-Za-z][A-Za-z0-9_]* )
@@ -26,7 +26,7 @@ END = "<EOF>"
 
 
 class Tokens:
-    """The tokens of one expression and how far they have been read.
+    """The tokens of one expression, with the current position.
 
     A token's kind is `word`, `name` (#a), `value` (:a), `index`, the keyword in capitals,
     the symbol itself, or `END`.
@@ -56,12 +56,12 @@ class Tokens:
         self._kinds.append(END)
         self._spans.append((len(text), len(text)))
         self.position = 0
-        """How many tokens have been read."""
+        """The number of tokens read so far."""
         self.kind = self._kinds[0]
         """The kind of the next token."""
 
     def have_placeholders(self) -> bool:
-        """Say whether any token stands for a name or a value of the request."""
+        """Return whether any token is a placeholder of a name or a value."""
         return "name" in self._kinds or "value" in self._kinds
 
     def take(self) -> str:
@@ -73,28 +73,28 @@ class Tokens:
         return self._text[start:end]
 
     def take_if(self, kind: str) -> bool:
-        """Move past the next token if it is of `kind`; say whether it was."""
+        """Move past the next token if it is of `kind`; return whether it was."""
         if self.kind != kind:
             return False
         self.take()
         return True
 
     def expect(self, kind: str) -> str:
-        """Move past a token that must be of `kind`; return its text."""
+        """Move past the next token and return its text; raises ExpressionFault if not of `kind`."""
         if self.kind != kind:
             raise self.unexpected()
         return self.take()
 
-    def follows(self, kind: str) -> bool:
-        """Say whether the token after the next one is of `kind`."""
+    def is_followed_by(self, kind: str) -> bool:
+        """Return whether the token after the next one is of `kind`."""
         return self.kind != END and self._kinds[self.position + 1] == kind
 
     def unexpected(self) -> ExpressionFault:
-        """Return the fault that the next token stands where it cannot."""
+        """Return the syntax error for the next token."""
         at, last = self.position, len(self._spans) - 1
         start, end = self._spans[at]
         token = END if self.kind == END else self._text[start:end]
-        # The service quotes from the token before to the token after, as they were written.
+        # The service quotes the source text from the previous token to the following one.
         near_start = self._spans[at - 1][0] if at else 0
         near_end = self._spans[min(at + 1, last)][1]
         return ExpressionFault(

@@ -1,11 +1,11 @@
-"""The grammars: conditions, projections and updates, from text to trees.
+"""Parsers of conditions, projections and updates: from text to trees.
 
-Each text is parsed once and kept. What can be said of the text alone is said here, in the
-service's order: its syntax and redundant parentheses, whichever comes first, and only then the
-first reserved word, unknown function or other static fault from the left.
+Results are cached by text. All faults that the text alone shows are reported here, in the
+service's order: syntax errors and redundant parentheses, whichever comes first, and only then the
+leftmost reserved word, unknown function or other static fault.
 
 Parentheses and calls are kept on explicit stacks: an expression of 4 KB may open four
-thousand of them, and must get the service's answer, not a RecursionError.
+thousand of them, and must get the service's error, not a RecursionError.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ _CONDITION_FUNCTIONS = frozenset({*PREDICATES, "size"})
 
 
 class ParsedCondition(NamedTuple):
-    """A condition, with what binding it takes."""
+    """A parsed condition, with the facts that binding needs."""
 
     condition: Condition
     operator_count: int
-    """How many operators and functions it has."""
+    """The number of operators and functions in it."""
     has_placeholders: bool
 
 
@@ -77,7 +77,7 @@ def parse_update(text: str) -> tuple[Action, ...]:
     return _UpdateParser(text).parse()
 
 
-_STARTS_OF_COMPARISON = frozenset(COMPARATORS) | {"BETWEEN", "IN"}
+_COMPARISON_OPERATORS = frozenset(COMPARATORS) | {"BETWEEN", "IN"}
 
 
 def _redundant_parentheses() -> ExpressionFault:
@@ -86,14 +86,14 @@ def _redundant_parentheses() -> ExpressionFault:
 
 @dataclass(slots=True)
 class _OpenOperand:
-    """A parenthesis or a call whose end has not been reached."""
+    """A parenthesis or a call that is not closed yet."""
 
     function: str | None
     operands: list[Operand] = field(default_factory=list[Operand])
 
 
 class _GrammarParser:
-    """What the grammars share: paths, operands, and the first static fault."""
+    """The base of the parsers: paths, operands, and the first static fault."""
 
     def __init__(self, text: str) -> None:
         self.tokens = Tokens(text)
@@ -101,12 +101,12 @@ class _GrammarParser:
         self._faults: list[tuple[int, str]] = []
 
     def finish(self) -> None:
-        """Report what is wrong with the text beyond its syntax."""
+        """Raise the leftmost static fault, if any, once the syntax is known to be valid."""
         if self._faults:
             raise ExpressionFault(min(self._faults)[1])
 
     def note_fault(self, position: int, detail: str) -> None:
-        """Remember a fault that the service reports only if the syntax holds to the end."""
+        """Record a fault that the service reports only if the syntax is valid throughout."""
         self._faults.append((position, detail))
 
     def parse_path(self) -> Path:
@@ -141,9 +141,9 @@ class _GrammarParser:
             self.tokens.expect("]")
 
     def parse_operand(self, check_function: Callable[[str, int, bool], None]) -> Operand:
-        """Parse an operand with the parentheses and calls around and inside it.
+        """Parse an operand, with the parentheses and calls around and inside it.
 
-        `check_function` gets a function's name, its position, and whether it is itself the
+        `check_function` gets a function's name, its position, and whether the call is itself an
         operand of a function.
         """
         tokens = self.tokens
@@ -155,7 +155,7 @@ class _GrammarParser:
                     tokens.take()
                     pending.append(_OpenOperand(None))
                     continue
-                case "word" if tokens.follows("("):
+                case "word" if tokens.is_followed_by("("):
                     position = tokens.position
                     function = tokens.take()
                     inside = any(opened.function for opened in pending)
@@ -181,7 +181,7 @@ class _GrammarParser:
                         raise _redundant_parentheses()
                     grouped = True
                 else:
-                    # An unknown one has been noted as a fault, so this tree is never returned.
+                    # An unknown name has been recorded as a fault, so this tree is never returned.
                     function_name = cast("FunctionName", opened.function)
                     operand = FunctionCall(function_name, tuple(opened.operands))
                     grouped = False
@@ -191,13 +191,13 @@ class _GrammarParser:
 
 @dataclass(slots=True)
 class _OpenCondition:
-    """The conditions read so far inside one pair of parentheses, or of the whole text."""
+    """The conditions read so far in one pair of parentheses, or at the top level."""
 
     alternatives: list[Condition] = field(default_factory=list[Condition])
     conjuncts: list[Condition] = field(default_factory=list[Condition])
     negations: int = 0
 
-    def is_untouched(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.alternatives or self.conjuncts or self.negations)
 
     def add(self, condition: Condition) -> None:
@@ -239,17 +239,18 @@ class _ConditionParser(_GrammarParser):
             start = tokens.position
             node: Operand | Condition = self.parse_operand(self._check_function)
             is_operand, grouped, redundant = True, False, False
-            # What stands in parentheses may turn out to be an operand: (size(a)) > :n.
+            # A parenthesis may turn out to contain an operand: (size(a)) > :n.
             while True:
                 if is_operand:
-                    if redundant and tokens.kind in _STARTS_OF_COMPARISON:
+                    if redundant and tokens.kind in _COMPARISON_OPERATORS:
                         raise _redundant_parentheses()
-                    compared = self._parse_comparison(node, start)  # pyright: ignore[reportArgumentType] - an operand, as the flag says
+                    compared = self._parse_comparison(node, start)  # pyright: ignore[reportArgumentType] - is_operand is true
                     if compared is not None:
                         node, is_operand, grouped = compared, False, False
-                if tokens.kind == ")" and outer and current.is_untouched():
+                if tokens.kind == ")" and outer and current.is_empty():
                     tokens.take()
-                    # Around an operand, they count only once it is known to be one.
+                    # Redundant parentheses around an operand are reported only once it is
+                    # known to be an operand.
                     redundant = redundant or grouped
                     if redundant and not is_operand:
                         raise _redundant_parentheses()
@@ -262,7 +263,7 @@ class _ConditionParser(_GrammarParser):
                         raise _redundant_parentheses()
                     if node.function not in PREDICATES:
                         self._note_misuse(start, node.function)
-                current.add(node)  # pyright: ignore[reportArgumentType] - a condition by now
+                current.add(node)  # pyright: ignore[reportArgumentType] - a condition at this point
                 if tokens.kind == ")" and outer:
                     tokens.take()
                     node, is_operand, grouped = current.close(), False, True
@@ -280,10 +281,10 @@ class _ConditionParser(_GrammarParser):
                 raise tokens.unexpected()
 
     def _parse_comparison(self, left: Operand, start: int) -> Condition | None:
-        """Parse what makes `left` part of a comparison; None if nothing does."""
+        """Parse the rest of the comparison that starts with `left`; None if no operator follows."""
         tokens = self.tokens
         operator = tokens.kind
-        if operator not in _STARTS_OF_COMPARISON:
+        if operator not in _COMPARISON_OPERATORS:
             return None
         self.operator_count += 1
         if isinstance(left, FunctionCall) and left.function in PREDICATES:

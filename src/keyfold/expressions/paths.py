@@ -1,4 +1,4 @@
-"""Several document paths at once: which of them clash, and what of an item they select."""
+"""Sets of document paths: which of them clash, and which parts of an item they select."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from keyfold.expressions.trees import Steps, show_path
 from keyfold.values import AttributeValue, Item
 
 PathTree = dict[str | int, "PathTree | None"]
-"""Paths merged by their common beginnings; None is where one ends."""
+"""Paths merged by their common prefixes; None marks the end of a path."""
 
 
 def merge_paths(paths: Iterable[Steps]) -> PathTree:
@@ -20,25 +20,25 @@ def merge_paths(paths: Iterable[Steps]) -> PathTree:
     >>> merge_paths([("a", "b"), ("a", "c", 0)])
     {'a': {'b': None, 'c': {0: None}}}
 
-    Raises ExpressionFault if a path is inside another, or two take one value for a map and a
-    list. The service looks at paths from the last to the first, so where that may be, they
-    must come in that order.
+    Raises ExpressionFault if one path is inside another, or if two paths treat the same value as
+    a map and as a list. The service checks paths from the last to the first, so paths that may
+    clash must be given in that order.
     """
     tree: PathTree = {}
     merged: list[Steps] = []
     for path in paths:
         if not _merge(tree, path):
-            raise _clash(path, merged)
+            raise _clash_fault(path, merged)
         merged.append(path)
     return tree
 
 
 def _merge(tree: PathTree, path: Steps) -> bool:
-    """Put a path into a tree; say whether it fits."""
+    """Add a path to a tree; return False if it clashes with the paths in it."""
     node = tree
     last = len(path) - 1
     for place, step in enumerate(path):
-        # All steps from one place are names, or all are positions.
+        # The steps at one node are either all names or all positions.
         if node and type(next(iter(node))) is not type(step):
             return False
         if place == last:
@@ -53,16 +53,16 @@ def _merge(tree: PathTree, path: Steps) -> bool:
     raise AssertionError
 
 
-def _clash(path: Steps, merged: list[Steps]) -> ExpressionFault:
+def _clash_fault(path: Steps, merged: list[Steps]) -> ExpressionFault:
     for other in merged:
-        apart = [
+        kinds_match = [
             type(step) is type(other_step)
             for step, other_step in zip(path, other, strict=False)
             if step != other_step
         ]
-        if apart[:1] == [True]:
+        if kinds_match[:1] == [True]:
             continue
-        clash = "conflict" if apart else "overlap"
+        clash = "conflict" if kinds_match else "overlap"
         return ExpressionFault(
             f"Two document paths {clash} with each other; must remove or rewrite one of these "
             f"paths; path one: {show_path(path)}, path two: {show_path(other)}"
@@ -71,16 +71,16 @@ def _clash(path: Steps, merged: list[Steps]) -> ExpressionFault:
 
 
 def select(item: Item, tree: PathTree) -> Item:
-    """Return the parts of `item` at the paths of `tree`, in the shape they have there.
+    """Return the parts of `item` at the paths of `tree`, with the same nesting.
 
-    What is not there is left out. Elements of a list keep their order and close up.
+    Paths that lead to nothing are left out. Elements of a list keep their order, without gaps.
 
     >>> select({"a": {"L": [{"N": "1"}, {"N": "2"}, {"N": "3"}]}}, {"a": {2: None, 0: None}})
     {'a': {'L': [{'N': '1'}, {'N': '3'}]}}
     """
     selected: Item = {}
     for name, inner in tree.items():
-        value = item.get(name)  # pyright: ignore[reportArgumentType] - a position is never a name
+        value = item.get(name)  # pyright: ignore[reportArgumentType] - a position is never the key of a map
         if value is None:
             continue
         if inner is not None:
@@ -118,25 +118,25 @@ class Projection:
     """The attributes, and parts of attributes, that a request asks for."""
 
     paths: tuple[Steps, ...]
-    """What it asks for: paths that do not clash."""
+    """The requested paths, which do not clash."""
     _tree: PathTree
     _names: tuple[str, ...] | None
-    """The attributes asked for, if nothing inside one is."""
+    """The requested attributes, if all paths are top-level."""
 
     @staticmethod
     def of(paths: tuple[Steps, ...]) -> Projection:
-        """Make a projection of paths that do not clash."""
+        """Return the projection of paths that do not clash."""
         if any(len(path) > 1 for path in paths):
             return Projection(paths, merge_paths(paths), None)
         return Projection(paths, {}, tuple(str(path[0]) for path in paths))
 
     @property
     def attributes(self) -> frozenset[str]:
-        """The top-level attributes among what it asks for."""
+        """The top-level attributes that its paths start with."""
         return frozenset(str(path[0]) for path in self.paths)
 
     def apply(self, item: Item) -> Item:
-        """Return what the projection asks for of `item`."""
+        """Return the requested parts of `item`."""
         if self._names is not None:
             return {name: item[name] for name in self._names if name in item}
         return select(item, self._tree)
@@ -145,7 +145,7 @@ class Projection:
 def check_scalar_keys(
     paths: Iterable[Steps], key_names: Iterable[str], index_key_names: Iterable[str]
 ) -> None:
-    """Raise ValidationException if a path leads into an attribute of a key, which is a scalar."""
+    """Raise ValidationException if a path leads into a key attribute, which is a scalar."""
     inner = {path[0] for path in paths if len(path) > 1}
     for label, names in (("Key", key_names), ("IndexKey", index_key_names)):
         for name in names:

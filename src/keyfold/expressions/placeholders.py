@@ -1,4 +1,4 @@
-"""ExpressionAttributeNames and ExpressionAttributeValues of a request."""
+"""The placeholders of a request: ExpressionAttributeNames and ExpressionAttributeValues."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _is_value_placeholder = re.compile(r":[A-Za-z0-9_]{1,254}\Z").match
 
 
 class Placeholders:
-    """What stands for names and values in a request's expressions, and which of it was used.
+    """The names and values behind a request's placeholders, and which of them were used.
 
     >>> placeholders = Placeholders({"#s": "status"}, {":v": {"N": "1.0"}})
     >>> placeholders.value(":v")
     {'N': '1'}
 
-    Raises ValidationException for a map that is empty, a key that is no placeholder, and a
+    Raises ValidationException for a map that is empty, a key that is not a placeholder, and a
     value that is not a valid attribute value.
     """
 
@@ -43,7 +43,7 @@ class Placeholders:
     def __init__(self, names: dict[str, str] | None, values: dict[str, Any] | None) -> None:
         self._used_names: set[str] = set()
         self._used_values: set[str] = set()
-        # The service looks at all keys before any value, and at the values before the names.
+        # The service checks all keys before any value, and the values before the names.
         if names is not None:
             _check_keys("ExpressionAttributeNames", names, _is_name_placeholder)
         if values is not None:
@@ -54,7 +54,7 @@ class Placeholders:
             _check_names(names)
 
     def name(self, placeholder: str) -> str:
-        """Return the attribute name that `placeholder` stands for, and count it as used."""
+        """Return the attribute name of a placeholder and mark it as used; raises ExpressionFault."""
         name = self._names.get(placeholder)
         if name is None:
             raise ExpressionFault(
@@ -65,7 +65,7 @@ class Placeholders:
         return name
 
     def value(self, placeholder: str) -> AttributeValue:
-        """Return the value that `placeholder` stands for, and count it as used."""
+        """Return the value of a placeholder and mark it as used; raises ExpressionFault."""
         value = self._values.get(placeholder)
         if value is None:
             raise ExpressionFault(
@@ -76,7 +76,7 @@ class Placeholders:
         return value
 
     def resolve(self, path: Path) -> Steps:
-        """Return the steps of `path` with every name known."""
+        """Return the steps of `path`, with placeholders replaced; raises ExpressionFault."""
         steps = path.steps
         if path.has_placeholders:
             steps = tuple(
@@ -90,7 +90,7 @@ class Placeholders:
         return steps
 
     def check_all_used(self) -> None:
-        """Raise ValidationException if a name or a value was in no expression."""
+        """Raise ValidationException if no expression has used some name or value."""
         if len(self._used_names) != len(self._names):
             raise _unused("Names", self._names, self._used_names)
         if len(self._used_values) != len(self._values):
@@ -98,7 +98,7 @@ class Placeholders:
 
 
 NO_PLACEHOLDERS = Placeholders(None, None)
-"""For trees whose operands are bound already."""
+"""For trees without placeholders."""
 
 
 def _check_keys(
@@ -166,7 +166,7 @@ def _unused(which: str, given: dict[str, Any], used: set[str]) -> ValidationExce
 
 
 def _in_service_order(keys: list[str]) -> list[str]:
-    """Order keys as the service lists them: by their place in a Java hash table."""
+    """Return keys in the order in which the service lists them: by Java hash table bucket."""
     buckets = 16
     while len(keys) > buckets * 3 // 4:
         buckets *= 2

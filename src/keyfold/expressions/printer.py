@@ -1,4 +1,4 @@
-"""From trees to text: as requests carry expressions, and as people read them."""
+"""Prints trees as text: as expressions in requests, and in a form for people."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from keyfold.expressions.trees import (
 )
 from keyfold.values import AttributeValue
 
-_LONGEST_SHOWN = 80
+_MAX_SHOWN_LENGTH = 80
 _JOINED = frozenset({And, Or})
 
 
 class Printer(ABC):
-    """Writes trees as text; how names and values are written is for subclasses to say."""
+    """Writes trees as text; subclasses define how names and values are written."""
 
     @abstractmethod
     def write_name(self, name: str) -> str:
-        """Return an attribute's name."""
+        """Return the text of an attribute's name."""
 
     @abstractmethod
     def write_value(self, value: Value) -> str:
-        """Return a value."""
+        """Return the text of a value."""
 
     def write_path(self, path: Path) -> str:
-        """Return a document path."""
+        """Return the text of a document path."""
         steps = path.steps
         if len(steps) == 1:
             return self.write_name(str(steps[0]))
@@ -59,7 +59,7 @@ class Printer(ABC):
         return text
 
     def write_operand(self, operand: Source) -> str:
-        """Return an operand of a condition, or the source of an update."""
+        """Return the text of an operand of a condition, or of the source of an update."""
         if isinstance(operand, dict):
             return self.write_value(operand)
         match operand:
@@ -73,7 +73,7 @@ class Printer(ABC):
                 return self.write_value(operand)
 
     def write_condition(self, condition: Condition) -> str:
-        """Return a condition."""
+        """Return the text of a condition."""
         match condition:
             case Comparison(comparator, left, right):
                 return f"{self.write_operand(left)} {comparator} {self.write_operand(right)}"
@@ -99,7 +99,7 @@ class Printer(ABC):
         return f"({written})" if condition.__class__ in _JOINED else written
 
     def write_update(self, actions: Iterable[Action]) -> str:
-        """Return an update."""
+        """Return the text of an update, with its clauses in a fixed order."""
         clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
         for action in actions:
             path = self.write_path(action.path)
@@ -118,7 +118,7 @@ class Printer(ABC):
 
 
 class RequestPrinter(Printer):
-    """Writes expressions for one request; every name and value is behind a placeholder.
+    """Writes expressions for one request, with placeholders for all names and values.
 
     >>> printer = RequestPrinter()
     >>> printer.write_condition(Comparison("=", Path(("Base",)), {"S": "USD"}))
@@ -126,7 +126,7 @@ class RequestPrinter(Printer):
     >>> printer.names, printer.values
     ({'#0': 'Base'}, {':0': {'S': 'USD'}})
 
-    `now` is the time at which the request runs, for values that depend on it.
+    `now` is the time of the request, which deferred values need.
     """
 
     def __init__(self, now: datetime | None = None) -> None:
@@ -136,7 +136,7 @@ class RequestPrinter(Printer):
         self._by_name: dict[str, str] = {}
 
     def write_name(self, name: str) -> str:
-        """Return the placeholder of a name."""
+        """Return the placeholder of a name, which is added to `names`."""
         placeholder = self._by_name.get(name)
         if placeholder is None:
             placeholder = self._by_name[name] = f"#{len(self._by_name)}"
@@ -144,11 +144,11 @@ class RequestPrinter(Printer):
         return placeholder
 
     def write_value(self, value: Value) -> str:
-        """Return the placeholder of a value."""
+        """Return the placeholder of a value, which is added to `values`."""
         if not isinstance(value, dict):
             if isinstance(value, ValuePlaceholder):
                 return value.name
-            assert self._now is not None  # needed for values that depend on it
+            assert self._now is not None  # a deferred value needs it
             value = value.resolve(self._now)
         for placeholder, known in self.values.items():
             if known == value and known.keys() == value.keys():
@@ -158,7 +158,7 @@ class RequestPrinter(Printer):
         return placeholder
 
     def add_to(self, request: dict[str, Any]) -> None:
-        """Add the names and values that were used to a request."""
+        """Add ExpressionAttributeNames and ExpressionAttributeValues to a request, if not empty."""
         if self.names:
             request["ExpressionAttributeNames"] = dict(self.names)
         if self.values:
@@ -166,12 +166,13 @@ class RequestPrinter(Printer):
 
 
 class ReadablePrinter(Printer):
-    """Writes expressions for people, with names and values in their places.
+    """Writes expressions for people, with the names and values themselves.
 
     >>> ReadablePrinter().write_condition(Comparison("=", Path(("Base",)), {"S": "USD"}))
     "Base = 'USD'"
 
-    `names` and `values` are those of a request whose expressions are shown.
+    `names` and `values` are those of the request whose expressions are shown. `show` formats a
+    value; the default is `readable_value`.
     """
 
     def __init__(
@@ -184,11 +185,11 @@ class ReadablePrinter(Printer):
         self._show = show or readable_value
 
     def write_name(self, name: str) -> str:
-        """Return a name as it is, or the one that a placeholder stands for."""
+        """Return a name, or the name behind a placeholder."""
         return self._names.get(name, name)
 
     def write_value(self, value: Value) -> str:
-        """Return a value, or the beginning of a long one."""
+        """Return the text of a value, or of the value behind a placeholder."""
         if isinstance(value, DeferredValue):
             return repr(value.value)
         if isinstance(value, ValuePlaceholder):
@@ -198,11 +199,11 @@ class ReadablePrinter(Printer):
 
 
 def readable_value(value: AttributeValue) -> str:
-    """Return a value for people to read, and only the beginning of a long one.
+    """Return a value in readable form, truncated if it is long.
 
     >>> readable_value({"S": "USD"}), readable_value({"N": "1"})
     ("'USD'", '1')
     """
     ((kind, data),) = value.items()
     text = repr(data) if kind in ("S", "B") else str(data)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}…"

@@ -1,4 +1,4 @@
-"""Projections: what of each item a read returns."""
+"""Projections: which parts of each item a read returns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bind_projection(text: str, placeholders: Placeholders) -> Projection:
     """
     try:
         if any(path.has_placeholders for path in parse_projection(text)):
-            return Projection.of(resolve_apart(parse_projection(text), placeholders))
+            return Projection.of(resolve_disjoint(parse_projection(text), placeholders))
         return _bind_constant(text)
     except ExpressionFault as fault:
         raise fault.to_service_error("ProjectionExpression") from None
@@ -31,20 +31,20 @@ def bind_projection(text: str, placeholders: Placeholders) -> Projection:
 
 @lru_cache(maxsize=CACHED_EXPRESSIONS)
 def _bind_constant(text: str) -> Projection:
-    """Bind a projection that is the same for every request."""
-    return Projection.of(resolve_apart(parse_projection(text), NO_PLACEHOLDERS))
+    """Bind a projection without placeholders, which is the same for every request."""
+    return Projection.of(resolve_disjoint(parse_projection(text), NO_PLACEHOLDERS))
 
 
-def resolve_apart(paths: tuple[Path, ...], placeholders: Placeholders) -> tuple[Steps, ...]:
-    """Resolve paths that may not clash; raises ExpressionFault."""
-    # Generated on the way, so that the last fault in the text is the one reported.
+def resolve_disjoint(paths: tuple[Path, ...], placeholders: Placeholders) -> tuple[Steps, ...]:
+    """Resolve paths that must not clash; raises ExpressionFault."""
+    # Resolving and merging path by path reports the last fault in the text, as the service does.
     resolved: list[Steps] = []
 
-    def backwards() -> Iterator[Steps]:
+    def last_to_first() -> Iterator[Steps]:
         for path in reversed(paths):
             steps = placeholders.resolve(path)
             resolved.append(steps)
             yield steps
 
-    merge_paths(backwards())
+    merge_paths(last_to_first())
     return tuple(reversed(resolved))

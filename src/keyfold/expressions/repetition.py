@@ -1,4 +1,4 @@
-"""Whether an update may be run twice: retries after an unknown outcome depend on it."""
+"""Decides whether an update is idempotent, so that it can be retried after an unknown outcome."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def is_repeatable(
     names: Mapping[str, str] | None = None,
     values: Mapping[str, AttributeValue] | None = None,
 ) -> bool:
-    """Return whether an update that is run twice leaves what it leaves when it is run once.
+    """Return whether running an update twice has the same effect as running it once.
 
-    `names` and `values` are those of the request, for actions that have placeholders.
+    `names` and `values` are those of the request, for actions with placeholders.
 
     >>> counted = AddTo(Path(("hits",)), {"N": "1"})
     >>> is_repeatable([SetTo(Path(("name",)), {"S": "Ada"})]), is_repeatable([counted])
     (True, False)
     """
-    check = _Check(names or {}, values or {})
-    known = tuple(actions)
-    changed = {check.steps_of(action.path)[0] for action in known}
-    return all(check.may_repeat(action, changed) for action in known)
+    check = _RepeatabilityCheck(names or {}, values or {})
+    all_actions = tuple(actions)
+    changed = {check.steps_of(action.path)[0] for action in all_actions}
+    return all(check.may_repeat(action, changed) for action in all_actions)
 
 
-class _Check:
+class _RepeatabilityCheck:
     def __init__(self, names: Mapping[str, str], values: Mapping[str, AttributeValue]) -> None:
         self._names, self._values = names, values
 
@@ -57,29 +57,30 @@ class _Check:
 
     def may_repeat(self, action: Action, changed: set[str | int]) -> bool:
         steps = self.steps_of(action.path)
-        # Past the end of a list, a position appends each time; a removal moves the rest.
+        # Setting a position past the end of a list appends each time. Removing an element moves
+        # the elements after it.
         if any(isinstance(step, int) for step in steps):
             return False
         match action:
             case SetTo(_, source):
-                return self._is_settled(source, steps, changed)
+                return self._is_stable(source, steps, changed)
             case Remove():
                 return True
             case AddTo(_, value) | DeleteFrom(_, value):
-                # Members join a set, or leave it, once. Numbers add up.
+                # Adding members to a set, or deleting them, is idempotent. Adding numbers is not.
                 return self._is_set(value)
             case _:
                 assert_never(action)
 
-    def _is_settled(self, source: Source, target: Steps, changed: set[str | int]) -> bool:
-        """Return whether a source has the same value once the update has run."""
+    def _is_stable(self, source: Source, target: Steps, changed: set[str | int]) -> bool:
+        """Return whether a source has the same value after the update as before it."""
         match source:
             case Path():
                 return self.steps_of(source)[0] not in changed
             case FunctionCall("if_not_exists", (Path() as path, fallback)):
-                # Once it is there, it stays.
+                # A path that is set to itself unless absent keeps its value from then on.
                 is_same = self.steps_of(path) == target
-                return (is_same or self._is_settled(path, target, changed)) and self._is_settled(
+                return (is_same or self._is_stable(path, target, changed)) and self._is_stable(
                     fallback, target, changed
                 )
             case FunctionCall() | Arithmetic():

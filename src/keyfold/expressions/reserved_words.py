@@ -1,9 +1,9 @@
-"""The words that DynamoDB reserves: as an attribute's name, each needs a placeholder."""
+"""DynamoDB's reserved words: attributes with these names need a placeholder in expressions."""
 
 from __future__ import annotations
 
-# As the developer guide lists them. DynamoDB Local lets CONVERT and SIZE pass; the service's
-# list is the one that counts.
+# The list in the developer guide. DynamoDB Local accepts CONVERT and SIZE, but the service's list
+# is authoritative.
 RESERVED_WORDS = frozenset(
     """
     ABORT ABSOLUTE ACTION ADD AFTER AGENT AGGREGATE ALL ALLOCATE ALTER ANALYZE AND ANY ARCHIVE
@@ -54,12 +54,12 @@ RESERVED_WORDS = frozenset(
     UUID VACUUM VALUE VALUED VALUES VARCHAR VARIABLE VARIANCE VARINT VARYING VIEW VIEWS
     VIRTUAL VOID WAIT WHEN WHENEVER WHERE WHILE WINDOW WITH WITHIN WITHOUT WORK WRAPPED WRITE
     YEAR ZONE
-    """.split()  # noqa: SIM905 - 573 quoted words would hide the words
+    """.split()  # noqa: SIM905 - 573 quoted words would be hard to read
 )
 
 
 def is_reserved(name: str) -> bool:
-    """Say whether `name` may not stand in an expression; case does not matter.
+    """Return whether `name` is reserved, in upper or lower case.
 
     >>> is_reserved("Status"), is_reserved("state_of_it")
     (True, False)

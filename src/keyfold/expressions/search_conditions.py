@@ -1,4 +1,4 @@
-"""Conditions of vector searches: attributes that equal values, joined by AND."""
+"""Conditions of vector searches: equality of attributes with values, joined by AND."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Expressions as trees: the one vocabulary for conditions, updates and projections.
+"""Expression trees: the node classes of conditions, updates and projections.
 
-Everything that deals with expressions builds, reads or prints these classes: the parser makes
-them from text, the model from Python (`Rate.f.stale.eq(True)`), PartiQL and the legacy
-parameters from theirs. Operands may be placeholders, as text has them, or the values
-themselves.
+All code that handles expressions uses these classes. The parser builds them from text, the model
+from Python (`Rate.f.stale.eq(True)`), and PartiQL and the legacy parameters are translated into
+them. Operands may be placeholders, as in text, or the values themselves.
 
-The classes are named tuples: a frozen dataclass takes seven times as long to define, which every
-program that imports this waits for. Most are subclasses of theirs: nodes of different classes
-are never equal, and conditions can be joined with `&`, `|` and `~`.
+The classes are named tuples: a frozen dataclass takes seven times as long to define, which would
+slow down every program that imports this module. Most nodes are subclasses of a named tuple, so
+that nodes of different classes are never equal, and conditions can be combined with `&`, `|` and
+`~`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Comparator = Literal["=", "<>", "<", "<=", ">", ">="]
 PredicateName = Literal[
     "attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"
 ]
-"""The functions that are conditions."""
+"""The functions that are conditions by themselves."""
 
 FunctionName = PredicateName | Literal["size", "if_not_exists", "list_append"]
 """Every function; `size` is an operand of conditions, the other two are sources of updates."""
@@ -61,7 +61,7 @@ MIRRORED: dict[Comparator, Comparator] = {
     ">": "<",
     ">=": "<=",
 }
-"""The comparator that means the same when the operands change places."""
+"""The comparator with the same meaning when the operands are swapped."""
 
 
 class Path(NamedTuple):
@@ -70,7 +70,7 @@ class Path(NamedTuple):
     steps: Steps
     has_placeholders: bool = False
     owner: str | None = None
-    """The entity whose field it is, where the model made it."""
+    """The entity whose field it is, if the model built the path."""
 
     def __str__(self) -> str:
         first, *rest = self.steps
@@ -80,15 +80,15 @@ class Path(NamedTuple):
 
 
 class ValuePlaceholder(NamedTuple):
-    """A value to be taken from ExpressionAttributeValues, such as `:v`."""
+    """A placeholder of a value in ExpressionAttributeValues, such as `:v`."""
 
     name: str
 
 
 class DeferredValue(NamedTuple):
-    """A value that depends on the time at which its request runs, such as `now`.
+    """A value that depends on the time of the request, such as `now`.
 
-    Only the printer resolves it, so it is in no tree that is bound or compiled.
+    Only the printer resolves it, so trees that are bound or compiled never contain one.
     """
 
     value: Any
@@ -134,7 +134,7 @@ class _Not(NamedTuple):
 
 
 class Node:
-    """A node is equal to one of its own class alone: named tuples do not look at that."""
+    """The base of nodes: nodes of different classes are never equal, unlike named tuples."""
 
     __slots__ = ()
 
@@ -149,9 +149,9 @@ class Node:
 
 
 class ConditionBase(Node):
-    """What every condition can do: be joined with others.
+    """The base of conditions, which can be combined with `&`, `|` and `~`.
 
-    A condition is not true or false itself: whether it holds is decided where the item is.
+    A condition has no truth value in Python: the database evaluates it for an item.
     """
 
     __slots__ = ()
@@ -169,7 +169,7 @@ class ConditionBase(Node):
         raise ConditionAsTruth(repr(self))
 
     def __repr__(self) -> str:
-        # The printer is made of these classes, so it can only be loaded later.
+        # Imported here because the printer imports this module.
         printer = import_module("keyfold.expressions.printer")
         return printer.ReadablePrinter().write_condition(self)
 
@@ -211,13 +211,13 @@ class Or(ConditionBase, _Or):
 
 
 class Not(ConditionBase, _Not):
-    """The opposite of a condition."""
+    """The negation of a condition."""
 
     __slots__ = ()
 
 
 Condition = Comparison | Between | In | FunctionCall | And | Or | Not
-"""Something that may or may not hold for an item."""
+"""A condition, which holds for an item or does not."""
 
 
 class _Arithmetic(NamedTuple):
@@ -236,10 +236,10 @@ Operand = Path | ValuePlaceholder | FunctionCall | DeferredValue | AttributeValu
 """An operand: a path, a value in one of three forms, or a function of other operands."""
 
 Source = Operand | Arithmetic
-"""What an update sets a path to."""
+"""The right-hand side of `SET path = …`."""
 
 Value = ValuePlaceholder | DeferredValue | AttributeValue
-"""A value: a placeholder, one that depends on the time, or the value itself."""
+"""A value: a placeholder, a value that depends on the time, or the value itself."""
 
 
 class _SetTo(NamedTuple):
@@ -286,7 +286,7 @@ class DeleteFrom(Node, _DeleteFrom):
 
 
 Action = SetTo | Remove | AddTo | DeleteFrom
-"""One change of an update."""
+"""One action of an update."""
 
 
 def check_is_condition(value: object) -> Condition:
@@ -303,7 +303,7 @@ def _as_condition(node: ConditionBase) -> Condition:
 
 
 def join_all(*conditions: Condition | None) -> Condition | None:
-    """Return a condition that holds if all of the given ones do; None if none is given."""
+    """Return the conjunction of the conditions that are not None; None if all are."""
     given = tuple(condition for condition in conditions if condition is not None)
     if len(given) <= 1:
         return given[0] if given else None
@@ -311,7 +311,7 @@ def join_all(*conditions: Condition | None) -> Condition | None:
 
 
 def paths_in(node: Condition | Action) -> Iterator[Path]:
-    """Yield every path that a condition or an action of an update mentions."""
+    """Yield every path in a condition or in an action of an update."""
     match node:
         case Comparison(_, left, right):
             yield from _paths_in_operands(left, right)
@@ -349,7 +349,7 @@ def _paths_in_operands(*operands: Source) -> Iterator[Path]:
 
 
 def holds_for_absent_item(condition: Condition) -> bool:
-    """Return whether a condition holds where there is no item, as DynamoDB decides it."""
+    """Return whether a condition holds if the item does not exist, as in DynamoDB."""
     match condition:
         case Comparison(comparator, _, _):
             return comparator == "<>"
@@ -368,7 +368,7 @@ def holds_for_absent_item(condition: Condition) -> bool:
 
 
 def show_path(steps: Steps) -> str:
-    """Write a path as the service's messages do.
+    """Return a path in the format of the service's messages.
 
     >>> show_path(("a", "b", 3, "c"))
     '[a, b, [3], c]'

@@ -1,8 +1,8 @@
-"""Updates: an item as it was, made into the item it is to be.
+"""Updates: compute the new item from the old one.
 
-Every source is evaluated on the item as it was before. Positions in lists count in the list
-as it was, too: elements are replaced first, then those set past the end are appended in the
-order of their positions, then the removed ones go.
+Every source is evaluated on the old item. Positions in lists also refer to the old list: elements
+are replaced first, then those set past the end are appended in the order of their positions, and
+finally the removed elements are dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from keyfold.expressions.faults import ExpressionFault
 from keyfold.expressions.parser import parse_update
 from keyfold.expressions.paths import Projection
 from keyfold.expressions.placeholders import NO_PLACEHOLDERS, Placeholders
-from keyfold.expressions.projections import resolve_apart
+from keyfold.expressions.projections import resolve_disjoint
 from keyfold.expressions.trees import (
     Action,
     AddTo,
@@ -43,7 +43,7 @@ from keyfold.values import (
 )
 
 Evaluate = Callable[[Item], AttributeValue | None]
-"""Gives what a path is to hold, for the item as it was; None removes it."""
+"""Returns the new value of a path, computed from the old item; None removes it."""
 
 ADDABLE_TYPES = frozenset({"N"}) | SET_TYPES
 
@@ -66,20 +66,20 @@ _NO_ATTRIBUTE = "The provided expression refers to an attribute that does not ex
 
 
 class PathChange(NamedTuple):
-    """What one path is to hold."""
+    """The change of one path."""
 
     steps: Steps
     source: Evaluate
     given: AttributeValue | None = None
-    """The value itself, where the request gives it and the item has no part in it."""
+    """The value in the request, if there is one: that of `SET path = :v` or `ADD path :v`."""
 
 
 class UpdatePlan(NamedTuple):
-    """An update bound to a request, to be carried out on one item."""
+    """An update bound to a request, which can be applied to an item."""
 
     changes: tuple[PathChange, ...]
     only_removes: bool
-    """Whether it only takes away: such an update does not create an item that is missing."""
+    """Whether it only removes or deletes: such an update does not create a missing item."""
     paths: tuple[Steps, ...]
     """Every path that it writes or reads."""
 
@@ -89,9 +89,9 @@ class UpdatePlan(NamedTuple):
         return frozenset(str(change.steps[0]) for change in self.changes)
 
     def apply(self, item: Item) -> Item:
-        """Return the item as it is to be; `item`, which may be its key alone, stays as it is.
+        """Return the updated item; `item` itself, which may consist of its key alone, is not changed.
 
-        Raises ValidationException where the item does not fit the update.
+        Raises ValidationException if the update cannot be applied to the item.
         """
         updated = dict(item)
         inner: dict[str, list[tuple[Steps, AttributeValue | None]]] = {}
@@ -114,19 +114,19 @@ class UpdatePlan(NamedTuple):
         return updated
 
     def project_touched(self, item: Item) -> Item:
-        """Return only what the update's paths hold in `item`, for UPDATED_OLD and UPDATED_NEW."""
+        """Return the parts of `item` at the updated paths, for UPDATED_OLD and UPDATED_NEW."""
         return Projection.of(tuple(change.steps for change in self.changes)).apply(item)
 
 
 def _check_parent(item: Item, steps: Steps) -> None:
-    """Check that what a path leads into is there, and is a map or a list as the path has it."""
+    """Raise ValidationException unless the parent of a path is a map or list, as it requires."""
     parent = path_reader(steps[:-1])(item)
     if parent is None or ("M" if isinstance(steps[-1], str) else "L") not in parent:
         raise ValidationException(_BAD_PATH)
 
 
 def _check_nesting(value: AttributeValue, depth: int) -> None:
-    """Check that a value is not nested too deep where it is to be."""
+    """Raise ValidationException if a value at this depth is nested too deep."""
     for kind, data in value.items():
         if kind not in ("L", "M"):
             return
@@ -139,7 +139,7 @@ def _check_nesting(value: AttributeValue, depth: int) -> None:
 def _changed_inside(
     value: AttributeValue, changes: list[tuple[Steps, AttributeValue | None]]
 ) -> AttributeValue:
-    """Return a copy of a map or list with the changes at the given paths made in it."""
+    """Return a copy of a map or list with the given changes applied."""
     here: dict[Any, AttributeValue | None] = {}
     deeper: dict[Any, list[tuple[Steps, AttributeValue | None]]] = {}
     for steps, new in changes:
@@ -205,19 +205,19 @@ def compile_update(
     actions: tuple[Action, ...], placeholders: Placeholders = NO_PLACEHOLDERS
 ) -> UpdatePlan:
     """Bind and compile the actions of an update; raises ExpressionFault."""
-    paths = resolve_apart(tuple(action.path for action in actions), placeholders)
-    # The service looks at the sources from the last to the first as well.
+    paths = resolve_disjoint(tuple(action.path for action in actions), placeholders)
+    # The service checks the sources from the last to the first as well.
     binder = _SourceBinder(placeholders)
     sources = [binder.bind(action) for action in reversed(actions)]
     changes = tuple(
-        PathChange(steps, source, _given(action, placeholders))
+        PathChange(steps, source, _literal_value(action, placeholders))
         for steps, source, action in zip(paths, reversed(sources), actions, strict=True)
     )
     only_removes = all(isinstance(action, Remove | DeleteFrom) for action in actions)
     return UpdatePlan(changes, only_removes, paths + tuple(binder.paths))
 
 
-def _given(action: Action, placeholders: Placeholders) -> AttributeValue | None:
+def _literal_value(action: Action, placeholders: Placeholders) -> AttributeValue | None:
     match action:
         case SetTo(_, ValuePlaceholder(name)) | AddTo(_, ValuePlaceholder(name)):
             return placeholders.value(name)
@@ -228,7 +228,7 @@ def _given(action: Action, placeholders: Placeholders) -> AttributeValue | None:
 
 
 def plan_of(changes: tuple[PathChange, ...], *, only_removes: bool) -> UpdatePlan:
-    """Make a plan of changes whose paths do not clash, and whose sources read no other path."""
+    """Return the plan of changes whose paths do not clash, and whose sources read no other path."""
     return UpdatePlan(changes, only_removes, tuple(change.steps for change in changes))
 
 
@@ -255,7 +255,10 @@ def _check_section_type(section: str, value: AttributeValue, allowed: frozenset[
 def add_to(
     current: AttributeValue | None, value: AttributeValue, *, mismatch: str
 ) -> AttributeValue:
-    """Return `current` with a number added, or a set's members or a list's elements put to it."""
+    """Return `current` plus a number, a set's members, or a list's elements.
+
+    Raises ValidationException with the message `mismatch` if the types differ.
+    """
     if current is None:
         return value
     for kind, data in value.items():
@@ -274,7 +277,10 @@ def add_to(
 def delete_from(
     current: AttributeValue | None, value: AttributeValue, *, mismatch: str
 ) -> AttributeValue | None:
-    """Return a set without the members of another; None if none is left, or none was there."""
+    """Return a set without the members of another; None if no members are left.
+
+    Raises ValidationException with the message `mismatch` if the types differ.
+    """
     if current is None:
         return None
     for kind, data in value.items():
@@ -295,7 +301,7 @@ def _data_of(value: AttributeValue, kind: str) -> Any:
 
 
 class _SourceBinder:
-    """Binds what actions put into their paths, and collects the paths that they read."""
+    """Compiles the sources of actions, and collects the paths that they read."""
 
     def __init__(self, placeholders: Placeholders) -> None:
         self._placeholders = placeholders
@@ -328,7 +334,7 @@ class _SourceBinder:
     def _value(self, operand: Value) -> AttributeValue:
         if isinstance(operand, ValuePlaceholder):
             return self._placeholders.value(operand.name)
-        assert isinstance(operand, dict), operand  # a deferred value is resolved by the printer
+        assert isinstance(operand, dict), operand  # the printer has resolved deferred values
         return operand
 
     def _bind_operand(self, operand: Operand | Arithmetic) -> Callable[[Item], AttributeValue]:
@@ -367,7 +373,7 @@ class _SourceBinder:
     def _bind_call(self, call: FunctionCall) -> Callable[[Item], AttributeValue]:
         function, operands = call.function, call.operands
         sources = list(map(self._bind_operand, operands))
-        if len(operands) != 2:  # noqa: PLR2004 - as both functions of updates take
+        if len(operands) != 2:  # noqa: PLR2004 - both functions of updates take two
             raise ExpressionFault(
                 "Incorrect number of operands for operator or function; "
                 f"operator or function: {function}, number of operands: {len(operands)}"
@@ -381,7 +387,7 @@ class _SourceBinder:
                 return {"L": [*head, *_data_of(second(item), "L")]}
 
             return append
-        assert function == "if_not_exists", function  # the parser refuses any other
+        assert function == "if_not_exists", function  # the parser rejects all others
         path = operands[0]
         if not isinstance(path, Path):
             raise ExpressionFault(
@@ -390,7 +396,7 @@ class _SourceBinder:
         read = self._bind_path(path)
 
         def present_or_given(item: Item) -> AttributeValue:
-            # The service evaluates what it then does not need, too.
+            # The service evaluates the fallback even if it is not needed.
             given = second(item)
             present = read(item)
             return given if present is None else present

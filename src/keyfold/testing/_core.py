@@ -17,7 +17,7 @@ from keyfold.testing._clock import Clock
 from keyfold.testing._fault_injector import FaultInjector
 from keyfold.testing._fault_profile import FaultProfile
 from keyfold.testing._operations import (
-    BACKUP_KEEPERS,
+    BACKUP_WRITES,
     BATCHES,
     TABLE_MAKERS,
     changes_tables,
@@ -152,7 +152,7 @@ class Core:
     ) -> dict[str, Any]:
         """Carry out an operation on the engine; a read may go to the replica instead."""
         engine, replica = self.engine, self._replica
-        if replica is None or operation in BACKUP_KEEPERS:
+        if replica is None or operation in BACKUP_WRITES:
             return call(engine, operation, request)
         if operation in TABLE_MAKERS:
             response = call(engine, operation, request)

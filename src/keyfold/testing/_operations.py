@@ -18,7 +18,7 @@ TRANSACTIONS = {name: row.members for name, row in OPERATIONS.items() if row.is_
 # They create tables from data that only the engine has, so nothing can repeat them.
 TABLE_MAKERS = names_where(lambda each: each.creates_from_data)
 # They change nothing that is read by key, query or scan.
-BACKUP_KEEPERS = names_where(
+BACKUP_WRITES = names_where(
     lambda each: each.subject == "backups" and each.effect == "write" and not each.creates_from_data
 )
 

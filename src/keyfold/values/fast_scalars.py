@@ -11,7 +11,7 @@ from typing import Any
 from keyfold.values import is_plain_number
 
 
-def read_fast_scalar(kind: str, value: Any, longest: int) -> str | None:
+def read_fast_scalar(kind: str, value: Any, max_length: int) -> str | None:
     """Return the string or number in an unchecked attribute value, or None if it may be invalid.
 
     >>> read_fast_scalar("S", {"S": "abc"}, 10), read_fast_scalar("N", {"N": "1e3"}, 10)
@@ -26,5 +26,5 @@ def read_fast_scalar(kind: str, value: Any, longest: int) -> str | None:
         return None
     if kind == "S":
         # A string that is not ASCII might contain half of a surrogate pair.
-        return data if data.isascii() and len(data) <= longest else None
+        return data if data.isascii() and len(data) <= max_length else None
     return data if kind == "N" and is_plain_number(data) else None

@@ -43,30 +43,30 @@ ATTRIBUTE_VALUES = st.sampled_from(
 )
 
 
-def values_of(of: Shape, noise: st.SearchStrategy[Any], depth: int = 0) -> st.SearchStrategy[Any]:
+def values_of(spec: Shape, noise: st.SearchStrategy[Any], depth: int = 0) -> st.SearchStrategy[Any]:
     """Values shaped as the model says, some of them replaced with `noise`."""
-    return noise | _right_values(of, noise, depth) if depth else _right_values(of, noise, depth)
+    return noise | _right_values(spec, noise, depth) if depth else _right_values(spec, noise, depth)
 
 
-def _right_values(of: Shape, noise: st.SearchStrategy[Any], depth: int) -> st.SearchStrategy[Any]:
-    if of.name == "AttributeValue":
+def _right_values(spec: Shape, noise: st.SearchStrategy[Any], depth: int) -> st.SearchStrategy[Any]:
+    if spec.name == "AttributeValue":
         return ATTRIBUTE_VALUES
-    limits = of.constraints
-    match of.type:
+    limits = spec.constraints
+    match spec.type:
         case "structure":
             members = {
                 name: values_of(shape(inner), noise, depth + 1)
-                for name, inner in of.members.items()
+                for name, inner in spec.members.items()
             }
-            required = {name: members.pop(name) for name in sorted(of.required)}
+            required = {name: members.pop(name) for name in sorted(spec.required)}
             return st.fixed_dictionaries(required, optional=members)
         case "list":
             return st.lists(
-                values_of(shape(of.of), noise, depth + 1), min_size=limits.get("min", 0), max_size=3
+                values_of(shape(spec.of), noise, depth + 1), min_size=limits.get("min", 0), max_size=3
             )
         case "map":
-            keys = _right_values(shape(of.key), noise, depth)
-            return st.dictionaries(keys, values_of(shape(of.of), noise, depth + 1), max_size=2)
+            keys = _right_values(shape(spec.key), noise, depth)
+            return st.dictionaries(keys, values_of(shape(spec.of), noise, depth + 1), max_size=2)
         case "string" if "enum" in limits:
             return st.sampled_from(limits["enum"])
         case "string":
@@ -117,20 +117,20 @@ def test_the_quick_look_passes_nothing_that_the_slow_one_refuses(case: tuple[str
         _check_in_full(operation, request_body)
 
 
-def _values_are_objects(of: Shape, value: Any) -> bool:
+def _values_are_objects(spec: Shape, value: Any) -> bool:
     # Where an attribute value should be, the quick look leaves anything to the engine.
-    match of.type:
+    match spec.type:
         case _ if value is None:
-            return of.name != "AttributeValue"
-        case "structure" if of.name == "AttributeValue":
+            return spec.name != "AttributeValue"
+        case "structure" if spec.name == "AttributeValue":
             return isinstance(value, dict)
         case "structure":
             return all(
-                _values_are_objects(shape(of.members[name]), inner) for name, inner in value.items()
+                _values_are_objects(shape(spec.members[name]), inner) for name, inner in value.items()
             )
         case "list":
-            return all(_values_are_objects(shape(of.of), inner) for inner in value)
+            return all(_values_are_objects(shape(spec.of), inner) for inner in value)
         case "map":
-            return all(_values_are_objects(shape(of.of), inner) for inner in value.values())
+            return all(_values_are_objects(shape(spec.of), inner) for inner in value.values())
         case _:
             return True

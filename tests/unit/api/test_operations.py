@@ -118,7 +118,9 @@ def test_a_column_says_what_the_model_says(column: str) -> None:
     wrong = {
         name: (read_row(row), said)
         for name, row in OPERATIONS.items()
-        if (said := read_model(published()[name])) is not None and read_row(row) != said
+        if name in published()  # or another test says so
+        and (said := read_model(published()[name])) is not None
+        and read_row(row) != said
     }
     assert wrong == {}
 
@@ -126,7 +128,7 @@ def test_a_column_says_what_the_model_says(column: str) -> None:
 def test_the_resources_are_those_of_the_model() -> None:
     wrong: dict[str, object] = {}
     for name, row in OPERATIONS.items():
-        members = published()[name]["input"]
+        members = set(input_shape(name).members)
         named = {resource.partition(".")[0] for resource in row.resources}
         expected = members & (RESOURCES | CONTAINERS)
         if row.subject == "kinesis":

@@ -95,8 +95,8 @@ def test_a_deferred_value_is_resolved_when_it_is_printed() -> None:
     def encode(value: object, now: datetime) -> AttributeValue:
         return {"N": str(int(now.timestamp()))}
 
-    late = DeferredValue("now", encode)
-    condition = Comparison("<", A, late)
+    deferred = DeferredValue("now", encode)
+    condition = Comparison("<", A, deferred)
     printer = RequestPrinter(NOW)
     assert printer.write_condition(condition) == "#0 < :0"
     assert printer.values == {":0": {"N": str(int(NOW.timestamp()))}}

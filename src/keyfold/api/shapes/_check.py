@@ -11,7 +11,7 @@ from typing import Any
 
 from keyfold.api.operations import names_where
 from keyfold.api.shapes import _java
-from keyfold.api.shapes._constraints import detected, find_failures, map_keys_failure
+from keyfold.api.shapes._constraints import failures_error, find_failures, map_keys_failure
 from keyfold.api.shapes._fast_tests import fast_tests
 from keyfold.api.shapes._model import Shape, input_shape, shape
 from keyfold.api.shapes._names import find_name_error
@@ -21,8 +21,8 @@ from keyfold.errors import UnknownOperationException, ValidationException
 # Operations on tables look at the table's name before anything else of the request; operations
 # on items look at it last. So DescribeTable says of "" that it is shorter than 3 and breaks the
 # pattern; PutItem only that it is shorter than 1, beside whatever else is wrong.
-_NAME_FIRST = names_where(lambda each: each.subject == "tables" and "TableName" in each.resources)
-_ABOUT_RESOURCES = names_where(lambda each: each.subject == "tags")
+_NAME_CHECKED_FIRST = names_where(lambda each: each.subject == "tables" and "TableName" in each.resources)
+_TAG_OPERATIONS = names_where(lambda each: each.subject == "tags")
 
 
 def check(operation: str, request: dict[str, Any]) -> None:
@@ -70,17 +70,17 @@ def _input_of(operation: str) -> Shape:
 
 
 def _check_in_full(operation: str, request: dict[str, Any]) -> None:
-    of = _input_of(operation)
-    walk_types(of, request)
-    if error := _find_error(operation, of, request):
+    spec = _input_of(operation)
+    walk_types(spec, request)
+    if error := _find_error(operation, spec, request):
         raise error
 
 
-def _find_error(operation: str, of: Shape, request: dict[str, Any]) -> ValidationException | None:
-    name = request.get("TableName") if "TableName" in of.members else None
-    if operation in _ABOUT_RESOURCES and request.get("ResourceArn") is None:
+def _find_error(operation: str, spec: Shape, request: dict[str, Any]) -> ValidationException | None:
+    name = request.get("TableName") if "TableName" in spec.members else None
+    if operation in _TAG_OPERATIONS and request.get("ResourceArn") is None:
         return ValidationException("Invalid TableArn")
-    if operation in _NAME_FIRST:
+    if operation in _NAME_CHECKED_FIRST:
         if name is None:
             message = "The parameter 'TableName' is required but was not present in the request"
             return ValidationException(message)
@@ -88,7 +88,7 @@ def _find_error(operation: str, of: Shape, request: dict[str, Any]) -> Validatio
             return error
     if operation == "BatchGetItem" and request.get("RequestItems") == {}:
         return ValidationException("The requestItems parameter is required for BatchGetItem")
-    if error := detected(find_failures(of, request)):
+    if error := failures_error(find_failures(spec, request)):
         return error
     if operation == "BatchWriteItem":
         return _find_batch_error(request["RequestItems"])
@@ -102,4 +102,4 @@ def _find_batch_error(tables: dict[str, Any]) -> ValidationException | None:
     failure = map_keys_failure(
         shape("BatchWriteItemRequestMap"), shape("NameOrArn"), tables, "requestItems"
     )
-    return detected([failure]) if failure else None
+    return failures_error([failure]) if failure else None

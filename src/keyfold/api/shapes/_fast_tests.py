@@ -22,7 +22,7 @@ _NAME = r"[a-zA-Z0-9_.-]{3,255}"
 _is_name: Test = re.compile(_NAME).fullmatch
 _is_name_or_arn: Test = re.compile(f"{_NAME}|{ARN.pattern}").fullmatch
 # True of a dict that is not empty.
-_is_filled: Test = dict[str, Any].__len__
+_is_nonempty_dict: Test = dict[str, Any].__len__
 _NAME_CONSTRAINTS = {"min": 3, "max": 255, "pattern": "[a-zA-Z0-9_.-]+"}
 
 
@@ -30,32 +30,32 @@ class _FastTests(dict[str, Tests]):
     """For each operation, the required members and a test for every member; made when asked."""
 
     def __missing__(self, operation: str) -> Tests:
-        of = input_shape(operation)
-        tests = self[operation] = (tuple(of.required), _member_tests(of))
+        spec = input_shape(operation)
+        tests = self[operation] = (tuple(spec.required), _member_tests(spec))
         return tests
 
 
 fast_tests = _FastTests()
 
 
-def _member_tests(of: Shape) -> dict[str, Test]:
-    return {name: _test_of(shape(inner)) for name, inner in of.members.items()}
+def _member_tests(spec: Shape) -> dict[str, Test]:
+    return {name: _test_of(shape(inner)) for name, inner in spec.members.items()}
 
 
-def _test_of(of: Shape) -> Test:
-    match of.type:
+def _test_of(spec: Shape) -> Test:
+    match spec.type:
         case "string":
-            return _text_test(of)
+            return _text_test(spec)
         case "boolean":
             return _is_boolean
         case "integer" | "long":
-            return _number_test(of)
+            return _number_test(spec)
         case "structure":
-            return _is_filled if of.name == "AttributeValue" else _structure_test(of)
+            return _is_nonempty_dict if spec.name == "AttributeValue" else _structure_test(spec)
         case "list":
-            return _list_test(of)
+            return _list_test(spec)
         case "map":
-            return _map_test(of)
+            return _map_test(spec)
         case "double" | "timestamp" | "blob":
             return _never
 
@@ -68,26 +68,26 @@ def _is_boolean(value: object) -> bool:
     return value is True or value is False
 
 
-def _text_test(of: Shape) -> Test:
-    if not of.constraints:
+def _text_test(spec: Shape) -> Test:
+    if not spec.constraints:
         return str.isascii
-    if "enum" in of.constraints:
-        return frozenset(of.constraints["enum"]).__contains__
-    if of.arn or of.name == "TableArn":
+    if "enum" in spec.constraints:
+        return frozenset(spec.constraints["enum"]).__contains__
+    if spec.arn or spec.name == "TableArn":
         return _is_name_or_arn
-    if of.constraints == _NAME_CONSTRAINTS:
+    if spec.constraints == _NAME_CONSTRAINTS:
         return _is_name
-    return lambda value: str.isascii(value) and fits(of, value)
+    return lambda value: str.isascii(value) and fits(spec, value)
 
 
-def _number_test(of: Shape) -> Test:
-    low = of.constraints.get("min", 0)
-    high = of.constraints.get("max", 2**31 - 1)
+def _number_test(spec: Shape) -> Test:
+    low = spec.constraints.get("min", 0)
+    high = spec.constraints.get("max", 2**31 - 1)
     return lambda value: type(value) is int and low <= value <= high
 
 
-def _structure_test(of: Shape) -> Test:
-    required, tests = tuple(of.required), _member_tests(of)
+def _structure_test(spec: Shape) -> Test:
+    required, tests = tuple(spec.required), _member_tests(spec)
 
     def test(value: dict[str, Any]) -> bool:
         for name in required:
@@ -100,9 +100,9 @@ def _structure_test(of: Shape) -> Test:
     return test
 
 
-def _list_test(of: Shape) -> Test:
-    low, high = of.constraints.get("min", 0), of.constraints.get("max", 2**63)
-    inner = _test_of(shape(of.of))
+def _list_test(spec: Shape) -> Test:
+    low, high = spec.constraints.get("min", 0), spec.constraints.get("max", 2**63)
+    inner = _test_of(shape(spec.of))
 
     def test(value: list[Any]) -> bool:
         return type(value) is list and low <= len(value) <= high and all(map(inner, value))
@@ -110,11 +110,11 @@ def _list_test(of: Shape) -> Test:
     return test
 
 
-def _map_test(of: Shape) -> Test:
-    if of.of == "AttributeValue" and not shape(of.key).constraints:
-        return _is_filled
-    high = of.constraints.get("max", 2**63)
-    key, inner = _test_of(shape(of.key)), _test_of(shape(of.of))
+def _map_test(spec: Shape) -> Test:
+    if spec.of == "AttributeValue" and not shape(spec.key).constraints:
+        return _is_nonempty_dict
+    high = spec.constraints.get("max", 2**63)
+    key, inner = _test_of(shape(spec.key)), _test_of(shape(spec.of))
 
     def test(value: dict[str, Any]) -> bool:
         return (

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from keyfold.api.shapes._model import Shape, shape
 
-_DEEPEST = 64  # past any value that can be stored; keeps hostile ones from exhausting the stack
+_MAX_DEPTH = 64  # past any value that can be stored; keeps hostile ones from exhausting the stack
 PACKAGE = "com.amazonaws.dynamodb.v20120810"
 
 # AttributeValue prints members that the public model does not have.
@@ -55,9 +55,9 @@ def reported_order(names: Iterable[str]) -> list[str]:
     return sorted(declared, key=bucket)
 
 
-def class_name(of: Shape) -> str:
+def class_name(spec: Shape) -> str:
     """The Java type of a shape, as in `java.util.List<java.lang.String>`."""
-    match of.type:
+    match spec.type:
         case "string":
             return "java.lang.String"
         case "boolean":
@@ -73,14 +73,14 @@ def class_name(of: Shape) -> str:
         case "blob":
             return "java.nio.ByteBuffer"
         case "list":
-            return f"java.util.List<{class_name(shape(of.of))}>"
+            return f"java.util.List<{class_name(shape(spec.of))}>"
         case "map":
-            return f"java.util.Map<java.lang.String, {class_name(shape(of.of))}>"
+            return f"java.util.Map<java.lang.String, {class_name(shape(spec.of))}>"
         case "structure":
-            return f"{PACKAGE}.{of.name}"
+            return f"{PACKAGE}.{spec.name}"
 
 
-def render_value(of: Shape, value: Any, depth: int = 0) -> str:
+def render_value(spec: Shape, value: Any, depth: int = 0) -> str:
     """A value as `toString` prints it; its JSON types must be those of the shape.
 
     >>> render_value(shape("KeySchema"), [{"AttributeName": "pk", "KeyType": "HASH"}])
@@ -88,26 +88,26 @@ def render_value(of: Shape, value: Any, depth: int = 0) -> str:
     """
     if value is None:
         return "null"
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return "..."
-    match of.type:
+    match spec.type:
         case "list":
-            element = shape(of.of)
+            element = shape(spec.of)
             return f"[{', '.join([render_value(element, item, depth + 1) for item in value])}]"
         case "map":
-            element = shape(of.of)
+            element = shape(spec.of)
             entries = cast("dict[str, Any]", value).items()
             shown = [f"{key}={render_value(element, item, depth + 1)}" for key, item in entries]
             return f"{{{', '.join(shown)}}}"
         case "structure":
-            names = _ATTRIBUTE_VALUE if of.name == "AttributeValue" else tuple(of.members)
+            names = _ATTRIBUTE_VALUE if spec.name == "AttributeValue" else tuple(spec.members)
             shown = [
-                f"{member_path(name)}={render_value(shape(of.members[name]), value.get(name), depth + 1)}"
-                if name in of.members
+                f"{member_path(name)}={render_value(shape(spec.members[name]), value.get(name), depth + 1)}"
+                if name in spec.members
                 else f"{member_path(name)}=null"
                 for name in names
             ]
-            return f"{of.name}({', '.join(shown)})"
+            return f"{spec.name}({', '.join(shown)})"
         case "boolean":
             return "true" if value else "false"
         case "blob":
@@ -117,26 +117,26 @@ def render_value(of: Shape, value: Any, depth: int = 0) -> str:
             return str(value)
 
 
-def render_json(of: Shape, value: Any) -> str:
+def render_json(spec: Shape, value: Any) -> str:
     """A value as the service's newer validation prints it: JSON of the members that it knows."""
-    return json.dumps(known_part(of, value, 0), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(known_part(spec, value, 0), ensure_ascii=False, separators=(",", ":"))
 
 
-def known_part(of: Shape, value: Any, depth: int = 0) -> Any:
+def known_part(spec: Shape, value: Any, depth: int = 0) -> Any:
     """Return what the service takes notice of: no unknown members, and nothing that is null."""
-    if value is None or depth > _DEEPEST:
+    if value is None or depth > _MAX_DEPTH:
         return None
-    match of.type:
+    match spec.type:
         case "list":
-            element = shape(of.of)
+            element = shape(spec.of)
             return [known_part(element, item, depth + 1) for item in value]
         case "map":
-            element = shape(of.of)
+            element = shape(spec.of)
             return {key: known_part(element, item, depth + 1) for key, item in value.items()}
         case "structure":
             return {
                 name: known_part(shape(inner), value[name], depth + 1)
-                for name, inner in of.members.items()
+                for name, inner in spec.members.items()
                 if value.get(name) is not None
             }
         case "blob":

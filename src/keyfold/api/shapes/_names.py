@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from keyfold.api.shapes._constraints import detected, find_failures
+from keyfold.api.shapes._constraints import failures_error, find_failures
 from keyfold.api.shapes._model import shape
 from keyfold.errors import ValidationException
 
@@ -13,7 +13,7 @@ from keyfold.errors import ValidationException
 # whose table it is, is not for this stage to say.
 ARN = re.compile(r"arn:[a-z0-9-]+:dynamodb:[a-z0-9-]*:[0-9]*:table/([a-zA-Z0-9_.-]{3,255})")
 
-ARN_REFUSED = (
+INVALID_ARN = (
     "Valid ARN format is 'arn:<awsPartition>:<vendor>:<region>:<subscriber>:resourceType/resourceName', "
     "where Resource name must have length less than or equal to 255, Resource name must have length "
     "greater than or equal to 3, Resource name must satisfyregular expression pattern: [a-zA-Z0-9_.-]+"
@@ -32,7 +32,7 @@ def plain_name(name_or_arn: str) -> str:
         return name_or_arn
     if found := ARN.fullmatch(name_or_arn):
         return found[1]
-    raise ValidationException(ARN_REFUSED)
+    raise ValidationException(INVALID_ARN)
 
 
 def table_name(request: dict[str, Any]) -> str:
@@ -44,5 +44,5 @@ def table_name(request: dict[str, Any]) -> str:
 def find_name_error(name_or_arn: str) -> ValidationException | None:
     """What is wrong with the name or ARN of a table, if anything."""
     if name_or_arn.startswith("arn:"):
-        return None if ARN.fullmatch(name_or_arn) else ValidationException(ARN_REFUSED)
-    return detected(find_failures(shape("NameOrArn"), name_or_arn, "tableName"))
+        return None if ARN.fullmatch(name_or_arn) else ValidationException(INVALID_ARN)
+    return failures_error(find_failures(shape("NameOrArn"), name_or_arn, "tableName"))

@@ -29,45 +29,45 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _BYTES = (bytes, bytearray, memoryview)
 
 
-def walk_types(of: Shape, request: object) -> None:
+def walk_types(spec: Shape, request: object) -> None:
     """Raise SerializationException for the first value in `request` of a wrong JSON type."""
     if not isinstance(request, dict):
         raise SerializationException
     # A stack, not recursion: how deep a value may nest is a rule of a later stage.
     # Each entry is a shape, a value, and whether the value is a member of a structure.
-    stack: list[tuple[Shape, Any, bool]] = [(of, request, True)]
+    stack: list[tuple[Shape, Any, bool]] = [(spec, request, True)]
     # A value that contains itself would be walked for ever; no text of a request has so much.
     left = MAX_VALUES
     while stack:
-        of, value, is_member = stack.pop()
+        spec, value, is_member = stack.pop()
         left -= 1
         if left == 0:
             raise SerializationException
         if value is None:
             continue
         if isinstance(value, dict):
-            stack.extend(reversed(_inside_object(of, cast("dict[object, Any]", value))))
+            stack.extend(reversed(_object_members(spec, cast("dict[object, Any]", value))))
         elif isinstance(value, list):
-            if of.type != "list":
-                raise SerializationException(_list_refused(of))
-            element = shape(of.of)
+            if spec.type != "list":
+                raise SerializationException(_unexpected_list_message(spec))
+            element = shape(spec.of)
             items = cast("list[Any]", value)
             stack.extend([(element, item, False) for item in reversed(items)])
         else:
-            _check_scalar(of, value, is_member=is_member)
+            _check_scalar(spec, value, is_member=is_member)
 
 
-def _inside_object(of: Shape, value: dict[object, Any]) -> list[tuple[Shape, Any, bool]]:
-    match of.type:
+def _object_members(spec: Shape, value: dict[object, Any]) -> list[tuple[Shape, Any, bool]]:
+    match spec.type:
         case "structure":
             # Members that the model does not know are skipped, whatever they hold.
             return [
-                (shape(of.members[name]), item, True)
+                (shape(spec.members[name]), item, True)
                 for name, item in value.items()
-                if isinstance(name, str) and name in of.members
+                if isinstance(name, str) and name in spec.members
             ]
         case "map":
-            element = shape(of.of)
+            element = shape(spec.of)
             for name in value:
                 _check_text(name)
             return [(element, item, False) for item in value.values()]
@@ -75,31 +75,31 @@ def _inside_object(of: Shape, value: dict[object, Any]) -> list[tuple[Shape, Any
             raise SerializationException(STRUCTURE_UNEXPECTED)
 
 
-def _list_refused(of: Shape) -> str:
-    kind = "" if of.type == "map" else "class "
-    return f"Unrecognized collection type {kind}{class_name(of)}"
+def _unexpected_list_message(spec: Shape) -> str:
+    kind = "" if spec.type == "map" else "class "
+    return f"Unrecognized collection type {kind}{class_name(spec)}"
 
 
-def _check_scalar(of: Shape, value: object, *, is_member: bool) -> None:
-    match of.type:
+def _check_scalar(spec: Shape, value: object, *, is_member: bool) -> None:
+    match spec.type:
         case "string":
             if not isinstance(value, str):
-                raise SerializationException(_not_converted(value, "String"))
+                raise SerializationException(_conversion_message(value, "String"))
             _check_text(value)
         case "boolean":
             if not isinstance(value, bool):
                 raise SerializationException(
                     "Unexpected token received from parser"
                     if isinstance(value, str)
-                    else _not_converted(value, "Boolean")
+                    else _conversion_message(value, "Boolean")
                 )
         case "integer" | "long":
-            bits = 31 if of.type == "integer" else 63
+            bits = 31 if spec.type == "integer" else 63
             if type(value) is not int or not -(1 << bits) <= value < 1 << bits:
-                raise SerializationException(_not_converted(value, of.type.capitalize()))
+                raise SerializationException(_conversion_message(value, spec.type.capitalize()))
         case "double" | "timestamp":
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise SerializationException(_not_converted(value, class_name(of).split(".")[-1]))
+                raise SerializationException(_conversion_message(value, class_name(spec).split(".")[-1]))
         case "blob":
             if isinstance(value, str):
                 _check_base64(value)
@@ -115,7 +115,7 @@ def _check_scalar(of: Shape, value: object, *, is_member: bool) -> None:
             raise SerializationException("Unexpected field type" if is_member else CAST_FAILED)
 
 
-def _not_converted(value: object, target: str) -> str:
+def _conversion_message(value: object, target: str) -> str:
     match value:
         case True:
             received = "TRUE_VALUE"
@@ -134,7 +134,7 @@ def _not_converted(value: object, target: str) -> str:
 
 def _check_text(value: object) -> None:
     if not isinstance(value, str):
-        raise SerializationException(_not_converted(value, "String"))
+        raise SerializationException(_conversion_message(value, "String"))
     if not value.isascii():
         try:
             value.encode()

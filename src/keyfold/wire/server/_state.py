@@ -13,7 +13,7 @@ from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._requests import HttpRequest, WireCall
 from keyfold.wire.server._scheduler import Scheduler, report_failure
-from keyfold.wire.server._tokens import keep_token_apart
+from keyfold.wire.server._tokens import scope_token_to_principal
 
 
 class ConnectedClient(Protocol):
@@ -107,7 +107,7 @@ class ServerState:
     def scope_token(self, gate: Gate, request: HttpRequest, call: WireCall) -> WireCall | Answer:
         """Return the call with its token scoped to the principal, or the answer if that fails."""
         try:
-            return keep_token_apart(call, gate.find_principal(request))
+            return scope_token_to_principal(call, gate.find_principal(request))
         except Exception as error:  # noqa: BLE001 - as above
             report_failure(call.operation, error)
             return answer_failure()

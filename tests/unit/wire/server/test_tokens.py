@@ -7,12 +7,12 @@ import json
 import pytest
 
 from keyfold.wire.server._requests import WireCall
-from keyfold.wire.server._tokens import keep_token_apart
+from keyfold.wire.server._tokens import scope_token_to_principal
 
 
 def scoped_body(body: bytes, principal: str = "ada") -> bytes:
     call = WireCall("TransactWriteItems", body, b"application/x-amz-json-1.0")
-    return keep_token_apart(call, principal).body
+    return scope_token_to_principal(call, principal).body
 
 
 def test_each_principal_gets_a_different_token() -> None:
