@@ -1,8 +1,8 @@
-"""What DynamoDB's API is, as data: its operations, and the shapes of their requests.
+"""DynamoDB's API as data: its operations, and the shapes of their requests.
 
-`operations` has one row for each operation, with every fact about it that anything else in
-Keyfold needs. `shapes` checks a request against the API's model. Both know nothing of tables
-or items: the engine, the server, the client, policies and `keyfold.testing` stand on them.
+`operations` has one row for each operation, with all the facts about it that the rest of Keyfold
+needs. `shapes` checks requests against the API's model. Neither knows about tables or items: the
+engine, the server, the client, policies and `keyfold.testing` build on them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which of an operation's parameters are expressions, and what may not stand beside them."""
+"""Checks that requests do not mix expressions with legacy parameters or unneeded placeholders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keyfold.errors import ValidationException
 
 
 def check_not_mixed(operation: str, request: Mapping[str, Any]) -> None:
-    """Raise ValidationException if a request has expressions beside the parameters they replace.
+    """Raise ValidationException if a request mixes expressions with legacy parameters.
 
     >>> try:
     ...     check_not_mixed("GetItem", {"AttributesToGet": ["a"], "ProjectionExpression": "a"})
@@ -24,7 +24,7 @@ def check_not_mixed(operation: str, request: Mapping[str, Any]) -> None:
         return
     legacy = _given(request, parameters.legacy)
     if "KeyConditions" in legacy and "KeyConditionExpression" not in expressions:
-        # These two go together: a filter expression does not mind legacy key conditions.
+        # Legacy key conditions conflict only with KeyConditionExpression, not with the others.
         legacy.remove("KeyConditions")
     if legacy:
         raise ValidationException(
@@ -35,7 +35,7 @@ def check_not_mixed(operation: str, request: Mapping[str, Any]) -> None:
 
 
 def check_placeholders_wanted(operation: str, request: Mapping[str, Any]) -> None:
-    """Raise ValidationException if a request has placeholders but no expression to use them in."""
+    """Raise ValidationException if a request has placeholders but no expressions for them."""
     parameters = EXPRESSION_PARAMETERS[operation]
     if request.get("ExpressionAttributeNames") is not None and not _given(
         request, parameters.expressions
@@ -45,7 +45,7 @@ def check_placeholders_wanted(operation: str, request: Mapping[str, Any]) -> Non
         )
     absent = parameters.with_values
     if not absent:
-        # An operation without such expressions takes no values, and ignores them.
+        # An operation without expressions that take values ignores ExpressionAttributeValues.
         return
     if request.get("ExpressionAttributeValues") is not None and not _given(request, absent):
         raise ValidationException(

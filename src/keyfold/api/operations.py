@@ -1,12 +1,12 @@
-"""The operations of DynamoDB's API: one row for each, with every fact that others need.
+"""The operations of DynamoDB's API: one row for each, with all facts that other packages need.
 
-To add an operation, add its row here and its module in `engine/operations`. Whoever needs a
-set of operations asks for it by a column: `names_where(lambda each: each.is_metered)`.
-`tests/unit/api/test_operations.py` compares the rows with the API's published model, and with
-everything that handles operations by name.
+To add an operation, add its row here and its module in `engine/operations`. To get a set of
+operations, select it by a column: `names_where(lambda each: each.is_metered)`.
+`tests/unit/api/test_operations.py` compares the rows with the API's published model, and with all
+code that handles operations by name.
 
-The rows are named tuples: a frozen dataclass takes seven times as long to define, which every
-program that imports a client would wait for.
+The rows are named tuples: a frozen dataclass takes seven times as long to define, which would slow
+down every program that imports a client.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 Effect = Literal["read", "write", "statements"]
-"""Whether an operation changes anything; `statements` do if one of them is not a SELECT."""
+"""Whether an operation changes anything; `statements` does if one of them is not a SELECT."""
 
 Subject = Literal[
     "account",
@@ -34,36 +34,37 @@ Subject = Literal[
 """What an operation reads or changes."""
 
 Grant = Literal["rights", "shows items", "moves items", "harmless", "administration"]
-"""What a role needs to be allowed an operation.
+"""What a role needs in order to call an operation.
 
-- `rights`: the rights that each of its accesses takes; it is never granted by name.
-- `shows items`: by name, and the right to read everything: it shows items of any partition.
-- `moves items`: by name, and every right: it reads or writes items of any partition, or
-  decides who may.
-- `harmless`: by name; it reveals nothing about items, not even how many there are.
-- `administration`: by name; it creates, changes, removes or describes tables.
+- `rights`: the rights for each of its accesses; it is never granted by name.
+- `shows items`: a grant by name, and the right to read everything, because it shows items of any
+  partition.
+- `moves items`: a grant by name, and all rights, because it reads or writes items of any
+  partition, or decides who may.
+- `harmless`: a grant by name; it reveals nothing about items, not even their number.
+- `administration`: a grant by name; it creates, changes, removes or describes tables.
 """
 
 Run = Literal["inline", "group commit", "thread"]
 """How an event loop runs an operation on an engine.
 
-- `inline`: a read of a few items takes microseconds, so the loop runs it itself.
-- `group commit`: a write of a few items; those that wait at the same time share a commit.
-- `thread`: anything that may take longer.
+- `inline`: on the loop itself; a read of a few items takes microseconds.
+- `group commit`: writes of a few items that are waiting at the same time share a commit.
+- `thread`: in a thread, because it may take longer.
 """
 
 Repeatable = Literal["yes", "no", "by request"]
-"""Whether running an operation twice leaves what running it once does."""
+"""Whether an operation is idempotent: running it twice has the same effect as running it once."""
 
 
 class ExpressionParameters(NamedTuple):
-    """The parameters that carry expressions, in the order in which the service lists them."""
+    """The expression parameters of an operation, in the order in which the service lists them."""
 
     legacy: tuple[str, ...] = ()
-    """The parameters that expressions have replaced."""
+    """The legacy parameters that expressions replace."""
     expressions: tuple[str, ...] = ()
     with_values: tuple[str, ...] = ()
-    """The expressions that may hold values, as the service names them when none is given."""
+    """The expressions that can use values, in the order of the error for unneeded values."""
 
 
 _CONDITION = ExpressionParameters(
@@ -105,32 +106,32 @@ class Operation(NamedTuple):
     run: Run = "thread"
     repeatable: Repeatable = "no"
     resources: tuple[str, ...] = ("TableName",)
-    """The parameters that name the tables, or the ARNs, that a request is about."""
+    """The parameters with the names or ARNs of the tables that a request refers to."""
     actions: tuple[str, ...] = ()
-    """The IAM actions of its accesses; empty where that is the operation's own name."""
+    """The IAM actions of its accesses; empty if the only action is the operation's name."""
     is_metered: bool = False
-    """Whether it consumes capacity, and reports that if asked."""
+    """Whether it consumes capacity, and reports it on request."""
     is_transaction: bool = False
-    """Whether its members take effect together, or are read at one instant."""
+    """Whether its members are written atomically, or read at one instant."""
     takes_token: bool = False
     """Whether a ClientRequestToken makes it idempotent."""
     takes_consistency: bool = False
-    """Whether it is eventually consistent, unless ConsistentRead asks for more."""
+    """Whether it is eventually consistent unless ConsistentRead is set."""
     item: Literal["Item", "Key", ""] = ""
-    """The parameter that holds the item or key, where there is one."""
+    """The parameter that holds the item or key, if there is one."""
     members: str = ""
     """The parameter that holds its members: those of a batch, a transaction, or statements."""
     unprocessed: str = ""
-    """What a response calls the members that were not processed."""
+    """The response field with the members that were not processed."""
     listed: str = ""
-    """What a response calls the things of tables that it lists."""
+    """The response field with the list of tables, or of resources that belong to tables."""
     parameters: ExpressionParameters = _NONE
     is_stream: bool = False
-    """Whether it belongs to DynamoDB Streams, which has a service name and endpoints of its own."""
+    """Whether it belongs to DynamoDB Streams, which has its own service name and endpoints."""
     creates_from_data: bool = False
-    """Whether it creates a table from data that no request carries."""
+    """Whether it creates a table from data that is not in any request."""
     has_body: bool = True
-    """Whether the service responds with a body, if only an empty object."""
+    """Whether the response has a body, which may be an empty object."""
 
     @property
     def target(self) -> str:
@@ -140,7 +141,7 @@ class Operation(NamedTuple):
 
     @property
     def iam_actions(self) -> tuple[str, ...]:
-        """The IAM actions that a request may need, without the service's prefix."""
+        """The IAM actions that a request may need, without the `dynamodb:` prefix."""
         return self.actions or (self.name,)
 
     @property
@@ -150,7 +151,7 @@ class Operation(NamedTuple):
 
     @property
     def has_statements(self) -> bool:
-        """Whether it carries PartiQL."""
+        """Whether it runs PartiQL statements."""
         return self.effect == "statements"
 
     @property
@@ -361,7 +362,7 @@ _ROWS = (
         "streams",
         "read",
         "shows items",
-        # An iterator begins with the ARN of its stream.
+        # An iterator starts with the ARN of its stream.
         resources=("ShardIterator",),
         is_stream=True,
     ),
@@ -374,7 +375,7 @@ _ROWS = (
         is_stream=True,
     ),
     Operation("ListStreams", "streams", "read", "shows items", listed="Streams", is_stream=True),
-    # Kinesis. The StreamArn of these is that of a Kinesis stream, which is not ours to guard.
+    # Kinesis. The StreamArn of these is that of a Kinesis stream, to which no access is checked.
     Operation("DescribeKinesisStreamingDestination", "kinesis", "read"),
     Operation("DisableKinesisStreamingDestination", "kinesis", "write", "shows items"),
     Operation("EnableKinesisStreamingDestination", "kinesis", "write", "shows items"),
@@ -470,7 +471,7 @@ class Member(NamedTuple):
 
     name: str
     action: str
-    """The IAM action that it takes."""
+    """The IAM action that it requires."""
     item: Literal["Item", "Key"]
     """The parameter that holds its item or key."""
     parameters: ExpressionParameters
@@ -491,17 +492,17 @@ MEMBERS: Mapping[str, Member] = {
 WRITE_MEMBERS: Mapping[str, Member] = {
     name: member for name, member in MEMBERS.items() if name != "Get"
 }
-"""Those of TransactWriteItems."""
+"""The members of TransactWriteItems, by their names."""
 
 EXPRESSION_PARAMETERS: Mapping[str, ExpressionParameters] = {
     **{name: row.parameters for name, row in OPERATIONS.items()},
     **{name: member.parameters for name, member in MEMBERS.items()},
 }
-"""The parameters that carry expressions, of an operation or of a member of a transaction."""
+"""The expression parameters of each operation, and of each kind of transaction member."""
 
 
 def names_where(holds: Callable[[Operation], bool]) -> frozenset[str]:
-    """Return the names of the operations for which a condition on their rows holds.
+    """Return the names of the operations whose rows satisfy a condition.
 
     >>> sorted(names_where(lambda each: each.takes_token))
     ['ExecuteTransaction', 'TransactWriteItems']
@@ -511,10 +512,10 @@ def names_where(holds: Callable[[Operation], bool]) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def find_operation(name: str) -> Operation:
-    """Return the row of an operation; of one that is not known, what is safe to assume.
+    """Return the row of an operation; for an unknown operation, a row with safe assumptions.
 
-    A client may call operations that are newer than this table. Those that only describe
-    something say so by their names.
+    A client may call operations that are newer than this table. Operations named `Describe…`,
+    `Get…` or `List…` are assumed to be reads.
     """
     known = OPERATIONS.get(name)
     if known is not None:

@@ -1,4 +1,4 @@
-"""What a PartiQL statement is, by its first word: enough for those who need not parse it."""
+"""Classifies PartiQL statements by their first word, for callers that need not parse them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _INSERT = re.compile(r"\s*INSERT\b", re.IGNORECASE).match
 
 
 def is_select(statement: str) -> bool:
-    """Return whether a statement reads.
+    """Return whether a statement is a SELECT.
 
     >>> is_select(" select * FROM Music"), is_select("UPDATE Music SET a = 1")
     (True, False)
@@ -19,12 +19,12 @@ def is_select(statement: str) -> bool:
 
 
 def is_insert(statement: str) -> bool:
-    """Return whether a statement inserts an item; a second time, it is refused."""
+    """Return whether a statement is an INSERT, which fails if the item already exists."""
     return _INSERT(statement) is not None
 
 
 def statements_in(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a request gives of each of its statements, as far as it has the right shape.
+    """Return the statements of a request with their parameters, skipping malformed ones.
 
     >>> statements_in({"Statement": "SELECT * FROM Music"})
     [{'Statement': 'SELECT * FROM Music'}]
@@ -35,5 +35,5 @@ def statements_in(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def only_selects(request: dict[str, Any]) -> bool:
-    """Return whether every statement of a request reads."""
+    """Return whether every statement of a request is a SELECT."""
     return all(is_select(str(each.get("Statement", ""))) for each in statements_in(request))

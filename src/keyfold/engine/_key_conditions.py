@@ -1,4 +1,4 @@
-"""Key conditions against the key of one table or index: the partition, and a range in it."""
+"""Resolves key conditions against the key of a table or index: a partition, and a sort range."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _NOT_INDEXABLE = "Attempted conditional constraint is not an indexable operation
 
 
 class ResolvedKeyCondition(NamedTuple):
-    """A key condition against one key: the partition, and what of its sort keys is wanted."""
+    """A key condition resolved against a key: the partition, and the wanted sort keys."""
 
     partition: tuple[AttributeValue, ...]
     sort_equals: tuple[AttributeValue, ...]
-    """The values of the first sort attributes, as many as are fixed."""
+    """The values of the leading sort attributes that have equality conditions."""
     sort_range: SortRange | None
-    """What the sort attribute after those is limited to."""
+    """The range of the next sort attribute."""
 
 
 def resolve_key_condition(
@@ -45,9 +45,9 @@ def resolve_key_condition(
     sort: Sequence[KeyAttribute],
     index: str | None = None,
 ) -> ResolvedKeyCondition:
-    """Fit a key condition to the key of a table, or of the index of that name.
+    """Resolve a key condition against the key of a table, or of the index named `index`.
 
-    Raises ValidationException where it does not fit.
+    Raises ValidationException if the condition does not match the key.
     """
     resolver = _Resolver(condition)
     try:
@@ -67,7 +67,7 @@ class _Resolver:
     ) -> ResolvedKeyCondition:
         constraints = self.constraints
         count = len(constraints)
-        if count > 2:  # noqa: PLR2004 - as the message says
+        if count > 2:  # noqa: PLR2004 - the message has the number
             raise ValidationException("Conditions can be of length 1 or 2 only")
         if sort is None and count > 1:
             raise ValidationException(_NOT_SUPPORTED)
@@ -108,10 +108,9 @@ class _Resolver:
         )
 
     def _leading(self, sort: Sequence[KeyAttribute]) -> Sequence[KeyAttribute]:
-        """Return the first sort attributes, up to the last one with a constraint.
+        """Return the leading sort attributes, up to the last one with a constraint.
 
-        Raises ValidationException if one of them has none, or another than equality before
-        the last.
+        Raises ValidationException unless all of them but the last have equality constraints.
         """
         used: Sequence[KeyAttribute] = ()
         for place, attribute in enumerate(sort):
@@ -131,7 +130,7 @@ class _Resolver:
         ]
 
     def _constraint(self, attribute: KeyAttribute) -> EqualTo | SortRange:
-        """Return the constraint on `attribute`, its values checked against the key's type."""
+        """Return the constraint on `attribute`, after checking its values against the key's type."""
         constraint = self.constraints[attribute.name]
         if type(constraint) is EqualTo and constraint.value.get(attribute.type):
             return constraint

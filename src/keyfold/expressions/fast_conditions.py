@@ -107,8 +107,8 @@ def _bind_leaf(leaf: FastLeaf, values: dict[str, Any]) -> Predicate | None:
     if value.__class__ is not dict or len(value) != 1:
         return None
     (kind,) = value
-    # The ordinary path checks the limit on the total size of all values. Short strings cannot
-    # exceed it.
+    # Only the ordinary path checks the limit on the total size of all values. An expression has at
+    # most 300 operators, so strings of this length cannot reach that limit.
     data = read_fast_scalar(kind, value, MAX_STRING_LENGTH)
     if data is None and value.get("BOOL").__class__ is not bool:
         return None

@@ -136,7 +136,7 @@ class RequestPrinter(Printer):
         self._by_name: dict[str, str] = {}
 
     def write_name(self, name: str) -> str:
-        """Return the placeholder of a name, which is added to `names`."""
+        """Return the placeholder of a name, adding the name to `names` if it is new."""
         placeholder = self._by_name.get(name)
         if placeholder is None:
             placeholder = self._by_name[name] = f"#{len(self._by_name)}"
@@ -144,7 +144,7 @@ class RequestPrinter(Printer):
         return placeholder
 
     def write_value(self, value: Value) -> str:
-        """Return the placeholder of a value, which is added to `values`."""
+        """Return the placeholder of a value, adding the value to `values` if it is new."""
         if not isinstance(value, dict):
             if isinstance(value, ValuePlaceholder):
                 return value.name

@@ -1,4 +1,4 @@
-"""The operations that a role can be given by name, by what else it needs for them."""
+"""Sets of operations by what a role needs to call them: see `keyfold.api.Grant`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations, by what a fault profile and a lagging replica do with them."""
+"""Sets of operations that a fault profile and a lagging replica treat alike."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SINGLE_WRITES = names_where(
     lambda each: each.subject == "items" and each.effect == "write" and not each.members
 )
 BATCHES = names_where(lambda each: each.is_batch)
-# By the parameter that holds their members.
+# The names of transactions, with the parameter that holds their members.
 TRANSACTIONS = {name: row.members for name, row in OPERATIONS.items() if row.is_transaction}
 
-# They create tables from data that only the engine has, so nothing can repeat them.
+# They create tables from data that only the engine has, so a replica cannot repeat them.
 TABLE_MAKERS = names_where(lambda each: each.creates_from_data)
-# They change nothing that is read by key, query or scan.
+# Their effects are not visible to reads by key, query or scan.
 BACKUP_WRITES = names_where(
     lambda each: each.subject == "backups" and each.effect == "write" and not each.creates_from_data
 )
@@ -48,11 +48,11 @@ def is_eventual_read(operation: str, request: dict[str, Any]) -> bool:
 
 
 def _asks_for_latest(request: dict[str, Any]) -> bool:
-    """Return whether a read asks for strong consistency, of any of its tables."""
+    """Return whether a read is strongly consistent for any of its tables."""
     if "RequestItems" not in request:
         return bool(request.get("ConsistentRead"))
     try:
         return any(each.get("ConsistentRead") for each in request["RequestItems"].values())
     except AttributeError:
-        # Not the shape of a batch; the engine says so.
+        # A malformed batch, which the engine rejects.
         return True

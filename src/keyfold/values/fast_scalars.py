@@ -1,4 +1,4 @@
-"""A cheap test for values that are certainly valid and already in normal form.
+"""A cheap test for values that are certainly valid and already normalised.
 
 The fast paths read their values with it. They leave all other values to the ordinary path, which
 normalises values, and is the only one that raises errors.
@@ -17,7 +17,7 @@ def read_fast_scalar(kind: str, value: Any, max_length: int) -> str | None:
     >>> read_fast_scalar("S", {"S": "abc"}, 10), read_fast_scalar("N", {"N": "1e3"}, 10)
     ('abc', None)
 
-    A string may have at most `longest` characters.
+    A string may have at most `max_length` characters.
     """
     if value.__class__ is not dict or len(value) != 1:
         return None
@@ -25,6 +25,6 @@ def read_fast_scalar(kind: str, value: Any, max_length: int) -> str | None:
     if data.__class__ is not str:
         return None
     if kind == "S":
-        # A string that is not ASCII might contain half of a surrogate pair.
+        # A non-ASCII string might contain a lone surrogate.
         return data if data.isascii() and len(data) <= max_length else None
     return data if kind == "N" and is_plain_number(data) else None

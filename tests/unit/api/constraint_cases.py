@@ -1,7 +1,7 @@
-"""Requests that break constraints of the API's model, each with the faults in reported order.
+"""Requests that break constraints of the API's model, with their failures in the reported order.
 
-Unless a case says otherwise, what is broken and how it is worded is from architect/dynalite's
-tests, which were run against DynamoDB, and the order from captures of 2026 (see
+Unless a case says otherwise, the failures and their wording are from architect/dynalite's tests,
+which were run against DynamoDB, and the order is from captures of 2026 (see
 scripts/shape_overrides.json for their sources).
 """
 
@@ -55,7 +55,7 @@ def bad(value: object, path: str, constraint: str) -> str:
 
 
 CASES: list[tuple[str, dict[str, Any], list[str]]] = [
-    # Required members and names of tables, in operations on items.
+    # Required members and table names, in operations on items.
     ("GetItem", {}, [null("key"), null("tableName")]),
     ("GetItem", {"TableName": None, "Key": None}, [null("key"), null("tableName")]),
     ("PutItem", {}, [null("item"), null("tableName")]),
@@ -81,9 +81,9 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
         {"TableName": "a;"},
         [bad("a;", "tableName", AT_LEAST_3), bad("a;", "tableName", NAME_PATTERN)],
     ),
-    # A name is looked at last, so another fault hides it.
+    # A name is checked last, so other failures hide it.
     ("PutItem", {"TableName": "a;"}, [null("item")]),
-    # Enumerations, in the order of a hash map: of 16 buckets up to 12 members, of 32 beyond.
+    # Enumerations, in the order of a hash map: 16 buckets for up to 12 members, 32 for more.
     (
         "PutItem",
         {
@@ -183,7 +183,7 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
             null("keyConditions.a.member.comparisonOperator"),
         ],
     ),
-    # No more than ten are listed, and counted.
+    # At most ten are listed and counted.
     (
         "Scan",
         {
@@ -292,7 +292,7 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
             bad("BOGUS", "returnConsumedCapacity", CAPACITY),
         ],
     ),
-    # Operations on tables look at the name first, and report it alone.
+    # Operations on tables check the name first, and report only its failures.
     (
         "DescribeTable",
         {"TableName": ""},
@@ -485,7 +485,7 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     ("TagResource", {"ResourceArn": "a:b:c:d:e:f/g"}, [null("tags")]),
     ("UntagResource", {"ResourceArn": "a:b:c:d:e:f/g"}, [null("tagKeys")]),
-    # Nulls inside collections are as good as missing.
+    # Nulls inside collections are reported like missing members.
     ("CreateTable", {**TABLE, "KeySchema": [None]}, [null("keySchema.1.member")]),
     (
         "GetItem",

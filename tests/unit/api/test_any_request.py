@@ -1,4 +1,4 @@
-"""Whatever a request holds, it passes or is refused with a service error."""
+"""Any request, whatever it contains, passes or is refused with a service error."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ATTRIBUTE_VALUES = st.sampled_from(
 
 
 def values_of(spec: Shape, noise: st.SearchStrategy[Any], depth: int = 0) -> st.SearchStrategy[Any]:
-    """Values shaped as the model says, some of them replaced with `noise`."""
+    """Return a strategy for values of a shape, some of them replaced with `noise`."""
     return noise | _right_values(spec, noise, depth) if depth else _right_values(spec, noise, depth)
 
 
@@ -62,7 +62,9 @@ def _right_values(spec: Shape, noise: st.SearchStrategy[Any], depth: int) -> st.
             return st.fixed_dictionaries(required, optional=members)
         case "list":
             return st.lists(
-                values_of(shape(spec.of), noise, depth + 1), min_size=limits.get("min", 0), max_size=3
+                values_of(shape(spec.of), noise, depth + 1),
+                min_size=limits.get("min", 0),
+                max_size=3,
             )
         case "map":
             keys = _right_values(shape(spec.key), noise, depth)
@@ -107,7 +109,7 @@ def test_any_request_with_faults_passes_or_is_refused(case: tuple[str, Any]) -> 
 
 @examples(250)
 @given(requests(noise=SCALARS))
-def test_the_quick_look_passes_nothing_that_the_slow_one_refuses(case: tuple[str, Any]) -> None:
+def test_the_fast_check_passes_nothing_that_the_full_check_refuses(case: tuple[str, Any]) -> None:
     operation, request_body = case
     try:
         check(operation, request_body)
@@ -118,7 +120,7 @@ def test_the_quick_look_passes_nothing_that_the_slow_one_refuses(case: tuple[str
 
 
 def _values_are_objects(spec: Shape, value: Any) -> bool:
-    # Where an attribute value should be, the quick look leaves anything to the engine.
+    # The fast check leaves attribute values of any type to the engine.
     match spec.type:
         case _ if value is None:
             return spec.name != "AttributeValue"
@@ -126,7 +128,8 @@ def _values_are_objects(spec: Shape, value: Any) -> bool:
             return isinstance(value, dict)
         case "structure":
             return all(
-                _values_are_objects(shape(spec.members[name]), inner) for name, inner in value.items()
+                _values_are_objects(shape(spec.members[name]), inner)
+                for name, inner in value.items()
             )
         case "list":
             return all(_values_are_objects(shape(spec.of), inner) for inner in value)

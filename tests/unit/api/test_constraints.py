@@ -1,4 +1,4 @@
-"""Broken constraints of the API's model, refused in the service's words."""
+"""Broken constraints of the API's model, refused with the service's wording."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_NAME = "The parameter 'TableName' is required but was not present in the requ
 
 
 def refusal(operation: str, request: dict[str, Any]) -> str:
-    """What the service says to a request that breaks constraints."""
+    """Return the service's message for a request that breaks constraints."""
     try:
         check(operation, request)
     except ValidationException as error:
@@ -75,7 +75,7 @@ def test_a_large_transaction_is_refused_with_what_it_holds() -> None:
         ("ListTagsOfResource", {"ResourceArn": None}, "Invalid TableArn"),
     ],
 )
-def test_some_requests_are_refused_in_words_of_their_own(
+def test_some_requests_are_refused_with_specific_messages(
     operation: str, request_body: dict[str, Any], message: str
 ) -> None:
     assert refusal(operation, request_body) == message
@@ -115,7 +115,7 @@ PASSING: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("operation", "request_body"), PASSING)
-def test_a_good_request_passes(operation: str, request_body: dict[str, Any]) -> None:
+def test_a_valid_request_passes(operation: str, request_body: dict[str, Any]) -> None:
     check(operation, request_body)
 
 

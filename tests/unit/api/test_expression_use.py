@@ -53,7 +53,7 @@ from tests.unit.expressions.refusals import refusal_of
         ),
     ],
 )
-def test_expressions_do_not_stand_beside_what_they_replace(
+def test_expressions_cannot_be_mixed_with_the_parameters_they_replace(
     operation: str, request_: dict[str, Any], legacy: str, expressions: str
 ) -> None:
     assert refusal_of(lambda: check_not_mixed(operation, request_)) == (
@@ -62,7 +62,7 @@ def test_expressions_do_not_stand_beside_what_they_replace(
     )
 
 
-def test_legacy_key_conditions_may_stand_beside_a_filter_expression() -> None:
+def test_legacy_key_conditions_may_accompany_a_filter_expression() -> None:
     check_not_mixed("Query", {"KeyConditions": {}, "FilterExpression": "a = b"})
     check_not_mixed("GetItem", {"AttributesToGet": None, "ProjectionExpression": "a"})
 

@@ -39,7 +39,7 @@ def test_an_arn_stands_for_the_name_in_it(arn: str) -> None:
         f"{ARN}\n",
     ],
 )
-def test_an_arn_of_no_table_is_refused(arn: str) -> None:
+def test_an_arn_that_is_not_of_a_table_is_refused(arn: str) -> None:
     with pytest.raises(ValidationException, match="Valid ARN format is 'arn:<awsPartition>:"):
         plain_name(arn)
     for operation in ("DescribeTable", "Scan"):

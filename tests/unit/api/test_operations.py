@@ -1,4 +1,4 @@
-"""The table of operations: complete, true to the API's model, and known to every consumer."""
+"""The table of operations is complete, matches the API's model, and every consumer handles it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RESOURCES = {
     "TableName",
     "TargetTableName",
 }
-# Members that hold tables further inside.
+# Members that name tables in nested values.
 CONTAINERS = {
     "RequestItems",
     "Statement",
@@ -68,7 +68,7 @@ LEGACY = {
 
 @cache
 def published() -> dict[str, dict[str, Any]]:
-    """The operations that botocore's model has, with their members and their service."""
+    """Return the operations in botocore's model, with their targets and members."""
     found: dict[str, dict[str, Any]] = {}
     for service in ("dynamodb", "dynamodbstreams"):
         path = Path(botocore.__file__).parent / "data" / service / "2012-08-10/service-2.json.gz"
@@ -87,7 +87,7 @@ def test_every_operation_of_the_api_has_a_row() -> None:
     assert OPERATIONS.keys() == published().keys()
 
 
-# For each column that the API's model knows about: what the model says of an operation.
+# For each column that the API's model also has: how to read it from the row and from the model.
 COLUMNS: dict[str, tuple[Callable[[Operation], object], Callable[[dict[str, Any]], object]]] = {
     "target": (lambda row: row.target, lambda model: model["target"]),
     "is_metered": (lambda row: row.is_metered, lambda model: "ConsumedCapacity" in model["output"]),
@@ -140,13 +140,13 @@ def test_the_resources_are_those_of_the_model() -> None:
 
 def test_the_parameters_of_expressions_are_those_of_the_model() -> None:
     inputs = {name: set(input_shape(name).members) for name in OPERATIONS}
-    # A batch has them for each of its tables.
+    # A batch has these parameters for each of its tables.
     inputs["BatchGetItem"] = set(shape("KeysAndAttributes").members)
     inputs |= {name: set(shape(name).members) for name in MEMBERS}
     wrong: dict[str, object] = {}
     for name, parameters in EXPRESSION_PARAMETERS.items():
         expressions = {each for each in inputs[name] if each.endswith("Expression")}
-        # Members of transactions take none; what they are given is ignored, and never mixed.
+        # Members of transactions have no legacy parameters in the model, and ignore them.
         legacy = inputs[name] & LEGACY if name in OPERATIONS else set(parameters.legacy)
         if (set(parameters.expressions), set(parameters.legacy)) != (expressions, legacy):
             wrong[name] = (parameters, expressions, legacy)
@@ -162,7 +162,7 @@ def test_a_name_that_describes_is_a_read() -> None:
             assert row.effect == "write", name
 
 
-def test_an_operation_that_is_not_known_is_taken_for_the_worst() -> None:
+def test_an_unknown_operation_gets_safe_assumptions() -> None:
     unknown = find_operation("MeltTable")
     assert (unknown.effect, unknown.repeatable, unknown.target) == (
         "write",
@@ -172,7 +172,7 @@ def test_an_operation_that_is_not_known_is_taken_for_the_worst() -> None:
     assert find_operation("DescribeWeather").is_read
 
 
-# Consumers: each says whether it knows how to treat an operation.
+# Consumers: each function returns whether that consumer handles an operation.
 
 
 def engine_knows(row: Operation) -> bool:
@@ -197,7 +197,7 @@ def scheduler_knows(row: Operation) -> bool:
 
 
 def accesses_know(row: Operation) -> bool:
-    """An operation on items has a reader of its own; the others name their resources."""
+    """Operations on items have their own reader of accesses; the others name their resources."""
     reader = row.name in _accesses._READERS or row.name in _accesses._STATEMENTS
     return reader is (row.subject == "items")
 
@@ -207,14 +207,14 @@ def policy_knows(row: Operation) -> bool:
 
 
 def iam_knows(row: Operation) -> bool:
-    """Each action on items is one whose rights are known, or one that IAM is never given."""
+    """Each action on items has known rights, or is never granted in IAM."""
     if row.grant != "rights":
         return True
     return set(row.iam_actions) <= ITEM_ACTIONS.keys() | {"Scan", "SearchVectors"}
 
 
 def client_knows(row: Operation) -> bool:
-    """A write may be repeated, or a retry after a doubt is refused: either is decided."""
+    """A write is classified as safe to retry after an unknown outcome, or as unsafe."""
     if row.is_read:
         return is_read(row.name, {})
     return is_repeatable(row.name, {}) in (True, False) and not is_read(
@@ -223,7 +223,7 @@ def client_knows(row: Operation) -> bool:
 
 
 def fault_profile_knows(row: Operation) -> bool:
-    """Calls on items can be throttled, and a replica repeats every other write."""
+    """Calls on items can be throttled, and a replica repeats all other writes."""
     if row.subject == "items":
         return row.name in testing_operations.ITEM_OPERATIONS
     return testing_operations.changes_tables(row.name) is not row.is_read
@@ -247,8 +247,8 @@ def test_every_consumer_knows_every_operation(knows: Callable[[Operation], bool]
     assert [name for name, row in OPERATIONS.items() if not knows(row)] == []
 
 
-def test_a_new_operation_is_missed_by_whoever_handles_operations_by_name() -> None:
-    """What the test above is worth: a row that nobody handles is found by nearly all of them."""
+def test_consumers_detect_an_operation_that_they_do_not_handle() -> None:
+    """Shows that the test above works: nearly all consumers fail for a row that nobody handles."""
     new = Operation("MeltItems", "items", "write", "rights", "inline")
     missed: list[str] = []
     for knows in CONSUMERS:

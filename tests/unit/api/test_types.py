@@ -1,7 +1,7 @@
-"""Wrong JSON types, refused in the service's words.
+"""Wrong JSON types, refused with the service's wording.
 
-What each type answers, and where each stands, is what architect/dynalite's tests (test/helpers.js
-and one file per operation) found by asking DynamoDB.
+The messages for each type, and the type of each member, are from architect/dynalite's tests
+(test/helpers.js and one file per operation), which were run against DynamoDB.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCALARS: list[Any] = ["23", True, 23, -2147483648, 2147483648, 34.56]
 
 
 def refusals(kind: str) -> list[tuple[Any, str]]:
-    """Values that a member of this kind does not take, each with the service's answer."""
+    """Return values that a member of this kind does not accept, with the service's messages."""
     kind, _, inner = kind.partition("<")
     inner = inner.removesuffix(">")
     inner_class = inner if "." in inner else OURS + inner
@@ -292,7 +292,7 @@ MEMBERS: dict[str, dict[str, str]] = {
     },
 }
 
-# What is in an attribute value, wherever it stands.
+# The members of an attribute value.
 INSIDE_VALUES = {
     "S": "String",
     "N": "String",
@@ -330,7 +330,7 @@ def every_inside_value() -> Iterator[tuple[str, str, str]]:
 
 
 def build_request(path: str, value: Any) -> dict[str, Any]:
-    """A request that holds `value` at `path` and nothing else."""
+    """Return a request that contains only `value` at `path`."""
     for piece in reversed(path.split(".")):
         value = [value] if piece == "0" else {piece: value}
     return value
@@ -367,7 +367,7 @@ def test_of_several_wrong_types_the_first_in_the_request_is_reported() -> None:
         check("PutItem", {"TableName": 1, "Item": {"a": {"S": True}}})
 
 
-def test_attribute_values_of_a_good_request_are_left_to_the_engine() -> None:
+def test_attribute_values_of_a_valid_request_are_left_to_the_engine() -> None:
     request = {"TableName": "Music", "Item": {"a": {"S": 1}}}
     check("PutItem", request)
     with pytest.raises(SerializationException):
@@ -442,7 +442,7 @@ def test_binary_text_is_base64(text: str) -> None:
         ("YWJj\nYQ=", "Invalid base 64 character: '\n'"),
     ],
 )
-def test_binary_text_that_is_no_base64_is_refused(text: str, message: str) -> None:
+def test_binary_text_that_is_not_base64_is_refused(text: str, message: str) -> None:
     with pytest.raises(SerializationException) as caught:
         check_types("PutItem", {"Item": {"a": {"B": text}}})
     assert caught.value.message == message
@@ -462,7 +462,7 @@ def test_python_values_that_json_lacks_are_refused() -> None:
         check_types("PutItem", {"Item": {1: {"S": "a"}}})
 
 
-def test_depth_is_not_a_matter_of_types() -> None:
+def test_the_type_check_does_not_limit_nesting() -> None:
     value: dict[str, Any] = {"S": "a"}
     for _ in range(5000):
         value = {"L": [value]}

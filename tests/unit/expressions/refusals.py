@@ -1,4 +1,4 @@
-"""The message with which something is refused."""
+"""Captures the message of a ValidationException."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keyfold.errors import ValidationException
 
 
 def refusal_of(act: Callable[[], object]) -> str:
-    """Return the service's message for what `act` does; it must be refused."""
+    """Return the message of the ValidationException that `act` raises; fails if it raises none."""
     with pytest.raises(ValidationException, match=r".") as caught:
         act()
     return caught.value.message

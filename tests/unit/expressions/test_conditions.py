@@ -80,11 +80,11 @@ def refusal(text: str, names: dict[str, str] | None = None) -> str:
         ("NOT zz = :v", {"S": "z"}, True),
     ],
 )
-def test_equality_is_of_type_and_value(text: str, value: dict[str, Any], expected: bool) -> None:
+def test_equality_compares_type_and_value(text: str, value: dict[str, Any], expected: bool) -> None:
     assert holds(text, {":v": value}) is expected
 
 
-def test_what_is_absent_equals_nothing_not_even_what_is_absent_too() -> None:
+def test_an_absent_attribute_equals_nothing_not_even_another_absent_one() -> None:
     assert not holds("zz = yy")
     assert holds("zz <> yy")
     assert not holds("zz < yy")
@@ -160,13 +160,13 @@ def test_in_holds_for_any_equal_option() -> None:
         ("attribute_type(size(s), :v)", {"S": "N"}, True),
     ],
 )
-def test_functions_answer_false_where_types_do_not_fit(
+def test_functions_return_false_for_mismatched_types(
     text: str, value: dict[str, Any], expected: bool
 ) -> None:
     assert holds(text, {":v": value}) is expected
 
 
-def test_existence_is_of_paths() -> None:
+def test_attribute_exists_takes_any_path() -> None:
     assert holds("attribute_exists(u) AND attribute_exists(l[3][0])")
     assert holds("attribute_not_exists(l[4]) AND attribute_not_exists(m.a.b)")
     assert not holds("attribute_exists(s.x)")
@@ -177,11 +177,11 @@ def test_existence_is_of_paths() -> None:
     ("path", "size"),
     [("s", 4), ("e", 0), ("b", 4), ("l", 4), ("m", 2), ("ss", 2), ("ns", 2), ("bs", 2)],
 )
-def test_size_is_of_characters_bytes_or_members(path: str, size: int) -> None:
+def test_size_counts_characters_bytes_or_members(path: str, size: int) -> None:
     assert holds(f"size({path}) = :n", {":n": {"N": str(size)}})
 
 
-def test_what_has_no_size_compares_like_what_is_absent() -> None:
+def test_a_value_without_a_size_compares_like_an_absent_one() -> None:
     for path in ("n", "t", "u", "zz"):
         assert not holds(f"size({path}) >= :n", {":n": {"N": "0"}})
         assert holds(f"size({path}) <> :n", {":n": {"N": "0"}})
@@ -193,14 +193,14 @@ def test_and_or_and_not_combine_any_number() -> None:
     assert holds(" OR ".join(["attribute_exists(zz)"] * 99 + ["attribute_exists(s)"]))
 
 
-def test_three_hundred_operators_are_the_most() -> None:
+def test_an_expression_has_at_most_300_operators() -> None:
     assert holds("not " * 298 + "attribute_exists(s)")
     assert refusal("a<b" + " or a<b" * 150) == (
         "The expression contains too many operators; operator count: 301"
     )
 
 
-def test_a_hundred_options_are_the_most() -> None:
+def test_in_takes_at_most_100_options() -> None:
     options = [f"o{number}" for number in range(100)]
     assert not holds(f"n IN ({', '.join(options)})")
     assert refusal(f"n IN ({', '.join([*options, 'x'])})") == (
@@ -221,7 +221,7 @@ def test_a_hundred_options_are_the_most() -> None:
         ("attribute_type(q, :n)", "operator or function: attribute_type, operand type: N"),
     ],
 )
-def test_a_value_of_a_type_that_the_operator_does_not_take_is_refused(
+def test_a_value_of_a_type_that_the_operator_does_not_accept_is_refused(
     text: str, fault: str
 ) -> None:
     assert refusal(text) == f"Incorrect operand type for operator or function; {fault}"
@@ -303,7 +303,7 @@ def test_an_unknown_type_name_is_refused() -> None:
     )
 
 
-def test_operands_are_looked_at_from_the_left_and_before_their_operator() -> None:
+def test_operands_are_checked_from_the_left_and_before_their_operator() -> None:
     assert refusal("q < :t AND q = :zz").endswith("operand type: BOOL")
     assert refusal("q = :zz AND q < :t").endswith("attribute value: :zz")
     assert refusal("begins_with(:n, :zz)").endswith("attribute value: :zz")

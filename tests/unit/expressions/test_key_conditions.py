@@ -113,7 +113,7 @@ def test_a_range_of_the_sort_key_is_one_of_six(text: str, expected: SortRange) -
         ),
     ],
 )
-def test_only_key_conditions_are_taken(text: str, message: str) -> None:
+def test_only_key_conditions_are_accepted(text: str, message: str) -> None:
     bound = bind_key_condition(text, Placeholders(None, VALUES))
     assert refusal_of(bound.to_key_condition) == message
 
@@ -163,7 +163,7 @@ def test_operands_are_checked_as_in_any_condition() -> None:
         ),
     ],
 )
-def test_a_condition_must_fit_the_key(text: str, message: str) -> None:
+def test_a_condition_must_match_the_key(text: str, message: str) -> None:
     assert refusal_of(lambda: resolve(text)) == message
 
 
@@ -244,5 +244,5 @@ def test_several_sort_attributes_are_used_from_the_left(
         ),
     ],
 )
-def test_a_condition_must_fit_a_key_of_several_attributes(text: str, message: str) -> None:
+def test_a_condition_must_match_a_key_of_several_attributes(text: str, message: str) -> None:
     assert refusal_of(lambda: resolve_several(text)) == message

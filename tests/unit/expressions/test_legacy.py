@@ -199,7 +199,7 @@ def test_key_conditions_become_a_key_condition() -> None:
 
 
 @pytest.mark.parametrize("operator", ["NE", "CONTAINS", "NOT_CONTAINS", "IN"])
-def test_some_operators_cannot_be_asked_of_a_key(operator: str) -> None:
+def test_some_operators_are_not_allowed_on_a_key(operator: str) -> None:
     conditions = {"pk": compare("EQ", X), "sk": compare(operator, X)}
     bound = bind_key_conditions(conditions)
     key = [KeyAttribute("pk", "S")], [KeyAttribute("sk", "S")]
@@ -260,7 +260,7 @@ def test_attribute_updates_put_add_and_delete(
         ),
     ],
 )
-def test_attribute_updates_are_checked_before_any_item_is_seen(
+def test_attribute_updates_are_checked_before_the_item_is_read(
     update: dict[str, Any], message: str
 ) -> None:
     assert refusal_of(lambda: bind_attribute_updates({"a": update})) == message
@@ -273,7 +273,7 @@ def test_attribute_updates_of_another_type_are_refused() -> None:
         assert message == "Type mismatch for attribute to update"
 
 
-def test_attribute_updates_that_only_delete_say_so() -> None:
+def test_attribute_updates_know_whether_they_only_delete() -> None:
     assert bind_attribute_updates({"a": {"Action": "DELETE"}}).only_removes
     assert not bind_attribute_updates({}).only_removes
 

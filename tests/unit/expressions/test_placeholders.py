@@ -66,13 +66,13 @@ def test_an_invalid_value_is_reported_with_its_key() -> None:
     )
 
 
-def test_all_keys_are_looked_at_before_any_value_and_values_before_names() -> None:
+def test_all_keys_are_checked_before_any_value_and_values_before_names() -> None:
     assert "invalid key" in refusal({"#a": ""}, {"v": ONE})
     assert "ExpressionAttributeNames contains invalid key" in refusal({"a": "x"}, {"v": ONE})
     assert "ExpressionAttributeValues contains invalid value" in refusal({"#a": ""}, {":v": {}})
 
 
-def test_values_may_not_pass_two_megabytes_with_their_keys() -> None:
+def test_values_and_their_keys_take_at_most_two_megabytes() -> None:
     limit = 2 * 1024 * 1024
     Placeholders(None, {":v": {"S": "x" * (limit - 2)}})
     assert refusal(None, {":v": {"S": "x" * (limit - 1)}}) == (
@@ -100,7 +100,7 @@ def test_unused_placeholders_are_listed_in_the_order_of_a_java_hash_table() -> N
         placeholders.check_all_used()
 
 
-def test_what_stands_behind_an_or_is_used_too() -> None:
+def test_placeholders_after_or_count_as_used() -> None:
     placeholders = Placeholders({"#a": "x"}, {":a": ONE})
     bind_condition("attribute_exists(pk) OR #a = :a", placeholders, kind="FilterExpression")
     placeholders.check_all_used()

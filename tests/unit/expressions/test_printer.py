@@ -1,4 +1,4 @@
-"""Trees as text: what the printer writes, the parser reads."""
+"""Printing trees: the parser reads the printed text back."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ UPDATES: list[tuple[tuple[Action, ...], str]] = [
 
 
 @pytest.mark.parametrize(("tree", "text", "readable"), CONDITIONS, ids=lambda each: str(each)[:40])
-def test_a_condition_is_printed_and_parsed_to_the_same(
+def test_a_condition_survives_printing_and_parsing(
     tree: Condition, text: str, readable: str
 ) -> None:
     printer = RequestPrinter(NOW)
@@ -80,9 +80,7 @@ def test_a_condition_is_printed_and_parsed_to_the_same(
 
 
 @pytest.mark.parametrize(("actions", "text"), UPDATES, ids=[text for _, text in UPDATES])
-def test_an_update_is_printed_and_parsed_to_the_same(
-    actions: tuple[Action, ...], text: str
-) -> None:
+def test_an_update_survives_printing_and_parsing(actions: tuple[Action, ...], text: str) -> None:
     printer = RequestPrinter(NOW)
     assert printer.write_update(actions) == text
     placeholders = Placeholders(printer.names, printer.values)
@@ -103,7 +101,7 @@ def test_a_deferred_value_is_resolved_when_it_is_printed() -> None:
     assert repr(condition) == "a < 'now'"
 
 
-def test_a_value_that_differs_in_type_alone_has_a_placeholder_of_its_own() -> None:
+def test_values_that_differ_only_in_type_get_separate_placeholders() -> None:
     printer = RequestPrinter(NOW)
     assert printer.write_condition(In(A, ({"S": "1"}, {"N": "1"}))) == "#0 IN (:0, :1)"
 
@@ -134,7 +132,7 @@ def test_the_paths_of_a_tree_are_found() -> None:
 
 
 @pytest.mark.parametrize("tree", [tree for tree, *_ in CONDITIONS], ids=repr)
-def test_whether_a_condition_holds_without_an_item_is_known(tree: Condition) -> None:
+def test_holds_for_absent_item_agrees_with_evaluation(tree: Condition) -> None:
     assert holds_for_absent_item(tree) is compile_condition(tree).holds({})
 
 

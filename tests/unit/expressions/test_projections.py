@@ -41,11 +41,11 @@ def project(text: str) -> Item:
         ("l[4].zz, l[0]", {"l": {"L": [{"N": "0"}]}}),
     ],
 )
-def test_what_is_asked_for_comes_in_the_shape_it_has(text: str, expected: Item) -> None:
+def test_projected_parts_keep_their_nesting(text: str, expected: Item) -> None:
     assert project(text) == expected
 
 
-def test_a_dot_in_a_placeholder_s_name_is_a_dot() -> None:
+def test_a_dot_in_a_substituted_name_does_not_separate_steps() -> None:
     item: Item = {"a.b": {"N": "1"}, "a": {"M": {"b": {"N": "2"}}}}
     projection = bind_projection("#n, a.b", Placeholders({"#n": "a.b"}, None))
     assert projection.apply(item) == item
@@ -75,12 +75,12 @@ def test_the_last_fault_is_the_one_reported() -> None:
     assert "overlap" in refusal_of(lambda: project("#zz, a, a"))
 
 
-def test_thirty_two_levels_are_the_most() -> None:
+def test_a_path_has_at_most_32_levels() -> None:
     project("a" + ".b" * 31)
     assert refusal_of(lambda: project("a" + ".b" * 32)).endswith("nesting levels: 33")
 
 
-def test_no_path_leads_into_a_key() -> None:
+def test_a_path_may_not_lead_into_a_key_attribute() -> None:
     paths = bind_projection("a, b.c, d[0]", Placeholders(None, None)).paths
     check_scalar_keys(paths, ["a"], ["e"])
     assert refusal_of(lambda: check_scalar_keys(paths, ["b"], ["d"])) == (

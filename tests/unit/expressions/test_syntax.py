@@ -1,4 +1,4 @@
-"""Syntax, redundant parentheses and the other faults of a text alone."""
+"""Syntax errors, redundant parentheses and the other faults that the text alone shows."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ def test_a_token_that_does_not_fit_is_quoted_with_its_neighbours(
     assert fault_of_condition(text) == f'Syntax error; token: "{token}", near: "{near}"'
 
 
-def test_an_empty_text_has_a_message_of_its_own() -> None:
+def test_an_empty_expression_has_its_own_message() -> None:
     assert fault_of_condition("") == "The expression can not be empty;"
 
 
-def test_a_text_of_more_than_4096_characters_is_not_even_read() -> None:
+def test_an_expression_of_more_than_4096_characters_is_refused_unparsed() -> None:
     parse_condition("a = b" + " " * 4091)
     assert fault_of_condition("?" * 4097) == (
         "Expression size has exceeded the maximum allowed size; expression size: 4097"
@@ -237,7 +237,7 @@ def test_every_operator_and_function_counts() -> None:
         ("SET b <> :n", "<>", "b <> :n"),
     ],
 )
-def test_updates_have_a_grammar_of_their_own(text: str, token: str, near: str) -> None:
+def test_updates_have_their_own_grammar(text: str, token: str, near: str) -> None:
     assert fault_of_update(text) == f'Syntax error; token: "{token}", near: "{near}"'
 
 
@@ -287,7 +287,7 @@ def test_projections_are_paths_between_commas(text: str, near: str) -> None:
     assert caught.value.detail.endswith(f'near: "{near}"')
 
 
-def test_spaces_may_stand_anywhere_in_a_path() -> None:
+def test_spaces_may_appear_anywhere_in_a_path() -> None:
     (path,) = parse_projection(" a . #b [ 3 ] . c ")
     assert path == Path(("a", "#b", 3, "c"), has_placeholders=True)
 

@@ -46,7 +46,7 @@ def plan_of(text: str) -> UpdatePlan:
 
 
 def changed(text: str) -> Item:
-    """Return the attributes that differ after an update of ITEM; those gone as an empty dict."""
+    """Return the attributes that differ after an update of ITEM; removed ones are empty dicts."""
     before = copy.deepcopy(ITEM)
     after = plan_of(text).apply(ITEM)
     assert before == ITEM
@@ -159,7 +159,7 @@ _ABSENT = "The provided expression refers to an attribute that does not exist in
         ("DELETE l :ss", _BAD_TYPE),
     ],
 )
-def test_an_item_that_does_not_fit_is_refused(text: str, message: str) -> None:
+def test_an_update_that_does_not_fit_the_item_is_refused(text: str, message: str) -> None:
     assert refusal_of(lambda: plan_of(text).apply(ITEM)) == message
 
 
@@ -228,11 +228,11 @@ def test_an_item_that_does_not_fit_is_refused(text: str, message: str) -> None:
         ),
     ],
 )
-def test_faults_are_named_before_any_item_is_seen(text: str, fault: str) -> None:
+def test_faults_are_reported_before_the_item_is_read(text: str, fault: str) -> None:
     assert refusal_of(lambda: plan_of(text)) == f"Invalid UpdateExpression: {fault}"
 
 
-def test_paths_are_looked_at_before_sources_and_both_from_the_last() -> None:
+def test_paths_are_checked_before_sources_and_both_from_the_last() -> None:
     assert "attribute name: #no" in refusal_of(lambda: plan_of("SET #no = :n, b = :zz"))
     assert "overlap" in refusal_of(lambda: plan_of("SET #no = :n, a = :n, a = :n"))
     assert "attribute value: :zz" in refusal_of(lambda: plan_of("SET b = :s + :n, c = :zz"))
@@ -263,14 +263,15 @@ def test_an_update_may_not_nest_deeper_than_an_item_may() -> None:
         assert message == NESTED_TOO_DEEP
 
 
-def test_what_was_touched_is_returned_in_the_shape_it_has() -> None:
+def test_updated_parts_keep_their_nesting() -> None:
     plan = plan_of("SET m.x = :n2, b = :n, l[9] = :s REMOVE l[1], s")
     assert plan.project_touched(ITEM) == {
         "m": {"M": {"x": {"N": "1"}}},
         "l": number_list(1),
         "s": {"S": "text"},
     }
-    # An element set past the end is not where it was set; what moved up is where one was removed.
+    # An element set past the end is appended, so it is not at the given position. At the position
+    # of a removed element is now the one that followed it.
     assert plan.project_touched(plan.apply(ITEM)) == {
         "m": {"M": {"x": {"N": "2"}}},
         "b": {"N": "1"},
@@ -278,7 +279,7 @@ def test_what_was_touched_is_returned_in_the_shape_it_has() -> None:
     }
 
 
-def test_an_update_that_only_takes_away_says_so() -> None:
+def test_an_update_knows_whether_it_only_removes() -> None:
     assert plan_of("REMOVE a DELETE ss :ss").only_removes
     assert not plan_of("REMOVE a ADD b :n").only_removes
 

@@ -1,10 +1,10 @@
-"""Request shapes: what every request must be before any rule about its meaning applies.
+"""Request shapes: checks of requests against the API's model, before any semantic validation.
 
-The service passes a request through two gates. The first refuses wrong JSON types with a
-`SerializationException`; the second refuses values outside the constraints of the API's model
+The service checks a request in two stages. The first rejects wrong JSON types with a
+`SerializationException`. The second rejects values that break the constraints of the API's model
 (required members, lengths, ranges, patterns, enumerations) with one `ValidationException` that
-lists up to ten of them. `check` is both, and cheap for a request that passes; `check_types` is
-the first one in full, down to every attribute value.
+lists up to ten of them. `check` runs both stages, and is cheap for a valid request; `check_types`
+is the full first stage, down to every attribute value.
 
 >>> check("GetItem", {"TableName": "Music", "Key": {"Artist": {"S": "Fela"}}})
 >>> check("GetItem", {"TableName": "Music"})

@@ -1,8 +1,8 @@
-"""Checking a request: one quick look at every request, a slow one at those that fail it.
+"""Checks requests: a fast check of every request, and a full check of those that fail it.
 
-The quick look only ever says "certainly right". It is made of C functions where it can be, and
-whatever surprises it (a type it cannot handle, a member it does not know, text outside ASCII)
-sends the request to the slow one, which alone decides and words the error.
+The fast check passes only requests that are certainly valid. It consists of C functions where
+possible. Anything it does not handle (an unexpected type, an unknown member, non-ASCII text) sends
+the request to the full check, which makes the decision and is the only one that raises errors.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ from keyfold.api.shapes._names import find_name_error
 from keyfold.api.shapes._types import walk_types
 from keyfold.errors import UnknownOperationException, ValidationException
 
-# Operations on tables look at the table's name before anything else of the request; operations
-# on items look at it last. So DescribeTable says of "" that it is shorter than 3 and breaks the
-# pattern; PutItem only that it is shorter than 1, beside whatever else is wrong.
-_NAME_CHECKED_FIRST = names_where(lambda each: each.subject == "tables" and "TableName" in each.resources)
+# Operations on tables check the table's name before the rest of the request; operations on items
+# check it last. So DescribeTable reports that "" is shorter than 3 and breaks the pattern; PutItem
+# reports only that it is shorter than 1, together with all other failures.
+_NAME_CHECKED_FIRST = names_where(
+    lambda each: each.subject == "tables" and "TableName" in each.resources
+)
 _TAG_OPERATIONS = names_where(lambda each: each.subject == "tags")
 
 
 def check(operation: str, request: dict[str, Any]) -> None:
-    """Pass a request whose JSON types and constraints are right.
+    """Check the JSON types and constraints of a request.
 
-    Members given as None count as absent, unknown ones are ignored, and attribute values are
-    not looked into.
+    Members that are None count as absent, unknown members are ignored, and the contents of
+    attribute values are not checked.
 
     Raises SerializationException for a value of a wrong type, ValidationException for values
-    that break constraints, UnknownOperationException.
+    that break constraints, and UnknownOperationException.
     """
     try:
         required, tests = fast_tests[operation]
@@ -51,14 +53,14 @@ def check(operation: str, request: dict[str, Any]) -> None:
 def check_types(operation: str, request: dict[str, Any]) -> None:
     """Raise SerializationException for the first wrong JSON type, attribute values included.
 
-    The service finds these before anything else, so this is to be asked once a request has
-    been found wrong in another way.
+    The service reports these before any other fault, so call this when a request turns out to be
+    invalid for another reason.
     """
     walk_types(_input_of(operation), request)
 
 
 def known_part(operation: str, request: dict[str, Any]) -> dict[str, Any]:
-    """Return a checked request as the service sees it: known members that are not null."""
+    """Return a checked request without unknown members and members that are null."""
     return _java.known_part(_input_of(operation), request)
 
 
@@ -96,7 +98,7 @@ def _find_error(operation: str, spec: Shape, request: dict[str, Any]) -> Validat
 
 
 def _find_batch_error(tables: dict[str, Any]) -> ValidationException | None:
-    # Unlike every other operation, BatchWriteItem reports these only when nothing else is wrong.
+    # Unlike all other operations, BatchWriteItem reports these only if there are no other faults.
     if not tables:
         return ValidationException("The requestItems parameter is required for BatchWriteItem")
     failure = map_keys_failure(

@@ -1,4 +1,4 @@
-"""The second gate: the constraints of the API's model, worded as the service words them."""
+"""The second stage: the constraints of the API's model, reported with the service's wording."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATTERN = "Member must satisfy regular expression pattern"
 
 
 def failures_error(failures: Iterable[str]) -> ValidationException | None:
-    """The one error that lists the failures, or None when there are none."""
+    """Return the error that lists the first ten failures, or None if there are none."""
     found = list(islice(failures, MAX_REPORTED))
     if not found:
         return None
@@ -27,16 +27,16 @@ def failures_error(failures: Iterable[str]) -> ValidationException | None:
 
 
 def failure(path: str, value: str, constraint: str) -> str:
-    """One entry of the list: what was received, where, and which constraint it breaks."""
+    """Return one entry of the list: the value, its path, and the constraint it breaks."""
     return f"Value {value} at '{path}' failed to satisfy constraint: {constraint}"
 
 
 def find_failures(spec: Shape, value: Any, path: str = "", raw: str = "") -> Iterator[str]:
-    """Every constraint that `value` breaks, in the order in which the service reports them.
+    """Yield a message for each constraint that `value` breaks, in the service's order.
 
-    `path` is where the value stands, `raw` the same with the members' own capitals. Attribute
-    values are not looked into, nor missed where one is null: the model has no constraints on
-    them.
+    `path` is the path of the value with lower-case member names, `raw` the path with the original
+    ones. Attribute values are neither checked nor reported if null: the model has no constraints
+    on them.
     """
     broken = [
         _describe(name, limit, spec)
@@ -72,7 +72,7 @@ def _find_in_map(spec: Shape, value: dict[str, Any], path: str, raw: str) -> Ite
     element = shape(spec.of)
     if about_keys := map_keys_failure(spec, shape(spec.key), value, path):
         yield about_keys
-    # Members of a structure are reported where they stand; anything else by the whole map.
+    # Failures inside structures are reported with their own paths, all others for the whole map.
     if element.constraints and not all(
         inner is None or fits(element, inner) for inner in value.values()
     ):
@@ -93,20 +93,22 @@ def _find_inside(element: Shape, inner: Any, path: str, raw: str) -> Iterator[st
 
 
 def map_keys_failure(spec: Shape, key: Shape, value: dict[str, Any], path: str) -> str | None:
-    """What is wrong with the keys of a map, if they are held to the shape `key`."""
+    """Return the failure for map keys that break the constraints of `key`, or None."""
     if all(fits(key, name) for name in value):
         return None
-    return failure(path, _echo(spec, value), f"Map keys must satisfy constraint: {_describe_all(key)}")
+    return failure(
+        path, _echo(spec, value), f"Map keys must satisfy constraint: {_describe_all(key)}"
+    )
 
 
 @cache
 def member_order(name: str) -> tuple[str, ...]:
-    """The members of a structure in the order in which their faults are reported."""
+    """Return the members of a structure in the order in which their failures are reported."""
     return tuple(reported_order(shape(name).members))
 
 
 def fits(spec: Shape, value: Any) -> bool:
-    """Whether `value` satisfies the constraints of its own shape, leaving out what is inside."""
+    """Return whether `value` satisfies the constraints of its shape, ignoring nested values."""
     return all(_satisfies(spec, name, limit, value) for name, limit in spec.constraints.items())
 
 

@@ -1,8 +1,8 @@
-"""The quick look at a request, which only ever says "certainly right".
+"""The tests of the fast check, which passes only requests that are certainly valid.
 
-Its tests are C functions where they can be. Whatever surprises one (a value of a type that it
-cannot take, an unknown member, an empty map) makes it raise or return something false, and the
-slow look decides.
+The tests are C functions where possible. For anything they do not handle (a value of an unexpected
+type, an unknown member, an empty map), they raise or return a false value, and the full check
+decides.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Tests = tuple[tuple[str, ...], dict[str, Test]]
 _NAME = r"[a-zA-Z0-9_.-]{3,255}"
 _is_name: Test = re.compile(_NAME).fullmatch
 _is_name_or_arn: Test = re.compile(f"{_NAME}|{ARN.pattern}").fullmatch
-# True of a dict that is not empty.
+# Raises TypeError for anything but a dict.
 _is_nonempty_dict: Test = dict[str, Any].__len__
 _NAME_CONSTRAINTS = {"min": 3, "max": 255, "pattern": "[a-zA-Z0-9_.-]+"}
 
 
 class _FastTests(dict[str, Tests]):
-    """For each operation, the required members and a test for every member; made when asked."""
+    """The required members and the tests of all members of each operation, built on first use."""
 
     def __missing__(self, operation: str) -> Tests:
         spec = input_shape(operation)
@@ -92,7 +92,7 @@ def _structure_test(spec: Shape) -> Test:
     def test(value: dict[str, Any]) -> bool:
         for name in required:
             value[name]
-        for name, inner in value.items():  # noqa: SIM110 - all() of a generator takes longer
+        for name, inner in value.items():  # noqa: SIM110 - all() with a generator is slower
             if not tests[name](inner):
                 return False
         return True

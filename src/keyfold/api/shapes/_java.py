@@ -1,7 +1,7 @@
 """Traces of Java in the service's messages.
 
-The service is a Java program, and its messages show it: faults come in the order of a hash map,
-and refused values are printed as `toString` prints them.
+The service is a Java program, and its messages show it: failures are listed in the order of a hash
+map, and rejected values are printed by `toString`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from keyfold.api.shapes._model import Shape, shape
 
-_MAX_DEPTH = 64  # past any value that can be stored; keeps hostile ones from exhausting the stack
+_MAX_DEPTH = 64  # deeper than any valid value; keeps hostile ones from exhausting the stack
 PACKAGE = "com.amazonaws.dynamodb.v20120810"
 
-# AttributeValue prints members that the public model does not have.
+# The service also prints members of AttributeValue that the public model does not have.
 _ATTRIBUTE_VALUE = (
     *("S", "N", "B", "INT", "DECIMAL", "DOUBLE", "SS", "NS", "BS"),
     *("INTSET", "DECIMALSET", "DOUBLESET", "M", "L", "NULL", "BOOL"),
@@ -24,7 +24,7 @@ _ATTRIBUTE_VALUE = (
 
 
 def member_path(name: str) -> str:
-    """A member's name as messages spell it.
+    """Return a member's name as it is spelled in messages.
 
     >>> member_path("TableName"), member_path("SSESpecification")
     ('tableName', 'sSESpecification')
@@ -33,10 +33,11 @@ def member_path(name: str) -> str:
 
 
 def reported_order(names: Iterable[str]) -> list[str]:
-    """The order in which the faults of a structure's members are reported.
+    """Return a structure's members in the order in which their failures are reported.
 
-    The service walks a `HashMap` of the members' paths: bucket by bucket, and within one as
-    declared. Every list of faults captured from the service in 2026 is in this order.
+    The service iterates over a `HashMap` of the members' paths: bucket by bucket, and within a
+    bucket in the declared order. Every list of failures captured from the service in 2026 is in
+    this order.
 
     >>> reported_order(["AttributeName", "KeyType"]), reported_order(["ReadCapacityUnits", "WriteCapacityUnits"])
     (['AttributeName', 'KeyType'], ['WriteCapacityUnits', 'ReadCapacityUnits'])
@@ -56,7 +57,7 @@ def reported_order(names: Iterable[str]) -> list[str]:
 
 
 def class_name(spec: Shape) -> str:
-    """The Java type of a shape, as in `java.util.List<java.lang.String>`."""
+    """Return the Java type of a shape, such as `java.util.List<java.lang.String>`."""
     match spec.type:
         case "string":
             return "java.lang.String"
@@ -81,7 +82,7 @@ def class_name(spec: Shape) -> str:
 
 
 def render_value(spec: Shape, value: Any, depth: int = 0) -> str:
-    """A value as `toString` prints it; its JSON types must be those of the shape.
+    """Return a value as `toString` prints it; its JSON types must match the shape.
 
     >>> render_value(shape("KeySchema"), [{"AttributeName": "pk", "KeyType": "HASH"}])
     '[KeySchemaElement(attributeName=pk, keyType=HASH)]'
@@ -118,12 +119,12 @@ def render_value(spec: Shape, value: Any, depth: int = 0) -> str:
 
 
 def render_json(spec: Shape, value: Any) -> str:
-    """A value as the service's newer validation prints it: JSON of the members that it knows."""
+    """Return a value as the service's newer validation prints it: JSON of the known members."""
     return json.dumps(known_part(spec, value, 0), ensure_ascii=False, separators=(",", ":"))
 
 
 def known_part(spec: Shape, value: Any, depth: int = 0) -> Any:
-    """Return what the service takes notice of: no unknown members, and nothing that is null."""
+    """Return a value without unknown members and members that are null."""
     if value is None or depth > _MAX_DEPTH:
         return None
     match spec.type:
@@ -146,5 +147,5 @@ def known_part(spec: Shape, value: Any, depth: int = 0) -> Any:
 
 
 def to_base64(value: str | bytes | bytearray | memoryview) -> str:
-    """A binary value as text, whichever way it was given."""
+    """Return a binary value, given as base64 or as bytes, as base64."""
     return value if isinstance(value, str) else base64.b64encode(value).decode()

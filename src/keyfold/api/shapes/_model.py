@@ -1,6 +1,6 @@
 """The API's model: the shape of every operation's request.
 
-`model.json` beside this file is written by scripts/generate_shapes.py.
+`scripts/generate_shapes.py` writes `model.json`, which is next to this file.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ Kind = Literal[
 class Shape:
     """One type of the API: its JSON type, what it is made of, and its constraints.
 
-    `members`, `of` and `key` name other shapes; `shape` finds them. `constraints` are in the
-    order in which the service reports them. `terse` shapes are worded by the service's newer
-    validation, which repeats no value. Where `arn` is true, the ARN of a table may stand for
-    its name, free of the name's constraints.
+    `members`, `of` (the elements of a list, the values of a map) and `key` (the keys of a map) are
+    names of other shapes, for `shape`. `constraints` are in the order in which the service reports
+    them. Failures of `terse` shapes come from the service's newer validation, which does not echo
+    the value. If `arn` is true, the value may be the ARN of a table instead of its name, and is
+    then exempt from the constraints on names.
     """
 
     name: str
@@ -59,12 +60,12 @@ OPERATIONS: frozenset[str] = frozenset(_INPUTS)
 
 @cache
 def shape(name: str) -> Shape:
-    """The shape called `name`."""
+    """Return the shape with this name. Raises KeyError for an unknown one."""
     facts = dict(_SHAPES[name])
     facts["required"] = frozenset(facts.get("required", ()))
     return Shape(name, **facts)
 
 
 def input_shape(operation: str) -> Shape:
-    """The shape of the operation's request. Raises KeyError for an unknown operation."""
+    """Return the shape of an operation's request. Raises KeyError for an unknown operation."""
     return shape(_INPUTS[operation])

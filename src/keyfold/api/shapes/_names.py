@@ -1,4 +1,4 @@
-"""Names of tables, which since 2024 may be given as ARNs wherever a table exists already."""
+"""Table names. Since 2024, requests about existing tables may give an ARN instead."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from keyfold.api.shapes._constraints import failures_error, find_failures
 from keyfold.api.shapes._model import shape
 from keyfold.errors import ValidationException
 
-# As the service checks it, except that a region or an account of other digits is let through:
-# whose table it is, is not for this stage to say.
+# The service's pattern, except that any region and any account number are accepted: this stage
+# does not decide which account owns the table.
 ARN = re.compile(r"arn:[a-z0-9-]+:dynamodb:[a-z0-9-]*:[0-9]*:table/([a-zA-Z0-9_.-]{3,255})")
 
 INVALID_ARN = (
@@ -21,12 +21,12 @@ INVALID_ARN = (
 
 
 def plain_name(name_or_arn: str) -> str:
-    """The name of the table that `name_or_arn` means.
+    """Return the table name in `name_or_arn`.
 
     >>> plain_name("arn:aws:dynamodb:eu-west-1:123456789012:table/Music")
     'Music'
 
-    Raises ValidationException for an ARN that names no table.
+    Raises ValidationException for an ARN that is not that of a table.
     """
     if not name_or_arn.startswith("arn:"):
         return name_or_arn
@@ -36,13 +36,13 @@ def plain_name(name_or_arn: str) -> str:
 
 
 def table_name(request: dict[str, Any]) -> str:
-    """The plain name of the table that a checked request is about."""
+    """Return the name of the table in a checked request, which may give its ARN."""
     name: str = request["TableName"]
     return plain_name(name) if name.startswith("arn:") else name
 
 
 def find_name_error(name_or_arn: str) -> ValidationException | None:
-    """What is wrong with the name or ARN of a table, if anything."""
+    """Return the error for an invalid table name or ARN; None if it is valid."""
     if name_or_arn.startswith("arn:"):
         return None if ARN.fullmatch(name_or_arn) else ValidationException(INVALID_ARN)
     return failures_error(find_failures(shape("NameOrArn"), name_or_arn, "tableName"))

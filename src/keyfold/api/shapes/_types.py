@@ -1,7 +1,7 @@
-"""The first gate: JSON types, down to every attribute value.
+"""The first stage: JSON types, down to every attribute value.
 
-The service reads a request as a stream, so the fault that comes first in the text is the one
-it reports. What it says depends on the Java type that it was about to fill.
+The service parses a request as a stream, so it reports the first fault in the text. The message
+depends on the Java type of the member that it was about to fill.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from keyfold.api.shapes._model import Shape, shape
 from keyfold.errors import SerializationException
 
 STRUCTURE_UNEXPECTED = "Start of structure or map found where not expected"
-# A list or a map inside another collection, filled with a scalar: the service lets the
-# failure of a Java cast show.
+# For a scalar in place of a list or a map inside another collection, the service exposes the
+# message of a failed Java cast.
 CAST_FAILED = (
     "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class "
     "java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and "
@@ -33,10 +33,10 @@ def walk_types(spec: Shape, request: object) -> None:
     """Raise SerializationException for the first value in `request` of a wrong JSON type."""
     if not isinstance(request, dict):
         raise SerializationException
-    # A stack, not recursion: how deep a value may nest is a rule of a later stage.
+    # A stack instead of recursion, because a later stage checks the depth of values.
     # Each entry is a shape, a value, and whether the value is a member of a structure.
     stack: list[tuple[Shape, Any, bool]] = [(spec, request, True)]
-    # A value that contains itself would be walked for ever; no text of a request has so much.
+    # Ends the walk of a Python value that contains itself. No request text has this many values.
     left = MAX_VALUES
     while stack:
         spec, value, is_member = stack.pop()
@@ -60,7 +60,7 @@ def walk_types(spec: Shape, request: object) -> None:
 def _object_members(spec: Shape, value: dict[object, Any]) -> list[tuple[Shape, Any, bool]]:
     match spec.type:
         case "structure":
-            # Members that the model does not know are skipped, whatever they hold.
+            # Unknown members are skipped, whatever their values are.
             return [
                 (shape(spec.members[name]), item, True)
                 for name, item in value.items()
@@ -99,7 +99,9 @@ def _check_scalar(spec: Shape, value: object, *, is_member: bool) -> None:
                 raise SerializationException(_conversion_message(value, spec.type.capitalize()))
         case "double" | "timestamp":
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise SerializationException(_conversion_message(value, class_name(spec).split(".")[-1]))
+                raise SerializationException(
+                    _conversion_message(value, class_name(spec).split(".")[-1])
+                )
         case "blob":
             if isinstance(value, str):
                 _check_base64(value)
@@ -128,7 +130,7 @@ def _conversion_message(value: object, target: str) -> str:
         case float():
             received = "DECIMAL_VALUE"
         case _:
-            received = type(value).__name__  # an object that no JSON has, given in Python
+            received = type(value).__name__  # a Python object that JSON does not have
     return f"{received} cannot be converted to {target}"
 
 
@@ -139,7 +141,7 @@ def _check_text(value: object) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            # A lone surrogate has no UTF-8, so no request can carry it.
+            # A lone surrogate cannot be encoded in UTF-8, so no request can contain it.
             raise SerializationException from None
 
 
@@ -150,7 +152,7 @@ def _check_base64(text: str) -> None:
         )
     padding = 2 if text.endswith("==") else text.endswith("=")
     if padding:
-        # The last digit before the padding has bits that no byte takes; they must be zero.
+        # The last digit before the padding has bits that belong to no byte; they must be zero.
         last = _ALPHABET.find(text[-padding - 1])
         if last & (0b1111 if padding == 2 else 0b11):  # noqa: PLR2004
             raise SerializationException("Invalid last non-pad Base64 character dectected")

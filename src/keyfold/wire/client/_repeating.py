@@ -1,4 +1,4 @@
-"""Which calls may be retried when it is not known whether the first attempt was carried out."""
+"""Decides which calls may be retried if it is unknown whether the first attempt succeeded."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def is_read(operation: str, request: dict[str, Any]) -> bool:
 
 
 def is_repeatable(operation: str, request: dict[str, Any]) -> bool:
-    """Return whether making a call twice leaves what making it once does.
+    """Return whether a call is idempotent: making it twice has the same effect as making it once.
 
-    False for anything that is not understood.
+    False for requests that cannot be analysed.
     """
     row = find_operation(operation)
     if row.repeatable != "by request":
         return row.repeatable == "yes"
     if row.has_statements:
-        # A repeated INSERT is refused if the first one was carried out.
+        # A repeated INSERT fails if the first one succeeded.
         return all(is_insert(str(each.get("Statement", ""))) for each in statements_in(request))
     return _is_repeatable_update(request)
 
@@ -37,12 +37,12 @@ def is_repeatable(operation: str, request: dict[str, Any]) -> bool:
 def hides_earlier_attempt(
     operation: str, request: dict[str, Any], response: dict[str, Any]
 ) -> bool:
-    """Return whether the old values in a response may be those that an earlier attempt left."""
+    """Return whether the old values in a response may have been written by an earlier attempt."""
     if request.get("ReturnValues") not in _OLD_VALUES:
         return False
     found = response.get("Attributes")
-    # A deletion that removed something was the first to do so. A put or an update that found
-    # nothing, likewise.
+    # A deletion that removed an item was the first attempt to succeed. So was a put or an update
+    # that found no item.
     return not found if operation == "DeleteItem" else bool(found)
 
 
@@ -50,7 +50,7 @@ def _is_repeatable_update(request: dict[str, Any]) -> bool:
     expression = request.get("UpdateExpression")
     if expression is None:
         return _is_repeatable_legacy_update(request.get("AttributeUpdates") or {})
-    # Loaded only here: most programs never wonder about an update.
+    # Imported only here: most programs never need to analyse an update.
     parser = import_module("keyfold.expressions.parser")
     repetition = import_module("keyfold.expressions.repetition")
     try:

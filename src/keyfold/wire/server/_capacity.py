@@ -1,4 +1,4 @@
-"""The capacity that operations consume, for the metrics, whether or not their callers ask."""
+"""Records the consumed capacity of all calls in the metrics, whether callers request it or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _METERED = names_where(lambda each: each.is_metered)
 
 
 def ask_for_capacity(call: WireCall) -> WireCall:
-    """Make a call report its capacity; a caller who did not ask is not to see it."""
+    """Return a call that reports its capacity, marked to hide it if the caller did not ask."""
     if call.operation not in _METERED:
         return call
     try:
@@ -30,7 +30,7 @@ def ask_for_capacity(call: WireCall) -> WireCall:
 
 
 def note_capacity(metrics: Metrics, call: WireCall, body: bytes) -> bytes:
-    """Count the capacity that a response reports; return what its caller is to see."""
+    """Record the capacity in a response; return the body, without it if it is to be hidden."""
     if call.operation not in _METERED:
         return body
     response = orjson.loads(body)

@@ -1,4 +1,4 @@
-"""The tokens of transactions, which are each principal's own."""
+"""Scopes the client request tokens of transactions to principals."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ TOKENED = names_where(lambda each: each.takes_token)
 
 
 def scope_token_to_principal(call: WireCall, principal: str) -> WireCall:
-    """Return a call whose token stands for the same transaction to nobody else.
+    """Return the call with its token replaced by a hash of the token and the principal.
 
-    Otherwise whoever uses the token of somebody else would be told so.
+    Without this, a principal that uses another one's token would find out that it is in use.
     """
     try:
         request: Any = orjson.loads(call.body)
     except orjson.JSONDecodeError:
         return call
     token = request.get(_PARAMETER) if request.__class__ is dict else None
-    # What is no token is refused by the engine, in its own words.
+    # The engine rejects invalid tokens with the service's error.
     if not isinstance(token, str) or not 1 <= len(token) <= _MAX_TOKEN_LENGTH:
         return call
     scoped = sha256(f"{principal}\0{token}".encode()).hexdigest()[:_MAX_TOKEN_LENGTH]
