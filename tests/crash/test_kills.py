@@ -43,7 +43,7 @@ class Writer:
         )
 
     def listen(self, lines: int) -> None:
-        """Hear out so many acknowledgements."""
+        """Wait for `count` acknowledgements."""
         for _ in range(lines):
             self._note(self._output.readline())
 

@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "store": ("model", "policy"),
     "transfer": ("store",),
     "connect": ("store", "engine", "wire"),
-    "deploy": ("model",),
+    "deploy": ("store",),
     "analysis": ("model", "capacity", "connect"),
     "export": ("analysis",),
     "designs": ("connect", ROOT),

@@ -14,8 +14,8 @@ from keyfold.api.operations import (
     WRITE_MEMBERS,
     ExpressionParameters,
     Grant,
-    Member,
     Operation,
+    TransactionMember,
     find_operation,
     names_where,
 )
@@ -27,8 +27,8 @@ __all__ = [
     "WRITE_MEMBERS",
     "ExpressionParameters",
     "Grant",
-    "Member",
     "Operation",
+    "TransactionMember",
     "find_operation",
     "names_where",
 ]

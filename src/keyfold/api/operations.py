@@ -466,7 +466,7 @@ OPERATIONS: Mapping[str, Operation] = {row.name: row for row in sorted(_ROWS)}
 """Every operation, by its name."""
 
 
-class Member(NamedTuple):
+class TransactionMember(NamedTuple):
     """One kind of member of a transaction, such as `Put`."""
 
     name: str
@@ -477,19 +477,19 @@ class Member(NamedTuple):
     parameters: ExpressionParameters
 
 
-MEMBERS: Mapping[str, Member] = {
+MEMBERS: Mapping[str, TransactionMember] = {
     member.name: member
     for member in (
-        Member("ConditionCheck", "ConditionCheckItem", "Key", _CONDITION),
-        Member("Put", "PutItem", "Item", _CONDITION),
-        Member("Delete", "DeleteItem", "Key", _CONDITION),
-        Member("Update", "UpdateItem", "Key", _UPDATE),
-        Member("Get", "GetItem", "Key", _PROJECTION),
+        TransactionMember("ConditionCheck", "ConditionCheckItem", "Key", _CONDITION),
+        TransactionMember("Put", "PutItem", "Item", _CONDITION),
+        TransactionMember("Delete", "DeleteItem", "Key", _CONDITION),
+        TransactionMember("Update", "UpdateItem", "Key", _UPDATE),
+        TransactionMember("Get", "GetItem", "Key", _PROJECTION),
     )
 }
 """The members of TransactGetItems and TransactWriteItems, by their names."""
 
-WRITE_MEMBERS: Mapping[str, Member] = {
+WRITE_MEMBERS: Mapping[str, TransactionMember] = {
     name: member for name, member in MEMBERS.items() if name != "Get"
 }
 """The members of TransactWriteItems, by their names."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from keyfold.deploy._plans import PlanStep, TablePlan, plan_table
-from keyfold.deploy._states import Executor, TableState, read_state
+from keyfold.deploy._states import TableState, read_state
 from keyfold.errors import (
     LimitExceededException,
     ResourceInUseException,
@@ -16,6 +16,7 @@ from keyfold.errors import (
     ValidationException,
 )
 from keyfold.model import Table
+from keyfold.store import Executor
 
 # Adding an index to a large table takes hours on the service.
 MAX_WAIT_SECONDS = 24 * 3_600.0

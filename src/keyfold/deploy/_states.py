@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from keyfold.errors import ResourceNotFoundException
 from keyfold.model import Billing, Provisioned
+from keyfold.store import Executor
 
 KeyShape = tuple[tuple[str, str, str], ...]
 """The name, HASH or RANGE, and the type of each attribute of a key."""
-
-
-class Executor(Protocol):
-    """Executes DynamoDB operations: an embedded engine, or a client of a service."""
-
-    def execute(self, operation: str, request: dict[str, Any], /) -> dict[str, Any]:
-        """Carry out one operation; raises ServiceError."""
-        ...
 
 
 class IndexState(NamedTuple):
