@@ -23,7 +23,7 @@ V = TypeVar("V")
 class AsyncExecutor(Protocol):
     """Executes DynamoDB operations without blocking the event loop."""
 
-    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    async def execute(self, operation: str, request: dict[str, Any], /) -> dict[str, Any]:
         """Carry out one operation; raises ServiceError."""
         ...
 

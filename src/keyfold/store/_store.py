@@ -24,7 +24,7 @@ V = TypeVar("V")
 class Executor(Protocol):
     """Executes DynamoDB operations: an embedded engine, or a client of a service."""
 
-    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    def execute(self, operation: str, request: dict[str, Any], /) -> dict[str, Any]:
         """Carry out one operation; raises ServiceError."""
         ...
 
