@@ -74,19 +74,20 @@ class Printer(ABC):
 
     def write_condition(self, condition: Condition) -> str:
         """Return the text of a condition."""
+        # What key conditions are made of comes first: every query prints one.
         match condition:
             case Comparison(comparator, left, right):
                 return f"{self.write_operand(left)} {comparator} {self.write_operand(right)}"
+            case And(conditions):
+                return " AND ".join([self._write_member(each) for each in conditions])
+            case FunctionCall(function, operands):
+                return f"{function}({', '.join([self.write_operand(each) for each in operands])})"
             case Between(value, low, high):
                 ends = f"{self.write_operand(low)} AND {self.write_operand(high)}"
                 return f"{self.write_operand(value)} BETWEEN {ends}"
             case In(value, options):
                 written = ", ".join(map(self.write_operand, options))
                 return f"{self.write_operand(value)} IN ({written})"
-            case FunctionCall():
-                return self.write_operand(condition)
-            case And(conditions):
-                return " AND ".join(map(self._write_member, conditions))
             case Or(conditions):
                 return " OR ".join(map(self._write_member, conditions))
             case Not(inner):
