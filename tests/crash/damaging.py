@@ -10,6 +10,7 @@ verify() found it. Anything else is a bug.
 from __future__ import annotations
 
 import random
+import resource
 import sys
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from keyfold.engine import Engine
 from keyfold.errors import KeyfoldError, ServiceError
 from tests.crash.workload import NOW, TABLE, add_index_request, make_item
 from tests.unit.engine.stream_reading import read_stream
+
+MOST_MEMORY_BYTES = 2 << 30
 
 
 def damage(content: bytes, chance: random.Random) -> bytes:
@@ -77,6 +80,8 @@ def work(engine: Engine) -> None:
 
 def main() -> None:
     path, seed, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    # Damage that makes the engine read without end must not exhaust the machine's memory.
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
     content = path.read_bytes()
     chance = random.Random(seed)
     for number in range(count):

@@ -22,6 +22,9 @@ from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 TABLE_RECORD = "table"
 COUNTER_RECORD = "counter"
 
+# Of a table, and of an index.
+_STATUSES = frozenset({"ACTIVE", "CREATING", "DELETING", "UPDATING"})
+
 
 class Catalog:
     """Finds tables by name; changes to tables go through it."""
@@ -108,6 +111,9 @@ def parse_body(name: str, record: bytes) -> TableBody:
         body = orjson.loads(record)
         if not body.keys() >= REQUIRED_FIELDS:
             raise KeyError(name)
+        for part in (body, *body["indexes"], *body.get("vectors", ())):
+            if part["status"] not in _STATUSES:
+                raise ValueError(part["status"])
         build_table(body)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"the definition of table {name}") from error

@@ -11,7 +11,7 @@ import orjson
 from keyfold.engine._backfill import BACKFILL_RECORD
 from keyfold.engine._backups import BACKUP_RECORD, parse_backup, to_backup_table
 from keyfold.engine._bulk_records import BULK_JOB_RECORD, BULK_RECORD
-from keyfold.engine._catalog import TABLE_RECORD
+from keyfold.engine._catalog import TABLE_RECORD, parse_body
 from keyfold.engine._changes import LOG_RECORD
 from keyfold.engine._export_records import EXPORT_RECORD
 from keyfold.engine._import_records import IMPORT_JOB_RECORD, IMPORT_RECORD
@@ -106,9 +106,10 @@ def _verify_table(name: str, reader: StorageReader) -> list[Problem]:
     if record is None:
         return []
     try:
-        table = build_table(orjson.loads(record))
-    except _UNREADABLE as error:
-        return [Problem(f"table {name}", f"its definition cannot be read: {error!r}")]
+        table = build_table(parse_body(name, record))
+    except (Unreadable, *_UNREADABLE) as error:
+        reason = error.__cause__ or error
+        return [Problem(f"table {name}", f"its definition cannot be read: {reason!r}")]
     problems: list[Problem] = []
     if table.log is not None and reader.get_record(LOG_RECORD, str(table.log)) is None:
         problems.append(Problem(f"table {name}", f"its log {table.log} is missing"))

@@ -14,7 +14,9 @@ import pytest
 from keyfold.engine import Engine
 from keyfold.engine._changes import DAY_SECONDS, list_logs, save_changed_body
 from keyfold.engine._tables import RecoveryBody, TableBody
-from keyfold.engine.storage import RowChange, StorageReader
+from keyfold.engine.storage import RowChange, StorageReader, _view
+from keyfold.engine.storage._log_statements import LogStatements, log_statements
+from keyfold.errors import FileDamaged
 from tests.unit.engine.clocks import Clock
 from tests.unit.engine.storage.tables import ADD_INDEX, CREATE, TABLE, add, create, get, put
 
@@ -353,6 +355,38 @@ def test_verify_finds_an_inconsistent_log(tmp_path: Path, damage: str) -> None:
         connection.execute(damage)
     with Engine.open(path, upkeep_seconds=None) as engine:
         assert DAMAGES[damage] in "\n".join(map(str, engine.verify()))
+
+
+def test_a_change_without_a_time_is_reported_by_upkeep(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Engine.open(path, upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", {**CREATE, "StreamSpecification": ON})
+        add(engine, "one")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE c2 SET t = x'00' WHERE s = 1")
+    with (
+        Engine.open(path, upkeep_seconds=None) as engine,
+        pytest.raises(FileDamaged, match="a change has no time"),
+    ):
+        engine.run_upkeep()
+
+
+def test_changes_out_of_order_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged tree may lead back to where it was: whoever follows would never come to an end."""
+    statements = log_statements(2)
+    backwards = statements.read.replace("ORDER BY s", "ORDER BY s DESC")
+    with Engine.open(tmp_path / "a.db", upkeep_seconds=None) as engine:
+        engine.execute("CreateTable", {**CREATE, "StreamSpecification": ON})
+        for _ in range(3):
+            add(engine, "one")
+        damaged = statements._replace(read=backwards)
+
+        def statements_of_log(log: int) -> LogStatements:
+            return damaged
+
+        monkeypatch.setattr(_view, "log_statements", statements_of_log)
+        with pytest.raises(FileDamaged, match="changes are out of order"):
+            _changes(engine)
 
 
 def test_a_reader_sees_a_consistent_snapshot_of_a_log(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.errors import FileDamaged
-from tests.unit.engine.storage.tables import create, put
+from tests.unit.engine.storage.tables import ADD_INDEX, TABLE, create, put
 
 ID = "01700000000000-0123abcd"
 ARN = "arn:aws:dynamodb:us-east-1:000000000000:table/Things/{part}/" + ID
@@ -43,3 +43,23 @@ def test_a_damaged_record_is_reported_and_does_no_harm(
         if request_ is not None:
             with pytest.raises(FileDamaged, match="cannot be read"):
                 engine.execute(operation, request_)
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["first", "second"])
+def test_a_status_that_does_not_exist_is_reported(tmp_path: Path, place: int) -> None:
+    """One of the table, the other of its index."""
+    path = tmp_path / "things.db"
+    with Engine.open(path, upkeep_seconds=None) as engine:
+        create(engine)
+        engine.execute("UpdateTable", ADD_INDEX)
+        engine.run_upkeep()
+        record = engine._storage.read(lambda reader: reader.get_record("table", TABLE))
+        assert record is not None
+        parts = record.split(b'"status":"ACTIVE"')
+        assert len(parts) == 3
+        left, right = b'"status":"ACTIVE"'.join(parts[: place + 1]), parts[place + 1 :]
+        damaged = b'"status":"ACTIVD"'.join([left, b'"status":"ACTIVE"'.join(right)])
+        engine._storage.write(lambda writer: writer.set_record("table", TABLE, damaged))
+    with Engine.open(path, upkeep_seconds=None) as engine:
+        problems = [str(problem) for problem in engine.verify()]
+        assert any(TABLE in problem and "cannot be read" in problem for problem in problems)

@@ -181,6 +181,8 @@ class View:
         while low < high:
             middle = (low + high + 1) // 2
             ((changed_at,),) = self._cursor.execute(time_of, (middle,)).fetchall()
+            if not isinstance(changed_at, float):
+                raise apsw.CorruptError("a change has no time")
             if changed_at <= at:
                 low = middle
             else:
@@ -202,6 +204,10 @@ class View:
         found: list[RowChange] = []
         for row in self._cursor.execute(log_statements(log).read, (after, last, low, high, limit)):
             sequence, at, key, is_expiry, old, new = row
+            # A damaged tree can lead back to earlier rows: a reader would never reach the end.
+            if sequence <= after:
+                raise apsw.CorruptError("changes are out of order")
+            after = sequence
             found.append(RowChange(sequence, at, key, old, new, bool(is_expiry)))
             try:
                 max_bytes -= len(old or b"") + len(new or b"")
