@@ -64,18 +64,24 @@ WriteRateOption = Annotated[
 ]
 CheckpointOption = Annotated[
     Path | None,
-    typer.Option(help="The file to resume from after an interruption; by default beside the data."),
+    typer.Option(
+        help="The file to resume from after an interruption; by default next to the data file, or "
+        "in the current directory if there is none."
+    ),
 ]
 RejectsOption = Annotated[
     Path | None,
-    typer.Option(help="The file for rejected items; by default beside the data."),
+    typer.Option(
+        help="The file for rejected items; by default next to the data file, or in the current "
+        "directory if there is none."
+    ),
 ]
 MergeOption = Annotated[
     bool, typer.Option("--merge", help="Allow a target table that already holds items.")
 ]
 CreateOption = Annotated[
     bool,
-    typer.Option("--create", help="Create a missing table; in a database file, this is implied."),
+    typer.Option("--create", help="Create a missing table. Database files do not need this."),
 ]
 NoVerifyOption = Annotated[
     bool, typer.Option("--no-verify", help="Do not compare counts and checksums at the end.")

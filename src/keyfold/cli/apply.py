@@ -34,9 +34,10 @@ def apply(
 ) -> None:
     """Create and update tables to match their declarations.
 
-    Carries out the steps that `keyfold plan` shows, each after the one before has taken effect.
-    If interrupted, run it again: it does the remaining steps. DynamoDB allows a table's TTL to be
-    changed about once an hour; a change that comes too soon is postponed, and the rest is done.
+    Runs the steps that `keyfold plan` shows, one after another, and waits until each has taken
+    effect. If interrupted, run it again: it does the remaining steps. DynamoDB allows a table's
+    TTL to be changed about once an hour. A TTL change that comes too soon is postponed, and the
+    other steps are done; run the command again later.
 
     Exits with 1 if a table still differs from its declaration at the end.
     """

@@ -40,9 +40,9 @@ def backfill(
     """Update stored items to match their table's declaration.
 
     Run it after you add an index, change the template of an index key, or give a field a
-    default. It writes only index keys, type attributes, computed fields and missing defaults,
-    each on the condition that the attributes it derives from are unchanged, so the table can
-    stay in use. If interrupted, run the same command again: it resumes.
+    default. It writes only index keys, type attributes, computed fields and missing defaults.
+    The table can stay in use: an item that changes in the meantime is read and checked again.
+    If interrupted, run the same command again: it resumes.
 
     Exits with 1 if items match no entity; such items are left unchanged.
     """

@@ -50,8 +50,8 @@ def copy(
 ) -> None:
     """Copy tables from one database to another, and verify the copy.
 
-    Copies every table of FROM, or the one that --table or --name names. Lease tables are
-    skipped: they hold positions in the streams of FROM, which are not copied. A table that is
+    Copies every table of FROM, or only the one given by --table or --name. Lease tables are
+    skipped: they hold positions in the streams of FROM, and streams are not copied. A table that is
     missing in TO is created if TO is a file, otherwise only with --create. If interrupted, run
     the same command again: it resumes.
 

@@ -61,11 +61,11 @@ def iam(
 ) -> None:
     """Export a role as an AWS IAM policy, and list where the two differ.
 
-    Prints the policy. If it allows more or less than the role, standard error says where and
-    what to do. The role's tenant becomes ${aws:PrincipalTag/…}; map your identity provider's
+    Prints the policy. If it allows more or less than the role, standard error lists the
+    differences and what to do about them. The role's tenant becomes ${aws:PrincipalTag/…}; map your identity provider's
     user id to that tag.
 
-    Exits with 1 if IAM can express nothing of the role.
+    Exits with 1 if nothing of the role can be expressed in IAM.
     """
     from keyfold.cli._tables import find_tables
 

@@ -22,7 +22,7 @@ EXAMPLES = (
 )
 
 AllowRemoval = Annotated[
-    bool, typer.Option("--allow-removal", help="Also remove what the declaration does not have.")
+    bool, typer.Option("--allow-removal", help="Also remove what is not in the declaration.")
 ]
 
 

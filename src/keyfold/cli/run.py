@@ -57,8 +57,8 @@ def run(
     PATTERN is the name of a pattern or of its function, or an unambiguous prefix of one;
     `keyfold patterns` lists them with their parameters. Give each parameter as --name VALUE.
     Values are parsed by type: times as 2026-01-31T12:00 (UTC unless they have a time zone),
-    durations as PT12H or in seconds, entities and lists as JSON. Put a parameter that has the
-    name of an option after a separate --. Without --limit, a query shows everything it finds.
+    durations as PT12H or in seconds, entities and lists as JSON. If a parameter has the same
+    name as an option, put it after a separate --. Without --limit, a query shows everything it finds.
 
     Exits with 1 if a pattern that reads one item finds none, or if the condition of a write
     fails. A pattern that writes creates the database file if it does not exist.

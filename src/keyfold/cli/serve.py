@@ -96,8 +96,8 @@ def serve(
     """Serve a database file to any DynamoDB client.
 
     Prints one line when ready, with the URL and the environment variables that point the AWS
-    SDKs and tools to it. Without --auth, any access key is accepted. SIGTERM or Ctrl-C stops the
-    server after the requests it has accepted; it then exits with 0.
+    SDKs and tools to it. Without --auth, any access key is accepted. On SIGTERM or Ctrl-C,
+    the server finishes the requests it has accepted, and exits with 0.
     """
     from keyfold.cli._ids import read_ids
     from keyfold.wire.server._process import ProcessSettings, run_server

@@ -32,7 +32,7 @@ def sql(
     param: Annotated[
         list[str] | None,
         typer.Option(
-            help="The value of a ?, as JSON; repeat it for each ?, in order. "
+            help="The value of a ? placeholder, as JSON; repeat the option for each ?, in order. "
             """'{"SS": ["a"]}' is DynamoDB JSON, for types such as sets.""",
             metavar="JSON",
         ),

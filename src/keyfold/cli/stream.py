@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyfold.cli._options import AsJson, Database, Design, OwnTable, show_examples
+from keyfold.cli._options import AsJson, Database, OwnTable, show_examples
 from keyfold.cli._quantities import count_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _show_examples(*examples: str) -> str:
     )
 )
 def follow(
-    design: Design = None,
+    design: OneDesign = None,
     *,
     db: Database,
     table: OwnTable = None,
@@ -44,7 +44,7 @@ def follow(
     worker: Annotated[
         str | None,
         typer.Option(
-            help="A fixed name for this worker: restarted after a crash, it resumes at once.",
+            help="A fixed name for this worker, so that it resumes at once after a restart.",
             metavar="NAME",
         ),
     ] = None,
@@ -121,7 +121,7 @@ def follow(
     ),
 )
 def dead_letters(
-    design: Design = None,
+    design: OneDesign = None,
     *,
     db: Database,
     table: OwnTable = None,
@@ -130,8 +130,9 @@ def dead_letters(
 ) -> None:
     """List the dead letters: changes that a handler failed on.
 
-    The state is "failed" if the handler raised an error, "waiting" for later changes of the same
-    item, and "retrying" if `keyfold stream retry` has scheduled a retry.
+    The state is "failed" if the handler raised an error, "waiting" if the change waits behind a
+    failed change of the same item, and "retrying" if `keyfold stream retry` has scheduled a
+    retry.
 
     Exits with 1 if there are any.
     """
@@ -171,7 +172,7 @@ def dead_letters(
     )
 )
 def retry(
-    design: Design = None,
+    design: OneDesign = None,
     *,
     db: Database,
     table: OwnTable = None,
@@ -183,8 +184,8 @@ def retry(
 ) -> None:
     """Schedule a retry of the dead letters that failed.
 
-    The table's follower then delivers them again, in order, with the changes that wait behind
-    them: a running `keyfold stream follow`, or the next one.
+    `keyfold stream follow`, if it is running or when you start it, then delivers them again, in
+    order, followed by the changes that wait behind them.
     """
     found = _find(design, table)
     with _open(found, db) as store:

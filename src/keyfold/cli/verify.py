@@ -21,8 +21,8 @@ def verify(
 ) -> None:
     """Check the integrity of a database file.
 
-    Checks the file's structure, and for every row that its item can be decoded, matches its key
-    and its recorded size, and has its entries in every index. Changes nothing.
+    Checks the file's structure. For every row, checks that its item can be decoded, that it
+    matches its key and its recorded size, and that every index has its entries. Changes nothing.
 
     Exits with 1 if there are problems.
     """

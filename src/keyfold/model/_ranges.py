@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from keyfold.errors import KeyfoldError, QueryInvalid
-from keyfold.expressions import readable_value
+from keyfold.expressions import Between, Comparison, Condition, FunctionCall, Path, readable_value
 from keyfold.keys import KeyTemplate, Ulid
 from keyfold.model._moments import has_moment, resolve_moments
 from keyfold.model._placeholder_keys import render_placeholder_start
@@ -33,6 +33,21 @@ class SortRange:
     def resolve(self, now: datetime) -> SortRange:  # noqa: ARG002 - a PartRange needs it
         """Return the range for a request that runs at `now`: itself, as it has no Moments."""
         return self
+
+    def to_condition(self) -> Condition:
+        """Return the range as a condition on the sort key."""
+        path = Path((self.attribute,))
+        match self:
+            case SortRange(prefix=dict() as prefix):
+                return FunctionCall("begins_with", (path, prefix))
+            case SortRange(low=dict() as low, high=dict() as high):
+                return Between(path, low, high)
+            case SortRange(low=dict() as low):
+                return Comparison(">=", path, low)
+            case SortRange(high=dict() as high):
+                return Comparison("<=", path, high)
+            case _:
+                raise AssertionError(self)
 
     def __str__(self) -> str:
         name = self.attribute

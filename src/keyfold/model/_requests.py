@@ -17,10 +17,8 @@ from pydantic import BaseModel
 from keyfold.errors import QueryInvalid
 from keyfold.expressions import (
     And,
-    Between,
     Comparison,
     Condition,
-    FunctionCall,
     Path,
     RequestPrinter,
     join_all,
@@ -425,7 +423,7 @@ class Query(PagedRead[V_co], Generic[V_co]):
             Comparison("=", Path((name,)), value) for name, value in self.keys.equals
         ]
         if self.keys.range is not None:
-            conditions.append(_range_condition(self.keys.range.resolve(now)))
+            conditions.append(self.keys.range.resolve(now).to_condition())
         return conditions[0] if len(conditions) == 1 else And(tuple(conditions))
 
     def _open_part(self, method: str) -> KeyPart:
@@ -455,21 +453,6 @@ class Query(PagedRead[V_co], Generic[V_co]):
 
     def _order(self) -> str:
         return ", descending" if self.is_reversed else ""
-
-
-def _range_condition(limits: SortRange) -> Condition:
-    path = Path((limits.attribute,))
-    match limits:
-        case SortRange(prefix=dict() as prefix):
-            return FunctionCall("begins_with", (path, prefix))
-        case SortRange(low=dict() as low, high=dict() as high):
-            return Between(path, low, high)
-        case SortRange(low=dict() as low):
-            return Comparison(">=", path, low)
-        case SortRange(high=dict() as high):
-            return Comparison("<=", path, high)
-        case _:
-            raise AssertionError(limits)
 
 
 @dataclass(frozen=True, slots=True)
