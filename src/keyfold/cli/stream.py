@@ -21,6 +21,14 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+_Design = Annotated[
+    str | None,
+    typer.Argument(
+        help="A design, or a table of your project, as in `keyfold patterns`; by default the "
+        "table of the project, if it has only one.",
+        metavar="DESIGN",
+    ),
+]
 _Name = Annotated[str, typer.Option("--name", help="The follower's name.", metavar="NAME")]
 
 
@@ -36,7 +44,7 @@ def _show_examples(*examples: str) -> str:
     )
 )
 def follow(
-    design: OneDesign = None,
+    design: _Design = None,
     *,
     db: Database,
     table: OwnTable = None,
@@ -121,7 +129,7 @@ def follow(
     ),
 )
 def dead_letters(
-    design: OneDesign = None,
+    design: _Design = None,
     *,
     db: Database,
     table: OwnTable = None,
@@ -172,7 +180,7 @@ def dead_letters(
     )
 )
 def retry(
-    design: OneDesign = None,
+    design: _Design = None,
     *,
     db: Database,
     table: OwnTable = None,
