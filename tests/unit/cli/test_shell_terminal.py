@@ -18,9 +18,11 @@ pty = pytest.importorskip("pty")
 
 ROOT = Path(__file__).resolve().parents[3]
 # Ctrl-C only reaches programs whose controlling terminal it is typed into.
+# Programs that a shell starts in the background inherit an ignored SIGINT; so would this one.
 START = """
-import fcntl, termios
+import fcntl, signal, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from keyfold.cli import main
 main(["shell", "--table", "tests.unit.cli.shop:shop"])
 """
