@@ -11,7 +11,7 @@ import orjson
 from keyfold.engine._backfill import BACKFILL_RECORD
 from keyfold.engine._backups import BACKUP_RECORD, parse_backup, to_backup_table
 from keyfold.engine._bulk_records import BULK_JOB_RECORD, BULK_RECORD
-from keyfold.engine._catalog import TABLE_RECORD, parse_body
+from keyfold.engine._catalog import COUNTER_RECORD, TABLE_RECORD, parse_body
 from keyfold.engine._changes import LOG_RECORD
 from keyfold.engine._export_records import EXPORT_RECORD
 from keyfold.engine._import_records import IMPORT_JOB_RECORD, IMPORT_RECORD
@@ -64,6 +64,10 @@ def verify(storage: Storage) -> list[Problem]:
         streams = [
             name for name, _ in storage.read(lambda reader: reader.list_records(STREAM_RECORD))
         ]
+        # Every row set and log has its number from this record, so only damage removes it.
+        has_counter = storage.read(lambda reader: reader.get_record(COUNTER_RECORD, "rows"))
+        if has_counter is None and storage.read(lambda reader: reader.has_rows()):
+            problems.append(Problem("metadata", "its records are missing, but the file has rows"))
     except FileDamaged as error:
         return [Problem("file", error.detail)]
     for name in names:

@@ -327,6 +327,7 @@ DAMAGES = {
     "DELETE FROM c2 WHERE s = 3": "does not match the row",
     "DELETE FROM c2": "a log is empty",
     "DROP TABLE c2": "its changes are missing",
+    "DELETE FROM books": "its records are missing, but the file has rows",
     "DELETE FROM books WHERE kind = 'log'": "its log 2 is missing",
     "UPDATE books SET body = '{}' WHERE kind = 'log'": "cannot be read",
     "DELETE FROM books WHERE kind = 'table'": "does not use it",

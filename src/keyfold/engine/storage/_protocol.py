@@ -120,6 +120,10 @@ class StorageReader(Protocol):
         """Return the problems of the file itself, without checking what the rows contain."""
         ...
 
+    def has_rows(self) -> bool:
+        """Return whether the file has anything besides the metadata."""
+        ...
+
     def count_rows(self, rows: RowSet) -> tuple[int, int, tuple[tuple[int, int], ...]]:
         """Return the number of rows and their total size, then both for each index column."""
         ...

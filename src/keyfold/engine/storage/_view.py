@@ -310,6 +310,10 @@ class View:
         found = self._cursor.execute("PRAGMA integrity_check(100)").fetchall()
         return [str(message) for (message,) in found if message != "ok"]
 
+    def has_rows(self) -> bool:
+        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name <> 'books' LIMIT 1"
+        return bool(self._cursor.execute(query).fetchall())
+
     def begin(self, kind: str) -> None:
         self._changed_at = None
         self._cursor.execute(kind)
