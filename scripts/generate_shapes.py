@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = ROOT / "src" / "keyfold" / "engine" / "shapes" / "model.json"
+TARGET = ROOT / "src" / "keyfold" / "api" / "shapes" / "model.json"
 OVERRIDES = Path(__file__).resolve().parent / "shape_overrides.json"
 MODELS = [
     Path("data", service, "2012-08-10", "service-2.json.gz")
