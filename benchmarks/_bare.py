@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 # Imported from the engine, so that the two cannot drift apart.
-from keyfold.engine.storage._connections import CACHE_KIB, MMAP_BYTES
+from keyfold.engine.storage.connections import CACHE_KIB, MMAP_BYTES
 
 Bindings = Sequence[bytes | int]
 

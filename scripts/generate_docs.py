@@ -57,44 +57,44 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("Levels of nesting", "{number}", "keyfold.values.attributes.MAX_NESTING"),
     ),
     "Items": (
-        ("Item", "{bytes}", "keyfold.engine._writes.MAX_ITEM_BYTES"),
-        ("Partition key", "{bytes}", "keyfold.engine._keys.MAX_PARTITION_BYTES"),
-        ("Sort key", "{bytes}", "keyfold.engine._keys.MAX_SORT_BYTES"),
+        ("Item", "{bytes}", "keyfold.engine.items.writes.MAX_ITEM_BYTES"),
+        ("Partition key", "{bytes}", "keyfold.engine.items.keys.MAX_PARTITION_BYTES"),
+        ("Sort key", "{bytes}", "keyfold.engine.items.keys.MAX_SORT_BYTES"),
     ),
     "Tables": (
         ("Name of a table", "{number} characters", "TableName"),
         ("Name of an index", "{number} characters", "IndexName"),
-        ("Global indexes", "{number}", "keyfold.engine._definitions.MAX_GLOBAL_INDEXES"),
-        ("Local indexes", "{number}", "keyfold.engine._definitions.MAX_LOCAL_INDEXES"),
+        ("Global indexes", "{number}", "keyfold.engine.tables.definitions.MAX_GLOBAL_INDEXES"),
+        ("Local indexes", "{number}", "keyfold.engine.tables.definitions.MAX_LOCAL_INDEXES"),
         (
             "Attributes in each side of a global index's key",
             "{number}",
-            "keyfold.engine._definitions.MAX_KEY_PARTS",
+            "keyfold.engine.tables.definitions.MAX_KEY_PARTS",
         ),
         (
             "Attributes that projections name, in all indexes",
             "{number}",
-            "keyfold.engine._definitions.MAX_INCLUDED",
+            "keyfold.engine.tables.definitions.MAX_INCLUDED",
         ),
-        ("Tags", "{number}", "keyfold.engine._tags.MAX_TAGS"),
-        ("Resource policy", "{bytes}", "keyfold.engine._policies.MAX_POLICY_BYTES"),
+        ("Tags", "{number}", "keyfold.engine.tables.tags.MAX_TAGS"),
+        ("Resource policy", "{bytes}", "keyfold.engine.tables.resource_policies.MAX_POLICY_BYTES"),
     ),
     "Vectors": (
         (
             "Vector indexes of a table",
             "{number}",
-            "keyfold.engine._vector_definitions.MAX_VECTOR_INDEXES",
+            "keyfold.engine.vectors.definitions.MAX_VECTOR_INDEXES",
         ),
-        ("Dimensions", "{number}", "keyfold.engine._vector_definitions.MAX_DIMENSIONS"),
+        ("Dimensions", "{number}", "keyfold.engine.vectors.definitions.MAX_DIMENSIONS"),
         (
             "Inline filters of a vector index",
             "{number}",
-            "keyfold.engine._vector_definitions.MAX_FILTERS",
+            "keyfold.engine.vectors.definitions.MAX_FILTERS",
         ),
         (
             "Attributes that a vector index names",
             "{number}",
-            "keyfold.engine._vector_definitions.MAX_PROJECTED",
+            "keyfold.engine.vectors.definitions.MAX_PROJECTED",
         ),
         (
             "Results of SearchVectors",
@@ -108,7 +108,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
     ),
     "Requests": (
-        ("Page of a query or scan", "{bytes}", "keyfold.engine._reads.PAGE_BYTES"),
+        ("Page of a query or scan", "{bytes}", "keyfold.engine.items.reads.PAGE_BYTES"),
         ("Segments of a parallel scan", "{number}", "ScanTotalSegments"),
         ("Keys in BatchGetItem", "{number}", "keyfold.engine.operations.batch_get_item.MAX_KEYS"),
         (
@@ -128,7 +128,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         ("Reads in TransactGetItems", "{number}", "TransactGetItemList"),
         ("Actions in TransactWriteItems", "{number}", "TransactWriteItemList"),
-        ("Items of a transaction, together", "{bytes}", "keyfold.engine._transactions.MAX_BYTES"),
+        (
+            "Items of a transaction, together",
+            "{bytes}",
+            "keyfold.engine.items.transactions.MAX_BYTES",
+        ),
         ("PartiQL statement", "{number} characters", "PartiQLStatement"),
         (
             "Keys of an IN for each page of a SELECT",
@@ -151,9 +155,13 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "{number}",
             "keyfold.engine.operations.list_streams.PAGE_STREAMS",
         ),
-        ("Age of a record", "{number} seconds", "keyfold.engine._changes.STREAM_SECONDS"),
-        ("Age of an iterator", "{number} seconds", "keyfold.engine._iterators.ITERATOR_SECONDS"),
-        ("Age of an open shard", "{number} seconds", "keyfold.engine._shards.SHARD_SECONDS"),
+        ("Age of a record", "{number} seconds", "keyfold.engine.streams.change_log.STREAM_SECONDS"),
+        (
+            "Age of an iterator",
+            "{number} seconds",
+            "keyfold.engine.streams.iterators.ITERATOR_SECONDS",
+        ),
+        ("Age of an open shard", "{number} seconds", "keyfold.engine.streams.shards.SHARD_SECONDS"),
     ),
     "Expressions": (
         ("Expression", "{bytes}", "keyfold.expressions.lexer.MAX_EXPRESSION_LENGTH"),

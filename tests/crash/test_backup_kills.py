@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._leases import LEASE_SECONDS
+from keyfold.engine.leases import LEASE_SECONDS
 from tests.crash.backing_up import BUCKET, ITEMS, PAIRS, TABLE, prepare
 
 ROOT = Path(__file__).parents[2]
@@ -171,7 +171,7 @@ def kill_again_and_again(path: Path, buckets: Path, *, kills: int, chance: rando
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """For whoever opens the file here, those who were killed have long been silent."""
     monkeypatch.setattr(
-        "keyfold.engine._leases.machine_time", lambda: time.time() + LEASE_SECONDS + 1
+        "keyfold.engine.leases.machine_time", lambda: time.time() + LEASE_SECONDS + 1
     )
 
 

@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from keyfold.engine import Durability, Engine
-from keyfold.engine.storage import SqliteStorage, _checkpoints
+from keyfold.engine.storage import SqliteStorage, checkpoints
 from tests.crash.faulty_vfs import open_on_storage
 from tests.crash.power_vfs import Disk, Image, power_vfs
 from tests.crash.workload import NOW, STEPS, create_table, read_all, states
@@ -27,8 +27,8 @@ def clock() -> float:
 def frequent_checkpoints() -> Generator[None]:
     """Let the log be folded into the file while the workload runs."""
     with (
-        mock.patch.object(_checkpoints, "START_PAGES", 15),
-        mock.patch.object(_checkpoints, "CATCH_UP_PAGES", 40),
+        mock.patch.object(checkpoints, "START_PAGES", 15),
+        mock.patch.object(checkpoints, "CATCH_UP_PAGES", 40),
     ):
         yield
 

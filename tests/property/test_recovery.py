@@ -135,7 +135,7 @@ def test_writes_during_a_restore_are_not_in_it(
         # One batch restores the first part; the table changes while the others are restored.
         jobs = engine._upkeep._jobs
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("keyfold.engine._jobs.BATCHES_AT_ONCE", 1)
+            patch.setattr("keyfold.engine.jobs.BATCHES_AT_ONCE", 1)
             request = {"SourceTableName": TABLE, "TargetTableName": "Restored"}
             engine.execute("RestoreTableToPointInTime", {**request, "RestoreDateTime": last})
         for change in during:

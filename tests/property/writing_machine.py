@@ -13,7 +13,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from keyfold.engine import Engine, _backfill
+from keyfold.engine import Engine
+from keyfold.engine.tables import backfill
 from keyfold.errors import (
     ConditionalCheckFailedException,
     IdempotentParameterMismatchException,
@@ -46,7 +47,7 @@ class WritingMachine(RuleBasedStateMachine):
         self.tokens = 0
         self.folder = Path(tempfile.mkdtemp())
         self.engines = [self.open_engine() for _ in range(self.engines_on_file or 1)]
-        self._small_batches = mock.patch.object(_backfill, "BATCH_ITEMS", BATCH_ITEMS)
+        self._small_batches = mock.patch.object(backfill, "BATCH_ITEMS", BATCH_ITEMS)
         self._small_batches.start()
 
     def teardown(self) -> None:

@@ -139,11 +139,11 @@ def test_imports_point_downward() -> None:
     ("module", "code", "is_package"),
     [
         ("keyfold.values.sizes", "from keyfold.engine import Engine", False),
-        ("keyfold.values.sizes", "import keyfold.engine._engine", False),
+        ("keyfold.values.sizes", "import keyfold.engine.engine", False),
         ("keyfold.values", "from ..engine import Engine", True),
         ("keyfold.values.sizes", "from .. import engine", False),
-        ("keyfold.engine._engine", "from keyfold import model", False),
-        ("keyfold.engine._engine", "from keyfold.cli import main", False),
+        ("keyfold.engine.engine", "from keyfold import model", False),
+        ("keyfold.engine.engine", "from keyfold.cli import main", False),
         ("keyfold.policy._guard", "from keyfold.model import Table", False),
         ("keyfold.wire.client", "from keyfold.engine import Engine", False),
         ("keyfold.wire.client", "from keyfold.wire.server import Server", False),
@@ -162,9 +162,9 @@ def test_an_upward_arrow_is_found(module: str, code: str, is_package: bool) -> N
     ("module", "code"),
     [
         ("keyfold.values.sizes", "from keyfold.errors import ValidationException"),
-        ("keyfold.engine._engine", "from keyfold.values import Item"),
-        ("keyfold.engine._engine", "from keyfold.errors import EngineClosed"),
-        ("keyfold.engine._engine", "from ._tables import Table"),
+        ("keyfold.engine.engine", "from keyfold.values import Item"),
+        ("keyfold.engine.engine", "from keyfold.errors import EngineClosed"),
+        ("keyfold.engine.engine", "from ._tables import Table"),
         ("keyfold.wire.server._app", "from keyfold.engine import Engine"),
         ("keyfold.wire.server._app", "from keyfold.wire.client import sign"),
         ("keyfold.testing._server", "from keyfold.wire.server import Server"),
@@ -202,8 +202,8 @@ def check_package(file: Path) -> None:
                 imported.add("__version__")
             case _:
                 pytest.fail(f"line {node.lineno}: belongs in a module of its own")
-    assert exported is not None, "a package has one __all__"
-    assert sorted(imported) == sorted(exported)
+    # A package may be a folder of modules, with nothing to export but its docstring.
+    assert sorted(imported) == sorted(exported or [])
 
 
 def test_the_root_exports_what_it_says() -> None:

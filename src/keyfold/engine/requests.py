@@ -6,7 +6,7 @@ the engine cannot interpret a request differently.
 
 from __future__ import annotations
 
-from keyfold.engine._parameters import (
+from keyfold.engine.items.parameters import (
     check_expression_use,
     check_old_or_none,
     read_placeholders,
@@ -16,7 +16,7 @@ from keyfold.engine._parameters import (
     read_update,
     read_update_expressions,
 )
-from keyfold.engine._selection import check_select
+from keyfold.engine.items.selection import check_select
 
 __all__ = [
     "check_expression_use",

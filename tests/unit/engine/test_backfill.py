@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._upkeep import LEASE_RECORD, LEASE_SECONDS
+from keyfold.engine.upkeep import LEASE_RECORD, LEASE_SECONDS
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException, ValidationException
 from tests.unit.engine.storage.tables import (
     ADD_INDEX,

@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._backups import BACKUP_RECORD, find_stale_backups
-from keyfold.engine._copy_job import BATCH_ROWS
-from keyfold.engine._leases import LEASE_SECONDS
+from keyfold.engine.leases import LEASE_SECONDS
+from keyfold.engine.recovery.backups import BACKUP_RECORD, find_stale_backups
+from keyfold.engine.recovery.copy_job import BATCH_ROWS
 from keyfold.engine.storage import SqliteStorage, StorageWriter
 from keyfold.errors import (
     BackupInUseException,
@@ -337,7 +337,7 @@ def test_a_backup_that_fails_leaves_nothing(
         raise FileFailed("things.db", "the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("keyfold.engine._backups.row_writer", fail_late)
+        patch.setattr("keyfold.engine.recovery.backups.row_writer", fail_late)
         with pytest.raises(FileFailed):
             back_up(engine)
     assert calls == 1
@@ -377,4 +377,4 @@ def _change(writer: StorageWriter, **facts: Any) -> None:
 def _let_machine_time_pass(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     import time
 
-    monkeypatch.setattr("keyfold.engine._leases.machine_time", lambda: time.time() + seconds)
+    monkeypatch.setattr("keyfold.engine.leases.machine_time", lambda: time.time() + seconds)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._bulk_job import BATCH_RECORDS
+from keyfold.engine.bulk.bulk_job import BATCH_RECORDS
 from keyfold.errors import (
     FileBusy,
     IdempotentParameterMismatchException,
@@ -268,7 +268,7 @@ def test_compressed_files_are_read(engine: Engine, bucket: Path) -> None:
 def test_a_long_report_has_several_files(
     engine: Engine, bucket: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("keyfold.engine._bulk_reports.FILE_BYTES", 1)
+    monkeypatch.setattr("keyfold.engine.bulk.bulk_reports.FILE_BYTES", 1)
     write_records(bucket / "in" / "1.json", *["wrong"] * 250)
     assert counts(run(engine)) == ("COMPLETED_WITH_ERRORS", 250, 250)
     summary, lines = read_report(bucket)

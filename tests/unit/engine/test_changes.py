@@ -12,10 +12,10 @@ import orjson
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._changes import DAY_SECONDS, list_logs, save_changed_body
-from keyfold.engine._tables import RecoveryBody, TableBody
-from keyfold.engine.storage import RowChange, StorageReader, _view
-from keyfold.engine.storage._log_statements import LogStatements, log_statements
+from keyfold.engine.storage import RowChange, StorageReader, view
+from keyfold.engine.storage.log_statements import LogStatements, log_statements
+from keyfold.engine.streams.change_log import DAY_SECONDS, list_logs, save_changed_body
+from keyfold.engine.tables.table import RecoveryBody, TableBody
 from keyfold.errors import FileDamaged
 from tests.unit.engine.clocks import Clock
 from tests.unit.engine.storage.tables import ADD_INDEX, CREATE, TABLE, add, create, get, put
@@ -385,7 +385,7 @@ def test_changes_out_of_order_are_an_error(tmp_path: Path, monkeypatch: pytest.M
         def statements_of_log(log: int) -> LogStatements:
             return damaged
 
-        monkeypatch.setattr(_view, "log_statements", statements_of_log)
+        monkeypatch.setattr(view, "log_statements", statements_of_log)
         with pytest.raises(FileDamaged, match="changes are out of order"):
             _changes(engine)
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._copy_job import BATCH_ROWS
+from keyfold.engine.recovery.copy_job import BATCH_ROWS
 from keyfold.errors import OptionInvalid, ResourceInUseException, ValidationException
 from tests.unit.engine.clocks import Clock
 from tests.unit.engine.storage.tables import TABLE, create, put
@@ -105,7 +105,7 @@ def test_a_large_export_is_written_in_several_files(
     engine: Engine, bucket: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(engine, BATCH_ROWS * 60)
-    monkeypatch.setattr("keyfold.engine._export_job.FILE_BYTES", 50_000)
+    monkeypatch.setattr("keyfold.engine.bulk.export_job.FILE_BYTES", 50_000)
     request = {"TableArn": ARN, "S3Bucket": "orders"}
     begun = engine.execute("ExportTableToPointInTime", request)["ExportDescription"]
     arn = begun["ExportArn"]

@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyfold.engine._hot_keys import KeyCounter
+from keyfold.engine.insights.hot_keys import KeyCounter
 
 
 def _count(keys: list[bytes], kept: int) -> KeyCounter:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._import_formats import has_zstd
-from keyfold.engine._import_job import BATCH_RECORDS
+from keyfold.engine.bulk.import_formats import has_zstd
+from keyfold.engine.bulk.import_job import BATCH_RECORDS
 from keyfold.errors import FileBusy, ImportConflictException, ValidationException
 from tests.unit.engine.clocks import Clock
 from tests.unit.engine.test_backups import describe, items_of

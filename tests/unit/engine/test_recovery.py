@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._copy_job import BATCH_ROWS
+from keyfold.engine.recovery.copy_job import BATCH_ROWS
 from keyfold.errors import (
     ContinuousBackupsUnavailableException,
     InvalidRestoreTimeException,

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine._shards import SHARD_SECONDS
+from keyfold.engine.streams.shards import SHARD_SECONDS
 from keyfold.errors import (
     ExpiredIteratorException,
     OptionInvalid,

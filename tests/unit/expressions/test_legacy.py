@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine._key_conditions import ResolvedKeyCondition, resolve_key_condition
-from keyfold.engine._keys import KeyAttribute
+from keyfold.engine.items.key_conditions import ResolvedKeyCondition, resolve_key_condition
+from keyfold.engine.items.keys import KeyAttribute
 from keyfold.expressions.key_conditions import Greater
 from keyfold.expressions.legacy import (
     bind_attribute_updates,

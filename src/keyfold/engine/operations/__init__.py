@@ -7,6 +7,6 @@ in `keyfold.api.operations`.
 
 from __future__ import annotations
 
-from keyfold.engine.operations._registry import LOADED, LoadedOperation, load_operation
+from keyfold.engine.operations.registry import LOADED, LoadedOperation, load_operation
 
 __all__ = ["LOADED", "LoadedOperation", "load_operation"]

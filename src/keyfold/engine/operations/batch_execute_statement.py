@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import CapacityMeter, read_units
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
-from keyfold.engine._single_reads import admit_read, count_read
-from keyfold.engine._writes import ConditionNotMet, WriteOutcome, evaluate_write, store
+from keyfold.engine.capacity import CapacityMeter, read_units
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.single_reads import admit_read, count_read
+from keyfold.engine.items.writes import ConditionNotMet, WriteOutcome, evaluate_write, store
 from keyfold.engine.partiql import (
     Exists,
     SelectStatement,

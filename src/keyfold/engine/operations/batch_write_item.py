@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import CapacityMeter
-from keyfold.engine._context import EngineContext
-from keyfold.engine._key_faults import key_fault_error
-from keyfold.engine._responses import Rendering
-from keyfold.engine._single_reads import ThrottledMembers
-from keyfold.engine._tables import encode_key_of
-from keyfold.engine._writes import (
+from keyfold.engine.capacity import CapacityMeter
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.key_faults import key_fault_error
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.single_reads import ThrottledMembers
+from keyfold.engine.items.writes import (
     DeleteAction,
     ItemWrite,
     WriteOutcome,
@@ -21,6 +20,7 @@ from keyfold.engine._writes import (
     store,
 )
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.table import encode_key_of
 from keyfold.errors import ThrottlingException, ValidationException
 from keyfold.values import Item, item_size_bytes, normalise_item
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._bulk_records import (
+from keyfold.engine.bulk.bulk_records import (
     BULK_JOB_RECORD,
     BulkBody,
     require_bulk_operation,
     write_bulk_operation,
 )
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
 
 

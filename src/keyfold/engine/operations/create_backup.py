@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._backups import create_backup as make_backup
-from keyfold.engine._backups import to_backup_details
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.recovery.backups import create_backup as make_backup
+from keyfold.engine.recovery.backups import to_backup_details
 
 
 def create_backup(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import known_part
-from keyfold.engine._context import EngineContext
-from keyfold.engine._global_tables import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.replication.global_tables import (
     GlobalTableBody,
     describe_global_table,
     new_replica,
@@ -15,8 +16,7 @@ from keyfold.engine._global_tables import (
     require_source,
     write_global_table,
 )
-from keyfold.engine._replicas import warn_unreplicated
-from keyfold.engine._responses import Rendering
+from keyfold.engine.replication.replicas import warn_unreplicated
 from keyfold.engine.storage import StorageWriter
 from keyfold.errors import GlobalTableAlreadyExistsException
 

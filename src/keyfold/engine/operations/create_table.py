@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import known_part, table_name
-from keyfold.engine._catalog import read_body, take_number, write_body
-from keyfold.engine._changes import needs_log, open_log
-from keyfold.engine._context import EngineContext
-from keyfold.engine._definitions import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.replication.replicas import warn_unreplicated
+from keyfold.engine.storage import StorageWriter
+from keyfold.engine.streams.change_log import needs_log, open_log
+from keyfold.engine.streams.lifecycle import (
+    apply_stream_change,
+    ensure_unique_label,
+    switch_stream_on,
+)
+from keyfold.engine.tables.catalog import read_body, take_number, write_body
+from keyfold.engine.tables.definitions import (
     check_all_used,
     check_billing,
     check_global_indexes,
@@ -21,17 +29,13 @@ from keyfold.engine._definitions import (
     check_throughput,
     index_body,
 )
-from keyfold.engine._descriptions import to_table_description
-from keyfold.engine._policies import new_policy
-from keyfold.engine._replicas import warn_unreplicated
-from keyfold.engine._responses import Rendering
-from keyfold.engine._settings import read_settings
-from keyfold.engine._streams import apply_stream_change, ensure_unique_label, switch_stream_on
-from keyfold.engine._tables import IndexBody, KeyElement, TableBody, build_table
-from keyfold.engine._tags import read_tags
-from keyfold.engine._throughput import check_new_warm, check_on_demand
-from keyfold.engine._vector_definitions import check_vector_indexes, searched_names, vector_body
-from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.descriptions import to_table_description
+from keyfold.engine.tables.resource_policies import new_policy
+from keyfold.engine.tables.settings import read_settings
+from keyfold.engine.tables.table import IndexBody, KeyElement, TableBody, build_table
+from keyfold.engine.tables.tags import read_tags
+from keyfold.engine.tables.throughput import check_new_warm, check_on_demand
+from keyfold.engine.vectors.definitions import check_vector_indexes, searched_names, vector_body
 from keyfold.errors import ResourceInUseException, ValidationException
 from keyfold.values.wording import INVALID
 

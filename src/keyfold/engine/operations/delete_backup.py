@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._backups import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.recovery.backups import (
     BackupBody,
     drop_backup,
     require_idle_backup,
     to_backup_description,
 )
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
 from keyfold.engine.storage import StorageWriter
 
 

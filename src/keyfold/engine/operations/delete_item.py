@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._parameters import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.parameters import (
     check_expression_use,
     check_old_or_none,
     check_paths,
     read_condition,
 )
-from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import encode_key_of
-from keyfold.engine._writes import (
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.writes import (
     DeleteAction,
     ItemWrite,
     perform_for_request,
     respond_to_write,
 )
+from keyfold.engine.tables.table import encode_key_of
 from keyfold.values import normalise_item
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._backfill import drop_backfill
-from keyfold.engine._backups import create_system_backup
-from keyfold.engine._catalog import TABLE_RECORD, require_settled
-from keyfold.engine._changes import close_log
-from keyfold.engine._context import EngineContext
-from keyfold.engine._descriptions import to_table_description
-from keyfold.engine._global_tables import drop_global_table
-from keyfold.engine._responses import Rendering
-from keyfold.engine._rewind_job import is_being_copied
-from keyfold.engine._streams import apply_stream_change
-from keyfold.engine._tables import TableBody, build_table
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.recovery.backups import create_system_backup
+from keyfold.engine.recovery.rewind_job import is_being_copied
+from keyfold.engine.replication.global_tables import drop_global_table
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.streams.change_log import close_log
+from keyfold.engine.streams.lifecycle import apply_stream_change
+from keyfold.engine.tables.backfill import drop_backfill
+from keyfold.engine.tables.catalog import TABLE_RECORD, require_settled
+from keyfold.engine.tables.descriptions import to_table_description
+from keyfold.engine.tables.table import TableBody, build_table
 from keyfold.errors import ResourceInUseException, ValidationException
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._backups import require_backup, to_backup_description
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.recovery.backups import require_backup, to_backup_description
 
 
 def describe_backup(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._bulk_records import require_bulk_operation
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
+from keyfold.engine.bulk.bulk_records import require_bulk_operation
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 
 
 def describe_bulk_operation(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._backups import require_source
-from keyfold.engine._context import EngineContext
-from keyfold.engine._recovery import describe_recovery
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.recovery.backups import require_source
+from keyfold.engine.recovery.point_in_time import describe_recovery
 
 
 def describe_continuous_backups(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._context import EngineContext
-from keyfold.engine._insights import describe, find_counted, list_rules
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.insights.contributor_insights import describe, find_counted, list_rules
+from keyfold.engine.items.responses import Rendering
 
 
 def describe_contributor_insights(

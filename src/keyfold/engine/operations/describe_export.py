@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._export_records import require_export
-from keyfold.engine._responses import Rendering
+from keyfold.engine.bulk.export_records import require_export
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 
 
 def describe_export(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine import _global_tables
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.replication import global_tables
 
 
 def describe_global_table(
@@ -16,5 +16,5 @@ def describe_global_table(
 ) -> dict[str, Any]:
     """Return the description of a global table, with its replicas."""
     name: str = request["GlobalTableName"]
-    body = context.storage.read(lambda reader: _global_tables.require_global_table(reader, name))
-    return {"GlobalTableDescription": _global_tables.describe_global_table(context, body)}
+    body = context.storage.read(lambda reader: global_tables.require_global_table(reader, name))
+    return {"GlobalTableDescription": global_tables.describe_global_table(context, body)}

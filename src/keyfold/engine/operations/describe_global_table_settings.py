@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._global_tables import describe_settings, require_global_table, require_source
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.replication.global_tables import (
+    describe_settings,
+    require_global_table,
+    require_source,
+)
 from keyfold.engine.storage import StorageReader
 
 

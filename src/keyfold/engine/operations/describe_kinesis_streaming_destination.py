@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._catalog import require_body
-from keyfold.engine._context import EngineContext
-from keyfold.engine._kinesis import describe_destinations
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.streams.kinesis import describe_destinations
+from keyfold.engine.tables.catalog import require_body
 
 
 def describe_kinesis_streaming_destination(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._iterators import ending_number, starting_number
-from keyfold.engine._responses import Rendering
-from keyfold.engine._shards import ShardBody
-from keyfold.engine._streams import stream_arn, with_stream
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.streams.iterators import ending_number, starting_number
+from keyfold.engine.streams.lifecycle import stream_arn, with_stream
+from keyfold.engine.streams.shards import ShardBody
 from keyfold.errors import ValidationException
 from keyfold.values.wording import INVALID
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._catalog import require_body
-from keyfold.engine._context import EngineContext
-from keyfold.engine._descriptions import to_table_description
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.tables.catalog import require_body
+from keyfold.engine.tables.descriptions import to_table_description
 
 
 def describe_table(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._context import EngineContext
-from keyfold.engine._kinesis import check_stream_arn, disable_destination
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.streams.kinesis import check_stream_arn, disable_destination
 from keyfold.errors import ValidationException
 
 

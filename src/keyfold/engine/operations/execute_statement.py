@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import CapacityMeter
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
-from keyfold.engine._writes import ConditionNotMet, perform
+from keyfold.engine.capacity import CapacityMeter
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.writes import ConditionNotMet, perform
 from keyfold.engine.partiql import (
     Exists,
     SelectStatement,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import CapacityMeter, read_units
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
-from keyfold.engine._single_reads import count_read
-from keyfold.engine._transactions import MAX_BYTES, admit_all, check_distinct, write_all
-from keyfold.engine._writes import CheckAction, ItemWrite
+from keyfold.engine.capacity import CapacityMeter, read_units
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.single_reads import count_read
+from keyfold.engine.items.transactions import MAX_BYTES, admit_all, check_distinct, write_all
+from keyfold.engine.items.writes import CheckAction, ItemWrite
 from keyfold.engine.partiql import (
     DUPLICATE,
     Exists,

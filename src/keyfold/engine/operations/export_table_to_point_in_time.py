@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import known_part, plain_name
-from keyfold.engine._arns import part_arn, take_id
-from keyfold.engine._backups import require_source
-from keyfold.engine._buckets import check_prefix
-from keyfold.engine._catalog import take_number
-from keyfold.engine._context import EngineContext
-from keyfold.engine._copy_job import create_copy
-from keyfold.engine._export_job import ChangesBody, ExportJob, begin_exporting
-from keyfold.engine._export_records import EXPORT_RECORD, ExportBody, list_exports, write_export
-from keyfold.engine._recovery import (
+from keyfold.engine.arns import part_arn, take_id
+from keyfold.engine.bulk.buckets import check_prefix
+from keyfold.engine.bulk.export_job import ChangesBody, ExportJob, begin_exporting
+from keyfold.engine.bulk.export_records import EXPORT_RECORD, ExportBody, list_exports, write_export
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.recovery.backups import require_source
+from keyfold.engine.recovery.copy_job import create_copy
+from keyfold.engine.recovery.point_in_time import (
     is_recoverable,
     last_change_at,
     last_change_before,
     require_recovery,
 )
-from keyfold.engine._responses import Rendering
-from keyfold.engine._rewind_job import EXPORT_JOB_RECORD, begin_rewind
-from keyfold.engine._tables import TableBody
+from keyfold.engine.recovery.rewind_job import EXPORT_JOB_RECORD, begin_rewind
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.catalog import take_number
+from keyfold.engine.tables.table import TableBody
 from keyfold.errors import (
     ExportConflictException,
     InvalidExportTimeException,

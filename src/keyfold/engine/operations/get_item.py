@@ -6,12 +6,12 @@ from typing import Any
 
 import orjson
 
-from keyfold.engine._capacity import CapacityMeter, read_units
-from keyfold.engine._context import EngineContext
-from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
-from keyfold.engine._responses import Rendering
-from keyfold.engine._single_reads import admit_read, count_read
-from keyfold.engine._tables import encode_key_of
+from keyfold.engine.capacity import CapacityMeter, read_units
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.parameters import check_expression_use, check_paths, read_projection
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.single_reads import admit_read, count_read
+from keyfold.engine.tables.table import encode_key_of
 from keyfold.values import normalise_item
 
 # The number of required parameters: the table and the key.

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._changes import STREAM_SECONDS
-from keyfold.engine._context import EngineContext
-from keyfold.engine._iterators import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.storage import RowChange, StorageReader
+from keyfold.engine.streams.change_log import STREAM_SECONDS
+from keyfold.engine.streams.iterators import (
     TRIMMED,
     StreamPosition,
     check_not_trimmed,
     read_iterator,
     to_iterator,
 )
-from keyfold.engine._responses import Rendering
-from keyfold.engine._shards import find_shard, key_range
-from keyfold.engine._stream_records import to_record
-from keyfold.engine._streams import StreamBody, with_stream
-from keyfold.engine.storage import RowChange, StorageReader
+from keyfold.engine.streams.lifecycle import StreamBody, with_stream
+from keyfold.engine.streams.records import to_record
+from keyfold.engine.streams.shards import find_shard, key_range
 from keyfold.errors import TrimmedDataAccessException, ValidationException
 from keyfold.values.wording import INVALID
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._policies import find_resource, policy_not_found
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.tables.resource_policies import find_resource, policy_not_found
 
 
 def get_resource_policy(

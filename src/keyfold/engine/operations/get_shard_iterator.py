@@ -5,13 +5,18 @@ from __future__ import annotations
 from math import ceil, inf, nextafter
 from typing import Any
 
-from keyfold.engine._changes import STREAM_SECONDS
-from keyfold.engine._context import EngineContext
-from keyfold.engine._iterators import StreamPosition, check_not_trimmed, find_position, to_iterator
-from keyfold.engine._responses import Rendering
-from keyfold.engine._shards import ShardBody, find_shard
-from keyfold.engine._streams import StreamBody, stream_arn, with_stream
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageReader
+from keyfold.engine.streams.change_log import STREAM_SECONDS
+from keyfold.engine.streams.iterators import (
+    StreamPosition,
+    check_not_trimmed,
+    find_position,
+    to_iterator,
+)
+from keyfold.engine.streams.lifecycle import StreamBody, stream_arn, with_stream
+from keyfold.engine.streams.shards import ShardBody, find_shard
 from keyfold.errors import ResourceNotFoundException, ValidationException
 from keyfold.values.wording import INVALID
 

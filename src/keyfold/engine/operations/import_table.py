@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import known_part
-from keyfold.engine._arns import part_arn, take_id
-from keyfold.engine._buckets import check_prefix
-from keyfold.engine._catalog import read_body, take_number, write_body
-from keyfold.engine._context import EngineContext
-from keyfold.engine._import_formats import FormatBody, check_readable
-from keyfold.engine._import_job import ImportJob, begin_importing
-from keyfold.engine._import_records import (
+from keyfold.engine.arns import part_arn, take_id
+from keyfold.engine.bulk.buckets import check_prefix
+from keyfold.engine.bulk.import_formats import FormatBody, check_readable
+from keyfold.engine.bulk.import_job import ImportJob, begin_importing
+from keyfold.engine.bulk.import_records import (
     IMPORT_JOB_RECORD,
     IMPORT_RECORD,
     ImportBody,
     list_imports,
     write_import,
 )
-from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import TableBody, build_table
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 from keyfold.engine.operations.create_table import read_definition
 from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.catalog import read_body, take_number, write_body
+from keyfold.engine.tables.table import TableBody, build_table
 from keyfold.errors import (
     ImportConflictException,
     ResourceInUseException,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import plain_name
-from keyfold.engine._arns import read_arn
-from keyfold.engine._backups import BackupBody, backup_arn, to_backup_summary
-from keyfold.engine._backups import list_backups as read_backups
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
+from keyfold.engine.arns import read_arn
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.recovery.backups import BackupBody, backup_arn, to_backup_summary
+from keyfold.engine.recovery.backups import list_backups as read_backups
 from keyfold.errors import ValidationException
 
 PAGE_BACKUPS = 100

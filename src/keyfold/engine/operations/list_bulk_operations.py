@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._bulk_records import list_bulk_operations as read_bulk_operations
-from keyfold.engine._context import EngineContext
-from keyfold.engine._listing import LISTED_SECONDS, take_page
-from keyfold.engine._responses import Rendering
+from keyfold.engine.bulk.bulk_records import list_bulk_operations as read_bulk_operations
+from keyfold.engine.bulk.listing import LISTED_SECONDS, take_page
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 
 PAGE_OPERATIONS = 10
 _SUMMARY = ("BulkOperationArn", "BulkOperationStatus", "StartTime", "EndTime")

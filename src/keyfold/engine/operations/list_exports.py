@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._export_records import list_exports as read_exports
-from keyfold.engine._listing import LISTED_SECONDS, take_page
-from keyfold.engine._responses import Rendering
+from keyfold.engine.bulk.export_records import list_exports as read_exports
+from keyfold.engine.bulk.listing import LISTED_SECONDS, take_page
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 
 PAGE_EXPORTS = 25
 _SUMMARY = ("ExportArn", "ExportStatus", "ExportType")

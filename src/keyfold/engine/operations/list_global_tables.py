@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine import _global_tables
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.replication import global_tables
 
 PAGE_TABLES = 100
 
@@ -17,7 +17,7 @@ def list_global_tables(
     rendering: Rendering,  # noqa: ARG001 - one signature for all operations
 ) -> dict[str, Any]:
     """Return a page of the global tables, of one region or all, in order of name."""
-    bodies = context.storage.read(_global_tables.list_global_tables)
+    bodies = context.storage.read(global_tables.list_global_tables)
     region, start = request.get("RegionName"), request.get("ExclusiveStartGlobalTableName")
     found = [
         body

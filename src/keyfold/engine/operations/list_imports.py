@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._import_records import list_imports as read_imports
-from keyfold.engine._listing import LISTED_SECONDS, take_page
-from keyfold.engine._responses import Rendering
+from keyfold.engine.bulk.import_records import list_imports as read_imports
+from keyfold.engine.bulk.listing import LISTED_SECONDS, take_page
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 
 PAGE_IMPORTS = 25
 _SUMMARY = (

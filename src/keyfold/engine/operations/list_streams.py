@@ -6,10 +6,10 @@ from bisect import bisect_right
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
-from keyfold.engine._streams import list_streams as read_streams
-from keyfold.engine._streams import name_of, parse_arn, stream_arn
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.streams.lifecycle import list_streams as read_streams
+from keyfold.engine.streams.lifecycle import name_of, parse_arn, stream_arn
 from keyfold.errors import ValidationException
 from keyfold.values.wording import INVALID
 

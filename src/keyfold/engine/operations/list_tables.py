@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 
 PAGE_TABLES = 100
 

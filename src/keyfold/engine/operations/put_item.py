@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._key_faults import KeyInvalid
-from keyfold.engine._parameters import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.key_faults import KeyInvalid
+from keyfold.engine.items.parameters import (
     check_expression_use,
     check_old_or_none,
     check_paths,
     read_condition,
 )
-from keyfold.engine._responses import Rendering
-from keyfold.engine._writes import (
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.writes import (
     MAX_ITEM_BYTES,
     ItemWrite,
     check_item_size,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._catalog import write_body
-from keyfold.engine._context import EngineContext
-from keyfold.engine._policies import check_revision, find_resource, new_policy
-from keyfold.engine._responses import Rendering
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.catalog import write_body
+from keyfold.engine.tables.resource_policies import check_revision, find_resource, new_policy
 
 
 def put_resource_policy(

@@ -6,24 +6,24 @@ from typing import Any
 
 import orjson
 
-from keyfold.engine._capacity import OFF, CapacityMeter
-from keyfold.engine._context import EngineContext
-from keyfold.engine._fast_queries import try_fast_plan
-from keyfold.engine._key_conditions import resolve_key_condition
-from keyfold.engine._keys import KeySchema
-from keyfold.engine._parameters import check_paths, check_read_filter, read_query
-from keyfold.engine._reads import PAGE_BYTES, PageQuery, cursor_key, read_page
-from keyfold.engine._responses import Rendering
-from keyfold.engine._selection import (
+from keyfold.engine.capacity import OFF, CapacityMeter
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.fast_queries import try_fast_plan
+from keyfold.engine.items.key_conditions import resolve_key_condition
+from keyfold.engine.items.keys import KeySchema
+from keyfold.engine.items.parameters import check_paths, check_read_filter, read_query
+from keyfold.engine.items.reads import PAGE_BYTES, PageQuery, cursor_key, read_page
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.selection import (
     check_select,
     find_index,
     normalise_start_key,
     read_start_key,
     resolve_selection,
 )
-from keyfold.engine._spans import condition_span, partition_of, resume_span
-from keyfold.engine._tables import EngineIndex, EngineTable
+from keyfold.engine.items.spans import condition_span, partition_of, resume_span
 from keyfold.engine.storage import Span
+from keyfold.engine.tables.table import EngineIndex, EngineTable
 from keyfold.errors import ValidationException
 from keyfold.expressions.comparison import show_value
 from keyfold.expressions.fast_conditions import FastCondition, read_fast_condition

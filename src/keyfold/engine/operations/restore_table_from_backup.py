@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import known_part
-from keyfold.engine._backups import backup_arn, require_available, require_backup
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
-from keyfold.engine._restore_job import CopyBody, RestoreBody
-from keyfold.engine._restore_requests import answer_restore, create_restored
-from keyfold.engine._tables import TableBody
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.recovery.backups import backup_arn, require_available, require_backup
+from keyfold.engine.recovery.restore_job import CopyBody, RestoreBody
+from keyfold.engine.recovery.restore_requests import answer_restore, create_restored
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.table import TableBody
 
 
 def restore_table_from_backup(

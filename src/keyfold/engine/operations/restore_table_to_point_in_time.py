@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import known_part, plain_name
-from keyfold.engine._backups import require_source
-from keyfold.engine._context import EngineContext
-from keyfold.engine._recovery import is_recoverable, last_change_at, require_recovery
-from keyfold.engine._responses import Rendering
-from keyfold.engine._restore_job import RestoreBody
-from keyfold.engine._restore_requests import answer_restore, create_restored
-from keyfold.engine._rewind_job import begin_rewind
-from keyfold.engine._tables import TableBody
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.recovery.backups import require_source
+from keyfold.engine.recovery.point_in_time import is_recoverable, last_change_at, require_recovery
+from keyfold.engine.recovery.restore_job import RestoreBody
+from keyfold.engine.recovery.restore_requests import answer_restore, create_restored
+from keyfold.engine.recovery.rewind_job import begin_rewind
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.table import TableBody
 from keyfold.errors import InvalidRestoreTimeException, ValidationException
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._capacity import CapacityMeter
-from keyfold.engine._context import EngineContext
-from keyfold.engine._keys import END
-from keyfold.engine._parameters import check_paths, read_scan
-from keyfold.engine._reads import read_page
-from keyfold.engine._responses import Rendering
-from keyfold.engine._selection import (
+from keyfold.engine.capacity import CapacityMeter
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.keys import END
+from keyfold.engine.items.parameters import check_paths, read_scan
+from keyfold.engine.items.reads import read_page
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.selection import (
     check_select,
     find_index,
     normalise_start_key,
     read_start_key,
     resolve_selection,
 )
-from keyfold.engine._spans import resume_span, segment_span
+from keyfold.engine.items.spans import resume_span, segment_span
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import orjson
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._parameters import check_expression_use, check_paths, read_placeholders
-from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import EngineTable
-from keyfold.engine._vectors import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.parameters import check_expression_use, check_paths, read_placeholders
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.storage import StorageReader
+from keyfold.engine.tables.table import EngineTable
+from keyfold.engine.vectors.index import (
     FLOAT_BYTES,
     LEAST_REQUEST_BYTES,
     Scored,
@@ -20,7 +21,6 @@ from keyfold.engine._vectors import (
     rank,
     read_vector,
 )
-from keyfold.engine.storage import StorageReader
 from keyfold.errors import ValidationException
 from keyfold.expressions.paths import Projection
 from keyfold.expressions.projections import bind_projection

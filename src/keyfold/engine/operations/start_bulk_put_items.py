@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import known_part, plain_name
-from keyfold.engine._arns import part_arn, take_id
-from keyfold.engine._buckets import check_prefix
-from keyfold.engine._bulk_job import BulkJob, begin_bulk_putting
-from keyfold.engine._bulk_records import (
+from keyfold.engine.arns import part_arn, take_id
+from keyfold.engine.bulk.buckets import check_prefix
+from keyfold.engine.bulk.bulk_job import BulkJob, begin_bulk_putting
+from keyfold.engine.bulk.bulk_records import (
     BULK_JOB_RECORD,
     BULK_RECORD,
     BulkBody,
     list_bulk_operations,
     write_bulk_operation,
 )
-from keyfold.engine._bulk_reports import ReportsBody
-from keyfold.engine._catalog import require_settled, take_number
-from keyfold.engine._context import EngineContext
-from keyfold.engine._copy_job import create_copy
-from keyfold.engine._import_formats import FormatBody, check_readable
-from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import TableBody
+from keyfold.engine.bulk.bulk_reports import ReportsBody
+from keyfold.engine.bulk.import_formats import FormatBody, check_readable
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
+from keyfold.engine.recovery.copy_job import create_copy
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.catalog import require_settled, take_number
+from keyfold.engine.tables.table import TableBody
 from keyfold.errors import (
     IdempotentParameterMismatchException,
     ResourceInUseException,

@@ -6,13 +6,12 @@ from typing import Any
 
 import orjson
 
-from keyfold.engine._capacity import CapacityMeter, read_units
-from keyfold.engine._context import EngineContext
-from keyfold.engine._parameters import check_expression_use, check_paths, read_projection
-from keyfold.engine._responses import Rendering
-from keyfold.engine._single_reads import count_read
-from keyfold.engine._tables import EngineTable, encode_key_of
-from keyfold.engine._transactions import (
+from keyfold.engine.capacity import CapacityMeter, read_units
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.parameters import check_expression_use, check_paths, read_projection
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.single_reads import count_read
+from keyfold.engine.items.transactions import (
     MAX_BYTES,
     admit_all,
     check_distinct,
@@ -20,6 +19,7 @@ from keyfold.engine._transactions import (
     prepare_members,
 )
 from keyfold.engine.storage import Row, StorageReader
+from keyfold.engine.tables.table import EngineTable, encode_key_of
 from keyfold.errors import ValidationException
 from keyfold.expressions.paths import Projection
 from keyfold.values import Item, normalise_item

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from keyfold.api import WRITE_MEMBERS
-from keyfold.engine._context import EngineContext
-from keyfold.engine._parameters import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.parameters import (
     check_expression_use,
     check_paths,
     check_update,
     read_condition,
     read_update_expressions,
 )
-from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import EngineTable, encode_key_of
-from keyfold.engine._transactions import (
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.transactions import (
     MAX_BYTES,
     check_distinct,
     member_item_fault_error,
@@ -23,7 +22,7 @@ from keyfold.engine._transactions import (
     prepare_members,
     write_all,
 )
-from keyfold.engine._writes import (
+from keyfold.engine.items.writes import (
     CheckAction,
     DeleteAction,
     ItemWrite,
@@ -32,6 +31,7 @@ from keyfold.engine._writes import (
     make_put,
     report_collections,
 )
+from keyfold.engine.tables.table import EngineTable, encode_key_of
 from keyfold.errors import ValidationException
 from keyfold.expressions.conditions import BoundCondition
 from keyfold.expressions.updates import UpdatePlan

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._catalog import require_body, write_body
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
-from keyfold.engine._tags import table_of_arn
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.catalog import require_body, write_body
+from keyfold.engine.tables.tags import table_of_arn
 from keyfold.errors import ValidationException
 
 

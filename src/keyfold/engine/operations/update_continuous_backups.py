@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._backups import require_source
-from keyfold.engine._context import EngineContext
-from keyfold.engine._recovery import describe_recovery, switch_off, switch_on
-from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import TableBody
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.recovery.backups import require_source
+from keyfold.engine.recovery.point_in_time import describe_recovery, switch_off, switch_on
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.table import TableBody
 
 
 def update_continuous_backups(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._catalog import change_columns
-from keyfold.engine._context import EngineContext
-from keyfold.engine._insights import describe, find_counted
-from keyfold.engine._responses import Rendering
-from keyfold.engine._table_extras import InsightsBody
-from keyfold.engine._tables import TableBody
-from keyfold.engine._usage import ACCESSED_AND_THROTTLED
+from keyfold.engine.context import EngineContext
+from keyfold.engine.insights.contributor_insights import describe, find_counted
+from keyfold.engine.insights.usage import ACCESSED_AND_THROTTLED
+from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.catalog import change_columns
+from keyfold.engine.tables.extras import InsightsBody
+from keyfold.engine.tables.table import TableBody
 
 
 def update_contributor_insights(

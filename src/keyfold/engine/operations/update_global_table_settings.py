@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import known_part
-from keyfold.engine._context import EngineContext
-from keyfold.engine._global_tables import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.replication.global_tables import (
     change_settings,
     describe_settings,
     require_global_table,
     require_source,
     write_global_table,
 )
-from keyfold.engine._responses import Rendering
 from keyfold.engine.storage import StorageWriter
 
 

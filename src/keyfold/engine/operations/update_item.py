@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._parameters import check_paths, check_update, read_update
-from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import encode_key_of
-from keyfold.engine._writes import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.parameters import check_paths, check_update, read_update
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.writes import (
     ItemWrite,
     UpdateAction,
     WriteOutcome,
     perform_for_request,
     respond_to_write,
 )
+from keyfold.engine.tables.table import encode_key_of
 from keyfold.expressions.updates import UpdatePlan
 from keyfold.values import Item
 

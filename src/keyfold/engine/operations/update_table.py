@@ -6,11 +6,15 @@ from contextlib import suppress
 from typing import Any
 
 from keyfold.api.shapes import known_part, table_name
-from keyfold.engine._backfill import begin_backfill, fill_first_batch
-from keyfold.engine._catalog import require_settled
-from keyfold.engine._changes import save_changed_body
-from keyfold.engine._context import EngineContext
-from keyfold.engine._definitions import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.replication.replicas import change_replicas
+from keyfold.engine.storage import RowsChanged, StorageWriter
+from keyfold.engine.streams.change_log import save_changed_body
+from keyfold.engine.streams.lifecycle import apply_stream_change, change_stream
+from keyfold.engine.tables.backfill import begin_backfill, fill_first_batch
+from keyfold.engine.tables.catalog import require_settled
+from keyfold.engine.tables.definitions import (
     MAX_GLOBAL_INDEXES,
     check_global_key,
     check_included,
@@ -19,22 +23,18 @@ from keyfold.engine._definitions import (
     index_body,
     set_throughput,
 )
-from keyfold.engine._descriptions import to_table_description
-from keyfold.engine._replicas import change_replicas
-from keyfold.engine._responses import Rendering
-from keyfold.engine._settings import read_settings
-from keyfold.engine._streams import apply_stream_change, change_stream
-from keyfold.engine._table_changes import check_changes
-from keyfold.engine._table_stats import NOTHING
-from keyfold.engine._tables import AttributeDefinition, IndexBody, TableBody
-from keyfold.engine._throughput import check_on_demand, check_warm_change
-from keyfold.engine._vector_definitions import (
+from keyfold.engine.tables.descriptions import to_table_description
+from keyfold.engine.tables.settings import read_settings
+from keyfold.engine.tables.stats import NOTHING
+from keyfold.engine.tables.table import AttributeDefinition, IndexBody, TableBody
+from keyfold.engine.tables.throughput import check_on_demand, check_warm_change
+from keyfold.engine.tables.update_checks import check_changes
+from keyfold.engine.vectors.definitions import (
     check_new_vector_index,
     check_vector_billing,
     searched_names,
     vector_body,
 )
-from keyfold.engine.storage import RowsChanged, StorageWriter
 from keyfold.errors import (
     KeyfoldError,
     LimitExceededException,

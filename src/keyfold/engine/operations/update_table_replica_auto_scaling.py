@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import known_part, table_name
-from keyfold.engine._catalog import require_body, write_body
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
-from keyfold.engine._table_scaling import change_table_scaling, describe_table_scaling
-from keyfold.engine._tables import TableBody
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.replication.table_scaling import change_table_scaling, describe_table_scaling
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.catalog import require_body, write_body
+from keyfold.engine.tables.table import TableBody
 
 
 def update_table_replica_auto_scaling(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.api.shapes import table_name
-from keyfold.engine._backfill import begin_backfill, fill_first_batch
-from keyfold.engine._catalog import change_columns, require_settled
-from keyfold.engine._context import EngineContext
-from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import TableBody, TtlBody
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
+from keyfold.engine.tables.backfill import begin_backfill, fill_first_batch
+from keyfold.engine.tables.catalog import change_columns, require_settled
+from keyfold.engine.tables.table import TableBody, TtlBody
 from keyfold.errors import ValidationException
 
 

@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from keyfold.engine._key_conditions import ResolvedKeyCondition
-from keyfold.engine._key_faults import (
+from keyfold.engine.items.key_conditions import ResolvedKeyCondition
+from keyfold.engine.items.key_faults import (
     KeyFault,
     KeyFaultKind,
     condition_fault_error,
     value_fault_error,
 )
-from keyfold.engine._keys import KeyAttribute, KeySchema, encode_part, find_key_fault
-from keyfold.engine._spans import condition_span
-from keyfold.engine._tables import EngineTable
+from keyfold.engine.items.keys import KeyAttribute, KeySchema, encode_part, find_key_fault
+from keyfold.engine.items.spans import condition_span
+from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import ValidationException
 from keyfold.expressions.key_conditions import (
     BeginsWith,

@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keyfold.engine._capacity import CapacityMeter
-from keyfold.engine._context import EngineContext
-from keyfold.engine._keys import END
-from keyfold.engine._parameters import check_paths
-from keyfold.engine._reads import PageQuery, cursor_key, read_spans
-from keyfold.engine._responses import Rendering
-from keyfold.engine._selection import find_index, read_start_key, resolve_selection
-from keyfold.engine._spans import resume_span
-from keyfold.engine._tables import EngineIndex, EngineTable
+from keyfold.engine.capacity import CapacityMeter
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.keys import END
+from keyfold.engine.items.parameters import check_paths
+from keyfold.engine.items.reads import PageQuery, cursor_key, read_spans
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.selection import find_index, read_start_key, resolve_selection
+from keyfold.engine.items.spans import resume_span
 from keyfold.engine.partiql.access import find_one_key, find_ranges
 from keyfold.engine.partiql.statements import Prepared, as_validation_error, bind_where
 from keyfold.engine.partiql.tokens import INVALID_TOKEN, ReadPosition, read_token, write_token
@@ -32,6 +31,7 @@ from keyfold.engine.partiql.trees import (
     service_name,
 )
 from keyfold.engine.storage import Span
+from keyfold.engine.tables.table import EngineIndex, EngineTable
 from keyfold.errors import ValidationException
 from keyfold.expressions.conditions import BoundCondition, path_reader
 from keyfold.expressions.paths import Projection, merge_paths

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import orjson
 
-from keyfold.engine._tables import EngineTable
+from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import ServiceError, ValidationException
 from keyfold.values import AttributeValue, Item, normalise_item
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from keyfold.engine._context import EngineContext
-from keyfold.engine._parameters import check_paths, check_update
-from keyfold.engine._responses import Rendering
-from keyfold.engine._tables import EngineTable
-from keyfold.engine._writes import (
+from keyfold.engine.context import EngineContext
+from keyfold.engine.items.parameters import check_paths, check_update
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.items.writes import (
     ConditionNotMet,
     DeleteAction,
     ItemWrite,
@@ -28,6 +27,7 @@ from keyfold.engine.partiql.trees import (
     UpdateStatement,
 )
 from keyfold.engine.partiql.values import read_item
+from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import (
     ConditionalCheckFailedException,
     DuplicateItemException,

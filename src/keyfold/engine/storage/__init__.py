@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from keyfold.engine.storage._connections import require_file
-from keyfold.engine.storage._protocol import (
+from keyfold.engine.storage.connections import require_file
+from keyfold.engine.storage.protocol import (
     Page,
     Row,
     RowChange,
@@ -16,7 +16,7 @@ from keyfold.engine.storage._protocol import (
     StorageReader,
     StorageWriter,
 )
-from keyfold.engine.storage._sqlite import Durability, SqliteStorage
+from keyfold.engine.storage.sqlite import Durability, SqliteStorage
 
 __all__ = [
     "Durability",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keyfold.engine._keys import KeyAttribute, KeySchema
+from keyfold.engine.items.keys import KeyAttribute, KeySchema
 from keyfold.engine.partiql.access import Ranges, find_ranges
 from keyfold.engine.partiql.parser import parse_statement
 from keyfold.engine.partiql.translation import Translation

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine.storage import _checkpoints
+from keyfold.engine.storage import checkpoints
 from tests.crash.faulty_vfs import FaultyVfs, faulty_vfs, open_on
 from tests.unit.engine.storage.folders import contents
 from tests.unit.engine.storage.programs import running
@@ -26,8 +26,8 @@ START_PAGES, CATCH_UP_PAGES = 20, 60
 def small_steps() -> Iterator[None]:
     """Checkpoint after so few pages that a test can afford many checkpoints."""
     with (
-        mock.patch.object(_checkpoints, "START_PAGES", START_PAGES),
-        mock.patch.object(_checkpoints, "CATCH_UP_PAGES", CATCH_UP_PAGES),
+        mock.patch.object(checkpoints, "START_PAGES", START_PAGES),
+        mock.patch.object(checkpoints, "CATCH_UP_PAGES", CATCH_UP_PAGES),
     ):
         yield
 

@@ -12,7 +12,7 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.engine.storage import RowsChanged, StorageWriter
-from keyfold.engine.storage._connections import translate
+from keyfold.engine.storage.connections import translate
 from keyfold.errors import EngineClosed, FileBusy
 from tests.unit.engine.storage.programs import Program, run_program, running
 from tests.unit.engine.storage.tables import add, create, get, names, put

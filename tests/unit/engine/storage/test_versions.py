@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from keyfold.engine import Engine, _backfill, _upkeep
+from keyfold.engine import Engine, upkeep
 from keyfold.engine.storage import (
     RowsChanged,
     RowSet,
@@ -18,6 +18,7 @@ from keyfold.engine.storage import (
     StorageReader,
     StorageWriter,
 )
+from keyfold.engine.tables import backfill
 from keyfold.errors import ResourceNotFoundException, ValidationException
 from tests.unit.engine.storage.tables import (
     ADD_INDEX,
@@ -124,7 +125,7 @@ def test_an_index_that_upkeep_filled_can_be_queried(two_engines: tuple[Engine, E
     one, other = two_engines
     for number in range(20):
         put(one, f"thing-{number}", a={"S": "x"})
-    with mock.patch.object(_backfill, "BATCH_ITEMS", 4):
+    with mock.patch.object(backfill, "BATCH_ITEMS", 4):
         one.execute("UpdateTable", ADD_INDEX)
         for engine in two_engines:
             with pytest.raises(ValidationException, match="Cannot read from backfilling"):
@@ -259,14 +260,14 @@ def test_only_one_engine_at_a_time_runs_the_upkeep_of_a_file(
     def now() -> float:
         return current
 
-    with mock.patch.object(_upkeep.time, "time", now):
+    with mock.patch.object(upkeep.time, "time", now):
         assert one._upkeep._hold_lease()
         assert not other._upkeep._hold_lease()
-        current += _upkeep.LEASE_SECONDS / 2
+        current += upkeep.LEASE_SECONDS / 2
         assert one._upkeep._hold_lease(), "the holder renews its lease"
-        current += _upkeep.LEASE_SECONDS / 2 + 1
+        current += upkeep.LEASE_SECONDS / 2 + 1
         assert not other._upkeep._hold_lease()
         # The holder has exited or is suspended.
-        current += _upkeep.LEASE_SECONDS
+        current += upkeep.LEASE_SECONDS
         assert other._upkeep._hold_lease()
         assert not one._upkeep._hold_lease()

@@ -1,0 +1,1 @@
+"""Usage of tables: throttling, the most used keys, and contributor insights."""

@@ -1,0 +1,186 @@
+"""Select, projections, indexes and start keys of Query and Scan requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple
+
+from keyfold.engine.items.key_faults import (
+    KEY_MISMATCH,
+    START_KEY_INVALID,
+    KeyFault,
+    start_key_fault_error,
+)
+from keyfold.engine.items.keys import find_key_fault
+from keyfold.engine.items.reads import PageQuery
+from keyfold.engine.storage import Span
+from keyfold.engine.tables.table import EngineIndex, EngineTable
+from keyfold.errors import ValidationException
+from keyfold.expressions.conditions import BoundCondition
+from keyfold.expressions.paths import Projection
+from keyfold.values import Item, normalise_item
+from keyfold.values.wording import INVALID
+
+
+class Selection(NamedTuple):
+    """Which items, and which of their attributes, a response returns."""
+
+    wants_items: bool
+    holds: Callable[[Item], bool] | None
+    project: Callable[[Item], Item] | None
+    # Whether attributes are wanted that the local index does not project.
+    fetches: bool
+
+    def to_page(
+        self, request: dict[str, Any], table: EngineTable, index: EngineIndex | None, span: Span
+    ) -> PageQuery:
+        """Return the query for a page of `span`, as a Query or Scan requests it."""
+        return PageQuery(
+            table=table,
+            through=index,
+            span=span,
+            limit=request.get("Limit"),
+            is_consistent=bool(request.get("ConsistentRead")),
+            wants_items=self.wants_items,
+            holds=self.holds,
+            project=self.project,
+            fetches=self.fetches,
+        )
+
+
+def check_select(request: dict[str, Any]) -> None:
+    """Raise ValidationException if Select contradicts the other parameters."""
+    select = request.get("Select")
+    index_given = request.get("IndexName") is not None
+    given = [
+        name
+        for name in ("AttributesToGet", "ProjectionExpression")
+        if request.get(name) is not None
+    ]
+    if select == "ALL_PROJECTED_ATTRIBUTES" and not index_given:
+        raise ValidationException(
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        )
+    if select == "SPECIFIC_ATTRIBUTES" and not given:
+        raise ValidationException(
+            "Must specify the AttributesToGet or ProjectionExpression "
+            "when choosing to get SPECIFIC_ATTRIBUTES"
+        )
+    if given and select not in (None, "SPECIFIC_ATTRIBUTES"):
+        what = "only the Count" if select == "COUNT" else select
+        raise ValidationException(f"Cannot specify the {given[0]} when choosing to get {what}")
+
+
+def find_index(
+    table: EngineTable, request: dict[str, Any], operation: Literal["Query", "Scan"] = "Query"
+) -> EngineIndex | None:
+    """Return the index that a request names, or None; raise ValidationException if unreadable."""
+    name = request.get("IndexName")
+    if name is None:
+        return None
+    index = table.indexes.get(name)
+    if index is None:
+        if name in table.vectors:
+            raise ValidationException(f"{operation} operation not supported on this index type.")
+        raise ValidationException(f"The table does not have the specified index: {name}")
+    if index.is_global and request.get("ConsistentRead"):
+        raise ValidationException("Consistent reads are not supported on global secondary indexes")
+    if index.status != "ACTIVE":
+        raise ValidationException(f"Cannot read from backfilling global secondary index: {name}")
+    return index
+
+
+def resolve_selection(
+    request: dict[str, Any],
+    index: EngineIndex | None,
+    projection: Projection | None,
+    condition: BoundCondition | None,
+) -> Selection:
+    """Return the selection of a Query or Scan.
+
+    Raises ValidationException if it needs attributes that the index does not project.
+    """
+    select = request.get("Select")
+    selection = Selection(
+        wants_items=select != "COUNT",
+        holds=None if condition is None else condition.holds,
+        project=None if projection is None else projection.apply,
+        fetches=False,
+    )
+    if index is None or index.projected is None:
+        return selection
+    if condition is not None:
+        missing = _unprojected(index, condition.attributes)
+        if missing:
+            raise ValidationException(
+                f"{INVALID}Secondary index {index.name} does not project "
+                f"one or more filter attributes: [{', '.join(missing)}]"
+            )
+    if select == "ALL_ATTRIBUTES":
+        if index.is_global:
+            raise ValidationException(
+                f"{INVALID}Select type ALL_ATTRIBUTES is not supported for "
+                f"global secondary index {index.name} because its projection type is not ALL"
+            )
+        return selection._replace(fetches=True)
+    missing = [] if projection is None else _unprojected(index, projection.attributes)
+    if missing and index.is_global:
+        raise ValidationException(
+            f"{INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
+        )
+    return selection._replace(fetches=bool(missing))
+
+
+def _unprojected(index: EngineIndex, names: Iterable[str]) -> list[str]:
+    projected = index.projected
+    return [] if projected is None else sorted(set(names) - projected)
+
+
+class StartKey(NamedTuple):
+    """The row after which to continue, and its entry if an index is read."""
+
+    row_key: bytes
+    entry: bytes | None
+
+
+def normalise_start_key(request: dict[str, Any]) -> Item | None:
+    """Return the ExclusiveStartKey of a request in normal form, or None.
+
+    Raises ValidationException if it is not a valid item.
+    """
+    if request.get("ExclusiveStartKey") is None:
+        return None
+    try:
+        key, _ = normalise_item(request["ExclusiveStartKey"])
+    except ValidationException as fault:
+        raise ValidationException(f"{START_KEY_INVALID}: {fault.message}") from None
+    return key
+
+
+def read_start_key(
+    operation: Literal["Query", "Scan"], table: EngineTable, index: EngineIndex | None, key: Item
+) -> StartKey:
+    """Return the position of an ExclusiveStartKey; raise ValidationException if it is invalid."""
+    names = {*table.key.names, *(() if index is None else index.key.names)}
+    # A quirk of the service: the error for a fault in the key of the index, or of the queried
+    # table, does not mention the start key. A scan of the table does mention it.
+    scans_table = operation == "Scan" and index is None
+    if set(key) != names:
+        if scans_table:
+            raise ValidationException(f"{START_KEY_INVALID}: {KEY_MISMATCH}")
+        raise ValidationException(START_KEY_INVALID)
+    fault = _find_start_key_fault(table, index, key)
+    if fault is not None:
+        schema = table.key if index is None else index.key
+        is_read_by = any(each.type not in key[each.name] for each in schema.attributes)
+        raise start_key_fault_error(fault, names_start_key=scans_table or not is_read_by)
+    return StartKey(table.encode_key(key), None if index is None else index.encode(key))
+
+
+def _find_start_key_fault(
+    table: EngineTable, index: EngineIndex | None, key: Item
+) -> KeyFault | None:
+    fault = find_key_fault(table.key, key)
+    if fault is None and index is not None:
+        fault = find_key_fault(index.key, key, index.name)
+    return fault

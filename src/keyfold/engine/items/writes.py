@@ -1,0 +1,396 @@
+"""Writes of single items, alone or as part of a batch or a transaction.
+
+An `ItemWrite` describes the write of one item. `evaluate_write` reads the item, checks the
+condition and computes the new image, without changing anything. `store` then writes it. Every
+change of an item goes through `store`, or through `put_without_reading` and `put_if` if the caller
+does not need the old item: these three also append it to the table's log of changes, if it has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import orjson
+
+from keyfold.engine.capacity import CapacityMeter, TableUse, write_units
+from keyfold.engine.insights.usage import UsageMonitor
+from keyfold.engine.items.key_faults import (
+    KeyFault,
+    KeyInvalid,
+    index_key_fault_error,
+    item_fault_error,
+    update_fault_error,
+)
+from keyfold.engine.items.keys import entry_or_none, find_key_fault, partition_span
+from keyfold.engine.items.responses import Rendering
+from keyfold.engine.storage import RowsChanged, Storage, StorageReader, StorageWriter
+from keyfold.engine.streams.change_log import record_delete, record_put, record_put_if
+from keyfold.engine.tables.table import EngineTable
+from keyfold.engine.vectors.index import VectorInvalid
+from keyfold.errors import ConditionalCheckFailedException, ValidationException
+from keyfold.expressions.updates import UpdatePlan
+from keyfold.values import Item, item_size_bytes, to_json
+
+MAX_ITEM_BYTES = 409_600
+GIB = 1 << 30
+
+_ITEM_TOO_LARGE = "Item size has exceeded the maximum allowed size"
+_UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
+
+
+class PutAction(NamedTuple):
+    """Put a whole item."""
+
+    item: Item
+    value: bytes
+    size: int
+    entries: tuple[bytes | None, ...]
+
+
+class UpdateAction(NamedTuple):
+    """Update an item; a missing one is first created with only its key."""
+
+    key: Item
+    plan: UpdatePlan | None
+
+
+class DeleteAction(NamedTuple):
+    """Delete an item: requested by a caller, with its `key`, or because the item has expired."""
+
+    key: Item | None = None
+    is_expiry: bool = False
+
+
+class CheckAction(NamedTuple):
+    """Only check the condition."""
+
+    key: Item | None = None
+
+
+class ItemWrite(NamedTuple):
+    """A write of one item, and its condition."""
+
+    table: EngineTable
+    row_key: bytes
+    change: PutAction | UpdateAction | DeleteAction | CheckAction
+    holds: Callable[[Item], bool] | None = None
+
+
+class WriteOutcome(NamedTuple):
+    """An item before and after a write."""
+
+    write: ItemWrite
+    old: Item | None
+    old_size: int
+    new: Item | None
+    new_value: bytes
+    new_size: int
+    new_entries: tuple[bytes | None, ...]
+
+    def charge(self, use: TableUse, factor: int = 1) -> None:
+        """Add the capacity that this write consumes; transactions have a `factor` of 2."""
+        largest = max(self.old_size, self.new_size)
+        use.add_change(self.old, self.new, largest, factor)
+
+
+class ConditionNotMet(Exception):
+    """The condition did not hold; `item` is the stored item, or None."""
+
+    def __init__(self, item: Item | None) -> None:
+        super().__init__(item)
+        self.item = item
+
+
+def check_item_size(size_bytes: int) -> None:
+    """Raise ValidationException for an item of more than 400 KB."""
+    if size_bytes > MAX_ITEM_BYTES:
+        raise ValidationException(_ITEM_TOO_LARGE)
+
+
+def make_put(
+    table: EngineTable,
+    item: Item,
+    size: int,
+    to_error: Callable[[KeyFault], Exception] = item_fault_error,
+) -> tuple[bytes, PutAction]:
+    """Check a normalised item against its table; return its row key and the action.
+
+    Raises the error that `to_error` returns for a fault in the item's key, and
+    ValidationException for a value that is invalid for an index.
+    """
+    try:
+        row_key = table.encode_key(item)
+    except KeyError:
+        fault = find_key_fault(table.key, item)
+        assert fault is not None  # or it would have been encoded
+        raise to_error(fault) from None
+    try:
+        entries = table.entries(item)
+    except VectorInvalid as error:
+        raise error.error from None
+    except KeyInvalid as error:
+        raise index_key_fault_error(error.fault) from None
+    return row_key, PutAction(item, to_json(item), size, entries)
+
+
+def evaluate_write(
+    reader: StorageReader, write: ItemWrite, *, needs_old: bool = True, factor: int = 1
+) -> WriteOutcome:
+    """Return what a write does to its item; raise ConditionNotMet or ValidationException.
+
+    Without `needs_old`, the old image of an unconditional put is neither read nor returned. For a
+    monitored table, the write may raise ThrottlingException, and is counted `factor` times.
+    """
+    if write.table.monitor is not None:
+        return _evaluate_monitored(reader, write, write.table.monitor, factor)
+    return _evaluate(reader, write, needs_old=needs_old)
+
+
+def _evaluate_monitored(
+    reader: StorageReader, write: ItemWrite, monitor: UsageMonitor, factor: int
+) -> WriteOutcome:
+    table = write.table
+    key = _key_of(write)
+    monitor.admit("Write", "", key)
+    use = TableUse(table)
+    try:
+        outcome = _evaluate(reader, write, needs_old=True)
+    except ConditionNotMet as failure:
+        # A failed write is charged as if it had written the stored item.
+        size = 0 if failure.item is None else item_size_bytes(failure.item)
+        use.units = factor * write_units(size)
+        monitor.use("Write", use.by_name())
+        monitor.count("", () if key is None else (key,))
+        raise
+    outcome.charge(use, factor)
+    monitor.use("Write", use.by_name())
+    monitor.count("", () if key is None else (key,))
+    changed = outcome.new or outcome.old
+    if changed is not None:
+        for name in use.by_index:
+            monitor.count(name, (changed,))
+    return outcome
+
+
+def _key_of(write: ItemWrite) -> Item | None:
+    match write.change:
+        case PutAction(item):
+            return item
+        case UpdateAction(key) | DeleteAction(key) | CheckAction(key):
+            return key
+
+
+def _evaluate(reader: StorageReader, write: ItemWrite, *, needs_old: bool) -> WriteOutcome:
+    table, change = write.table, write.change
+    if not needs_old and write.holds is None and isinstance(change, PutAction):
+        return WriteOutcome(write, None, 0, change.item, change.value, change.size, change.entries)
+    row = reader.get(table.rows, write.row_key)
+    old: Item | None = None if row is None else orjson.loads(row[0])
+    old_size = 0 if row is None else row[1]
+    if write.holds is not None and not write.holds(old or {}):
+        raise ConditionNotMet(old)
+    match change:
+        case PutAction(item, value, size, entries):
+            return WriteOutcome(write, old, old_size, item, value, size, entries)
+        case UpdateAction():
+            return _evaluate_update(write, change, old, old_size)
+        case DeleteAction():
+            return WriteOutcome(write, old, old_size, None, b"", 0, ())
+        case CheckAction():
+            return WriteOutcome(write, old, old_size, old, b"", old_size, ())
+
+
+def _evaluate_update(
+    write: ItemWrite, change: UpdateAction, old: Item | None, old_size: int
+) -> WriteOutcome:
+    plan = change.plan
+    if old is None and plan is not None and plan.only_removes:
+        # An update that only removes attributes does not create a missing item.
+        return WriteOutcome(write, None, 0, None, b"", 0, ())
+    base = change.key if old is None else old
+    new = base if plan is None else plan.apply(base)
+    size = item_size_bytes(new)
+    if size > MAX_ITEM_BYTES:
+        raise ValidationException(_UPDATE_TOO_LARGE)
+    entries = _updated_entries(write.table, old, new)
+    return WriteOutcome(write, old, old_size, new, to_json(new), size, entries)
+
+
+def _updated_entries(table: EngineTable, old: Item | None, new: Item) -> tuple[bytes | None, ...]:
+    try:
+        return table.entries(new)
+    except KeyInvalid as error:
+        if old is None:
+            raise _update_key_error(error) from None
+    # An item that is older than an index may have a value that is invalid for the index. It stays
+    # out of the index, and may be updated as long as that value does not change.
+    for index in table.indexes.values():
+        fault = find_key_fault(index.key, new, index.name)
+        if fault and any(old.get(name) != new.get(name) for name in index.key.names):
+            raise update_fault_error(fault)
+    for vector in table.vectors.values():
+        error = vector.find_invalid(new)
+        if error and any(old.get(name) != new.get(name) for name in error.fault.names):
+            raise _update_key_error(error)
+    return tuple([entry_or_none(encode, new) for encode in table.encoders])
+
+
+def _update_key_error(error: KeyInvalid) -> ValidationException:
+    return error.error if isinstance(error, VectorInvalid) else update_fault_error(error.fault)
+
+
+def store(writer: StorageWriter, outcome: WriteOutcome) -> None:
+    """Write the outcome that `evaluate_write` returned."""
+    write = outcome.write
+    table, row_key = write.table, write.row_key
+    match write.change:
+        case PutAction() | UpdateAction():
+            if outcome.new is not None:
+                row = (outcome.new_value, outcome.new_size, outcome.new_entries)
+                if table.log is None:
+                    writer.put(table.rows, row_key, *row)
+                else:
+                    record_put(writer, table, row_key, *row)
+        case DeleteAction(_, is_expiry):
+            if outcome.old is not None:
+                if table.log is None:
+                    writer.delete(table.rows, row_key)
+                else:
+                    record_delete(writer, table, row_key, is_expiry=is_expiry)
+        case CheckAction():
+            pass
+
+
+def put_without_reading(
+    storage: Storage,
+    table: EngineTable,
+    row_key: bytes,
+    value: bytes,
+    size: int,
+    entries: tuple[bytes | None, ...],
+) -> None:
+    """Put an item without reading the old one, for callers that do not need it."""
+    if table.log is None:
+        storage.put(table.rows, row_key, value, size, entries)
+    else:
+        storage.write(lambda writer: record_put(writer, table, row_key, value, size, entries))
+
+
+def put_if(
+    storage: Storage,
+    table: EngineTable,
+    row_key: bytes,
+    value: bytes,
+    size: int,
+    entries: tuple[bytes | None, ...],
+    holds: Callable[[Item], bool],
+) -> None:
+    """Put an item if a condition holds, for callers that do not need the old one.
+
+    Raises ConditionalCheckFailedException if it does not hold.
+    """
+
+    def holds_for(value: bytes | None) -> bool:
+        return holds({} if value is None else orjson.loads(value))
+
+    if table.log is None:
+        is_put = storage.put_if(table.rows, row_key, value, size, entries, holds_for)
+    else:
+        row = (row_key, value, size, entries)
+        is_put = storage.write(lambda writer: record_put_if(writer, table, *row, holds_for))
+    if not is_put:
+        raise ConditionalCheckFailedException("The conditional request failed")
+
+
+def perform(storage: Storage, write: ItemWrite) -> WriteOutcome:
+    """Carry out one write in a transaction; raise ConditionNotMet if its condition fails."""
+
+    def work(writer: StorageWriter) -> WriteOutcome:
+        outcome = evaluate_write(writer, write)
+        store(writer, outcome)
+        return outcome
+
+    return storage.write(work)
+
+
+def perform_for_request(
+    storage: Storage, write: ItemWrite, request: dict[str, Any], rendering: Rendering
+) -> WriteOutcome:
+    """Carry out the write of PutItem, UpdateItem or DeleteItem.
+
+    Raises ConditionalCheckFailedException, with the stored item if the request asks for it.
+    """
+    try:
+        return perform(storage, write)
+    except ConditionNotMet as failure:
+        fields: dict[str, Any] = {}
+        wants_item = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+        if wants_item and failure.item is not None:
+            fields["Item"] = rendering.item(failure.item)
+        raise ConditionalCheckFailedException("The conditional request failed", fields) from None
+
+
+def respond_to_write(
+    storage: Storage,
+    request: dict[str, Any],
+    rendering: Rendering,
+    outcome: WriteOutcome,
+    returned: Item | None,
+) -> dict[str, Any]:
+    """Return the response of PutItem, UpdateItem or DeleteItem, with `returned` as Attributes.
+
+    Consumed capacity and item collection sizes are included if requested.
+    """
+    response: dict[str, Any] = {}
+    if returned is not None:
+        response["Attributes"] = rendering.item(returned)
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
+    if meter.is_on:
+        outcome.charge(meter.use_of(outcome.write.table))
+        meter.report(response)
+    report_collections(storage, request, [outcome], rendering, response)
+    return response
+
+
+def report_collections(
+    storage: Storage,
+    request: dict[str, Any],
+    outcomes: list[WriteOutcome],
+    rendering: Rendering,
+    response: dict[str, Any],
+    *,
+    by_table: bool = False,
+) -> None:
+    """Add the sizes of the changed item collections to `response`, if requested.
+
+    Only tables with local indexes have item collections in this sense.
+    """
+    if request.get("ReturnItemCollectionMetrics") != "SIZE":
+        return
+    metrics: dict[str, list[dict[str, Any]]] = {}
+    for outcome in outcomes:
+        table, changed = outcome.write.table, outcome.new or outcome.old
+        if not table.has_local_indexes or changed is None:
+            continue
+        partition = table.key.partition[0].name
+        low, high = partition_span(table.key, changed)
+        try:
+            size = storage.read(lambda reader: reader.sum_sizes(table.rows, low, high))  # noqa: B023 - run at once
+        except RowsChanged:
+            # The write is committed, and must not be retried for the sake of an estimate.
+            size = 0
+        whole = float(size // GIB)
+        collection = {
+            "ItemCollectionKey": rendering.item({partition: changed[partition]}),
+            "SizeEstimateRangeGB": [whole, whole + 1.0],
+        }
+        listed = metrics.setdefault(table.name, [])
+        if collection not in listed:
+            listed.append(collection)
+    if not metrics:
+        return
+    if by_table:
+        response["ItemCollectionMetrics"] = metrics
+    else:
+        ((response["ItemCollectionMetrics"],),) = metrics.values()

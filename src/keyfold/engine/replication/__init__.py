@@ -1,0 +1,1 @@
+"""Replicas, global tables and auto scaling: stored and described, never carried out."""

@@ -1,0 +1,548 @@
+"""Storage in SQLite: one file for several processes, with group commit for waiting threads."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import apsw
+
+from keyfold.engine.loading import IMPORTING
+from keyfold.engine.storage.checkpoints import Checkpointer
+from keyfold.engine.storage.connections import (
+    BusyWait,
+    Durability,
+    SqliteConnection,
+    copy_memory,
+    open_connection,
+    open_reader,
+    translate,
+)
+from keyfold.engine.storage.protocol import (
+    Page,
+    Row,
+    RowSet,
+    SharingFailed,
+    Span,
+    StorageReader,
+    StorageWriter,
+)
+from keyfold.engine.storage.snapshots import HeldSnapshot
+from keyfold.engine.storage.view import Entries, View
+from keyfold.errors import EngineClosed, EngineForked, FileDamaged, KeyfoldError
+
+T = TypeVar("T")
+
+
+class _Ticket:
+    """One unit of work that waits for a commit, and its outcome."""
+
+    __slots__ = ("error", "is_done", "result", "work")
+
+    def __init__(self, work: Callable[[StorageWriter], Any]) -> None:
+        self.work = work
+        self.is_done = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def finish(self, error: BaseException | None) -> None:
+        if not self.is_done:
+            self.error = error or self.error
+            self.is_done = True
+
+
+class SqliteStorage:
+    """Storage in an SQLite file, or in memory.
+
+    One connection does all writes, and reads when it is free. A thread that finds it in use, such
+    as by a commit that waits for the disk, reads through a second connection.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        durability: Durability,
+        *,
+        busy_seconds: float = 5.0,
+        vfs: str | None = None,
+    ) -> None:
+        _check_not_inherited(path)
+        self._path = path
+        self.durability: Durability = durability
+        self._busy_seconds = busy_seconds
+        self._vfs = vfs
+        self._connection = open_connection(path, durability, busy_seconds=busy_seconds, vfs=vfs)
+        self._busy_wait = BusyWait(busy_seconds)
+        self._connection.set_busy_handler(self._busy_wait)
+        self._view = View(self._connection)
+        # The thread whose writes currently share one commit.
+        self._sharing: int | None = None
+        # Whether a read transaction is open that several reads share.
+        self._is_view_held = False
+        self._must_roll_back = False
+        self._lock: threading.Lock | _UnusableLock = threading.Lock()
+        # Reads during a commit take turns, so that a fork can wait until no thread is inside
+        # SQLite. So do long reads.
+        self._secondary_lock = threading.Lock()
+        self._long_read_lock = threading.Lock()
+        self._waiting: deque[_Ticket] = deque()
+        self._in_file = durability != "memory"
+        self._secondary_view: View | None = None
+        self._snapshots: list[HeldSnapshot] = []
+        self._checkpointer = Checkpointer(self._open_reader)
+        if not self._in_file:
+            # A database in memory has no log.
+            self._checkpointer.due_pages = sys.maxsize
+        _OPEN.add(self)
+
+    def get(self, rows: RowSet, key: bytes) -> Row | None:
+        lock = self._lock
+        if lock.acquire(not self._in_file):
+            try:
+                return self._view.get(rows, key)
+            except apsw.Error as error:
+                raise translate(error, self._path) from error
+            finally:
+                lock.release()
+        return self._read_secondary(lambda reader: reader.get(rows, key))
+
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
+        lock = self._lock
+        if lock.acquire(not self._in_file):
+            try:
+                return self._view.read_span(rows, span, limit=limit, max_bytes=max_bytes)
+            except apsw.Error as error:
+                raise translate(error, self._path) from error
+            finally:
+                lock.release()
+        return self._read_secondary(
+            lambda reader: reader.read_span(rows, span, limit=limit, max_bytes=max_bytes)
+        )
+
+    def read_values(
+        self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
+    ) -> list[bytes] | None:
+        lock = self._lock
+        if lock.acquire(not self._in_file):
+            try:
+                return self._view.read_values(rows, span, limit=limit, max_bytes=max_bytes)
+            except apsw.Error as error:
+                raise translate(error, self._path) from error
+            finally:
+                lock.release()
+        return None
+
+    def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
+        lock = self._lock
+        if not lock.acquire(False):  # noqa: FBT003 - a lock's signature
+            # Another thread is committing: wait in the queue, to share the next commit.
+            self.write(lambda writer: writer.put(rows, key, value, size, entries))
+            return
+        # Each statement is a transaction, and at most one of them writes: no BEGIN is needed.
+        try:
+            if self._is_view_held:
+                self._end_held_view()
+            view = self._view
+            view.put(rows, key, value, size, entries)
+            if view.written_pages >= self._checkpointer.due_pages:
+                self._checkpointer.check_log(self._connection, view.written_pages)
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        finally:
+            lock.release()
+
+    def put_if(
+        self,
+        rows: RowSet,
+        key: bytes,
+        value: bytes,
+        size: int,
+        entries: Entries,
+        holds: Callable[[bytes | None], bool],
+    ) -> bool:
+        lock = self._lock
+        if not lock.acquire(False):  # noqa: FBT003 - a lock's signature
+            return self.write(lambda writer: writer.put_if(rows, key, value, size, entries, holds))
+        try:
+            if self._is_view_held:
+                self._end_held_view()
+            view = self._view
+            is_put = view.put_if(rows, key, value, size, entries, holds)
+            if view.written_pages >= self._checkpointer.due_pages:
+                self._checkpointer.check_log(self._connection, view.written_pages)
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        finally:
+            lock.release()
+        return is_put
+
+    def read(self, work: Callable[[StorageReader], T], *, is_long: bool = False) -> T:
+        lock = self._lock
+        if is_long and self._in_file:
+            return self._run_long_read(work)
+        if lock.acquire(not self._in_file):
+            try:
+                if self._is_view_held:
+                    self._end_held_view()
+                return self._run_read(self._view, work)
+            finally:
+                lock.release()
+        return self._read_secondary(work)
+
+    def write(self, work: Callable[[StorageWriter], T]) -> T:
+        lock = self._lock
+        if not self._waiting and lock.acquire(False):  # noqa: FBT003 - a lock's signature
+            try:
+                return self._write_alone(work)
+            finally:
+                lock.release()
+        if self._sharing == threading.get_ident():
+            return self._write_shared(work)
+        ticket = _Ticket(work)
+        self._waiting.append(ticket)
+        try:
+            with lock:
+                if not ticket.is_done:
+                    self._commit_waiting()
+        except BaseException:
+            # Interrupted while waiting: the work has no caller any more and must not run later.
+            with suppress(ValueError):
+                self._waiting.remove(ticket)
+            raise
+        if ticket.error is not None:
+            raise ticket.error
+        return ticket.result
+
+    @contextmanager
+    def hold_snapshot(self) -> Generator[HeldSnapshot]:
+        # A database in memory has only one connection, so its snapshot is a copy, page by page.
+        with self._lock:
+            if self._is_view_held:
+                self._end_held_view()
+            try:
+                connection = self._open_reader() if self._in_file else copy_memory(self._connection)
+                snapshot = HeldSnapshot(View(connection), self._path)
+            except apsw.Error as error:
+                raise translate(error, self._path) from error
+            self._snapshots.append(snapshot)
+        try:
+            yield snapshot
+        finally:
+            snapshot.close()
+            with suppress(ValueError):
+                self._snapshots.remove(snapshot)
+
+    @contextmanager
+    def shared_commit(self) -> Generator[None]:
+        if not self._in_file:
+            # A commit in memory is too cheap to be worth sharing.
+            yield
+            return
+        view = self._view
+        try:
+            with self._lock:
+                if self._is_view_held:
+                    self._end_held_view()
+                try:
+                    view.begin("BEGIN IMMEDIATE")
+                    self._sharing, self._must_roll_back = threading.get_ident(), False
+                    yield
+                    if self._must_roll_back:
+                        raise SharingFailed
+                    view.commit()
+                finally:
+                    self._sharing = None
+                    view.roll_back()
+                if view.written_pages >= self._checkpointer.due_pages:
+                    self._checkpointer.check_log(self._connection, view.written_pages)
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+
+    def hold_view(self) -> None:
+        lock = self._lock
+        if not self._in_file or not lock.acquire(False):  # noqa: FBT003 - a lock's signature
+            return
+        try:
+            if not self._is_view_held:
+                self._view.begin("BEGIN")
+                self._is_view_held = True
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        finally:
+            lock.release()
+
+    def release_view(self) -> None:
+        if self._is_view_held:
+            with self._lock:
+                self._end_held_view()
+
+    def _end_held_view(self) -> None:
+        self._is_view_held = False
+        self._view.roll_back()
+
+    def use_clock(self, clock: Callable[[], float]) -> None:
+        self._view.clock = clock
+
+    @contextmanager
+    def without_waiting(self) -> Generator[None]:
+        self._busy_wait.may_wait = False
+        try:
+            yield
+        finally:
+            self._busy_wait.may_wait = True
+
+    def check_structure(self) -> list[str]:
+        return self.read(lambda reader: reader.check_structure(), is_long=True)
+
+    def close(self) -> None:
+        lock = self._lock
+        if isinstance(lock, _UnusableLock):
+            return
+        self._checkpointer.stop()
+        with lock, self._secondary_lock, self._long_read_lock:
+            self._lock = _UnusableLock(EngineClosed(self._path))
+            _OPEN.discard(self)
+            if self._secondary_view is not None:
+                self._secondary_view.close()
+            while self._snapshots:
+                self._snapshots.pop().close()
+            # Closed last: SQLite folds the log into the file when the last connection closes.
+            self._view.close()
+
+    def locks(self) -> Iterator[threading.Lock]:
+        """Return all locks of this storage; a thread inside SQLite holds at least one of them."""
+        if not isinstance(self._lock, _UnusableLock):
+            yield self._lock
+        # No snapshot can be added meanwhile: that needs the first lock, which the caller holds.
+        yield from [snapshot.lock for snapshot in self._snapshots]
+        yield from (self._secondary_lock, self._long_read_lock, self._checkpointer.lock)
+
+    def disown(self) -> None:
+        """Make this storage unusable, in a process that inherited it by a fork.
+
+        SQLite's connections must be neither used nor closed there, so they are kept from
+        ever being freed.
+        """
+        self._lock = _UnusableLock(EngineForked(self._path))
+        # The old locks are held by threads that this process does not have.
+        self._secondary_lock, self._long_read_lock = threading.Lock(), threading.Lock()
+        self._checkpointer.lock = threading.Lock()
+        with suppress(OSError):
+            _INHERITED.add(_identity(self._path))
+        import ctypes  # noqa: PLC0415 - needed only here, and the import takes two milliseconds
+
+        snapshots = [snapshot.disown() for snapshot in self._snapshots]
+        self._snapshots.clear()
+        for view in (self._view, self._secondary_view, *snapshots):
+            if view is not None:
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(view))
+
+    def _write_alone(self, work: Callable[[StorageWriter], T]) -> T:
+        """Run and commit `work` when no other thread waits; the caller holds the lock."""
+        view = self._view
+        try:
+            if self._is_view_held:
+                self._end_held_view()
+            try:
+                view.begin("BEGIN IMMEDIATE")
+                result = work(view)
+                view.commit()
+            except BaseException:
+                # BaseException: no transaction may stay open after an interrupt either.
+                view.roll_back()
+                raise
+            if view.written_pages >= self._checkpointer.due_pages:
+                self._checkpointer.check_log(self._connection, view.written_pages)
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        return result
+
+    def _write_shared(self, work: Callable[[StorageWriter], T]) -> T:
+        """Run `work` in the shared transaction that this thread has open."""
+        view = self._view
+        before = view.written_pages
+        try:
+            if self._must_roll_back:
+                raise SharingFailed
+            return work(view)
+        except BaseException as error:
+            if view.written_pages != before or not view.is_in_transaction:
+                # It has written something, or SQLite rolled back, as it does when a disk fails.
+                self._must_roll_back = True
+                raise SharingFailed from error
+            if isinstance(error, apsw.Error):
+                raise translate(error, self._path) from error
+            raise
+
+    def _commit_waiting(self) -> None:
+        """Run all waiting work in one transaction; the caller holds the lock."""
+        batch: list[_Ticket] = []
+        while self._waiting:
+            batch.append(self._waiting.popleft())
+        if isinstance(self._lock, _UnusableLock):
+            # The storage was closed while these waited.
+            for ticket in batch:
+                ticket.finish(EngineClosed(self._path))
+            return
+        try:
+            failed = self._run_together(batch)
+            if failed:
+                # One failed after it had written. Its writes were rolled back, and those of the
+                # others with them: each of the others runs again in a separate transaction.
+                for ticket in batch:
+                    if ticket is not failed:
+                        self._run_together([ticket])
+            if self._view.written_pages >= self._checkpointer.due_pages:
+                self._checkpointer.check_log(self._connection, self._view.written_pages)
+        except BaseException:
+            # This thread was interrupted: put unfinished work back, for other threads to run.
+            self._waiting.extendleft(ticket for ticket in reversed(batch) if not ticket.is_done)
+            raise
+
+    def _run_together(self, batch: list[_Ticket]) -> _Ticket | None:
+        """Run and commit `batch`; return the ticket whose failure prevented that, if any."""
+        view = self._view
+        is_committing = False
+        if self._is_view_held:
+            self._end_held_view()
+        try:
+            view.begin("BEGIN IMMEDIATE")
+            for ticket in batch:
+                before = view.written_pages
+                ticket.error = None
+                try:
+                    ticket.result = ticket.work(view)
+                except Exception as error:  # noqa: BLE001 - any error is raised in its caller
+                    ticket.error = error
+                    if isinstance(error, apsw.Error):
+                        ticket.error = translate(error, self._path)
+                    if view.written_pages != before or not view.is_in_transaction:
+                        # It has written something, or SQLite rolled back, as it does when a disk
+                        # fails.
+                        ticket.finish(None)
+                        return ticket
+            is_committing = True
+            view.commit()
+        except apsw.Error as error:
+            view.roll_back()
+            for ticket in batch:
+                ticket.finish(translate(error, self._path))
+        finally:
+            if is_committing and not view.is_in_transaction:
+                # In `finally`, since an interrupt may come right after the commit: committed
+                # work must not run again.
+                for ticket in batch:
+                    ticket.finish(None)
+            view.roll_back()
+        return None
+
+    def _read_secondary(self, work: Callable[[StorageReader], T]) -> T:
+        with self._secondary_lock:
+            if isinstance(self._lock, _UnusableLock):
+                self._lock.acquire()
+            if self._secondary_view is None:
+                self._secondary_view = View(self._open_reader())
+            return self._run_read(self._secondary_view, work)
+
+    def _run_long_read(self, work: Callable[[StorageReader], T]) -> T:
+        """Run `work` on a dedicated connection, so that only other long reads wait for it."""
+        with self._long_read_lock:
+            if isinstance(self._lock, _UnusableLock):
+                self._lock.acquire()
+            view = View(self._open_reader())
+            try:
+                return self._run_read(view, work)
+            finally:
+                view.close()
+
+    def _run_read(self, view: View, work: Callable[[StorageReader], T]) -> T:
+        try:
+            try:
+                view.begin("BEGIN")
+                return work(view)
+            finally:
+                view.roll_back()
+        except apsw.Error as error:
+            raise translate(error, self._path) from error
+        except UnicodeDecodeError as error:
+            raise FileDamaged(self._path, "a name is not valid UTF-8") from error
+
+    def _open_reader(self) -> SqliteConnection:
+        return open_reader(self._path, busy_seconds=self._busy_seconds, vfs=self._vfs)
+
+
+class _UnusableLock:
+    """Replaces the lock of a closed or inherited storage; raises an error when acquired."""
+
+    def __init__(self, error: KeyfoldError) -> None:
+        self._error = error
+
+    def acquire(self, blocking: bool = True) -> NoReturn:  # noqa: ARG002, FBT001, FBT002 - a lock's signature
+        raise self._error
+
+    def release(self) -> None:
+        """Nothing was acquired."""
+
+    __enter__ = acquire
+
+    def __exit__(self, *exception: object) -> None:
+        """Nothing was acquired."""
+
+
+_OPEN: weakref.WeakSet[SqliteStorage] = weakref.WeakSet()
+
+
+# The identities of files that were open when this process was forked. SQLite's tables still say
+# that this process holds their locks, which it does not: a new connection would take none.
+_INHERITED: set[tuple[int, int]] = set()
+
+
+def _identity(path: str) -> tuple[int, int]:
+    status = Path(path).stat()
+    return status.st_dev, status.st_ino
+
+
+def _check_not_inherited(path: str) -> None:
+    if _INHERITED:
+        with suppress(OSError):
+            if _identity(path) in _INHERITED:
+                raise EngineForked(path)
+
+
+_held_for_fork: list[threading.Lock] = []
+
+
+def _acquire_all_locks() -> None:
+    """Wait until no thread is inside SQLite: SQLite's locks would stay taken in the child."""
+    for storage in list(_OPEN):
+        for lock in storage.locks():
+            lock.acquire()
+            _held_for_fork.append(lock)
+    # Last, since a thread inside SQLite may still have to import a module.
+    IMPORTING.acquire()
+    _held_for_fork.append(IMPORTING)
+
+
+def _release_all_locks() -> None:
+    while _held_for_fork:
+        _held_for_fork.pop().release()
+
+
+def _disown_all() -> None:
+    _held_for_fork.clear()
+    IMPORTING.release()
+    for storage in list(_OPEN):
+        storage.disown()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_acquire_all_locks, after_in_parent=_release_all_locks, after_in_child=_disown_all
+    )

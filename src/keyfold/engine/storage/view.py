@@ -1,0 +1,337 @@
+"""Reads and writes of rows through one SQLite connection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+
+from keyfold.engine.storage.connections import LOG_FORMAT, Cursor, SqliteConnection
+from keyfold.engine.storage.log_statements import create_log_statements, log_statements
+from keyfold.engine.storage.protocol import (
+    EMPTY_PAGE,
+    FIRST_KEY,
+    LAST_KEY,
+    Page,
+    Row,
+    RowChange,
+    RowSet,
+    Span,
+)
+from keyfold.engine.storage.statements import (
+    HOLDS,
+    change_statements,
+    create_statements,
+    statements_of,
+    table_name,
+    walk_statement,
+)
+
+Entries = tuple[bytes | None, ...]
+
+# An item has up to 400 KB, so these are 13 MB at most.
+ROWS_AT_ONCE = 32
+LAST_SEQUENCE = (1 << 63) - 1
+
+
+def _holds_always(_: bytes | None) -> bool:
+    return True
+
+
+class RowCondition:
+    """The condition that SQLite evaluates on the row it is about to change, and its last result."""
+
+    __slots__ = ("holds", "result")
+
+    def __init__(self, holds: Callable[[bytes | None], bool]) -> None:
+        self.holds, self.result = holds, True
+
+    def evaluate(self, value: bytes) -> bool:
+        """Return whether the condition holds for a stored value."""
+        self.result = result = self.holds(value)
+        return result
+
+
+class View:
+    """Rows of one connection: a StorageReader, and inside a transaction also a StorageWriter."""
+
+    __slots__ = (
+        "_changed_at",
+        "_condition",
+        "_connection",
+        "_cursor",
+        "clock",
+        "written_pages",
+    )
+
+    def __init__(self, connection: SqliteConnection) -> None:
+        self._connection = connection
+        self._cursor: Cursor = connection.cursor()
+        self._condition = RowCondition(_holds_always)
+        connection.create_scalar_function(HOLDS, self._condition.evaluate, 1)
+        # An estimate; it also changes with every write, so that a caller can detect one.
+        self.written_pages = 0
+        self.clock: Callable[[], float] = time.time
+        # All changes of a transaction have one time: a restore must never find half of them.
+        self._changed_at: float | None = None
+
+    def get(self, rows: RowSet, key: bytes) -> Row | None:
+        # fetchall, not fetchone: a statement stepped to its end holds no snapshot open.
+        found = self._cursor.execute(statements_of(rows).get, (key,)).fetchall()
+        return found[0] if found else None
+
+    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
+        statement = walk_statement(rows, span, sized=True)
+        bounds = span[:2] if span.after is None else (*span[:2], *span.after)
+        # Most pages are short, and fastest read in one step. The end of a long one is only known
+        # while reading; it is read again from its start by one statement, so that all of it is
+        # from the same point in time.
+        at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
+        rows_read: list[Any] = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
+        if not rows_read:
+            return EMPTY_PAGE
+        page: Page = tuple(zip(*rows_read, strict=True))  # pyright: ignore[reportAssignmentType] - of two columns
+        try:
+            if sum(page[1]) < max_bytes:
+                if len(rows_read) == at_once != limit:
+                    rows_read = self._read_long(statement, (*bounds, limit), max_bytes)
+                    return tuple(zip(*rows_read, strict=True))  # pyright: ignore[reportReturnType] - as above
+                return page
+            total = 0
+            for place, size in enumerate(page[1], start=1):
+                total += size
+                if total >= max_bytes:
+                    return page[0][:place], page[1][:place]
+        except TypeError:
+            raise apsw.CorruptError("a row has no size") from None
+        return page
+
+    def read_values(
+        self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
+    ) -> list[bytes] | None:
+        at_once = limit if 0 <= limit <= ROWS_AT_ONCE else ROWS_AT_ONCE
+        statement = walk_statement(rows, span, sized=False)
+        bounds = span[:2] if span.after is None else (*span[:2], *span.after)
+        found = self._cursor.execute(statement, (*bounds, at_once)).fetchall()
+        values: list[bytes] = [value for (value,) in found]
+        # An item's JSON is always longer than its size by DynamoDB's rules.
+        if sum(map(len, values)) >= max_bytes or len(values) == at_once != limit:
+            return None
+        return values
+
+    def _read_long(
+        self, statement: str, bindings: tuple[bytes | int, ...], max_bytes: int
+    ) -> list[tuple[Any, ...]]:
+        page: list[tuple[Any, ...]] = []
+        for row in self._cursor.execute(statement, bindings):
+            page.append(row)
+            max_bytes -= row[1]
+            if max_bytes <= 0:
+                self._renew_cursor()
+                break
+        return page
+
+    def _renew_cursor(self) -> None:
+        """Replace the cursor of an unfinished statement, which would hold a snapshot open."""
+        self._cursor.close()
+        self._cursor = self._connection.cursor()
+
+    def get_record(self, kind: str, name: str) -> bytes | None:
+        query = "SELECT body FROM books WHERE kind = ? AND name = ?"
+        found = self._cursor.execute(query, (kind, name)).fetchall()
+        return found[0][0] if found else None
+
+    def list_records(
+        self, kind: str, *, below: str | None = None, limit: int = -1
+    ) -> list[tuple[str, bytes]]:
+        bound = "" if below is None else "AND name < ? "
+        query = f"SELECT name, body FROM books WHERE kind = ? {bound}ORDER BY name LIMIT ?"  # noqa: S608 - no outside text
+        bindings = (kind, limit) if below is None else (kind, below, limit)
+        return self._cursor.execute(query, bindings).fetchall()
+
+    def read_entries(
+        self, rows: RowSet, low: bytes, *, limit: int
+    ) -> list[tuple[bytes, Row, Entries]]:
+        found = self._cursor.execute(statements_of(rows).entries, (low, limit)).fetchall()
+        return [(each[0], (each[1], each[2]), each[3:]) for each in found]
+
+    def sum_sizes(self, rows: RowSet, low: bytes, high: bytes) -> int:
+        ((size,),) = self._cursor.execute(statements_of(rows).sum_sizes, (low, high)).fetchall()
+        return int(size)
+
+    def count_rows(self, rows: RowSet) -> tuple[int, int, tuple[tuple[int, int], ...]]:
+        (counts,) = self._cursor.execute(statements_of(rows).count).fetchall()
+        count, size, *columns = map(int, counts)
+        return count, size, tuple(zip(columns[::2], columns[1::2], strict=True))
+
+    def log_span(self, log: int) -> tuple[int, int]:
+        found = self._cursor.execute(log_statements(log).span).fetchall()
+        if not found:
+            raise apsw.CorruptError("a log is empty")
+        ((first, key, last),) = found
+        # The mark with which a log begins is not a change; it has no key.
+        return (first - 1 if key else first), last
+
+    def find_change(self, log: int, at: float) -> int:
+        time_of = log_statements(log).time_of
+        low, high = self.log_span(log)
+        # Times are in the same order as sequence numbers, so no index of times is needed.
+        while low < high:
+            middle = (low + high + 1) // 2
+            ((changed_at,),) = self._cursor.execute(time_of, (middle,)).fetchall()
+            if not isinstance(changed_at, float):
+                raise apsw.CorruptError("a change has no time")
+            if changed_at <= at:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def read_changes(
+        self,
+        log: int,
+        *,
+        after: int,
+        until: int | None = None,
+        low: bytes = FIRST_KEY,
+        high: bytes = LAST_KEY,
+        limit: int,
+        max_bytes: int,
+    ) -> list[RowChange]:
+        last = LAST_SEQUENCE if until is None else until
+        found: list[RowChange] = []
+        for row in self._cursor.execute(log_statements(log).read, (after, last, low, high, limit)):
+            sequence, at, key, is_expiry, old, new = row
+            # A damaged tree can lead back to earlier rows: a reader would never reach the end.
+            if sequence <= after:
+                raise apsw.CorruptError("changes are out of order")
+            after = sequence
+            found.append(RowChange(sequence, at, key, old, new, bool(is_expiry)))
+            try:
+                max_bytes -= len(old or b"") + len(new or b"")
+            except TypeError:
+                raise apsw.CorruptError("a change has no images") from None
+            if max_bytes <= 0:
+                self._renew_cursor()
+                break
+        return found
+
+    def count_changes(self, log: int, *, after: int, until: int, low: bytes, high: bytes) -> int:
+        bounds = (after, until, low, high)
+        ((count,),) = self._cursor.execute(log_statements(log).count_between, bounds).fetchall()
+        return count
+
+    def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
+        # One page in each tree, the overflow pages of long values, and an occasional split.
+        self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
+        statements = statements_of(rows)
+        if entries:
+            self._cursor.execute(statements.overwrite, (key, value, size, *entries))
+            if self._connection.changes():
+                return
+        self._cursor.execute(statements.upsert, (key, value, size, *entries))
+
+    def put_if(
+        self,
+        rows: RowSet,
+        key: bytes,
+        value: bytes,
+        size: int,
+        entries: Entries,
+        holds: Callable[[bytes | None], bool],
+    ) -> bool:
+        statements, condition = statements_of(rows), self._condition
+        condition.holds, condition.result = holds, True
+        may_insert = holds(None)
+        row, is_put = (key, value, size, *entries), False
+        if entries:
+            # As in `put`: first try the statement that leaves the indexes untouched.
+            statement = statements.overwrite_if if may_insert else statements.revise_if
+            self._cursor.execute(statement, row)
+            is_put = bool(self._connection.changes())
+        if not is_put and condition.result:
+            condition.result = may_insert
+            self._cursor.execute(statements.upsert_if if may_insert else statements.replace_if, row)
+            is_put = condition.result
+        if is_put:
+            self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
+        return is_put
+
+    def delete(self, rows: RowSet, key: bytes) -> None:
+        self.written_pages += 1
+        self._cursor.execute(statements_of(rows).delete, (key,))
+
+    def set_record(self, kind: str, name: str, body: bytes | None) -> None:
+        self.written_pages += 1
+        if body is None:
+            self._cursor.execute("DELETE FROM books WHERE kind = ? AND name = ?", (kind, name))
+        else:
+            self._cursor.execute("REPLACE INTO books VALUES (?, ?, ?)", (kind, name, body))
+
+    def create_rows(self, rows: RowSet) -> None:
+        self._run_all(create_statements(rows))
+
+    def drop_rows(self, rows: RowSet) -> None:
+        self._run_all([f"DROP TABLE {table_name(rows)}"])
+
+    def change_columns(self, rows: RowSet, changed: RowSet) -> None:
+        self._run_all(change_statements(rows, changed))
+
+    def create_log(self, log: int, *, after: int) -> None:
+        self._run_all(create_log_statements(log, LOG_FORMAT))
+        mark = (after, self.clock())
+        self._cursor.execute(log_statements(log).mark, mark)
+
+    def drop_log(self, log: int) -> None:
+        self._run_all([log_statements(log).drop])
+
+    def append_change(
+        self, log: int, key: bytes, old: bytes | None, new: bytes | None, *, is_expiry: bool
+    ) -> None:
+        self.written_pages += 1 + (len(old or b"") + len(new or b"") >> 12)
+        if self._changed_at is None:
+            self._changed_at = self.clock()
+        record = (self._changed_at, key, int(is_expiry), old, new)
+        self._cursor.execute(log_statements(log).append, record)
+
+    def trim_changes(self, log: int, *, until: int, limit: int) -> int:
+        self.written_pages += 1
+        self._cursor.execute(log_statements(log).trim, (until, limit))
+        return self._connection.changes()
+
+    def _run_all(self, statements: list[str]) -> None:
+        self.written_pages += 1
+        for statement in statements:
+            self._cursor.execute(statement)
+
+    def check_structure(self) -> list[str]:
+        found = self._cursor.execute("PRAGMA integrity_check(100)").fetchall()
+        return [str(message) for (message,) in found if message != "ok"]
+
+    def has_rows(self) -> bool:
+        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name <> 'books' LIMIT 1"
+        return bool(self._cursor.execute(query).fetchall())
+
+    def begin(self, kind: str) -> None:
+        self._changed_at = None
+        self._cursor.execute(kind)
+
+    def commit(self) -> None:
+        self._cursor.execute("COMMIT")
+
+    @property
+    def is_in_transaction(self) -> bool:
+        try:
+            return self._connection.in_transaction
+        except apsw.ConnectionClosedError:
+            return False
+
+    def roll_back(self) -> None:
+        # SQLite has already rolled back after some errors, such as a full disk.
+        if self.is_in_transaction:
+            self._cursor.execute("ROLLBACK")
+
+    def close(self) -> None:
+        self._connection.close(True)  # noqa: FBT003 - apsw's signature

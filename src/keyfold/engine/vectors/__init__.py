@@ -1,0 +1,1 @@
+"""Vector indexes: their definitions (`definitions`), entries and search (`index`)."""
