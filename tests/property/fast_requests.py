@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hypothesis import strategies as st
@@ -136,7 +137,18 @@ def _get(table: str, *names: str) -> Drawn[Request]:
     return keys.map(lambda key: {"TableName": table, "Key": key})
 
 
-simple_keys: Drawn[Request] = st.one_of(_get(SIMPLE, "pk"), _get("Texts", "pk", "sk"))
+_get_options: Drawn[Request] = st.fixed_dictionaries(
+    {},
+    optional={
+        "ConsistentRead": st.sampled_from([None, True, False]),
+        "ReturnConsumedCapacity": st.sampled_from([None, "NONE", "TOTAL", "INDEXES"]),
+    },
+)
+simple_keys: Drawn[Request] = st.builds(
+    lambda request, options: request | options,
+    st.one_of(_get(SIMPLE, "pk"), _get("Texts", "pk", "sk")),
+    _get_options,
+)
 key_values = st.one_of(any_values, simple_values["S"])
 any_keys: Drawn[Request] = st.fixed_dictionaries(
     {"TableName": _mostly(table_names, odd_tables)},
@@ -147,7 +159,9 @@ any_keys: Drawn[Request] = st.fixed_dictionaries(
                 st.sampled_from([None, {}, [], "a", {"": {"S": "a"}}, {"\ud800": {"S": "a"}}]),
                 st.dictionaries(st.sampled_from(["pk", "sk", "a"]), key_values, max_size=3),
             ),
-        )
+        ),
+        "ConsistentRead": st.sampled_from([None, True, False, "true", 1, []]),
+        "ReturnConsumedCapacity": st.sampled_from([None, "NONE", "TOTAL", "total", "", 5, []]),
     },
 )
 
@@ -175,11 +189,13 @@ def simple_queries(draw: st.DrawFn) -> Request:
     partition, sort = names
     text, values = f"{partition} = :p", {":p": draw(simple_values[str(types[0])])}
     if sort is not None and types[1] is not None and draw(st.booleans()):
-        operators = [*COMPARATORS, *(["begins_with"] if types[1] == "S" else [])]
+        operators = [*COMPARATORS, "BETWEEN", *(["begins_with"] if types[1] == "S" else [])]
         operator = draw(st.sampled_from(operators))
         clause = f"{sort} {operator} :s"
         if operator == "begins_with":
             clause = f"begins_with({sort}, :s)"
+        if operator == "BETWEEN":
+            clause = f"{sort} BETWEEN :s AND :s"
         text = draw(st.sampled_from([f"{text} AND {clause}", f"{clause} AND {text}"]))
         values[":s"] = draw(simple_values[types[1]])
     request: Request = {"TableName": table, "KeyConditionExpression": text}
@@ -190,13 +206,41 @@ def simple_queries(draw: st.DrawFn) -> Request:
         request["FilterExpression"], more = _write_leaves(leaves)
         values |= more
     request["ExpressionAttributeValues"] = values
+    if draw(st.booleans()):
+        request["ProjectionExpression"] = draw(st.sampled_from(["pk", "pk, a", "a, n"]))
+    request = draw(_named(request))
     limits: dict[str, Drawn[Any]] = {
         "Limit": st.one_of(st.none(), st.integers(1, 12)),
         "ScanIndexForward": st.sampled_from([None, True, False]),
+        "ReturnConsumedCapacity": st.sampled_from([None, "NONE", "TOTAL", "INDEXES"]),
     }
+    if "ProjectionExpression" not in request:
+        limits["Select"] = st.sampled_from([None, "COUNT"])
     if index is None:
         limits["ConsistentRead"] = st.sampled_from([None, True, False])
     return request | draw(st.fixed_dictionaries({}, optional=limits))
+
+
+_WORDS = re.compile(r"(?<![:\w])(pk|sk|[abcdn])(?!\w)")
+
+
+@st.composite
+def _named(draw: st.DrawFn, request: Request) -> Request:
+    """Draw which attributes of a request's expressions get a placeholder."""
+    chosen = draw(st.frozensets(st.sampled_from(["pk", "sk", *"abcdn"])))
+    used: dict[str, str] = {}
+
+    def replace(found: re.Match[str]) -> str:
+        if found[1] not in chosen:
+            return found[1]
+        used[f"#{found[1]}"] = found[1]
+        return f"#{found[1]}"
+
+    written = {
+        name: _WORDS.sub(replace, value) if name.endswith("Expression") else value
+        for name, value in request.items()
+    }
+    return {**written, "ExpressionAttributeNames": used} if used else written
 
 
 Leaf = tuple[str, str, Any]
@@ -222,8 +266,18 @@ def _write_leaves(leaves: list[Leaf]) -> tuple[str, dict[str, Any]]:
         else:
             clauses.append(f"{name} {operator} :v{place}")
             values[f":v{place}"] = value
+    if len(clauses) > 2:
+        return f"{clauses[0]} OR {' AND '.join(clauses[1:])}", values
     return " AND ".join(clauses), values
 
+
+odd_names: Drawn[Any] = st.sampled_from(
+    [
+        *(None, {}, [], "#pk", {"#pk": "pk"}, {"#c": "c"}, {"#pk": "pk", "#c": "c"}),
+        *({"#pk": 5}, {"#pk": None}, {"#pk": ""}, {"#pk": ["pk"]}, {"pk": "pk"}, {"#": "pk"}),
+    ]
+)
+odd_levels: Drawn[Any] = st.sampled_from([None, "NONE", "TOTAL", "INDEXES", "total", "", 5, []])
 
 key_conditions: Drawn[Any] = st.one_of(
     st.sampled_from(
@@ -270,6 +324,18 @@ any_queries: Drawn[Request] = st.fixed_dictionaries(
         "Limit": st.sampled_from([None, 1, 2, 5, 0, -1, 2**31, "1", True, 1.5]),
         "ScanIndexForward": st.sampled_from([None, True, False, "false", 0]),
         "ConsistentRead": st.sampled_from([None, True, False, "true", 1]),
+        "ExpressionAttributeNames": odd_names,
+        "ProjectionExpression": st.sampled_from(
+            [None, "pk", "a, c", "c.x", "pk.x", "#pk", "c, c", "", "name", 5, ["pk"]]
+        ),
+        "Select": st.sampled_from(
+            [None, "COUNT", "ALL_ATTRIBUTES", "SPECIFIC_ATTRIBUTES", "ALL", "", 5, []]
+        ),
+        "ExclusiveStartKey": st.one_of(
+            st.sampled_from([None, {}, [], "a", {"pk": {"S": "a"}}]),
+            st.fixed_dictionaries({"pk": any_values, "sk": any_values}),
+        ),
+        "ReturnConsumedCapacity": odd_levels,
     },
 )
 
@@ -394,6 +460,8 @@ def conditional_writes(draw: st.DrawFn, *, is_simple: bool) -> tuple[str, Reques
         ):
             del values[absent]
     request: Request = {"TableName": SIMPLE, "ConditionExpression": text}
+    if is_simple:
+        request = draw(_named(request))
     if values or (not is_simple and draw(st.booleans())):
         request["ExpressionAttributeValues"] = values
     if draw(st.booleans()):

@@ -12,6 +12,8 @@ from keyfold.values import Item, item_size_bytes
 
 READ_UNIT_BYTES = 4_096
 WRITE_UNIT_BYTES = 1_024
+# The values that ReturnConsumedCapacity may have.
+LEVELS = (None, "INDEXES", "NONE", "TOTAL")
 
 
 def read_units(size_bytes: int, *, is_consistent: bool) -> float:

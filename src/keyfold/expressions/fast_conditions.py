@@ -1,7 +1,7 @@
 """The fast path for the most common conditions: attributes compared with placeholders.
 
-Conditions such as `a > :v AND b = :w` or `attribute_not_exists(pk)` are analysed once per text, and
-bound to a request's values in about a microsecond. The functions return None for every condition
+Conditions such as `a > :v AND b = :w` or `attribute_not_exists(#k) OR #t <= :now` are compiled once
+for each text with its names, and bound to a request's values in about a microsecond. The functions return None for every condition
 or value that the fast path does not handle. The caller then takes the ordinary path, which is the
 only one that raises errors.
 """
@@ -9,16 +9,25 @@ only one that raises errors.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from keyfold.errors import ValidationException
 from keyfold.expressions.conditions import Predicate, check_operator_count
 from keyfold.expressions.faults import ExpressionFault
 from keyfold.expressions.parser import CACHED_EXPRESSIONS, parse_condition
-from keyfold.expressions.placeholders import MAX_PLACEHOLDER_LENGTH
-from keyfold.expressions.trees import And, Comparison, FunctionCall, Path, ValuePlaceholder
+from keyfold.expressions.placeholders import MAX_PLACEHOLDER_LENGTH, Placeholders
+from keyfold.expressions.trees import (
+    And,
+    Comparison,
+    Condition,
+    FunctionCall,
+    Or,
+    Path,
+    ValuePlaceholder,
+)
 from keyfold.values.fast_scalars import read_fast_scalar
 
 _ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
@@ -28,11 +37,23 @@ _ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 
+Values = dict[str, Any]
+_Bind = Callable[[Values], Predicate | None]
 
 MAX_STRING_LENGTH = 10_000
+_NO_VALUES: Values = {}
 
 
-class FastLeaf(NamedTuple):
+class FastCondition(NamedTuple):
+    """A condition that can be bound to values without parsing it again or resolving names."""
+
+    # Returns the predicate for unchecked values; None if one of them needs the ordinary path.
+    bind: Callable[[Values], Predicate | None]
+    attributes: frozenset[str]
+    placeholders: frozenset[str]
+
+
+class _Leaf(NamedTuple):
     """One condition: an attribute, an operator, and the placeholder of the value, if any."""
 
     name: str
@@ -40,64 +61,132 @@ class FastLeaf(NamedTuple):
     value: str | None
 
 
-class FastCondition(NamedTuple):
-    """A condition that can be bound without parsing it again or resolving names."""
+def bind_fast_condition(text: Any, names: Any, values: Any) -> Predicate | None:
+    """Return the predicate of a ConditionExpression; None if it needs the ordinary path.
 
-    leaves: tuple[FastLeaf, ...]
-    attributes: frozenset[str]
-    placeholders: frozenset[str]
+    `names` and `values` are the request's placeholders, unchecked; None for those not given.
 
-    def bind(self, values: dict[str, Any]) -> Predicate | None:
-        """Return the predicate for unchecked values; None if one needs the ordinary path."""
-        if len(self.leaves) == 1:
-            return _bind_leaf(self.leaves[0], values)
+    >>> holds = bind_fast_condition("#a > :v", {"#a": "age"}, {":v": {"N": "17"}})
+    >>> holds is not None and holds({"age": {"N": "18"}})
+    True
+    """
+    try:
+        condition = _compile_alone(text, None if names is None else tuple(names.items()))
+    except (AttributeError, TypeError):
+        # The names are not a map of strings.
+        return None
+    given = _NO_VALUES if values is None else values
+    if (
+        condition is None
+        or given.__class__ is not dict
+        or len(given) != len(condition.placeholders)
+        or (given is values and not values)
+    ):
+        return None
+    return condition.bind(given)
+
+
+@lru_cache(maxsize=CACHED_EXPRESSIONS)
+def _compile_alone(text: Any, names: tuple[tuple[str, str], ...] | None) -> FastCondition | None:
+    """Compile the only expression of a request; None if it needs the ordinary path."""
+    if text.__class__ is not str:
+        return None
+    try:
+        placeholders = Placeholders(None if names is None else dict(names), None)
+        condition = compile_fast_condition(text, placeholders)
+        placeholders.check_all_used()
+    except ValidationException:
+        return None
+    return condition
+
+
+def compile_fast_condition(text: str, placeholders: Placeholders) -> FastCondition | None:
+    """Return the condition in `text`; None if it is too complex for the fast path, or invalid.
+
+    Only the names of `placeholders` are used: the same condition is bound to the values of many
+    requests.
+
+    >>> fast = compile_fast_condition("a > :v AND attribute_exists(b)", Placeholders(None, None))
+    >>> fast is not None and sorted(fast.attributes)
+    ['a', 'b']
+    >>> compile_fast_condition("size(a) > :v", Placeholders(None, None)) is None
+    True
+    """
+    leaves: list[_Leaf] = []
+    try:
+        parsed = parse_condition(text)
+        check_operator_count(parsed.operator_count)
+        bind = _compile(parsed.condition, placeholders, leaves)
+    except ExpressionFault:
+        return None
+    used = frozenset(leaf.value for leaf in leaves if leaf.value is not None)
+    if bind is None or any(len(placeholder) > MAX_PLACEHOLDER_LENGTH for placeholder in used):
+        return None
+    return FastCondition(bind, frozenset(leaf.name for leaf in leaves), used)
+
+
+def _compile(node: Condition, placeholders: Placeholders, leaves: list[_Leaf]) -> _Bind | None:
+    match node:
+        case And(conditions):
+            return _compile_joined(conditions, placeholders, leaves, _both, all)
+        case Or(conditions):
+            return _compile_joined(conditions, placeholders, leaves, _either, any)
+        case Comparison(comparator, Path() as path, ValuePlaceholder(value)):
+            leaf = _read_leaf(path, comparator, value, placeholders)
+        case FunctionCall("attribute_exists" | "attribute_not_exists", (Path() as path,)):
+            leaf = _read_leaf(path, node.function, None, placeholders)
+        case _:
+            return None
+    if leaf is None:
+        return None
+    leaves.append(leaf)
+    return partial(_bind_leaf, leaf)
+
+
+def _read_leaf(
+    path: Path, comparator: str, value: str | None, placeholders: Placeholders
+) -> _Leaf | None:
+    steps = placeholders.resolve(path)
+    return _Leaf(str(steps[0]), comparator, value) if len(steps) == 1 else None
+
+
+def _compile_joined(
+    conditions: Sequence[Condition],
+    placeholders: Placeholders,
+    leaves: list[_Leaf],
+    join_two: Callable[[Predicate, Predicate], Predicate],
+    join_all: Callable[[Iterable[object]], bool],
+) -> _Bind | None:
+    binds: list[_Bind] = []
+    for condition in conditions:
+        bind = _compile(condition, placeholders, leaves)
+        if bind is None:
+            return None
+        binds.append(bind)
+
+    def bind_joined(values: Values) -> Predicate | None:
         predicates: list[Predicate] = []
-        for leaf in self.leaves:
-            predicate = _bind_leaf(leaf, values)
+        for bind in binds:
+            predicate = bind(values)
             if predicate is None:
                 return None
             predicates.append(predicate)
         if len(predicates) == 2:  # noqa: PLR2004 - the most common count: avoids a loop
-            first, second = predicates
-            return lambda item: first(item) and second(item)
-        return lambda item: all(holds(item) for holds in predicates)
+            return join_two(*predicates)
+        return lambda item: join_all(holds(item) for holds in predicates)
+
+    return bind_joined
 
 
-@lru_cache(maxsize=CACHED_EXPRESSIONS)
-def read_fast_condition(text: str) -> FastCondition | None:
-    """Return the condition in `text`; None if it is too complex for the fast path, or invalid.
-
-    >>> fast = read_fast_condition("a > :v AND attribute_exists(b)")
-    >>> fast is not None and sorted(fast.attributes)
-    ['a', 'b']
-    >>> read_fast_condition("a > :v OR b = :w") is None
-    True
-    """
-    try:
-        parsed = parse_condition(text)
-        check_operator_count(parsed.operator_count)
-    except ExpressionFault:
-        return None
-    node = parsed.condition
-    leaves: list[FastLeaf] = []
-    for leaf in node.conditions if isinstance(node, And) else (node,):
-        match leaf:
-            case Comparison(comparator, Path((str(name),)), ValuePlaceholder(value)):
-                leaves.append(FastLeaf(name, comparator, value))
-            case FunctionCall("attribute_exists" | "attribute_not_exists", (Path((str(name),)),)):
-                leaves.append(FastLeaf(name, leaf.function, None))
-            case _:
-                return None
-    names = frozenset(leaf.name for leaf in leaves)
-    if any(name[0] == "#" for name in names):
-        return None
-    used = frozenset(leaf.value for leaf in leaves if leaf.value is not None)
-    if any(len(placeholder) > MAX_PLACEHOLDER_LENGTH for placeholder in used):
-        return None
-    return FastCondition(tuple(leaves), names, used)
+def _both(first: Predicate, second: Predicate) -> Predicate:
+    return lambda item: first(item) and second(item)
 
 
-def _bind_leaf(leaf: FastLeaf, values: dict[str, Any]) -> Predicate | None:
+def _either(first: Predicate, second: Predicate) -> Predicate:
+    return lambda item: first(item) or second(item)
+
+
+def _bind_leaf(leaf: _Leaf, values: Values) -> Predicate | None:
     name, comparator, placeholder = leaf
     if placeholder is None:
         if comparator == "attribute_exists":

@@ -219,17 +219,23 @@ class FastKeyCondition(NamedTuple):
         return _CONSTRAINTS[self.operator]
 
 
-def read_fast_key_condition(text: str) -> tuple[FastKeyCondition, ...] | None:
+def read_fast_key_condition(
+    text: str, placeholders: Placeholders
+) -> tuple[FastKeyCondition, ...] | None:
     """Return the conditions in `text`, if it suits the fast path; None otherwise.
 
-    Each condition is on a different attribute, which has no name placeholder. Texts with faults
-    give None, too.
+    Each condition is on a different attribute. Only the names of `placeholders` are used. Texts
+    with faults give None, too.
     """
     try:
-        leaves = _parse_fast(text)
+        parsed = _parse_fast(text)
+        if parsed is None:
+            return None
+        leaves = tuple(
+            leaf._replace(name=placeholders.name(leaf.name)) if leaf.name[0] == "#" else leaf
+            for leaf in parsed
+        )
     except ExpressionFault:
-        return None
-    if leaves is None or any(leaf.name[0] == "#" for leaf in leaves):
         return None
     if any(len(value) > MAX_PLACEHOLDER_LENGTH for leaf in leaves for value in leaf.values):
         return None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, assert_never
 
+from keyfold.expressions.reserved_words import is_reserved
 from keyfold.expressions.trees import (
     Action,
     AddTo,
@@ -31,6 +34,9 @@ from keyfold.expressions.trees import (
 from keyfold.values import AttributeValue
 
 _MAX_SHOWN_LENGTH = 80
+CACHED_NAMES = 10_000
+
+_matches_plain = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,254}").fullmatch
 _JOINED = frozenset({And, Or})
 
 
@@ -119,13 +125,15 @@ class Printer(ABC):
 
 
 class RequestPrinter(Printer):
-    """Writes expressions for one request, with placeholders for all names and values.
+    """Writes expressions for one request, with placeholders for values, and for names that need one.
 
     >>> printer = RequestPrinter()
     >>> printer.write_condition(Comparison("=", Path(("Base",)), {"S": "USD"}))
-    '#0 = :0'
+    'Base = :0'
+    >>> printer.write_condition(FunctionCall("attribute_exists", (Path(("ttl",)),)))
+    'attribute_exists(#0)'
     >>> printer.names, printer.values
-    ({'#0': 'Base'}, {':0': {'S': 'USD'}})
+    ({'#0': 'ttl'}, {':0': {'S': 'USD'}})
 
     `now` is the time of the request, which deferred values need.
     """
@@ -137,7 +145,9 @@ class RequestPrinter(Printer):
         self._by_name: dict[str, str] = {}
 
     def write_name(self, name: str) -> str:
-        """Return the placeholder of a name, adding the name to `names` if it is new."""
+        """Return a plain name as it is; else its placeholder, adding it to `names` if it is new."""
+        if is_plain_name(name):
+            return name
         placeholder = self._by_name.get(name)
         if placeholder is None:
             placeholder = self._by_name[name] = f"#{len(self._by_name)}"
@@ -164,6 +174,16 @@ class RequestPrinter(Printer):
             request["ExpressionAttributeNames"] = dict(self.names)
         if self.values:
             request["ExpressionAttributeValues"] = dict(self.values)
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def is_plain_name(name: str) -> bool:
+    """Return whether an expression may contain a name without a placeholder.
+
+    >>> is_plain_name("owner_id"), is_plain_name("2nd"), is_plain_name("Status")
+    (True, False, False)
+    """
+    return _matches_plain(name) is not None and not is_reserved(name)
 
 
 class ReadablePrinter(Printer):

@@ -83,11 +83,11 @@ def test_an_update_is_shown_as_it_is_sent() -> None:
     assert update.to_dynamodb(now=NOW) == {
         "TableName": "ExchangeRates",
         "Key": {"PK": {"S": "RATE#USD#EUR"}},
-        "UpdateExpression": "SET #0 = :0",
-        "ConditionExpression": "(attribute_exists(#1) AND #0 = :1) AND NOT (#2 <= :2)",
+        "UpdateExpression": "SET Stale = :0",
+        "ConditionExpression": "(attribute_exists(PK) AND Stale = :1) AND NOT (#0 <= :2)",
         "ReturnValues": "ALL_NEW",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        "ExpressionAttributeNames": {"#0": "Stale", "#1": "PK", "#2": "ttl"},
+        "ExpressionAttributeNames": {"#0": "ttl"},
         "ExpressionAttributeValues": {
             ":0": {"BOOL": True},
             ":1": {"BOOL": False},

@@ -45,9 +45,9 @@ def test_create_and_replace_have_conditions_that_treat_expired_items_as_absent()
     assert create == {
         "TableName": "ExchangeRates",
         "Item": ITEM,
-        "ConditionExpression": "attribute_not_exists(#0) OR #1 <= :0",
+        "ConditionExpression": "attribute_not_exists(PK) OR #0 <= :0",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        "ExpressionAttributeNames": {"#0": "PK", "#1": "ttl"},
+        "ExpressionAttributeNames": {"#0": "ttl"},
         "ExpressionAttributeValues": {":0": {"N": "1704067200"}},
     }
     replace = RATE.replace().to_dynamodb(now=NOW)

@@ -3,6 +3,6 @@
 A request's parameters become bound expressions (`parameters`), and its key becomes bytes (`keys`)
 or, for a query, a range of bytes (`key_conditions`, `spans`). Writes change a row together with its
 index entries (`writes`); pages are read, filtered and projected in one pass (`selection`, `reads`).
-`responses` renders the result. `fast_queries` is the fast path of Query, and `expiry` deletes
+`responses` renders the result. `query_plans` is the fast path of Query, and `expiry` deletes
 expired items.
 """

@@ -57,13 +57,10 @@ class KeySchema:
     # All of them, partition first, and their names.
     attributes: tuple[KeyAttribute, ...] = field(init=False)
     names: tuple[str, ...] = field(init=False)
-    # Prepared plans of simple key conditions for this key, by their text.
-    plans: dict[str, Any] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         attributes = self.partition + self.sort
         object.__setattr__(self, "attributes", attributes)
-        object.__setattr__(self, "plans", {})
         object.__setattr__(self, "names", tuple(attribute.name for attribute in attributes))
 
 

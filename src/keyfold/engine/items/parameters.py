@@ -15,7 +15,7 @@ from keyfold.engine.items.keys import KeySchema, find_key_fault
 from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import ValidationException
 from keyfold.expressions.conditions import BoundCondition, bind_condition, check_filter_keys
-from keyfold.expressions.fast_conditions import read_fast_condition
+from keyfold.expressions.fast_conditions import bind_fast_condition
 from keyfold.expressions.key_conditions import KeyCondition, bind_key_condition
 from keyfold.expressions.legacy import (
     bind_attribute_updates,
@@ -29,6 +29,9 @@ from keyfold.expressions.placeholders import Placeholders
 from keyfold.expressions.projections import bind_projection
 from keyfold.expressions.updates import UpdatePlan, bind_update, check_updated_keys
 from keyfold.values import Item, normalise_item
+
+# The types that a flag of a request may have on the fast path, which comes before the check of types.
+FLAG_TYPES = (bool, type(None))
 
 
 def check_expression_use(operation: str, request: dict[str, Any]) -> None:
@@ -58,14 +61,10 @@ def read_condition(request: dict[str, Any]) -> BoundCondition | None:
     text = request.get("ConditionExpression")
     if text is None:
         return _read_expected(request)
-    plain = read_fast_condition(text)
-    if plain is not None and request.get("ExpressionAttributeNames") is None:
-        values: dict[str, Any] | None = request.get("ExpressionAttributeValues")
-        given = values or {}
-        if given.keys() == plain.placeholders and values != {}:
-            holds = plain.bind(given)
-            if holds is not None:
-                return BoundCondition(holds, ())
+    names, values = (request.get(f"ExpressionAttribute{kind}") for kind in ("Names", "Values"))
+    holds = bind_fast_condition(text, names, values)
+    if holds is not None:
+        return BoundCondition(holds, ())
     placeholders = read_placeholders(request)
     condition = bind_condition(text, placeholders, kind="ConditionExpression")
     placeholders.check_all_used()

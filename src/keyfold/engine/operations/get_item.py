@@ -6,31 +6,51 @@ from typing import Any
 
 import orjson
 
-from keyfold.engine.capacity import CapacityMeter, read_units
+from keyfold.engine.capacity import LEVELS, CapacityMeter, read_units
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.parameters import check_expression_use, check_paths, read_projection
+from keyfold.engine.items.parameters import (
+    FLAG_TYPES,
+    check_expression_use,
+    check_paths,
+    read_projection,
+)
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import admit_read, count_read
-from keyfold.engine.tables.table import encode_key_of
+from keyfold.engine.tables.table import EngineTable, encode_key_of
 from keyfold.values import normalise_item
 
 # The number of required parameters: the table and the key.
 REQUIRED = 2
+# A request with only these parameters may take the fast path.
+_FAST_PARAMETERS = frozenset({"TableName", "Key", "ConsistentRead", "ReturnConsumedCapacity"})
 
 
 def try_fast_get_item(
     context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any] | None:
-    """Return one item if the request has only a table and a plain key; None for other requests."""
+    """Return one item by a plain key, with all its attributes; None for other requests."""
     table = context.catalog.known(request.get("TableName"))
     key: Any = request.get("Key")
-    if table is None or len(request) != REQUIRED or key.__class__ is not dict:
+    if table is None or key.__class__ is not dict:
+        return None
+    if len(request) != REQUIRED and not _has_fast_options(request):
         return None
     row_key = table.encode_fast_key(key)
     if row_key is None:
         return None
     row = context.storage.get(table.rows, row_key)
-    return {} if row is None else {"Item": rendering.stored(row[0])}
+    response: dict[str, Any] = {} if row is None else {"Item": rendering.stored(row[0])}
+    if len(request) != REQUIRED:
+        _report_capacity(request, table, 0 if row is None else row[1], response)
+    return response
+
+
+def _has_fast_options(request: dict[str, Any]) -> bool:
+    return (
+        _FAST_PARAMETERS.issuperset(request)
+        and request.get("ConsistentRead").__class__ in FLAG_TYPES
+        and request.get("ReturnConsumedCapacity") in LEVELS
+    )
 
 
 def get_item(
@@ -40,7 +60,6 @@ def get_item(
     check_expression_use("GetItem", request)
     key, _ = normalise_item(request["Key"])
     projection = read_projection(request)
-    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     table = context.catalog.find(request["TableName"])
     check_paths(table, projection)
     row_key = encode_key_of(table, key)
@@ -55,10 +74,17 @@ def get_item(
             else rendering.item(projection.apply(orjson.loads(row[0])))
         )
     size = 0 if row is None else row[1]
-    is_consistent = bool(request.get("ConsistentRead"))
     if table.monitor is not None:
-        count_read(table, key, size, is_consistent=is_consistent)
+        count_read(table, key, size, is_consistent=bool(request.get("ConsistentRead")))
+    _report_capacity(request, table, size, response)
+    return response
+
+
+def _report_capacity(
+    request: dict[str, Any], table: EngineTable, size: int, response: dict[str, Any]
+) -> None:
+    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
     if meter.is_on:
+        is_consistent = bool(request.get("ConsistentRead"))
         meter.use_of(table).units = read_units(size, is_consistent=is_consistent)
         meter.report(response)
-    return response

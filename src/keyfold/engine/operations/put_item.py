@@ -23,16 +23,24 @@ from keyfold.engine.items.writes import (
     put_without_reading,
     respond_to_write,
 )
-from keyfold.errors import ServiceError
-from keyfold.expressions.fast_conditions import read_fast_condition
+from keyfold.errors import ConditionalCheckFailedException, ServiceError
+from keyfold.expressions.fast_conditions import bind_fast_condition
 from keyfold.values import normalise_item, to_json
 
 # The number of required parameters: the table and the item.
 REQUIRED = 2
-# A request with only these parameters returns nothing, and may take the fast path.
+# A request with only these parameters may take the fast path.
 _FAST_PARAMETERS = frozenset(
-    {"TableName", "Item", "ConditionExpression", "ExpressionAttributeValues"}
+    {
+        "TableName",
+        "Item",
+        "ConditionExpression",
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "ReturnValuesOnConditionCheckFailure",
+    }
 )
+_ON_FAILURE = (None, "ALL_OLD", "NONE")
 
 
 def try_fast_put_item(
@@ -58,21 +66,21 @@ def try_fast_put_item(
     if len(request) == REQUIRED:
         put_without_reading(context.storage, table, row_key, to_json(item), size, entries)
         return {}
-    text, values = request.get("ConditionExpression"), request.get("ExpressionAttributeValues", {})
-    condition = read_fast_condition(text) if text.__class__ is str else None
-    # Here only the number of placeholders is compared; `bind` checks that they are the same.
-    if (
-        condition is None
-        or values.__class__ is not dict
-        or len(condition.placeholders) != len(values)
-    ):
+    holds = bind_fast_condition(
+        request.get("ConditionExpression"),
+        request.get("ExpressionAttributeNames"),
+        request.get("ExpressionAttributeValues"),
+    )
+    on_failure: Any = request.get("ReturnValuesOnConditionCheckFailure")
+    if holds is None or on_failure not in _ON_FAILURE:
         return None
-    if not values and "ExpressionAttributeValues" in request:
+    try:
+        put_if(context.storage, table, row_key, to_json(item), size, entries, holds)
+    except ConditionalCheckFailedException:
+        if on_failure != "ALL_OLD":
+            raise
+        # Nothing was written: the ordinary path finds the item that is to be returned.
         return None
-    holds = condition.bind(values)
-    if holds is None:
-        return None
-    put_if(context.storage, table, row_key, to_json(item), size, entries, holds)
     return {}
 
 

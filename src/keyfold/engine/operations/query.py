@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
-from keyfold.engine.capacity import OFF, CapacityMeter
+from keyfold.engine.capacity import LEVELS, CapacityMeter
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.fast_queries import try_fast_plan
 from keyfold.engine.items.key_conditions import resolve_key_condition
-from keyfold.engine.items.keys import KeySchema
-from keyfold.engine.items.parameters import check_paths, check_read_filter, read_query
+from keyfold.engine.items.parameters import FLAG_TYPES, check_paths, check_read_filter, read_query
+from keyfold.engine.items.query_plans import find_plan
 from keyfold.engine.items.reads import PAGE_BYTES, PageQuery, cursor_key, read_page
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.selection import (
@@ -26,22 +26,27 @@ from keyfold.engine.storage import Span
 from keyfold.engine.tables.table import EngineIndex, EngineTable
 from keyfold.errors import ValidationException
 from keyfold.expressions.comparison import show_value
-from keyfold.expressions.fast_conditions import FastCondition, read_fast_condition
 from keyfold.values import Item
 
 LARGEST_LIMIT = 1 << 31
-_FLAG_TYPES = (bool, type(None))
+# The levels of ReturnConsumedCapacity that need no counting.
+_UNCOUNTED = (None, "NONE")
 # A request with only these parameters may take the fast path.
 _FAST_PARAMETERS = frozenset(
     {
         "TableName",
         "IndexName",
         "KeyConditionExpression",
+        "ExpressionAttributeNames",
         "ExpressionAttributeValues",
         "FilterExpression",
+        "ProjectionExpression",
+        "Select",
         "Limit",
         "ScanIndexForward",
         "ConsistentRead",
+        "ExclusiveStartKey",
+        "ReturnConsumedCapacity",
     }
 )
 
@@ -49,61 +54,62 @@ _FAST_PARAMETERS = frozenset(
 def try_fast_query(
     context: EngineContext, request: dict[str, Any], rendering: Rendering
 ) -> dict[str, Any] | None:
-    """Return the response to a query with simple conditions; None for other requests."""
+    """Return the response to a query that has a plan; None for other requests."""
     table = context.catalog.known(request.get("TableName"))
-    text: Any = request.get("KeyConditionExpression")
     values: Any = request.get("ExpressionAttributeValues")
     limit: Any = request.get("Limit")
     forward, consistent = request.get("ScanIndexForward"), request.get("ConsistentRead")
+    level: Any = request.get("ReturnConsumedCapacity")
     if (
         table is None
-        or text.__class__ is not str
         or values.__class__ is not dict
         or not _FAST_PARAMETERS.issuperset(request)
-        or forward.__class__ not in _FLAG_TYPES
-        or consistent.__class__ not in _FLAG_TYPES
+        or forward.__class__ not in FLAG_TYPES
+        or consistent.__class__ not in FLAG_TYPES
+        or level not in LEVELS
         or (limit is not None and (limit.__class__ is not int or not 0 < limit < LARGEST_LIMIT))
     ):
         return None
-    index = None
-    if "IndexName" in request:
-        index = _try_fast_find(table, request["IndexName"])
-        if index is None or (index.is_global and consistent):
-            return None
-    schema = table.key if index is None else index.key
-    plan = try_fast_plan(schema, text)
-    span = None if plan is None else plan.span(values)
-    if plan is None or span is None:
+    plan = find_plan(table, request)
+    if plan is None or plan.value_count != len(values):
         return None
-    used, holds = plan.placeholders, None
-    if "FilterExpression" in request:
-        condition = _try_fast_filter(request["FilterExpression"], schema, index)
-        holds = None if condition is None else condition.bind(values)
-        if condition is None or holds is None:
-            return None
-        used = used | condition.placeholders
-    if len(used) != len(values):
+    index, holds = plan.through, None
+    bounds = plan.span(values)
+    if bounds is None or (consistent and index is not None and index.is_global):
         return None
-    where = Span(*span, forward is False, None if index is None else index.column)
-    values = None
-    if index is None or index.projected is None:
-        count = -1 if limit is None else limit
-        values = context.storage.read_values(table.rows, where, limit=count, max_bytes=PAGE_BYTES)
+    if plan.filter is not None:
+        holds = plan.filter.bind(values)
+        if holds is None:
+            return None
+    span = Span(*bounds, forward is False, None if index is None else index.column)
+    if "ExclusiveStartKey" in request:
+        try:
+            span = _resumed(table, index, span, normalise_start_key(request))
+        except ValidationException:
+            return None
     finds_one = index is None and not table.key.sort
-    if values is None:
-        page = PageQuery(
-            table,
-            index,
-            where,
-            limit,
-            is_consistent=False,
-            wants_items=True,
-            holds=holds,
-            finds_one=finds_one,
-        )
-        return read_page(context.storage, page, OFF, rendering)
+    if level in _UNCOUNTED and plan.is_whole and plan.selection.wants_items:
+        count = -1 if limit is None else limit
+        found = context.storage.read_values(table.rows, span, limit=count, max_bytes=PAGE_BYTES)
+        if found is not None:
+            last = found[-1] if len(found) == limit and not finds_one else None
+            return _respond(table, index, found, last, holds, rendering)
+    wants_items, _, project, fetches = plan.selection
+    page = PageQuery(
+        table, index, span, limit, bool(consistent), wants_items, holds, project, fetches, finds_one
+    )
+    return read_page(context.storage, page, CapacityMeter(level), rendering)
+
+
+def _respond(
+    table: EngineTable,
+    index: EngineIndex | None,
+    values: list[bytes],
+    last: bytes | None,
+    holds: Callable[[Item], bool] | None,
+    rendering: Rendering,
+) -> dict[str, Any]:
     scanned = len(values)
-    last = values[-1] if scanned == limit and not finds_one else None
     if holds is not None:
         values = [value for value in values if holds(orjson.loads(value))]
     response = {
@@ -114,20 +120,6 @@ def try_fast_query(
     if last is not None:
         response["LastEvaluatedKey"] = cursor_key(table, index, last, rendering)
     return response
-
-
-def _try_fast_find(table: EngineTable, name: Any) -> EngineIndex | None:
-    index = table.indexes.get(name) if name.__class__ is str else None
-    return index if index is not None and index.status == "ACTIVE" else None
-
-
-def _try_fast_filter(
-    text: Any, schema: KeySchema, index: EngineIndex | None
-) -> FastCondition | None:
-    condition = read_fast_condition(text) if text.__class__ is str else None
-    if condition is None or not condition.attributes.isdisjoint(schema.names):
-        return None
-    return None if index is not None and index.projected is not None else condition
 
 
 def query(context: EngineContext, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
@@ -147,9 +139,7 @@ def query(context: EngineContext, request: dict[str, Any], rendering: Rendering)
     low, high = condition_span(condition, schema)
     reverse = request.get("ScanIndexForward") is False
     column = None if index is None else index.column
-    span = Span(low, high, reverse, column)
-    if start is not None:
-        span = _resumed(table, index, span, start)
+    span = _resumed(table, index, Span(low, high, reverse, column), start)
     page = selection.to_page(request, table, index, span)
     if index is None and not table.key.sort:
         page = page._replace(finds_one=True)
@@ -159,7 +149,10 @@ def query(context: EngineContext, request: dict[str, Any], rendering: Rendering)
     return read_page(context.storage, page, meter, rendering)
 
 
-def _resumed(table: EngineTable, index: EngineIndex | None, span: Span, start: Item) -> Span:
+def _resumed(table: EngineTable, index: EngineIndex | None, span: Span, start: Item | None) -> Span:
+    """Return the part of a span after the start key, if there is one; raises ValidationException."""
+    if start is None:
+        return span
     if index is None and not table.key.sort and len(start) == 1:
         # The partition has a single item, so there is no item after the start key.
         ((name, value),) = start.items()

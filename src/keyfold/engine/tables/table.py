@@ -160,6 +160,10 @@ class EngineTable:
     monitor: UsageMonitor | None = field(default=None, compare=False)
     key_names: frozenset[str] = field(init=False)
     index_key_names: frozenset[str] = field(init=False)
+    # The plans of queries, by what they are compiled from; see `query_plans.find_plan`.
+    query_plans: dict[Any, Any] = field(
+        init=False, compare=False, repr=False, default_factory=dict[Any, Any]
+    )
 
     def __post_init__(self) -> None:
         names = [name for index in self.indexes.values() for name in index.key.names]
