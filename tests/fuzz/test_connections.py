@@ -327,10 +327,10 @@ def test_what_finds_no_room_to_wait_is_refused() -> None:
     class Busy:
         """A service that takes its time."""
 
-        def execute_json(self, operation: str, body: bytes) -> bytes:
+        def execute_parsed(self, operation: str, request: object) -> dict[str, object]:
             entered.release()
             leave.wait()
-            return b"{}"
+            return {}
 
     server = Server(Busy(), limits=Limits(waiting=3))
     with server.running() as url:

@@ -144,11 +144,9 @@ _get_options: Drawn[Request] = st.fixed_dictionaries(
         "ReturnConsumedCapacity": st.sampled_from([None, "NONE", "TOTAL", "INDEXES"]),
     },
 )
-simple_keys: Drawn[Request] = st.builds(
-    lambda request, options: request | options,
-    st.one_of(_get(SIMPLE, "pk"), _get("Texts", "pk", "sk")),
-    _get_options,
-)
+simple_keys: Drawn[Request] = st.tuples(
+    st.one_of(_get(SIMPLE, "pk"), _get("Texts", "pk", "sk")), _get_options
+).map(lambda drawn: drawn[0] | drawn[1])
 key_values = st.one_of(any_values, simple_values["S"])
 any_keys: Drawn[Request] = st.fixed_dictionaries(
     {"TableName": _mostly(table_names, odd_tables)},

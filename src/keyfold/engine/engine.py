@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 import orjson
 
+from keyfold.api.bodies import parse_body
 from keyfold.api.shapes import check, check_types
 from keyfold.engine.bulk.buckets import Buckets
 from keyfold.engine.context import EngineContext
@@ -43,7 +44,6 @@ from keyfold.errors import (
     KeyfoldError,
     OptionInvalid,
     ResourceNotFoundException,
-    SerializationException,
     ServiceError,
     UnknownOperationException,
     ValidationException,
@@ -230,16 +230,19 @@ class Engine:
 
         Items that are neither filtered nor projected are copied from storage without parsing.
         """
-        try:
-            request = orjson.loads(body)
-        except orjson.JSONDecodeError:
-            raise SerializationException from None
-        return orjson.dumps(self._execute(operation, request, _WIRE))
+        return orjson.dumps(self._execute(operation, parse_body(body), _WIRE))
 
-    def execute_json_together(
-        self, calls: Sequence[tuple[str, bytes]], *, may_wait: bool = True
-    ) -> list[bytes | KeyfoldError]:
-        """Execute several item operations in one commit, for the server.
+    def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
+        """Execute one operation whose JSON is already parsed, for the server.
+
+        Returns a response for `orjson.dumps`: items may be fragments, copied from storage.
+        """
+        return self._execute(operation, request, _WIRE)
+
+    def execute_together(
+        self, calls: Sequence[tuple[str, Any]], *, may_wait: bool = True
+    ) -> list[dict[str, Any] | KeyfoldError]:
+        """Execute several item operations in one commit, each as `execute_parsed` does.
 
         Return the responses that the operations would have if executed one by one in this order;
         an error takes the place of a response. With `may_wait` False, FileBusy is raised at once,
@@ -252,7 +255,7 @@ class Engine:
             return self._execute_together(calls)
         except (FileBusy, FileFailed, SharingFailed):
             # Nothing was committed: execute each one separately, so that each gets its own error.
-            return [self._try_json(operation, body) for operation, body in calls]
+            return [self._try_parsed(operation, request) for operation, request in calls]
 
     def hold_view(self) -> None:
         """Let the reads that follow share one view of the file, for the server.
@@ -266,20 +269,22 @@ class Engine:
         """Release the view that `hold_view` took."""
         self._storage.release_view()
 
-    def _execute_together(self, calls: Sequence[tuple[str, bytes]]) -> list[bytes | KeyfoldError]:
+    def _execute_together(
+        self, calls: Sequence[tuple[str, Any]]
+    ) -> list[dict[str, Any] | KeyfoldError]:
         if len(calls) == 1:
             # A single write needs no transaction around it.
-            ((operation, body),) = calls
-            response = self._try_json(operation, body)
+            ((operation, request),) = calls
+            response = self._try_parsed(operation, request)
             if isinstance(response, FileBusy):
                 raise response
             return [response]
         with self._storage.shared_commit():
-            return [self._try_json(operation, body) for operation, body in calls]
+            return [self._try_parsed(operation, request) for operation, request in calls]
 
-    def _try_json(self, operation: str, body: bytes) -> bytes | KeyfoldError:
+    def _try_parsed(self, operation: str, request: Any) -> dict[str, Any] | KeyfoldError:
         try:
-            return self.execute_json(operation, body)
+            return self.execute_parsed(operation, request)
         except KeyfoldError as error:
             return error
 

@@ -53,7 +53,7 @@ class FastCondition(NamedTuple):
     placeholders: frozenset[str]
 
 
-class _Leaf(NamedTuple):
+class _FastLeaf(NamedTuple):
     """One condition: an attribute, an operator, and the placeholder of the value, if any."""
 
     name: str
@@ -112,7 +112,7 @@ def compile_fast_condition(text: str, placeholders: Placeholders) -> FastConditi
     >>> compile_fast_condition("size(a) > :v", Placeholders(None, None)) is None
     True
     """
-    leaves: list[_Leaf] = []
+    leaves: list[_FastLeaf] = []
     try:
         parsed = parse_condition(text)
         check_operator_count(parsed.operator_count)
@@ -125,7 +125,7 @@ def compile_fast_condition(text: str, placeholders: Placeholders) -> FastConditi
     return FastCondition(bind, frozenset(leaf.name for leaf in leaves), used)
 
 
-def _compile(node: Condition, placeholders: Placeholders, leaves: list[_Leaf]) -> _Bind | None:
+def _compile(node: Condition, placeholders: Placeholders, leaves: list[_FastLeaf]) -> _Bind | None:
     match node:
         case And(conditions):
             return _compile_joined(conditions, placeholders, leaves, _both, all)
@@ -145,15 +145,15 @@ def _compile(node: Condition, placeholders: Placeholders, leaves: list[_Leaf]) -
 
 def _read_leaf(
     path: Path, comparator: str, value: str | None, placeholders: Placeholders
-) -> _Leaf | None:
+) -> _FastLeaf | None:
     steps = placeholders.resolve(path)
-    return _Leaf(str(steps[0]), comparator, value) if len(steps) == 1 else None
+    return _FastLeaf(str(steps[0]), comparator, value) if len(steps) == 1 else None
 
 
 def _compile_joined(
     conditions: Sequence[Condition],
     placeholders: Placeholders,
-    leaves: list[_Leaf],
+    leaves: list[_FastLeaf],
     join_two: Callable[[Predicate, Predicate], Predicate],
     join_all: Callable[[Iterable[object]], bool],
 ) -> _Bind | None:
@@ -186,7 +186,7 @@ def _either(first: Predicate, second: Predicate) -> Predicate:
     return lambda item: first(item) or second(item)
 
 
-def _bind_leaf(leaf: _Leaf, values: Values) -> Predicate | None:
+def _bind_leaf(leaf: _FastLeaf, values: Values) -> Predicate | None:
     name, comparator, placeholder = leaf
     if placeholder is None:
         if comparator == "attribute_exists":

@@ -128,12 +128,12 @@ class RequestPrinter(Printer):
     """Writes expressions for one request, with placeholders for values, and for names that need one.
 
     >>> printer = RequestPrinter()
-    >>> printer.write_condition(Comparison("=", Path(("Base",)), {"S": "USD"}))
-    'Base = :0'
+    >>> printer.write_condition(Comparison("=", Path(("Artist",)), {"S": "Fela"}))
+    'Artist = :0'
     >>> printer.write_condition(FunctionCall("attribute_exists", (Path(("ttl",)),)))
     'attribute_exists(#0)'
     >>> printer.names, printer.values
-    ({'#0': 'ttl'}, {':0': {'S': 'USD'}})
+    ({'#0': 'ttl'}, {':0': {'S': 'Fela'}})
 
     `now` is the time of the request, which deferred values need.
     """

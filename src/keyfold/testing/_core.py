@@ -6,10 +6,11 @@ import os
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
+from keyfold.api.bodies import parse_body
 from keyfold.engine import Engine
 from keyfold.errors import OptionInvalid
 from keyfold.testing._batches import add_leftovers, count_members, is_acceptable, split
@@ -26,7 +27,7 @@ from keyfold.testing._operations import (
 )
 from keyfold.testing._replica import Replica, is_global_index
 
-# Calls an engine by `execute` or `execute_json`; requests and responses are dicts here.
+# Calls an engine by `execute` or `execute_parsed`; requests and responses are dicts here.
 Call = Callable[[Engine, str, dict[str, Any]], dict[str, Any]]
 
 # How far the engine's clock is set back during upkeep. It stands for the grace period of TTL,
@@ -113,18 +114,14 @@ class Core:
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
         """Carry out an operation with bytes, as `Engine.execute_json` does."""
-        if not self.injector.is_active:
-            response = self.engine.execute_json(operation, body)
+        return orjson.dumps(self.execute_parsed(operation, parse_body(body)))
+
+    def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
+        """Carry out an operation with parsed JSON, as `Engine.execute_parsed` does."""
+        if self.injector.is_active and request.__class__ is dict:
+            response = self._execute_with_faults(operation, request, _call_parsed)
         else:
-            try:
-                request = orjson.loads(body)
-            except orjson.JSONDecodeError:
-                # The engine raises the service's error for it.
-                request = None
-            if not isinstance(request, dict):
-                return self.engine.execute_json(operation, body)
-            known = cast("dict[str, Any]", request)
-            response = orjson.dumps(self._execute_with_faults(operation, known, _call_json))
+            response = self.engine.execute_parsed(operation, request)
         if changes_tables(operation):
             self._run_upkeep()
         return response
@@ -202,5 +199,6 @@ def _call(engine: Engine, operation: str, request: dict[str, Any]) -> dict[str, 
     return engine.execute(operation, request)
 
 
-def _call_json(engine: Engine, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-    return orjson.loads(engine.execute_json(operation, orjson.dumps(request)))
+def _call_parsed(engine: Engine, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    # Without fragments, since batches done in part change the response.
+    return orjson.loads(orjson.dumps(engine.execute_parsed(operation, request)))

@@ -70,12 +70,17 @@ class Service:
         return self._core.execute(operation, request)
 
     def execute_json(self, operation: str, body: bytes) -> bytes:
-        """Carry out one operation as `Engine.execute_json` does, with injected faults.
+        """Carry out one operation as `Engine.execute_json` does, with injected faults."""
+        self._core.wait()
+        return self._core.execute_json(operation, body)
+
+    def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
+        """Carry out one operation as `Engine.execute_parsed` does, with injected faults.
 
         A server needs nothing else of an engine, so it can serve a service.
         """
         self._core.wait()
-        return self._core.execute_json(operation, body)
+        return self._core.execute_parsed(operation, request)
 
     def reset(self) -> None:
         """Drop every table, and restart the faults from their seed; takes under a millisecond.

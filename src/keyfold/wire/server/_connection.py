@@ -18,7 +18,7 @@ from keyfold.wire.server._answers import (
     answer_plain,
     answer_unavailable,
 )
-from keyfold.wire.server._capacity import ask_for_capacity, note_capacity
+from keyfold.wire.server._capacity import note_capacity
 from keyfold.wire.server._encodings import LEAST_BYTES
 from keyfold.wire.server._requests import (
     Headers,
@@ -28,11 +28,9 @@ from keyfold.wire.server._requests import (
     find_operation_fast,
     finish_answer,
     offer_compression,
-    read_call,
 )
 from keyfold.wire.server._scheduler import INLINE_READS, Outcome
-from keyfold.wire.server._state import ServerState
-from keyfold.wire.server._tokens import TOKENED
+from keyfold.wire.server._state import PreparedRequest, ServerState
 
 # How much is still read, and discarded, of a request that was refused while it was being sent:
 # a client whose connection is closed at once would never see the answer.
@@ -40,6 +38,11 @@ _DISCARDED_BYTES = 1 << 26
 
 _HEAD_TOO_LONG = "Request head too large"
 _TOO_LONG = "Request entity too large"
+_TOO_MANY = "Too many requests are waiting"
+
+# A body of this size is decoded, authorized and parsed in a thread: other connections must not
+# wait for that.
+LARGE_BODY_BYTES = 1 << 16
 
 
 # Some clients offer a protocol upgrade with every request. The parser would accept; we do not.
@@ -253,7 +256,13 @@ class ServerConnection(asyncio.Protocol):
             self._gathered = None if self._gathered is None else []
         operation = find_operation_fast(method, url, headers)
         is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
-        if operation in INLINE_READS and keeps_alive and not is_busy and self._state.is_fast:
+        if (
+            operation in INLINE_READS
+            and keeps_alive
+            and not is_busy
+            and self._state.is_fast
+            and len(body) < LARGE_BODY_BYTES
+        ):
             # The fast path: a read with nothing to check, record or queue.
             outcome = self._state.scheduler.read_now(operation, body)
             if outcome is not None and b"origin" not in headers:
@@ -292,34 +301,25 @@ class ServerConnection(asyncio.Protocol):
         self._request = request
         if state.is_watched:
             self._started = state.clock()
-        call = read_call(request, state.limits.body_bytes)
-        if isinstance(call, Answer):
+        if len(request.body) < LARGE_BODY_BYTES and b"content-encoding" not in request.headers:
+            self._run(state.prepare(request))
+        elif not state.scheduler.run_aside(lambda: state.prepare(request), self._run):
             self._call = None
-            self._answer(state.answer_builtin(request) or call)
-            return
-        self._call = call
-        if state.gate is not None:
-            refusal = state.find_refusal(state.gate, request, call)
-            if refusal is not None:
-                self._answer(refusal)
-                return
-            if call.operation in TOKENED:
-                scoped = state.scope_token(state.gate, request, call)
-                if isinstance(scoped, Answer):
-                    self._answer(scoped)
-                    return
-                call = self._call = scoped
-        if state.metrics is not None:
-            call = self._call = ask_for_capacity(call)
-        if not state.scheduler.run(call.operation, call.body, self._finish):
-            self._answer(answer_unavailable("Too many requests are waiting"))
+            self._answer(answer_unavailable(_TOO_MANY))
+
+    def _run(self, prepared: PreparedRequest) -> None:
+        call = self._call = prepared.call
+        if prepared.answer is not None:
+            self._answer(prepared.answer)
+        elif call is not None and not self._state.scheduler.run(call, self._finish):
+            self._answer(answer_unavailable(_TOO_MANY))
 
     def _finish(self, outcome: Outcome) -> None:
         call, request = self._call, self._request
         assert call is not None and request is not None  # noqa: PT018 - set by `_begin`
         if isinstance(outcome, bytes):
             if self._state.metrics is not None:
-                outcome = note_capacity(self._state.metrics, call, outcome)
+                note_capacity(self._state.metrics, call)
             self._answer(answer_call(call, outcome, request.headers))
         elif isinstance(outcome, KeyfoldError):
             self._answer(answer_error(outcome, call.content_type))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
 from keyfold.api import OPERATIONS, names_where
+from keyfold.api.bodies import parse_body
 from keyfold.errors import SerializationException, ServiceError, UnknownOperationException
 from keyfold.wire.server._answers import (
     AMZ_JSON,
@@ -65,14 +66,38 @@ class HttpRequest(NamedTuple):
     received: Sequence[tuple[bytes, bytes]] = ()
 
 
-class WireCall(NamedTuple):
-    """An operation that a request asks for, with its decoded body."""
+class WireCall:
+    """An operation that a request asks for, from its decoded body to what it consumed.
 
-    operation: str
-    body: bytes
-    content_type: bytes
-    # Whether the server asked for the consumed capacity, and must remove it from the response.
-    hides_capacity: bool = False
+    The body is parsed once, when it is first needed. What the gate and the metrics change about
+    the request, they change in `request`.
+    """
+
+    __slots__ = ("_body", "_request", "consumed", "content_type", "hides_capacity", "operation")
+
+    def __init__(self, operation: str, body: bytes, content_type: bytes) -> None:
+        self.operation = operation
+        self.content_type = content_type
+        self._body: bytes | None = body
+        self._request: Any = None
+        # Whether the server asked for the consumed capacity, and must remove it from the response.
+        self.hides_capacity = False
+        # The ConsumedCapacity of the response.
+        self.consumed: Any = None
+
+    @property
+    def request(self) -> Any:
+        """The parsed body; raises SerializationException."""
+        if self._body is not None:
+            self._request, self._body = parse_body(self._body), None
+        return self._request
+
+    def write_response(self, response: dict[str, Any]) -> bytes:
+        """Return the JSON of a response, and keep what it consumed."""
+        self.consumed = response.get("ConsumedCapacity")
+        if self.hides_capacity:
+            response.pop("ConsumedCapacity", None)
+        return orjson.dumps(response)
 
 
 def find_operation_fast(method: bytes, url: bytes, headers: Headers) -> str | None:

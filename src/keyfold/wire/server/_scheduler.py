@@ -15,11 +15,12 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from keyfold.api import names_where
 from keyfold.engine import Engine
 from keyfold.errors import FileBusy, KeyfoldError
+from keyfold.wire.server._requests import WireCall
 
 INLINE_READS = names_where(lambda each: each.run == "inline")
 _GROUPED_WRITES = names_where(lambda each: each.run == "group commit")
@@ -34,6 +35,7 @@ _MIN_HELD_READS = 3
 _UNSHARED_READS = 50
 _DRAIN_SECONDS = 0.001
 
+T = TypeVar("T")
 Outcome = bytes | Exception
 Done = Callable[[Outcome], None]
 
@@ -41,14 +43,13 @@ Done = Callable[[Outcome], None]
 class ServedEngine(Protocol):
     """What a server serves: an engine, or a wrapper around one."""
 
-    def execute_json(self, operation: str, body: bytes) -> bytes:
-        """Carry out one operation; raises KeyfoldError."""
+    def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
+        """Carry out one operation, as `Engine.execute_parsed` does; raises KeyfoldError."""
         ...
 
 
 class _Job(NamedTuple):
-    operation: str
-    body: bytes
+    call: WireCall
     done: Done
 
 
@@ -114,25 +115,44 @@ class Scheduler:
         except Exception:  # noqa: BLE001 - `run` will meet and report the error again
             return None
 
-    def run(self, operation: str, body: bytes, done: Done) -> bool:
-        """Carry out an operation; call `done` with its response or error, possibly at once.
+    def run(self, call: WireCall, done: Done) -> bool:
+        """Carry out a call; call `done` with its response or error, possibly at once.
 
         Returns False, and does nothing, if the maximum number of operations is waiting.
         """
-        if operation in INLINE_READS and self._engine is not None:
+        if call.operation in INLINE_READS and self._engine is not None:
             self._note_read(self._engine)
-            done(self._execute(operation, body))
+            done(self._execute(call))
             return True
         if self.is_full:
             return False
-        job = _Job(operation, body, done)
-        if operation in _GROUPED_WRITES and self._engine is not None:
+        job = _Job(call, done)
+        if call.operation in _GROUPED_WRITES and self._engine is not None:
             self._writes.append(job)
             if not self._is_flushing:
                 self._is_flushing = True
                 self._loop.call_soon(self._flush)
         else:
-            self._run_in_thread(job)
+            self.run_aside(lambda: self._execute(call), done)
+        return True
+
+    def run_aside(self, work: Callable[[], T], done: Callable[[T], None]) -> bool:
+        """Run `work` in a thread, then `done` with its result on the event loop.
+
+        Returns False, and does nothing, if the maximum number of operations is waiting.
+        """
+        if self.is_full:
+            return False
+        self._others_waiting += 1
+
+        def run() -> None:
+            self._loop.call_soon_threadsafe(finish, work())
+
+        def finish(result: T) -> None:
+            self._others_waiting -= 1
+            done(result)
+
+        self._threads.submit(run)
         return True
 
     async def drain(self) -> None:
@@ -145,13 +165,13 @@ class Scheduler:
         self._committer.stop()
         self._threads.shutdown()
 
-    def _execute(self, operation: str, body: bytes) -> Outcome:
+    def _execute(self, call: WireCall) -> Outcome:
         try:
-            return self._service.execute_json(operation, body)
+            return call.write_response(self._service.execute_parsed(call.operation, call.request))
         except KeyfoldError as error:
             return error
         except Exception as error:  # noqa: BLE001 - the server keeps running, and reports the error
-            report_failure(operation, error)
+            report_failure(call.operation, error)
             return error
 
     def _note_read(self, engine: Engine) -> None:
@@ -173,19 +193,6 @@ class Scheduler:
         engine.release_view()
         self._is_holding = False
         self._unshared_reads = 0 if self._held_reads >= _MIN_HELD_READS else _UNSHARED_READS
-
-    def _run_in_thread(self, job: _Job) -> None:
-        self._others_waiting += 1
-
-        def run() -> None:
-            outcome = self._execute(job.operation, job.body)
-            self._loop.call_soon_threadsafe(finish, outcome)
-
-        def finish(outcome: Outcome) -> None:
-            self._others_waiting -= 1
-            job.done(outcome)
-
-        self._threads.submit(run)
 
     def _flush(self) -> None:
         """Carry out the writes that have been collected."""
@@ -210,13 +217,17 @@ class Scheduler:
 
     def _execute_together(self, jobs: list[_Job], *, may_wait: bool) -> list[Outcome]:
         assert self._engine is not None  # only its writes are collected
-        calls = [(job.operation, job.body) for job in jobs]
+        calls = [(job.call.operation, job.call.request) for job in jobs]
         try:
-            return list(self._engine.execute_json_together(calls, may_wait=may_wait))
+            responses = self._engine.execute_together(calls, may_wait=may_wait)
         except FileBusy:
             raise
         except Exception:  # noqa: BLE001 - running each alone shows which of them fails
-            return [self._execute(operation, body) for operation, body in calls]
+            return [self._execute(job.call) for job in jobs]
+        return [
+            response if isinstance(response, KeyfoldError) else job.call.write_response(response)
+            for job, response in zip(jobs, responses, strict=True)
+        ]
 
     def _finish(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
         for job, outcome in zip(jobs, outcomes, strict=True):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from keyfold.errors import ServiceError
 from keyfold.wire.server._access_log import AccessLog
 from keyfold.wire.server._answers import Answer, ResponseWriter, answer_error, answer_failure
+from keyfold.wire.server._capacity import ask_for_capacity
 from keyfold.wire.server._gate import Gate
 from keyfold.wire.server._limits import Limits
 from keyfold.wire.server._metrics import Metrics
-from keyfold.wire.server._requests import HttpRequest, WireCall
+from keyfold.wire.server._requests import HttpRequest, WireCall, read_call
 from keyfold.wire.server._scheduler import Scheduler, report_failure
-from keyfold.wire.server._tokens import scope_token_to_principal
+from keyfold.wire.server._tokens import TOKENED, scope_token_to_principal
 
 
 class ConnectedClient(Protocol):
@@ -30,6 +32,13 @@ class ConnectedClient(Protocol):
     def abort(self) -> None:
         """Close the connection now."""
         ...
+
+
+class PreparedRequest(NamedTuple):
+    """The call that a request makes, if it makes one, and the answer, if there is nothing to run."""
+
+    call: WireCall | None
+    answer: Answer | None
 
 
 class ServerState:
@@ -89,28 +98,33 @@ class ServerState:
         for client in list(self.clients):
             client.stop()
 
-    def answer_builtin(self, request: HttpRequest) -> Answer | None:
+    def _answer_builtin(self, request: HttpRequest) -> Answer | None:
         """Return the answer to a request for one of the server's own pages; None for others."""
         if self.metrics is None or request.url != b"/metrics" or request.method != b"GET":
             return None
         return self.metrics.answer()
 
-    def find_refusal(self, gate: Gate, request: HttpRequest, call: WireCall) -> Answer | None:
-        """Return the answer to a call that a gate refuses; None for an allowed one."""
+    def prepare(self, request: HttpRequest) -> PreparedRequest:
+        """Read a request, authorize it and parse it; it may run in a thread."""
+        call = read_call(request, self.limits.body_bytes)
+        if isinstance(call, Answer):
+            return PreparedRequest(None, self._answer_builtin(request) or call)
         try:
-            refusal = gate.find_refusal(request, call)
+            if self.gate is not None:
+                refusal = self.gate.find_refusal(request, call)
+                if refusal is not None:
+                    return PreparedRequest(call, answer_error(refusal, call.content_type))
+                if call.operation in TOKENED:
+                    scope_token_to_principal(call, self.gate.find_principal(request))
+            if self.metrics is not None:
+                ask_for_capacity(call)
+            _ = call.request
+        except ServiceError as error:
+            return PreparedRequest(call, answer_error(error, call.content_type))
         except Exception as error:  # noqa: BLE001 - the server keeps running, and refuses the call
             report_failure(call.operation, error)
-            return answer_failure()
-        return None if refusal is None else answer_error(refusal, call.content_type)
-
-    def scope_token(self, gate: Gate, request: HttpRequest, call: WireCall) -> WireCall | Answer:
-        """Return the call with its token scoped to the principal, or the answer if that fails."""
-        try:
-            return scope_token_to_principal(call, gate.find_principal(request))
-        except Exception as error:  # noqa: BLE001 - as above
-            report_failure(call.operation, error)
-            return answer_failure()
+            return PreparedRequest(call, answer_failure())
+        return PreparedRequest(call, None)
 
     def note(
         self, peer: str, operation: str, request: HttpRequest, answer: Answer, seconds: float

@@ -15,6 +15,7 @@ import pytest
 
 from keyfold.engine import Engine
 from keyfold.errors import FileBusy
+from keyfold.wire.server._requests import WireCall
 from keyfold.wire.server._scheduler import Outcome, Scheduler
 from tests.unit.wire.server.http import TABLE, Wire, get, make_table, put
 
@@ -30,7 +31,8 @@ class SchedulerHarness:
 
     def put(self, name: str, **more: Any) -> None:
         body = {"TableName": TABLE, "Item": {"pk": {"S": name}}, **more}
-        self.scheduler.run("PutItem", json.dumps(body).encode(), self.outcomes.append)
+        call = WireCall("PutItem", json.dumps(body).encode(), b"application/x-amz-json-1.0")
+        self.scheduler.run(call, self.outcomes.append)
 
     def run(self) -> None:
         self.loop.run_until_complete(self.scheduler.drain())
@@ -137,22 +139,22 @@ def test_a_lock_held_by_another_process_does_not_block_the_loop(tmp_path: Path) 
 
 def test_a_call_that_may_not_wait_fails_at_once(tmp_path: Path) -> None:
     path = tmp_path / "things.db"
-    body = json.dumps({"TableName": TABLE, "Item": {"pk": {"S": "a"}}}).encode()
+    request = {"TableName": TABLE, "Item": {"pk": {"S": "a"}}}
     with Engine.open(path, durability="process", upkeep_seconds=None, busy_seconds=60.0) as engine:
         make_table(engine)
         other: Any = apsw.Connection(str(path))
         other.execute("BEGIN IMMEDIATE")
-        for calls in ([("PutItem", body)], [("PutItem", body)] * 2):
+        for calls in ([("PutItem", request)], [("PutItem", request)] * 2):
             with pytest.raises(FileBusy):
-                engine.execute_json_together(calls, may_wait=False)
+                engine.execute_together(calls, may_wait=False)
         other.close()
-        assert engine.execute_json_together([("PutItem", body)] * 2) == [b"{}", b"{}"]
+        assert engine.execute_together([("PutItem", request)] * 2) == [{}, {}]
 
 
 class Broken:
     """A service with a bug."""
 
-    def execute_json(self, operation: str, body: bytes) -> bytes:
+    def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
         raise ZeroDivisionError(operation)
 
 
@@ -174,9 +176,9 @@ def test_a_service_that_is_not_an_engine_runs_outside_the_loop() -> None:
     threads: list[str] = []
 
     class Slow:
-        def execute_json(self, operation: str, body: bytes) -> bytes:
+        def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
             threads.append(threading.current_thread().name)
-            return b"{}"
+            return {}
 
     wire = Wire(Slow())
     assert [response.status for response in wire.exchange(get("a") + put("a"))] == [200, 200]

@@ -81,10 +81,10 @@ def test_stopping_answers_accepted_requests(engine: Engine) -> None:
     release, entered = threading.Event(), threading.Event()
 
     class Slow:
-        def execute_json(self, operation: str, body: bytes) -> bytes:
+        def execute_parsed(self, operation: str, request: Any) -> dict[str, Any]:
             entered.set()
             release.wait()
-            return engine.execute_json(operation, body)
+            return engine.execute_parsed(operation, request)
 
     server, stop = Server(Slow()), ServerState.stop
 
