@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyfold.engine.capacity import read_units
+from keyfold.engine.items.consumed_capacity import read_units
 from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import ThrottlingException
 from keyfold.values import Item

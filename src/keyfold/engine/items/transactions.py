@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import orjson
 
 from keyfold.api.shapes import known_part
-from keyfold.engine.capacity import CapacityMeter
 from keyfold.engine.context import EngineContext
+from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.key_faults import (
     KeyFault,
     KeyFaultKind,

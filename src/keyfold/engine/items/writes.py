@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keyfold.engine.capacity import CapacityMeter, TableUse, write_units
 from keyfold.engine.insights.usage import UsageMonitor
+from keyfold.engine.items.consumed_capacity import CapacityMeter, TableUse, write_units
 from keyfold.engine.items.key_faults import (
     KeyFault,
     KeyInvalid,

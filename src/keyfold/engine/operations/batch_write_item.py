@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine.capacity import CapacityMeter
 from keyfold.engine.context import EngineContext
+from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.key_faults import key_fault_error
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import ThrottledMembers

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from keyfold.engine.capacity import LEVELS, CapacityMeter
 from keyfold.engine.context import EngineContext
+from keyfold.engine.items.consumed_capacity import LEVELS, CapacityMeter
 from keyfold.engine.items.key_conditions import resolve_key_condition
 from keyfold.engine.items.parameters import FLAG_TYPES, check_paths, check_read_filter, read_query
 from keyfold.engine.items.query_plans import find_plan

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine.capacity import CapacityMeter
 from keyfold.engine.context import EngineContext
+from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.keys import END
 from keyfold.engine.items.parameters import check_paths, read_scan
 from keyfold.engine.items.reads import read_page

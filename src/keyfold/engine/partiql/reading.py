@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keyfold.engine.capacity import CapacityMeter
 from keyfold.engine.context import EngineContext
+from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.keys import END
 from keyfold.engine.items.parameters import check_paths
 from keyfold.engine.items.reads import PageQuery, cursor_key, read_spans
