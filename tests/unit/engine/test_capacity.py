@@ -158,3 +158,30 @@ def test_reading_in_a_transaction_costs_twice_a_consistent_read(engine: Engine) 
         {"TableName": TABLE, **_units(2, "Read"), "Table": _units(2, "Read")},
     ]
     assert [bool(each) for each in answer["Responses"]] == [True, True, True, False, True]
+
+
+def test_an_item_that_is_invalid_for_an_index_costs_nothing_in_it() -> None:
+    with Engine.open(":memory:", clock=Clock(), upkeep_seconds=None) as engine:
+        create(engine)
+        for name in ("kept", "mended", "deleted"):
+            put(engine, name, a={"N": "1"})
+        engine.execute("UpdateTable", ADD_INDEX)
+
+        def update(name: str, text: str, value: dict[str, Any]) -> dict[str, Any]:
+            return {
+                "Update": {
+                    "TableName": TABLE,
+                    "Key": _key(name),
+                    "UpdateExpression": text,
+                    "ExpressionAttributeValues": {":value": value},
+                }
+            }
+
+        def index_units(member: dict[str, Any]) -> dict[str, Any]:
+            return _write(engine, member)[0].get("GlobalSecondaryIndexes", {})
+
+        assert index_units(update("kept", "SET b = :value", {"S": "x"})) == {}
+        assert index_units({"Delete": {"TableName": TABLE, "Key": _key("deleted")}}) == {}
+        mend = update("mended", "SET a = :value", {"S": "x"})
+        assert index_units(mend) == {"by-a": _units(2, "Write")}
+        assert engine.verify() == []

@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
+from keyfold.capacity import TokenBucket, UnitKind, new_bucket, refill, take, throttling_reason
 from keyfold.engine.insights.hot_keys import HotKey, KeyCounter
 from keyfold.errors import ThrottlingException
 from keyfold.values import Item, restore_binaries
 
-Kind = Literal["Read", "Write"]
 View = Literal["partition", "item"]
 
 ACCESSED_AND_THROTTLED = "ACCESSED_AND_THROTTLED_KEYS"
@@ -35,33 +35,9 @@ class CountedKeyNames(NamedTuple):
 class UsagePlan(NamedTuple):
     """What to monitor, by the name of the index; "" is the table."""
 
-    maximums: Mapping[tuple[str, Kind], int]
+    maximums: Mapping[tuple[str, UnitKind], int]
     insights: Mapping[str, str]
     keys: Mapping[str, CountedKeyNames]
-
-
-class TokenBucket:
-    """A token bucket that refills at `units_per_second`, and holds the units of one second.
-
-    What a request consumes is only known afterwards. So it is admitted while any units are left,
-    and may take the bucket below zero, which delays the requests that follow.
-    """
-
-    def __init__(self, units_per_second: int, now: float) -> None:
-        self.rate = units_per_second
-        self._left = float(units_per_second)
-        self._at = now
-
-    def has_any(self, now: float) -> bool:
-        """Refill the bucket up to this time; return whether any units are left."""
-        elapsed = max(now - self._at, 0.0)
-        self._left = min(float(self.rate), self._left + elapsed * self.rate)
-        self._at = now
-        return self._left > 0
-
-    def take(self, units: float) -> None:
-        """Consume `units`, even if fewer are left."""
-        self._left -= units
 
 
 class _KeyCounts:
@@ -81,7 +57,7 @@ class UsageMonitor:
     def __init__(self, plan: UsagePlan, arn: str, clock: Callable[[], float]) -> None:
         self._arn, self._clock = arn, clock
         self._lock = threading.Lock()
-        self._buckets: dict[tuple[str, Kind], TokenBucket] = {}
+        self._buckets: dict[tuple[str, UnitKind], TokenBucket] = {}
         self._key_counts: dict[str, _KeyCounts] = {}
         self.plan = plan
         self.update_plan(plan)
@@ -93,15 +69,15 @@ class UsageMonitor:
             now, before = self._clock(), self._buckets
             self._buckets = {
                 resource: before[resource]
-                if resource in before and before[resource].rate == maximum
-                else TokenBucket(maximum, now)
+                if resource in before and before[resource].units_per_second == maximum
+                else new_bucket(maximum, now)
                 for resource, maximum in plan.maximums.items()
             }
             self._key_counts = {
                 name: self._key_counts.get(name, _KeyCounts()) for name in plan.insights
             }
 
-    def admit(self, kind: Kind, index: str, key: Item | None) -> None:
+    def admit(self, kind: UnitKind, index: str, key: Item | None) -> None:
         """Raise ThrottlingException if a maximum is exhausted, and count `key` as throttled.
 
         A write uses the table and every index, a read one of them.
@@ -111,18 +87,20 @@ class UsageMonitor:
         with self._lock:
             now = self._clock()
             for (name, limited), bucket in self._buckets.items():
-                is_used = limited == kind and (kind == "Write" or name == index)
-                if is_used and not bucket.has_any(now):
-                    self._count(name, key, throttled=True)
-                    raise self._exceeded(kind, name)
+                if limited == kind and (kind == "Write" or name == index):
+                    refilled = self._buckets[name, kind] = refill(bucket, now)
+                    if refilled.is_empty:
+                        self._count(name, key, throttled=True)
+                        raise self._exceeded(kind, name)
 
-    def _exceeded(self, kind: Kind, name: str) -> ThrottlingException:
-        reason = f"{'Index' if name else 'Table'}{kind}MaxOnDemandThroughputExceeded"
+    def _exceeded(self, kind: UnitKind, name: str) -> ThrottlingException:
+        limit = "MaxOnDemandThroughputExceeded"
+        reason = throttling_reason("Index" if name else "Table", kind, limit)
         resource = f"{self._arn}/index/{name}" if name else self._arn
         reasons = [{"reason": reason, "resource": resource}]
         return ThrottlingException(_EXCEEDED, {"throttlingReasons": reasons})
 
-    def use(self, kind: Kind, units: Mapping[str, float]) -> None:
+    def use(self, kind: UnitKind, units: Mapping[str, float]) -> None:
         """Subtract the units that a request consumed of the table ("") and of each index."""
         if not self._buckets:
             return
@@ -130,7 +108,7 @@ class UsageMonitor:
             for name, consumed in units.items():
                 bucket = self._buckets.get((name, kind))
                 if bucket is not None:
-                    bucket.take(consumed)
+                    self._buckets[name, kind] = take(bucket, consumed)
 
     def count(self, index: str, items: Iterable[Item]) -> None:
         """Count the access to items, or keys, through an index or the table ("")."""
@@ -206,7 +184,7 @@ def plan_usage(body: Mapping[str, Any]) -> UsagePlan | None:
     insights: dict[str, str] = {
         name: each["mode"] for name, each in body.get("insights", {}).items() if each["is_enabled"]
     }
-    maximums: dict[tuple[str, Kind], int] = {}
+    maximums: dict[tuple[str, UnitKind], int] = {}
     if body["billing_mode"] == "PAY_PER_REQUEST":
         given = [("", body["settings"].get("OnDemandThroughput"))]
         given += [(each["name"], each.get("on_demand")) for each in body["indexes"]]
@@ -223,7 +201,7 @@ def plan_usage(body: Mapping[str, Any]) -> UsagePlan | None:
     return UsagePlan(maximums, insights, keys)
 
 
-_MEMBERS: tuple[tuple[Kind, str], ...] = (
+_MEMBERS: tuple[tuple[UnitKind, str], ...] = (
     ("Read", "MaxReadRequestUnits"),
     ("Write", "MaxWriteRequestUnits"),
 )

@@ -1,4 +1,4 @@
-"""Capacity units, as DynamoDB counts and reports them."""
+"""The capacity that a request consumes, by table and index, and the ConsumedCapacity of the API."""
 
 from __future__ import annotations
 
@@ -6,51 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from keyfold.capacity import find_index_write, write_units
 from keyfold.engine.items.keys import entry_or_none
 from keyfold.engine.tables.table import EngineIndex, EngineTable
-from keyfold.values import Item, item_size_bytes
+from keyfold.values import Item
 
-READ_UNIT_BYTES = 4_096
-WRITE_UNIT_BYTES = 1_024
 # The values that ReturnConsumedCapacity may have.
 LEVELS = (None, "INDEXES", "NONE", "TOTAL")
-
-
-def read_units(size_bytes: int, *, is_consistent: bool) -> float:
-    """Return the units that reading `size_bytes` consumes; eventually consistent reads cost half.
-
-    >>> read_units(4_097, is_consistent=True), read_units(0, is_consistent=False)
-    (2.0, 0.5)
-    """
-    units = max(1, -(-size_bytes // READ_UNIT_BYTES))
-    return float(units) if is_consistent else units / 2
-
-
-def write_units(size_bytes: int) -> float:
-    """Return the units that writing `size_bytes` consumes."""
-    return float(max(1, -(-size_bytes // WRITE_UNIT_BYTES)))
-
-
-def index_write_units(index: EngineIndex, old: Item | None, new: Item | None) -> float:
-    """Return the units that a change of an item consumes in one index.
-
-    None if the index holds the same before and after; one write for an entry that is
-    inserted, deleted or changed in place; two writes if its key changes, since the old entry
-    is deleted and a new one inserted.
-    """
-    # An item older than the index may be invalid for its key; it is not in the index then.
-    old_entry = None if old is None else entry_or_none(index.encode, old)
-    new_entry = None if new is None else entry_or_none(index.encode, new)
-    if old_entry is None and new_entry is None:
-        return 0.0
-    before = index.project(old) if old is not None and old_entry is not None else None
-    after = index.project(new) if new is not None and new_entry is not None else None
-    if before == after:
-        return 0.0
-    sizes = [item_size_bytes(each) for each in (before, after) if each is not None]
-    if len(sizes) == 1 or old_entry == new_entry:
-        return write_units(max(sizes))
-    return sum(map(write_units, sizes))
 
 
 @dataclass(slots=True)
@@ -72,12 +34,12 @@ class TableUse:
             self.by_index[name] = self.by_index.get(name, 0.0) + units
 
     def add_change(
-        self, old: Item | None, new: Item | None, largest_bytes: int, factor: int
+        self, old: Item | None, old_size: int, new: Item | None, new_size: int, factor: int
     ) -> None:
         """Count the change of one item, in the table and in each index that it touches."""
-        self.units += factor * write_units(largest_bytes)
+        self.units += factor * write_units(new_size, old_size)
         for index in self.table.indexes.values():
-            self.add_index(index.name, factor * index_write_units(index, old, new))
+            self.add_index(index.name, factor * _index_write_units(index, old, new))
         for vector in self.table.vectors.values():
             written = vector.write_bytes(old, new)
             if written:
@@ -118,6 +80,16 @@ class TableUse:
                     for name, written in self.vector_bytes.items()
                 }
         return described
+
+
+def _index_write_units(index: EngineIndex, old: Item | None, new: Item | None) -> float:
+    # An item older than the index may be invalid for its key; it is not in the index then. An
+    # update that leaves the key as it is may replace it with one that is not in the index either.
+    if old is not None and entry_or_none(index.encode, old) is None:
+        old = None
+        if new is not None and entry_or_none(index.encode, new) is None:
+            new = None
+    return find_index_write(old, new, index.key.names, index.projected).units
 
 
 class CapacityMeter:

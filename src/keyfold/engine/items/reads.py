@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from keyfold.engine.items.consumed_capacity import CapacityMeter, read_units
+from keyfold.capacity import read_units
+from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import Span, Storage
 from keyfold.engine.tables.table import EngineIndex, EngineTable

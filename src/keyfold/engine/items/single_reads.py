@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyfold.engine.items.consumed_capacity import read_units
+from keyfold.capacity import read_units
 from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import ThrottlingException
 from keyfold.values import Item
@@ -17,7 +17,7 @@ def admit_read(table: EngineTable, key: Item) -> None:
 def count_read(
     table: EngineTable, key: Item, size_bytes: int, *, is_consistent: bool, factor: int = 1
 ) -> None:
-    """Count the read of one item of a monitored table; transactions have a `factor` of 2."""
+    """Count the read of one item of a monitored table, `factor` times."""
     if table.monitor is not None:
         units = factor * read_units(size_bytes, is_consistent=is_consistent)
         table.monitor.use("Read", {"": units})

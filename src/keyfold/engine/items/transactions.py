@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import orjson
 
 from keyfold.api.shapes import known_part
+from keyfold.capacity import TRANSACTION_FACTOR, read_units
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.key_faults import (
@@ -169,9 +170,10 @@ def write_all(
     if meter.is_on:
         for write in writes if outcomes is None else ():
             # The service charges a repeated transaction for reads, not for writes.
-            meter.use_of(write.table).units += 2.0
+            units = read_units(0, is_consistent=True)
+            meter.use_of(write.table).units += TRANSACTION_FACTOR * units
         for outcome in outcomes or ():
-            outcome.charge(meter.use_of(outcome.write.table), factor=2)
+            outcome.charge(meter.use_of(outcome.write.table), factor=TRANSACTION_FACTOR)
     meter.report_all(response, "Read" if outcomes is None else "Write")
     return outcomes
 
@@ -187,7 +189,7 @@ def _evaluate_all(
     reasons: list[dict[str, Any]] = []
     for place, write in enumerate(writes):
         try:
-            outcomes.append(evaluate_write(writer, write, factor=2))
+            outcomes.append(evaluate_write(writer, write, factor=TRANSACTION_FACTOR))
             reasons.append({"Code": "None"})
         except ConditionNotMet as failure:
             reason = failure_error(place)

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from keyfold.capacity import write_units
 from keyfold.engine.insights.usage import UsageMonitor
-from keyfold.engine.items.consumed_capacity import CapacityMeter, TableUse, write_units
+from keyfold.engine.items.consumed_capacity import CapacityMeter, TableUse
 from keyfold.engine.items.key_faults import (
     KeyFault,
     KeyInvalid,
@@ -89,9 +90,8 @@ class WriteOutcome(NamedTuple):
     new_entries: tuple[bytes | None, ...]
 
     def charge(self, use: TableUse, factor: int = 1) -> None:
-        """Add the capacity that this write consumes; transactions have a `factor` of 2."""
-        largest = max(self.old_size, self.new_size)
-        use.add_change(self.old, self.new, largest, factor)
+        """Add the capacity that this write consumes, `factor` times."""
+        use.add_change(self.old, self.old_size, self.new, self.new_size, factor)
 
 
 class ConditionNotMet(Exception):

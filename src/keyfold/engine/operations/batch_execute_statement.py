@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.capacity import read_units
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.consumed_capacity import CapacityMeter, read_units
+from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import admit_read, count_read
 from keyfold.engine.items.writes import ConditionNotMet, WriteOutcome, evaluate_write, store

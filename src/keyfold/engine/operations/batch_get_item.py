@@ -6,8 +6,9 @@ from typing import Any
 
 import orjson
 
+from keyfold.capacity import read_units
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.consumed_capacity import CapacityMeter, read_units
+from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import ThrottledMembers, count_read

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from keyfold.capacity import TRANSACTION_FACTOR, read_units
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.consumed_capacity import CapacityMeter, read_units
+from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import count_read
 from keyfold.engine.items.transactions import MAX_BYTES, admit_all, check_distinct, write_all
@@ -91,9 +92,11 @@ def _read_all(
     responses: list[dict[str, Any]] = []
     for plan, row in zip(plans, rows, strict=True):
         size = 0 if row is None else row[1]
-        count_read(plan.table, plan.key, size, is_consistent=True, factor=2)
+        count_read(plan.table, plan.key, size, is_consistent=True, factor=TRANSACTION_FACTOR)
         if meter.is_on:
-            meter.use_of(plan.table).units += 2 * read_units(size, is_consistent=True)
+            meter.use_of(plan.table).units += TRANSACTION_FACTOR * read_units(
+                size, is_consistent=True
+            )
         responses.append({} if row is None else {"Item": plan.render(row[0], rendering)})
     response: dict[str, Any] = {"Responses": responses}
     meter.report_all(response, "Read")

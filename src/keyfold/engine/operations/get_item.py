@@ -6,8 +6,9 @@ from typing import Any
 
 import orjson
 
+from keyfold.capacity import read_units
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.consumed_capacity import LEVELS, CapacityMeter, read_units
+from keyfold.engine.items.consumed_capacity import LEVELS, CapacityMeter
 from keyfold.engine.items.parameters import (
     FLAG_TYPES,
     check_expression_use,

@@ -6,8 +6,9 @@ from typing import Any
 
 import orjson
 
+from keyfold.capacity import TRANSACTION_FACTOR, read_units
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.consumed_capacity import CapacityMeter, read_units
+from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.parameters import check_expression_use, check_paths, read_projection
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import count_read
@@ -48,9 +49,9 @@ def transact_get_items(
     responses: list[dict[str, Any]] = []
     for (table, _), (key, projection), row in zip(targets, prepared, rows, strict=True):
         size = 0 if row is None else row[1]
-        count_read(table, key, size, is_consistent=True, factor=2)
+        count_read(table, key, size, is_consistent=True, factor=TRANSACTION_FACTOR)
         if meter.is_on:
-            meter.use_of(table).units += 2 * read_units(size, is_consistent=True)
+            meter.use_of(table).units += TRANSACTION_FACTOR * read_units(size, is_consistent=True)
         responses.append({} if row is None else {"Item": _render(row, projection, rendering)})
     response: dict[str, Any] = {"Responses": responses}
     meter.report_all(response, "Read")

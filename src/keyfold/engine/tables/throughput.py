@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from keyfold.capacity import ON_DEMAND_UNITS
 from keyfold.errors import ValidationException
 from keyfold.values.wording import INVALID
 
@@ -14,8 +15,8 @@ _ON_DEMAND = ("MaxReadRequestUnits", "MaxWriteRequestUnits")
 # Each with its initial value for an on-demand table, and the provisioned capacity that is its
 # minimum otherwise.
 _WARM = {
-    "ReadUnitsPerSecond": (12_000, "ReadCapacityUnits"),
-    "WriteUnitsPerSecond": (4_000, "WriteCapacityUnits"),
+    "ReadUnitsPerSecond": (ON_DEMAND_UNITS["Read"], "ReadCapacityUnits"),
+    "WriteUnitsPerSecond": (ON_DEMAND_UNITS["Write"], "WriteCapacityUnits"),
 }
 _INITIAL = (
     "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"
