@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from statistics import median
 from time import perf_counter_ns
 from typing import Any
 
 from benchmarks._cases import CASES, Case
 from benchmarks._draws import Draws
 from benchmarks._orders import TABLE, Draw, create_table_request, make_order
+from benchmarks._rounds import Row
 
 _BATCH = 25
 _CALLS = 40
@@ -23,16 +23,18 @@ def is_installed() -> bool:
     return find_spec("moto") is not None
 
 
-def measure_moto(size: int) -> dict[str, float]:
-    """Return the median microseconds of a call, by the name of the case."""
-    figures: dict[str, float] = {}
+def measure_moto(size: int, rows: Sequence[Row]) -> None:
+    """Add the microseconds of each call to the rows of the cases, round by round."""
+    figures: dict[str, list[float]] = {}
     for indexed in (False, True):
         cases = [case for case in CASES if case.is_indexed is indexed]
         figures |= _measure_table(size, cases, indexed=indexed)
-    return figures
+    for row in rows:
+        for taken in figures[str(row.labels["name"])]:
+            row.add({"moto": taken})
 
 
-def _measure_table(size: int, cases: list[Case], *, indexed: bool) -> dict[str, float]:
+def _measure_table(size: int, cases: list[Case], *, indexed: bool) -> dict[str, list[float]]:
     # By name: both may not be installed, and neither has types.
     boto3, moto = import_module("boto3"), import_module("moto")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -50,7 +52,7 @@ def _measure_table(size: int, cases: list[Case], *, indexed: bool) -> dict[str, 
         return {case.name: _time_calls(client, case, draws) for case in cases}
 
 
-def _time_calls(client: Any, case: Case, draws: Draws) -> float:
+def _time_calls(client: Any, case: Case, draws: Draws) -> list[float]:
     call: Callable[..., Any] = {
         "GetItem": client.get_item,
         "PutItem": client.put_item,
@@ -62,4 +64,4 @@ def _time_calls(client: Any, case: Case, draws: Draws) -> float:
         start = perf_counter_ns()
         call(**request)
         figures.append((perf_counter_ns() - start) / 1_000)
-    return median(figures)
+    return figures

@@ -1,198 +1,179 @@
-"""Results as tables, and as JSON."""
+"""What every benchmark does with its figures: tables in Markdown, JSON, a section of README.md."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import argparse
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-import apsw
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from benchmarks._rounds import Figure, Row, Target
 
-from benchmarks import _readme
-from benchmarks._footprint import Footprint
-from benchmarks._rounds import Timings
-from benchmarks._sustained import Waits
+README = Path(__file__).with_name("README.md")
 
-OPEN_TARGET_MS = 10.0
+JUDGED = ("middle half", "target", "")
+
+
+class MarkersMissing(RuntimeError):
+    """README.md has no markers for the figures of a benchmark."""
 
 
 @dataclass(frozen=True, slots=True)
-class SizeResult:
-    """Everything measured at one size."""
+class Report:
+    """The results of a benchmark: facts about the machine, Markdown, and the same as JSON data."""
 
-    size: int
-    timings: list[Timings]
-    footprint: Footprint
-    plain_bytes: int
-    indexed_bytes: int
-    waits: Waits
-    bare_waits: Waits
-    # By the name of the case; empty if moto was not measured.
-    moto_us: dict[str, float]
+    name: str
+    facts: Mapping[str, str]
+    parts: Sequence[str]
+    data: Mapping[str, Any]
 
+    def publish(self, options: argparse.Namespace) -> None:
+        """Print the tables or JSON; with --write-readme also put the tables into README.md."""
+        if options.json:
+            print(json.dumps({"machine": self.facts, **self.data}, indent=2))
+        else:
+            print(self.to_markdown())
+        if options.write_readme:
+            self.write_readme()
 
-def describe_machine() -> dict[str, str]:
-    """Return the facts about the machine that the figures depend on."""
-    return {
-        **_readme.describe_machine(),
-        "apsw": f"{version('apsw')} (SQLite {apsw.sqlite_lib_version()})",
-        "orjson": version("orjson"),
-    }
+    def to_markdown(self) -> str:
+        """Return the facts and all parts."""
+        facts = "\n".join(f"- {name}: {value}" for name, value in self.facts.items())
+        return "\n\n".join((facts, *self.parts))
 
+    def write_readme(self, readme: Path = README) -> None:
+        """Write the results between the lines `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
 
-def to_json(results: list[SizeResult]) -> dict[str, Any]:
-    """Return all figures as JSON data."""
-    return {
-        "machine": describe_machine(),
-        "sizes": [
-            {
-                "items": result.size,
-                "cases": [_case_to_json(each, result.moto_us) for each in result.timings],
-                "sustained": {"engine": asdict(result.waits), "bare": asdict(result.bare_waits)},
-                "footprint": {
-                    **asdict(result.footprint),
-                    "plain_bytes": result.plain_bytes,
-                    "indexed_bytes": result.indexed_bytes,
-                },
-            }
-            for result in results
-        ],
-    }
+        Raises MarkersMissing.
+        """
+        begin, end = f"<!-- {self.name}: begin -->", f"<!-- {self.name}: end -->"
+        before, found, rest = readme.read_text().partition(begin)
+        _, found_end, after = rest.partition(end)
+        if not found or not found_end:
+            raise MarkersMissing(f"{readme} has no lines {begin} and {end}.")
+        readme.write_text(f"{before}{begin}\n\n{self.to_markdown()}\n\n{end}{after}")
 
 
-def _case_to_json(timings: Timings, moto_us: dict[str, float]) -> dict[str, Any]:
-    case = timings.case
-    described: dict[str, Any] = {
-        "name": case.name,
-        "engine_us": round(timings.engine_us, 2),
-        "bare_us": round(timings.bare_us, 2),
-        "ratio": round(timings.ratio, 3),
-        "ratio_quartiles": [round(each, 3) for each in timings.ratio_quartiles],
-        "rounds": len(timings.rounds),
-        "rounds_counted": len(timings.counted),
-        "target": case.target,
-        "is_met": is_met(timings),
-    }
-    if case.name in moto_us:
-        described["moto_us"] = round(moto_us[case.name], 1)
-    return described
-
-
-def is_met(timings: Timings) -> bool:
-    """Return whether a case meets its target."""
-    return timings.ratio <= timings.case.target
-
-
-def show(console: Console, results: list[SizeResult]) -> None:
-    """Print all figures, as Markdown."""
-    for name, value in describe_machine().items():
-        console.print(f"- {name}: {value}", highlight=False)
-    for result in results:
-        _show_table(console, f"{result.size:,} items", _case_table(result))
-    if len(results) > 1:
-        _show_table(console, "How it grows: engine µs (ratio)", _growth_table(results))
-    _show_table(console, "Overwriting without a pause: µs a write", _sustained_table(results))
-    _show_table(console, "Opening, memory, files", _footprint_table(results))
-
-
-def _show_table(console: Console, title: str, table: Table) -> None:
-    console.print(f"\n#### {title}", highlight=False)
-    console.print(table)
-
-
-def _case_table(result: SizeResult) -> Table:
-    table = _table()
-    _add_columns(table, "operation", "engine µs", "bare µs", "ratio", "middle half", "target", "")
-    if result.moto_us:
-        _add_columns(table, "moto µs", "moto / engine", first_left=False)
-    for timings in result.timings:
-        low, high = timings.ratio_quartiles
-        cells = [
-            timings.case.name,
-            f"{timings.engine_us:.1f}",
-            f"{timings.bare_us:.1f}",
-            f"{timings.ratio:.2f}",
-            f"{low:.2f} to {high:.2f}",
-            f"{timings.case.target:.1f}",
-            _verdict(is_met=is_met(timings)),
-        ]
-        if result.moto_us:
-            moto_us = result.moto_us[timings.case.name]
-            cells += [f"{moto_us:,.0f}", f"{moto_us / timings.engine_us:,.0f}"]
-        table.add_row(*cells)
-    return table
-
-
-def _growth_table(results: list[SizeResult]) -> Table:
-    table = _table()
-    _add_columns(table, "operation", *(f"{result.size:,}" for result in results))
-    for timings in zip(*(result.timings for result in results), strict=True):
-        cells = [f"{each.engine_us:.1f} ({each.ratio:.2f})" for each in timings]
-        table.add_row(timings[0].case.name, *cells)
-    return table
-
-
-def _sustained_table(results: list[SizeResult]) -> Table:
-    table = _table()
-    _add_columns(table, "items", "side", "mean", "median", "99 %", "longest", first_left=False)
-    for result in results:
-        for measured, waits in (("engine", result.waits), ("bare", result.bare_waits)):
-            table.add_row(
-                f"{result.size:,}",
-                measured,
-                f"{waits.mean_us:.1f}",
-                f"{waits.median_us:.1f}",
-                f"{waits.p99_us:.1f}",
-                f"{waits.longest_us:,.0f}",
-            )
-    return table
-
-
-def _footprint_table(results: list[SizeResult]) -> Table:
-    table = _table()
-    _add_columns(
-        table,
-        "items",
-        "open ms",
-        "first ms",
-        "target",
-        "",
-        "idle MiB",
-        "own MiB",
-        "mapped MiB",
-        "file MB",
-        "with indexes",
-        first_left=False,
+def make_parser(name: str, description: str | None, *, rounds: int) -> argparse.ArgumentParser:
+    """Return a parser with the options that all benchmarks have."""
+    parser = argparse.ArgumentParser(prog=name, description=description)
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=rounds,
+        help="how often each case is measured (default: %(default)s)",
     )
-    for result in results:
-        footprint = result.footprint
-        table.add_row(
-            f"{result.size:,}",
-            f"{footprint.open_ms:.1f}",
-            f"{footprint.open_first_ms:.1f}",
-            f"{OPEN_TARGET_MS:.0f}",
-            _verdict(is_met=footprint.open_first_ms < OPEN_TARGET_MS),
-            f"{footprint.idle_mib:.0f}",
-            f"{footprint.own_mib:.0f}",
-            f"{footprint.mapped_mib:,.0f}",
-            f"{result.plain_bytes / 1e6:,.1f}",
-            f"{result.indexed_bytes / 1e6:,.1f}",
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--write-readme", action="store_true", help="put the tables into README.md")
+    return parser
+
+
+def describe_machine(*packages: str) -> dict[str, str]:
+    """Return the facts that figures depend on: date, machine, and versions of packages."""
+    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "processor": f"{_processor()}, {os.cpu_count()} cores",
+        "memory": f"{memory_gib:.0f} GiB",
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages if find_spec(name)},
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except FileNotFoundError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def make_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", *, texts: int = 1
+) -> str:
+    """Return a table in Markdown, below its title; no cell is ever cut off.
+
+    The first `texts` columns are aligned to the left, the figures to the right.
+    """
+    widths = [max(3, *map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    rule = ["-" * width for width in widths[:texts]]
+    rule += ["-" * (width - 1) + ":" for width in widths[texts:]]
+    lines = [
+        " | ".join(
+            cell.ljust(width) if place < texts else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
         )
-    return table
+        for cells in (columns, rule, *rows)
+    ]
+    heading = f"#### {title}\n\n" if title else ""
+    return heading + "\n".join(f"| {line} |" for line in lines)
 
 
-def _table() -> Table:
-    return Table(box=box.MARKDOWN)
+def make_case_table(
+    rows: Sequence[Row], columns: Mapping[str, str], ratio: str, title: str = ""
+) -> str:
+    """Return a table of cases: labels, medians of contestants, their ratio and its target.
+
+    `columns` maps labels and then contestants to headings; `ratio` is the heading of the ratio.
+    """
+    labels = [name for name in columns if name in rows[0].labels]
+    contestants = [name for name in columns if name not in labels]
+    cells = [
+        [
+            *(str(row.labels[name]) for name in labels),
+            *(show(row.figure(name)) for name in contestants),
+            *judge(row.ratio(), row.target),
+        ]
+        for row in rows
+    ]
+    return make_table([*columns.values(), ratio, *JUDGED], cells, title, texts=len(labels))
 
 
-def _add_columns(table: Table, *names: str, first_left: bool = True) -> None:
-    for place, name in enumerate(names):
-        justify = "left" if first_left and place == 0 else "right"
-        table.add_column(name, justify=justify, header_style="", no_wrap=True)
+def judge(figure: Figure | None, target: Target | None) -> list[str]:
+    """Return the cells of a figure with a target: median, middle half, target, verdict."""
+    if figure is None:
+        return [""] * (1 + len(JUDGED))
+    low, high = figure.quartiles
+    middle = f"{show(low)} to {show(high)}" if len(figure.rounds) > 1 else ""
+    if target is None:
+        return [show(figure), middle, "", ""]
+    sign = "≥" if target.is_least else "≤"
+    verdict = "met" if target.is_met(figure) else "missed"
+    return [show(figure), middle, f"{sign} {target.limit:g}", verdict]
 
 
-def _verdict(*, is_met: bool) -> str:
-    return "[green]met[/]" if is_met else "[red]missed[/]"
+def show(figure: Figure | float | None) -> str:
+    """Return a figure with as many digits as are of use."""
+    if figure is None:
+        return ""
+    value = figure.median if isinstance(figure, Figure) else figure
+    digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    return f"{value:,.{digits}f}"
+
+
+def to_json(row: Row) -> dict[str, Any]:
+    """Return a row as JSON data."""
+    figures = {name: row.figure(name) for name in row.contestants}
+    described: dict[str, Any] = {
+        **row.labels,
+        **{f"{name}_{row.unit}": round(each.median, 2) for name, each in figures.items() if each},
+        "rounds": len(row.rounds),
+    }
+    ratio = row.ratio()
+    if ratio is not None:
+        described["rounds_counted"] = len(ratio.rounds)
+        described["ratio"] = round(ratio.median, 3)
+        described["ratio_quartiles"] = [round(each, 3) for each in ratio.quartiles]
+        if row.target is not None:
+            described["target"] = row.target.limit
+            described["is_met"] = row.target.is_met(ratio)
+    return described

@@ -1,21 +1,26 @@
 """The contestants of bench_store: how each converts an order, and gets, puts and queries it.
 
 A contestant's call is paired with the engine call that it makes. The difference is the cost of the
-library.
+library. The requests of these engine calls are recorded as they are sent, and are themselves
+compared with the plainest ones that do the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from itertools import count
 from typing import Any
 
 from benchmarks._orders import PER_CUSTOMER, TABLE, Draw, customer_of, make_key, make_order
+from benchmarks._rounds import Row, Target
 from benchmarks._store_models import (
     Order,
     Transport,
     TypedOrder,
+    make_boto3_table,
     make_pynamodb_model,
     plain_codec,
     shop,
@@ -24,10 +29,13 @@ from benchmarks._store_models import (
     typed_shop,
 )
 from keyfold.engine import Engine
-from keyfold.store import Store, StoreSettings
+from keyfold.store import Executor, Store, StoreSettings
 from keyfold.values import Item
 
 ITEMS = 50 * PER_CUSTOMER
+# How many times as long PynamoDB takes, and a library's request in the engine beside a plain one.
+LIBRARY_TARGET = Target(2.0, is_least=True)
+REQUEST_TARGET = Target(1.3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +50,19 @@ class StoreContestant:
 class Case:
     """What is measured; the time of a contestant's pair, if any, is subtracted from its own."""
 
-    name: str
+    row: Row
     contestants: dict[str, StoreContestant]
-    pairs: dict[str, StoreContestant]
+    pairs: dict[str, StoreContestant] = field(default_factory=dict[str, StoreContestant])
+
+    @property
+    def name(self) -> str:
+        """The name of the row."""
+        return str(self.row.labels["name"])
 
 
 @contextmanager
-def open_cases() -> Generator[list[Case]]:
-    """Fill a table in memory, and yield the cases that are measured on it."""
+def open_cases() -> Generator[tuple[list[Case], list[Case]]]:
+    """Fill a table in memory; yield the cases measured on it: of libraries, and of requests."""
     with Engine.open(":memory:") as engine:
         Store(engine, StoreSettings([shop])).create_table(shop)
         for number in range(ITEMS):
@@ -57,8 +70,10 @@ def open_cases() -> Generator[list[Case]]:
         transport = Transport(engine)
         model = make_pynamodb_model(transport)
         cases = [*_make_conversions(engine, model), *_make_calls(engine, model, transport)]
+        requests = _make_requests(engine, transport)
         _check_agreement(cases)
-        yield cases
+        _check_requests(requests)
+        yield cases, requests
 
 
 # Conversions.
@@ -71,7 +86,7 @@ def _make_conversions(engine: Engine, model: Any) -> list[Case]:
         return engine.execute("GetItem", {"TableName": TABLE, "Key": make_key(draw.number)})["Item"]
 
     def read_all(draw: Draw) -> list[Item]:
-        return engine.execute("Query", _query_request(draw))["Items"]
+        return engine.execute("Query", _plain_query(draw))["Items"]
 
     decoders: dict[str, Callable[[Item], Any]] = {
         "keyfold": _our_decoder(Order),
@@ -87,22 +102,19 @@ def _make_conversions(engine: Engine, model: Any) -> list[Case]:
     }
     return [
         Case(
-            "item to entity",
+            _make_row("item to entity"),
             {name: StoreContestant(read, each) for name, each in decoders.items()},
-            {},
         ),
         Case(
-            "20 items to entities",
+            _make_row("20 items to entities"),
             {name: StoreContestant(read_all, _each(decode)) for name, decode in decoders.items()},
-            {},
         ),
         Case(
-            "entity to item",
+            _make_row("entity to item"),
             {
                 name: StoreContestant(_made_by(decoders[name]), encode)
                 for name, encode in encoders.items()
             },
-            {},
         ),
     ]
 
@@ -121,24 +133,18 @@ def _made_by(decode: Callable[[Item], Any]) -> Callable[[Draw], Any]:
     return lambda draw: decode(make_order(draw))
 
 
-def _query_request(draw: Draw) -> dict[str, Any]:
-    # As the store sends it: its pages report the capacity.
-    query = Order.query(pk=customer_of(draw.number)).to_dynamodb()
-    return {**query, "ReturnConsumedCapacity": "TOTAL"}
+def _make_row(name: str) -> Row:
+    return Row({"name": name}, ("pynamodb", "keyfold"), LIBRARY_TARGET)
 
 
 # Calls.
 
 
-def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[Case]:
-    store = Store(engine, StoreSettings([shop], cursor_key=b"benchmark" * 2))
-    typed_store = Store(engine, StoreSettings([typed_shop], cursor_key=b"benchmark" * 2))
-    calls: dict[str, tuple[str, Callable[[Draw], dict[str, Any]]]] = {
-        "get": ("GetItem", lambda draw: Order.get(**text_parts(draw.number)).to_dynamodb()),
-        "put": ("PutItem", lambda draw: {"TableName": TABLE, "Item": make_order(draw)}),
-        "query of 20": ("Query", _query_request),
-    }
-    contestants = {
+def _our_calls(executor: Executor) -> dict[str, dict[str, StoreContestant]]:
+    """Return the calls of our stores on an executor, by contestant and case."""
+    settings = (StoreSettings([each], cursor_key=b"benchmark" * 2) for each in (shop, typed_shop))
+    store, typed_store = (Store(executor, each) for each in settings)
+    return {
         "keyfold": {
             "get": StoreContestant(
                 lambda draw: text_parts(draw.number), lambda parts: store.run(Order.get(**parts))
@@ -148,6 +154,9 @@ def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[Case]:
             ),
             "query of 20": StoreContestant(
                 lambda draw: customer_of(draw.number), lambda pk: store.run(Order.query(pk=pk))
+            ),
+            "create": StoreContestant(
+                _made_by(_our_decoder(Order)), lambda order: store.run(order.create())
             ),
         },
         "typed": {
@@ -163,44 +172,111 @@ def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[Case]:
                 lambda customer: typed_store.run(TypedOrder.query(customer=customer)),
             ),
         },
-        "pynamodb": {
-            "get": StoreContestant(
-                lambda draw: text_parts(draw.number).values(), lambda given: model.get(*given)
-            ),
-            "put": StoreContestant(_made_by(model.from_raw_data), lambda order: order.save()),
-            "query of 20": StoreContestant(
-                lambda draw: customer_of(draw.number), lambda pk: list(model.query(pk))
-            ),
-        },
     }
 
-    def repeat(contestant: StoreContestant) -> StoreContestant:
-        """Return the bare engine call that a PynamoDB contestant makes."""
 
-        def prepare(draw: Draw) -> tuple[str, dict[str, Any]]:
-            contestant.call(contestant.prepare(draw))
-            return transport.last
-
-        return StoreContestant(prepare, lambda last: engine.execute(*last))
-
+def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[Case]:
+    pynamodb = {
+        "get": StoreContestant(
+            lambda draw: text_parts(draw.number).values(), lambda given: model.get(*given)
+        ),
+        "put": StoreContestant(_made_by(model.from_raw_data), lambda order: order.save()),
+        "query of 20": StoreContestant(
+            lambda draw: customer_of(draw.number), lambda pk: list(model.query(pk))
+        ),
+    }
+    timed = {**_our_calls(engine), "pynamodb": pynamodb}
+    recorded = {**_our_calls(transport), "pynamodb": pynamodb}
     return [
         Case(
-            name,
-            {contestant: made[name] for contestant, made in contestants.items()},
-            {
-                "keyfold": _bare(engine, *calls[name]),
-                "typed": _bare(engine, *calls[name]),
-                "pynamodb": repeat(contestants["pynamodb"][name]),
-            },
+            _make_row(name),
+            {contestant: calls[name] for contestant, calls in timed.items()},
+            {contestant: _repeat(calls[name], transport) for contestant, calls in recorded.items()},
         )
-        for name in calls
+        for name in pynamodb
     ]
+
+
+def _repeat(contestant: StoreContestant, transport: Transport) -> StoreContestant:
+    """Return the bare engine call that a contestant makes."""
+
+    def prepare(draw: Draw) -> tuple[str, dict[str, Any]]:
+        contestant.call(contestant.prepare(draw))
+        return transport.last
+
+    return StoreContestant(prepare, lambda last: transport.engine.execute(*last))
+
+
+# Requests.
+
+
+def _make_requests(engine: Engine, transport: Transport) -> list[Case]:
+    """Return the requests that libraries send, with the plainest ones that do the same."""
+    table = make_boto3_table(transport)
+    condition: Any = import_module("boto3.dynamodb.conditions").Key("pk")
+    resource = StoreContestant(
+        lambda draw: customer_of(draw.number),
+        lambda pk: table.query(KeyConditionExpression=condition.eq(pk)),
+    )
+    ours = _our_calls(transport)["keyfold"]
+    # New orders stay in the table, behind those that the other cases use.
+    new = count(ITEMS)
+
+    def created(draw: Draw) -> tuple[str, dict[str, Any]]:
+        draw = Draw(next(new), draw.edition)
+        request = _repeat(ours["create"], transport).prepare(draw)
+        engine.execute("DeleteItem", {"TableName": TABLE, "Key": make_key(draw.number)})
+        return request
+
+    plain: dict[str, tuple[str, Callable[[Draw], dict[str, Any]]]] = {
+        "query of 20": ("Query", _plain_query),
+        "get": ("GetItem", lambda draw: {"TableName": TABLE, "Key": make_key(draw.number)}),
+        "put": ("PutItem", lambda draw: {"TableName": TABLE, "Item": make_order(draw)}),
+        "create": (
+            "PutItem",
+            lambda draw: {
+                "TableName": TABLE,
+                "Item": make_order(Draw(next(new), draw.edition)),
+                "ConditionExpression": "attribute_not_exists(pk)",
+            },
+        ),
+    }
+    recorded = {name: ("store.run", name, _repeat(ours[name], transport)) for name in plain}
+    recorded["create"] = ("store.run", "create", replace(recorded["create"][2], prepare=created))
+    sent = [*recorded.values(), ("boto3's resource", "query of 20", _repeat(resource, transport))]
+    return [
+        Case(
+            Row(
+                {"name": f"{sender}, {name}"},
+                ("sent", "plain"),
+                REQUEST_TARGET if name == "query of 20" else None,
+            ),
+            {"sent": contestant, "plain": _bare(engine, *plain[name])},
+        )
+        for sender, name, contestant in sent
+    ]
+
+
+def _plain_query(draw: Draw) -> dict[str, Any]:
+    return {
+        "TableName": TABLE,
+        "KeyConditionExpression": "pk = :p",
+        "ExpressionAttributeValues": {":p": {"S": customer_of(draw.number)}},
+    }
 
 
 def _bare(
     engine: Engine, operation: str, make: Callable[[Draw], dict[str, Any]]
 ) -> StoreContestant:
     return StoreContestant(make, lambda request: engine.execute(operation, request))
+
+
+def _check_requests(cases: list[Case]) -> None:
+    """Check that the requests that are compared do the same."""
+    for case in cases:
+        sent, plain = (each.call(each.prepare(Draw(7))) for each in case.contestants.values())
+        sent.pop("ConsumedCapacity", None)
+        assert sent == plain, case.name
 
 
 def _check_agreement(cases: list[Case]) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
+import orjson
 from pydantic import BaseModel
 
 from benchmarks._orders import PER_CUSTOMER, TABLE, make_key
@@ -99,16 +101,16 @@ def plain_codec() -> tuple[Callable[[PlainOrder], Item], Callable[[Item], PlainO
 
 
 class Transport:
-    """An engine in place of botocore; records the last request."""
+    """An engine that records the last request, below a store or in place of botocore."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self.engine = engine
         self.last: tuple[str, dict[str, Any]] = ("", {})
 
-    def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    def execute(self, operation: str, request: dict[str, Any], /) -> dict[str, Any]:
         """Execute one call."""
         self.last = (operation, request)
-        return self._engine.execute(operation, request)
+        return self.engine.execute(operation, request)
 
 
 def make_pynamodb_model(transport: Transport) -> Any:
@@ -136,5 +138,20 @@ def make_pynamodb_model(transport: Transport) -> Any:
             "tags": attributes.UnicodeSetAttribute(),
         },
     )
-    model._get_connection().connection._make_api_call = transport.call  # noqa: SLF001 - the call into botocore
+    model._get_connection().connection._make_api_call = transport.execute  # noqa: SLF001 - the call into botocore
     return model
+
+
+def make_boto3_table(transport: Transport) -> Any:
+    """Return boto3's table resource, which calls an engine."""
+    boto3: Any = import_module("boto3")
+    keys = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), "none")
+    table = boto3.resource("dynamodb", region_name="us-east-1", **keys).Table(TABLE)
+
+    def answer(model: Any, params: dict[str, Any], **_: object) -> tuple[Any, dict[str, Any]]:
+        # The body is what would go over the wire.
+        response = transport.execute(model.name, orjson.loads(params["body"]))
+        return SimpleNamespace(status_code=200), response
+
+    table.meta.client.meta.events.register("before-call.dynamodb", answer)
+    return table

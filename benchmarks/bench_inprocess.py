@@ -6,30 +6,22 @@ python -m benchmarks.bench_inprocess
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median, quantiles
 from time import time
-from typing import Any
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from benchmarks._inprocess import CASES, CONTESTANTS
-from benchmarks._readme import WIDTH, describe_machine, write_readme
+from benchmarks._report import Report, describe_machine, make_case_table, make_parser, to_json
+from benchmarks._rounds import Row, Target, rotate
 
-CALL_TARGET = 8.0
-START_TARGET = 2.0
+CALL_TARGET = Target(8.0, is_least=True)
+START_TARGET = Target(2.0, is_least=True)
 
 # What the first test of a run does. The wall clock is the same for parent and child.
 _FIRST_CALL = """
@@ -53,52 +45,22 @@ _ENTRIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One row: the times of both contestants, round by round."""
-
-    name: str
-    unit: str
-    keyfold: list[float]
-    moto: list[float]
-    target: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times as long moto takes."""
-        return median(self.moto) / median(self.keyfold)
-
-    @property
-    def ratio_quartiles(self) -> tuple[float, float]:
-        """The quartiles of the ratios of single rounds."""
-        pairs = zip(self.moto, self.keyfold, strict=True)
-        low, _, high = quantiles([moto / keyfold for moto, keyfold in pairs], n=4)
-        return low, high
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the ratio meets the target."""
-        return self.ratio >= self.target
-
-
 def main() -> None:
     """Measure, and print a table or JSON."""
     options = _parse_options()
     if find_spec("moto") is None or find_spec("boto3") is None:
         sys.exit("bench_inprocess: moto is not installed. `make bench` installs it.")
-    progress = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="keyfold-bench-") as cache:
         environment = _make_environment(Path(cache))
-        progress.print(f"calls: {options.rounds} rounds", style="dim")
-        results = _measure_calls(options.rounds, environment)
-        progress.print(f"first calls: {options.starts} interpreters of each", style="dim")
-        results += _measure_starts(options.starts, environment)
-    if options.json:
-        print(json.dumps(_to_json(results), indent=2))
-    else:
-        _show(Console(width=None if sys.stdout.isatty() else WIDTH), results)
-    if options.write_readme:
-        write_readme("bench_inprocess", lambda console: _show(console, results))
+        print(f"calls: {options.rounds} rounds", file=sys.stderr)
+        rows = _measure_calls(options.rounds, environment)
+        print(f"first calls: {options.starts} interpreters of each", file=sys.stderr)
+        rows += _measure_starts(options.starts, environment)
+    columns = {"name": "boto3", "unit": "unit", "keyfold": "keyfold", "moto": "moto"}
+    tables = [make_case_table(rows, columns, "moto / keyfold")]
+    facts = describe_machine("boto3", "moto", "apsw", "orjson")
+    data = {"cases": [to_json(row) for row in rows]}
+    Report("bench_inprocess", facts, tables, data).publish(options)
 
 
 def _make_environment(cache: Path) -> dict[str, str]:
@@ -109,21 +71,22 @@ def _make_environment(cache: Path) -> dict[str, str]:
     return environment
 
 
-def _measure_calls(rounds: int, environment: dict[str, str]) -> list[Result]:
-    figures: dict[str, dict[str, list[float]]] = {
-        case: {contestant: [] for contestant in CONTESTANTS} for case in CASES
-    }
+def _make_row(name: str, unit: str, target: Target) -> Row:
+    return Row({"name": name, "unit": unit}, ("moto", "keyfold"), target, unit.replace("µ", "u"))
+
+
+def _measure_calls(rounds: int, environment: dict[str, str]) -> list[Row]:
+    rows = [_make_row(case, "µs", CALL_TARGET) for case in CASES]
     with ExitStack() as stack:
         processes = {
             contestant: stack.enter_context(_start(contestant, environment))
             for contestant in CONTESTANTS
         }
         for number in range(rounds):
-            for case in CASES:
-                # In turn, so that other load on the machine affects both equally.
-                for contestant in CONTESTANTS if number % 2 else reversed(CONTESTANTS):
-                    figures[case][contestant].append(_ask(processes[contestant], case))
-    return [Result(case, "µs", **figures[case], target=CALL_TARGET) for case in CASES]
+            order = rotate(CONTESTANTS, number)
+            for case, row in zip(CASES, rows, strict=True):
+                row.add({contestant: _ask(processes[contestant], case) for contestant in order})
+    return rows
 
 
 @contextmanager
@@ -150,21 +113,18 @@ def _ask(process: subprocess.Popen[str], case: str) -> float:
     return float(process.stdout.readline())
 
 
-def _measure_starts(starts: int, environment: dict[str, str]) -> list[Result]:
-    whole: dict[str, list[float]] = {contestant: [] for contestant in CONTESTANTS}
-    own: dict[str, list[float]] = {contestant: [] for contestant in CONTESTANTS}
+def _measure_starts(starts: int, environment: dict[str, str]) -> list[Row]:
+    whole = _make_row("first call in a fresh interpreter", "ms", START_TARGET)
+    own = _make_row("first call once boto3 is imported", "ms", START_TARGET)
     for contestant in CONTESTANTS:
         # The first run compiles the modules.
         _time_first_call(contestant, environment)
     for number in range(starts):
-        for contestant in CONTESTANTS if number % 2 else reversed(CONTESTANTS):
-            whole_ms, own_ms = _time_first_call(contestant, environment)
-            whole[contestant].append(whole_ms)
-            own[contestant].append(own_ms)
-    return [
-        Result("first call in a fresh interpreter", "ms", **whole, target=START_TARGET),
-        Result("… once boto3 is imported", "ms", **own, target=START_TARGET),
-    ]
+        order = rotate(CONTESTANTS, number)
+        taken = {contestant: _time_first_call(contestant, environment) for contestant in order}
+        whole.add({contestant: whole_ms for contestant, (whole_ms, _) in taken.items()})
+        own.add({contestant: own_ms for contestant, (_, own_ms) in taken.items()})
+    return [whole, own]
 
 
 def _time_first_call(contestant: str, environment: dict[str, str]) -> tuple[float, float]:
@@ -181,70 +141,14 @@ def _time_first_call(contestant: str, environment: dict[str, str]) -> tuple[floa
     return (end - start) * 1_000, (end - loaded) * 1_000
 
 
-def _describe() -> dict[str, str]:
-    packages = ("boto3", "moto", "apsw", "orjson")
-    return {**describe_machine(), **{name: version(name) for name in packages}}
-
-
-def _to_json(results: list[Result]) -> dict[str, Any]:
-    return {
-        "machine": _describe(),
-        "cases": [
-            {
-                "name": result.name,
-                "unit": result.unit,
-                "keyfold": round(median(result.keyfold), 1),
-                "moto": round(median(result.moto), 1),
-                "ratio": round(result.ratio, 2),
-                "ratio_quartiles": [round(each, 2) for each in result.ratio_quartiles],
-                "rounds": len(result.keyfold),
-                "target": result.target,
-                "is_met": result.is_met,
-            }
-            for result in results
-        ],
-    }
-
-
-def _show(console: Console, results: list[Result]) -> None:
-    for name, value in _describe().items():
-        console.print(f"- {name}: {value}", highlight=False)
-    table = Table(box=box.MARKDOWN)
-    table.add_column("boto3", header_style="", no_wrap=True)
-    for column in ("", "keyfold", "moto", "moto / keyfold", "middle half", "target", ""):
-        table.add_column(column, justify="right", header_style="", no_wrap=True)
-    for result in results:
-        low, high = result.ratio_quartiles
-        table.add_row(
-            result.name,
-            result.unit,
-            f"{median(result.keyfold):,.0f}",
-            f"{median(result.moto):,.0f}",
-            f"{result.ratio:.1f}",
-            f"{low:.1f} to {high:.1f}",
-            f"{result.target:.0f}",
-            "[green]met[/]" if result.is_met else "[red]missed[/]",
-        )
-    console.print()
-    console.print(table)
-
-
 def _parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench_inprocess", description=__doc__)
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=40,
-        help="how often each operation is measured (default: %(default)s)",
-    )
+    parser = make_parser("bench_inprocess", __doc__, rounds=40)
     parser.add_argument(
         "--starts",
         type=int,
         default=11,
         help="how often an interpreter is started for each contestant (default: %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--write-readme", action="store_true", help="put the table into README.md")
     return parser.parse_args()
 
 
