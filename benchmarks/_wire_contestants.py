@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from benchmarks._wire_requests import ADMIN, POLICY, SECRET, TENANT
 from tests.clients import environments
 from tests.endpoints import dynamodb_local
 from tests.endpoints.engines import find_dynalite
@@ -28,6 +30,8 @@ MOTO = "moto server"
 DYNALITE = "dynalite"
 SINGLE_COMMITS = "Keyfold, durable, single commits"
 BARE = "constant bytes"
+SIGNED_ADMIN = "signed, with metrics"
+SIGNED_TENANT = "signed, with metrics and a policy"
 
 _KEYFOLD = [sys.executable, "-c", "from keyfold.cli import main; main()", "serve"]
 _SINGLE = [sys.executable, "-m", "benchmarks._wire_single", "serve"]
@@ -47,6 +51,8 @@ class Contestant:
     name: str
     command: list[str]
     warm_seconds: float = 1.0
+    # Requests to it have to be signed with this key.
+    access_key: str = ""
 
 
 def keyfold_servers() -> list[Contestant]:
@@ -62,6 +68,24 @@ def keyfold_servers() -> list[Contestant]:
 def single_commit_server() -> Contestant:
     """Return our durable server without group commit."""
     return _keyfold(SINGLE_COMMITS, _SINGLE, "{folder}/keyfold.db", "--durability", "durable")
+
+
+def signed_servers(file: Path) -> list[Contestant]:
+    """Return our server without keys, and with them and metrics, all on the same file."""
+    policy, keys = file.with_suffix(".json"), file.with_suffix(".toml")
+    policy.write_text(json.dumps(POLICY))
+    keys.touch(0o600)
+    keys.write_text(
+        f'[keys.{ADMIN}]\nsecret = "{SECRET}"\nname = "admin"\nadmin = true\n'
+        f'[keys.{TENANT}]\nsecret = "{SECRET}"\nname = "tenant"\npolicy = "{policy}"\n'
+    )
+    plain = _keyfold(KEYFOLD_PROCESS, _KEYFOLD, str(file), "--durability", "process")
+    command = [*plain.command, "--auth", str(keys), "--metrics"]
+    return [
+        plain,
+        Contestant(SIGNED_ADMIN, command, access_key=ADMIN),
+        Contestant(SIGNED_TENANT, command, access_key=TENANT),
+    ]
 
 
 def bare_server(answer_bytes: int) -> Contestant:

@@ -93,7 +93,7 @@ def start(contestant: Contestant, folder: Path) -> Running:
     fill = {"{port}": str(port), "{folder}": str(folder)}
     command = [_filled(each, fill) for each in contestant.command]
     log = folder / "log"
-    request = encode_request("ListTables", {})
+    request = encode_request("ListTables", {}, contestant.access_key)
     with log.open("wb") as output:
         began = time.perf_counter()
         process = subprocess.Popen(

@@ -1,19 +1,16 @@
-"""Results of the wire's benchmark as tables, and as JSON."""
+"""The report of bench_wire."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from dataclasses import asdict
 from importlib.util import find_spec
+from itertools import chain
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
-from benchmarks import _readme
+from benchmarks._report import JUDGED, Report, describe_machine, judge, make_table, show
+from benchmarks._rounds import Figure, Row, Target
 from benchmarks._wire_contestants import (
     DYNALITE,
     KEYFOLD_DURABLE,
@@ -22,18 +19,16 @@ from benchmarks._wire_contestants import (
     LOCAL_FILE,
     LOCAL_MEMORY,
     LOCAL_OLD,
+    SIGNED_ADMIN,
+    SIGNED_TENANT,
 )
 from benchmarks._wire_load import Sample
 from benchmarks._wire_requests import OPERATIONS
 from benchmarks._wire_rounds import (
     BARE_CONNECTIONS,
-    CONNECTIONS,
     FRESH_CONNECTIONS,
     GROUP_CONNECTIONS,
-    Cell,
-    Pair,
     Results,
-    quartiles,
 )
 
 _TARGET_CONNECTIONS = 8
@@ -44,276 +39,158 @@ _RATES = [
     (KEYFOLD_DURABLE, DYNALITE, {"PutItem": 1.0}),
     (KEYFOLD_DURABLE, LOCAL_FILE, {"PutItem": 10.0}),
 ]
-_GROUP = 2.5
-_BARE = 2.3
-_START_MS = 400.0
-_MILLION_MB = 80.0
+_GROUP = Target(2.5, is_least=True)
+_BARE = Target(2.3)
+_SIGNED = Target(1.5)
+_START_MS = Target(400.0)
+_MILLION_MB = Target(80.0)
 _MB_PER_MIB = 1.048576
 
+_Read = Callable[[Sample], float]
+_MEASURES: dict[str, _Read] = {
+    "requests a second": lambda sample: sample.per_second,
+    "ms, half": lambda sample: sample.p50_us / 1_000,
+    "ms, 99 %": lambda sample: sample.p99_us / 1_000,
+    "processor µs": lambda sample: sample.cpu_us,
+}
+_rate, _, _, _cpu = _MEASURES.values()
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A figure, its quartiles over the rounds if it has any, and its target."""
+
+class _Judged(NamedTuple):
+    """A figure with a target."""
 
     what: str
-    figure: str
-    middle_half: str
-    target: str
-    is_met: bool
+    figure: Figure
+    target: Target
 
 
-@dataclass(frozen=True, slots=True)
-class Medians:
-    """Medians over the samples of all rounds."""
-
-    per_second: float
-    p50_ms: float
-    p99_ms: float
-    server_cpu_us: float
-    # The share of the time for which the load generator itself was busy.
-    load_busy: float
-    rounds: int
-
-
-def describe_machine() -> dict[str, str]:
-    """Return the facts about the machine that the figures depend on."""
-    has_uvloop = find_spec("uvloop") is not None
-    return {
-        **_readme.describe_machine(),
-        "event loop": f"uvloop {version('uvloop')}" if has_uvloop else "asyncio",
+def make_report(results: Results, skipped: dict[str, str]) -> Report:
+    """Return all figures."""
+    facts = {
+        **describe_machine("uvloop"),
+        "event loop": "asyncio" if find_spec("uvloop") is None else "uvloop",
+        "other programs meanwhile": f"{_foreign_share(results):.2f} of a core, in the median",
+        **{f"not measured, {name}": reason for name, reason in skipped.items()},
     }
+    judged = _judge_all(results)
+    title = f"Targets; rates are those at {_TARGET_CONNECTIONS} connections"
+    cells = [[each.what, *judge(each.figure, each.target)] for each in judged]
+    fresh = f"Right after the start, at {FRESH_CONNECTIONS} connections"
+    tables = [
+        make_table(("what", "figure", *JUDGED), cells, title),
+        _make_cell_table(results, "Requests a second", _MEASURES["requests a second"]),
+        _make_cell_table(results, "Milliseconds until half of the answers", _MEASURES["ms, half"]),
+        _make_cell_table(results, "Milliseconds until 99 % of them", _MEASURES["ms, 99 %"]),
+        _make_cell_table(results, "Processor time of the server: µs a request", _cpu),
+        _make_start_table(results, fresh),
+        _make_memory_table(results),
+        _make_pair_table(results),
+    ]
+    return Report("bench_wire", facts, tables, _to_json(results, judged))
 
 
-def judge(results: Results) -> list[Verdict]:
-    """Return the targets, and whether they are met."""
-    verdicts: list[Verdict] = []
-    for name, other, targets in _RATES:
-        if other not in results.samples:
-            continue
-        for operation, target in targets.items():
-            what = f"{operation}, {name} / {other}"
-            pairs = results.pairs(name, other, (operation, _TARGET_CONNECTIONS))
-            verdicts.append(_judge_ratio(what, pairs, _rate, target))
-            fresh = results.fresh_pairs(name, other, operation)
-            verdicts.append(_judge_ratio(f"{what}, fresh", fresh, _rate, target))
+def _foreign_share(results: Results) -> float:
+    rounds = chain.from_iterable(row.rounds for row in results.cells.values())
+    return median(sample.foreign_share for each in rounds for sample in each.measured.values())
+
+
+def _judge_all(results: Results) -> list[_Judged]:
+    judged: list[_Judged] = []
+
+    def add(what: str, figure: Figure | None, target: Target) -> None:
+        if figure is not None:
+            judged.append(_Judged(what, figure, target))
+
+    for ours, theirs, targets in _RATES:
+        for operation, limit in targets.items():
+            what, target = f"{operation}, {ours} / {theirs}", Target(limit, is_least=True)
+            row = results.cells[operation, _TARGET_CONNECTIONS]
+            add(what, row.ratio((ours, theirs), _rate), target)
+            add(f"{what}, fresh", results.fresh[operation].ratio((ours, theirs), _rate), target)
     what = f"PutItem, durable, shared / single commits, {GROUP_CONNECTIONS} connections"
-    verdicts.append(_judge_ratio(what, results.group, _rate, _GROUP))
-    what = f"GetItem, processor time / constant bytes, {BARE_CONNECTIONS} connections"
-    verdicts.append(_judge_ratio(what, results.bare, _cpu, _BARE, is_at_most=True))
+    add(what, results.group.ratio(read=_rate), _GROUP)
+    what = f"{BARE_CONNECTIONS} connections"
+    add(f"GetItem, processor time / constant bytes, {what}", results.bare.ratio(read=_cpu), _BARE)
+    for name in (SIGNED_ADMIN, SIGNED_TENANT):
+        ratio = results.signed.ratio((name, KEYFOLD_PROCESS), _cpu)
+        add(f"GetItem, {name}, processor time / plain, {what}", ratio, _SIGNED)
     for name in (KEYFOLD_PROCESS, KEYFOLD_DURABLE, KEYFOLD_MEMORY):
-        start_ms = median(results.start_ms[name])
-        is_met = start_ms < _START_MS
-        verdicts.append(
-            Verdict(f"start-up, {name}", f"{start_ms:.0f} ms", "", f"< {_START_MS:.0f}", is_met)
-        )
+        add(f"start-up ms, {name}", results.start_ms.figure(name), _START_MS)
     if results.million is not None:
-        million = results.million
-        after_mb = million.after_mib * _MB_PER_MIB
-        what = f"memory after {million.requests:,} requests, {KEYFOLD_PROCESS}"
-        is_met = after_mb < _MILLION_MB
-        verdicts.append(Verdict(what, f"{after_mb:.0f} MB", "", f"< {_MILLION_MB:.0f}", is_met))
-    return verdicts
+        what = f"memory MB after {results.million.requests:,} requests, {KEYFOLD_PROCESS}"
+        add(what, Figure([results.million.after_mib * _MB_PER_MIB]), _MILLION_MB)
+    return judged
 
 
-def _judge_ratio(
-    what: str,
-    pairs: list[Pair],
-    figure_of: Callable[[Sample], float],
-    target: float,
-    *,
-    is_at_most: bool = False,
-) -> Verdict:
-    ratios = [figure_of(ours) / figure_of(theirs) for ours, theirs in pairs]
-    ratio = median(ratios)
-    low, high = quartiles(ratios) if len(ratios) > 1 else (ratio, ratio)
-    is_met = ratio <= target if is_at_most else ratio >= target
-    sign = "≤" if is_at_most else "≥"
-    return Verdict(what, f"{ratio:.2f}", f"{low:.2f} to {high:.2f}", f"{sign} {target}", is_met)
-
-
-def _rate(sample: Sample) -> float:
-    return sample.per_second
-
-
-def _cpu(sample: Sample) -> float:
-    return sample.cpu_us
-
-
-def to_json(results: Results, skipped: dict[str, str]) -> dict[str, Any]:
-    """Return all figures as JSON data."""
+def _to_json(results: Results, judged: Sequence[_Judged]) -> dict[str, Any]:
+    named = {"constant bytes": results.bare, "commits": results.group, "signed": results.signed}
+    rows = [
+        *(({"when": "warm"}, row) for row in results.cells.values()),
+        *(({"when": "fresh"}, row) for row in results.fresh.values()),
+        *(({"when": name}, row) for name, row in named.items()),
+    ]
     return {
-        "machine": describe_machine(),
-        "skipped": skipped,
-        "foreign_share": results.foreign_share(),
-        "servers": {
-            name: {
-                "start_ms": results.start_ms[name],
-                "fresh": {
-                    operation: asdict(_medians(samples))
-                    for operation, samples in results.fresh[name].items()
-                },
-                "idle_mib": results.idle_mib[name],
-                "loaded_mib": results.loaded_mib[name],
-                "cells": [
-                    {
-                        "operation": operation,
-                        "connections": connections,
-                        **asdict(_medians(samples)),
-                    }
-                    for (operation, connections), samples in cells.items()
-                ],
-            }
-            for name, cells in results.samples.items()
-        },
-        "constant_bytes": _pairs_to_json(results.bare),
-        "single_commits": _pairs_to_json(results.group),
+        "targets": [
+            {"name": what, "figure": figure.median, "target": target.limit}
+            | {"quartiles": figure.quartiles, "is_met": target.is_met(figure)}
+            for what, figure, target in judged
+        ],
+        "samples": [
+            when | row.labels | {"server": name} | _medians(row, name)
+            for when, row in rows
+            for name in row.contestants
+        ],
+        "idle_mib": results.idle_mib,
+        "loaded_mib": results.loaded_mib,
         "million": None if results.million is None else asdict(results.million),
-        "verdicts": [asdict(verdict) for verdict in judge(results)],
     }
 
 
-def _pairs_to_json(pairs: list[Pair]) -> dict[str, Any]:
-    ours, theirs = zip(*pairs, strict=True)
-    return {"keyfold": asdict(_medians(ours)), "other": asdict(_medians(theirs))}
+def _medians(row: Row, name: str) -> dict[str, float]:
+    figures = {measure: row.figure(name, read) for measure, read in _MEASURES.items()}
+    return {measure: figure.median for measure, figure in figures.items() if figure}
 
 
-def _medians(samples: Sequence[Sample]) -> Medians:
-    return Medians(
-        per_second=median(each.per_second for each in samples),
-        p50_ms=median(each.p50_us for each in samples) / 1_000,
-        p99_ms=median(each.p99_us for each in samples) / 1_000,
-        server_cpu_us=median(each.cpu_us for each in samples),
-        load_busy=median(each.load_cpu_seconds / each.seconds for each in samples),
-        rounds=len(samples),
-    )
+def _make_cell_table(results: Results, title: str, read: _Read) -> str:
+    columns = [f"{operation}, {count}" for operation, count in results.cells]
+    cells = [
+        [name, *(show(row.figure(name, read)) for row in results.cells.values())]
+        for name in results.servers
+    ]
+    return make_table(["connections", *columns], cells, title)
 
 
-def show(console: Console, results: Results, skipped: dict[str, str]) -> None:
-    """Print all figures, as Markdown."""
-    for name, value in describe_machine().items():
-        console.print(f"- {name}: {value}", highlight=False)
-    console.print(
-        f"- other programs meanwhile: {results.foreign_share():.2f} of a core, in the median",
-        highlight=False,
-    )
-    for name, reason in skipped.items():
-        console.print(f"- not measured: {name}: {reason}", highlight=False, markup=False)
-    title = f"Targets: where nothing else is said, requests a second at {_TARGET_CONNECTIONS} connections"
-    _show_table(console, title, _verdict_table(results))
-    _show_table(console, "Requests a second", _cell_table(results, _show_rate))
-    _show_table(
-        console, "Milliseconds until the answer: half of them, 99 %", _cell_table(results, _show_ms)
-    )
-    _show_table(
-        console, "Processor time of the server: µs a request", _cell_table(results, _show_cpu)
-    )
-    _show_table(
-        console,
-        f"Right after the start, at {FRESH_CONNECTIONS} connections",
-        _start_table(results),
-    )
-    _show_table(console, "Memory", _memory_table(results))
-    _show_table(console, "In pairs", _pair_table(results))
-
-
-def _show_rate(medians: Medians) -> str:
-    return f"{medians.per_second:,.0f}"
-
-
-def _show_ms(medians: Medians) -> str:
-    return f"{_short(medians.p50_ms)} {_short(medians.p99_ms)}"
-
-
-def _show_cpu(medians: Medians) -> str:
-    return f"{medians.server_cpu_us:,.0f}"
-
-
-def _short(milliseconds: float) -> str:
-    return f"{milliseconds:.2f}" if milliseconds < 10 else f"{milliseconds:,.0f}"
-
-
-def _show_table(console: Console, title: str, table: Table) -> None:
-    console.print(f"\n#### {title}", highlight=False)
-    console.print(table)
-
-
-def _verdict_table(results: Results) -> Table:
-    table = _table("what", "figure", "middle half", "target", "")
-    for verdict in judge(results):
-        shown = "[green]met[/]" if verdict.is_met else "[red]missed[/]"
-        table.add_row(verdict.what, verdict.figure, verdict.middle_half, verdict.target, shown)
-    return table
-
-
-def _cell_table(results: Results, shown: Callable[[Medians], str]) -> Table:
-    table = _table(
-        "operation", "conn.", *(name.replace("DynamoDB ", "") for name in results.samples)
-    )
-    for operation in OPERATIONS:
-        for connections in CONNECTIONS:
-            cell: Cell = operation, connections
-            figures = (shown(_medians(cells[cell])) for cells in results.samples.values())
-            table.add_row(_title(operation), str(connections), *figures)
-    return table
-
-
-def _title(operation: str) -> str:
-    return "Query of 20" if operation == "Query" else operation
-
-
-def _start_table(results: Results) -> Table:
-    table = _table(
-        "server", "first answer ms", *(f"{_title(each)} a second" for each in OPERATIONS)
-    )
-    for name, operations in results.fresh.items():
-        rates = (f"{_medians(operations[each]).per_second:,.0f}" for each in OPERATIONS)
-        table.add_row(name, f"{median(results.start_ms[name]):,.0f}", *rates)
-    return table
-
-
-def _memory_table(results: Results) -> Table:
-    table = _table("server", "filled MiB", "after load MiB", "requests")
-    for name, cells in results.samples.items():
-        count = sum(each.requests for samples in cells.values() for each in samples)
-        table.add_row(
+def _make_start_table(results: Results, title: str) -> str:
+    columns = ("server", "first answer ms", *(f"{each} a second" for each in OPERATIONS))
+    cells = [
+        [
             name,
-            f"{results.idle_mib[name]:,.0f}",
-            f"{results.loaded_mib[name]:,.0f}",
-            f"{count:,}",
-        )
+            show(results.start_ms.figure(name)),
+            *(show(row.figure(name, _rate)) for row in results.fresh.values()),
+        ]
+        for name in results.servers
+    ]
+    return make_table(columns, cells, title)
+
+
+def _make_memory_table(results: Results) -> str:
+    cells: list[list[str]] = []
+    for name in results.servers:
+        samples = [each.measured[name] for row in results.cells.values() for each in row.rounds]
+        memory = map(show, (results.idle_mib[name], results.loaded_mib[name]))
+        cells.append([name, *memory, f"{sum(each.requests for each in samples):,}"])
     if results.million is not None:
-        million = results.million
-        table.add_row(
-            f"{KEYFOLD_PROCESS}, alone",
-            f"{million.before_mib:,.0f}",
-            f"{million.after_mib:,.0f}",
-            f"{million.requests:,}",
-        )
-    return table
+        each = results.million
+        memory = map(show, (each.before_mib, each.after_mib))
+        cells.append([f"{KEYFOLD_PROCESS}, alone", *memory, f"{each.requests:,}"])
+    return make_table(("server", "filled MiB", "after load MiB", "requests"), cells, "Memory")
 
 
-def _pair_table(results: Results) -> Table:
-    table = _table("server", "a second", "ms, half", "ms, 99 %", "processor µs")
-    for name, samples in (
-        (f"GetItem, {KEYFOLD_PROCESS}", [ours for ours, _ in results.bare]),
-        ("constant bytes", [theirs for _, theirs in results.bare]),
-        (f"PutItem, {KEYFOLD_DURABLE}", [ours for ours, _ in results.group]),
-        ("with single commits", [theirs for _, theirs in results.group]),
-    ):
-        medians = _medians(samples)
-        table.add_row(
-            name,
-            f"{medians.per_second:,.0f}",
-            _short(medians.p50_ms),
-            _short(medians.p99_ms),
-            f"{medians.server_cpu_us:.1f}",
-        )
-    return table
-
-
-def _table(*names: str) -> Table:
-    table = Table(box=box.MARKDOWN)
-    for place, name in enumerate(names):
-        justify = "left" if place == 0 else "right"
-        table.add_column(name, justify=justify, header_style="", no_wrap=True)
-    return table
+def _make_pair_table(results: Results) -> str:
+    pairs = (("GetItem", results.bare), ("PutItem", results.group), ("GetItem", results.signed))
+    cells = [
+        [f"{operation}, {name}", *map(show, _medians(row, name).values())]
+        for operation, row in pairs
+        for name in row.contestants
+    ]
+    return make_table(("server", *_MEASURES), cells, "Compared with each other alone")

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import defaultdict
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import chain
 from pathlib import Path
-from statistics import median, quantiles
 from typing import Self
 
-from rich.console import Console
-
 from benchmarks._orders import Draw
+from benchmarks._rounds import Row, rotate
 from benchmarks._wire_contestants import (
+    BARE,
+    KEYFOLD_DURABLE,
+    KEYFOLD_PROCESS,
+    SIGNED_TENANT,
+    SINGLE_COMMITS,
     Contestant,
     bare_server,
     keyfold_servers,
+    signed_servers,
     single_commit_server,
 )
 from benchmarks._wire_load import Job, Sample
@@ -48,7 +50,6 @@ _AGAIN_SECONDS = 40.0
 
 # An operation and a number of connections.
 Cell = tuple[str, int]
-Pair = tuple[Sample, Sample]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,46 +64,35 @@ class Million:
 
 @dataclass(slots=True)
 class Results:
-    """All measurements, by the name of the server, the operation and the connections."""
+    """All measurements: rows of samples by server, and the memory of each server."""
 
-    samples: dict[str, dict[Cell, list[Sample]]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    # By operation and connections.
+    cells: dict[Cell, Row] = field(
+        default_factory=lambda: {
+            (operation, connections): Row({"operation": operation, "connections": connections})
+            for operation in OPERATIONS
+            for connections in CONNECTIONS
+        }
     )
-    start_ms: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    # The same right after a server's start, by operation.
-    fresh: dict[str, dict[str, list[Sample]]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    # Right after a server's start, by operation.
+    fresh: dict[str, Row] = field(
+        default_factory=lambda: {each: Row({"operation": each}) for each in OPERATIONS}
     )
+    start_ms: Row = field(default_factory=lambda: Row({}, unit="ms"))
+    # Servers that are compared with each other alone.
+    bare: Row = field(default_factory=lambda: Row({}, (KEYFOLD_PROCESS, BARE)))
+    group: Row = field(default_factory=lambda: Row({}, (KEYFOLD_DURABLE, SINGLE_COMMITS)))
+    signed: Row = field(default_factory=lambda: Row({}, (SIGNED_TENANT, KEYFOLD_PROCESS)))
     idle_mib: dict[str, float] = field(default_factory=dict[str, float])
     loaded_mib: dict[str, float] = field(default_factory=dict[str, float])
-    # GetItem: our server and constant bytes. PutItem: group commits and single commits.
-    bare: list[Pair] = field(default_factory=list[Pair])
-    group: list[Pair] = field(default_factory=list[Pair])
     million: Million | None = None
     # The time spent on repeating samples because the machine was busy.
     again_seconds: float = 0.0
 
-    def foreign_share(self) -> float:
-        """Return the median share of a processor that other programs used."""
-        cells = (cells.values() for cells in self.samples.values())
-        return median(
-            each.foreign_share for samples in chain.from_iterable(cells) for each in samples
-        )
-
-    def pairs(self, name: str, other: str, cell: Cell) -> list[Pair]:
-        """Return the samples of two servers in the same rounds."""
-        return list(zip(self.samples[name][cell], self.samples[other][cell], strict=True))
-
-    def fresh_pairs(self, name: str, other: str, operation: str) -> list[Pair]:
-        """Return the samples of two servers right after their starts, in the same rounds."""
-        ours, theirs = self.fresh[name][operation], self.fresh[other][operation]
-        return list(zip(ours, theirs, strict=True))
-
-
-def quartiles(figures: Sequence[float]) -> tuple[float, float]:
-    """Return the lower and the upper quartile."""
-    low, _, high = quantiles(figures, n=4, method="inclusive")
-    return low, high
+    @property
+    def servers(self) -> list[str]:
+        """The names of all servers that were measured side by side."""
+        return list(self.idle_mib)
 
 
 class Load:
@@ -141,20 +131,24 @@ class Bench:
     folder: Path
     rounds: int
     load: Load
-    progress: Console
     results: Results
 
     def measure_starts(self, contestants: list[Contestant]) -> None:
         """Measure start-up times, and speeds right after the start."""
         for number in range(_STARTS):
             self._say(f"start {number + 1} of {_STARTS}")
+            started: dict[str, float] = {}
+            samples: dict[str, dict[str, Sample]] = {each: {} for each in OPERATIONS}
             for contestant in contestants:
                 with self._started(contestant, f"start{number}") as server:
-                    self.results.start_ms[server.name].append(server.start_ms)
+                    started[server.name] = server.start_ms
                     fill(server)
-                    for operation in OPERATIONS:
+                    for operation, found in samples.items():
                         job = self._job(server, operation, FRESH_CONNECTIONS, lead_seconds=0.0)
-                        self.results.fresh[server.name][operation].append(self.load.run(job))
+                        found[server.name] = self.load.run(job)
+            self.results.start_ms.add(started)
+            for operation, found in samples.items():
+                self.results.fresh[operation].add(found)
 
     def measure_all(self, contestants: list[Contestant]) -> None:
         """Measure each operation at each number of connections, and memory."""
@@ -168,13 +162,9 @@ class Bench:
                 servers.append(server)
             for number in range(self.rounds):
                 self._say(f"round {number + 1} of {self.rounds}")
-                for operation in OPERATIONS:
-                    for connections in CONNECTIONS:
-                        for server in servers:
-                            sample = self._ask(server, operation, connections)
-                            self.results.samples[server.name][operation, connections].append(sample)
+                for place, cell in enumerate(self.results.cells):
                     # Rotated, so that it is not always the same server that follows a busy one.
-                    servers.append(servers.pop(0))
+                    self._measure(self.results.cells[cell], rotate(servers, number + place), *cell)
             for server in servers:
                 self.results.loaded_mib[server.name] = server.rss_mib()
 
@@ -187,14 +177,7 @@ class Bench:
             self._prepare(ours)
             size = ours.measure_answer("GetItem", make_body("GetItem", Draw(0)))
             bare = stack.enter_context(self._started(bare_server(size), "bare"))
-            for _ in range(self.rounds * _PAIR_ROUNDS_MORE):
-                # A server that is slower than the load has to wake it for each response, which
-                # can take longer than everything else.
-                first, second = (
-                    self._ask(each, "GetItem", BARE_CONNECTIONS, spins=True)
-                    for each in (ours, bare)
-                )
-                self.results.bare.append((first, second))
+            self._measure_pair(self.results.bare, [ours, bare], "GetItem", BARE_CONNECTIONS)
 
     def measure_group_commit(self) -> None:
         """Measure durable writes with and without group commit."""
@@ -207,9 +190,24 @@ class Bench:
             ]
             for server in servers:
                 self._prepare(server)
-            for _ in range(self.rounds * _PAIR_ROUNDS_MORE):
-                first, second = (self._ask(each, "PutItem", GROUP_CONNECTIONS) for each in servers)
-                self.results.group.append((first, second))
+            self._measure_pair(
+                self.results.group, servers, "PutItem", GROUP_CONNECTIONS, spins=False
+            )
+
+    def measure_signed(self) -> None:
+        """Measure GetItem that is signed, authorised and counted, against a server without keys."""
+        self._say("comparing with signed requests")
+        with ExitStack() as stack:
+            contestants = signed_servers(self.folder / "signed.db")
+            servers: list[Running] = []
+            for contestant in contestants:
+                servers.append(stack.enter_context(self._started(contestant, "signed")))
+                if not contestant.access_key:
+                    # All have the same file, which this server fills.
+                    self._prepare(servers[-1])
+            for server in servers:
+                self._ask(server, "GetItem", BARE_CONNECTIONS)
+            self._measure_pair(self.results.signed, servers, "GetItem", BARE_CONNECTIONS)
 
     def measure_million(self) -> None:
         """Send a million requests to one server, and measure its memory."""
@@ -224,6 +222,39 @@ class Bench:
             self.results.million = Million(
                 sample.requests, sample.seconds, before, server.rss_mib()
             )
+
+    def _measure_pair(
+        self,
+        row: Row,
+        servers: list[Running],
+        operation: str,
+        connections: int,
+        *,
+        spins: bool = True,
+    ) -> None:
+        """Measure servers that are compared with each other alone.
+
+        A server that is slower than the load has to wake it for each response, which can take
+        longer than everything else, unless the load spins.
+        """
+        for number in range(self.rounds * _PAIR_ROUNDS_MORE):
+            self._measure(row, rotate(servers, number), operation, connections, spins=spins)
+
+    def _measure(
+        self,
+        row: Row,
+        servers: list[Running],
+        operation: str,
+        connections: int,
+        *,
+        spins: bool = False,
+    ) -> None:
+        row.add(
+            {
+                server.name: self._ask(server, operation, connections, spins=spins)
+                for server in servers
+            }
+        )
 
     def _ask(
         self, server: Running, operation: str, connections: int, *, spins: bool = False
@@ -256,6 +287,7 @@ class Bench:
             lead_seconds=lead_seconds,
             seconds=_SECONDS,
             spins=spins,
+            access_key=server.contestant.access_key,
         )
 
     def _prepare(self, server: Running) -> None:
@@ -273,20 +305,21 @@ class Bench:
             server.stop()
 
     def _say(self, text: str) -> None:
-        self.progress.print(text, style="dim")
+        print(text, file=sys.stderr)
 
 
-def measure(
-    folder: Path, contestants: list[Contestant], rounds: int, progress: Console, *, million: bool
+def measure_servers(
+    folder: Path, contestants: list[Contestant], rounds: int, *, million: bool
 ) -> Results:
     """Measure everything."""
     results = Results()
     with Load() as load:
-        bench = Bench(folder, rounds, load, progress, results)
+        bench = Bench(folder, rounds, load, results)
         bench.measure_starts(contestants)
         bench.measure_all(contestants)
         bench.measure_bare()
         bench.measure_group_commit()
+        bench.measure_signed()
         if million:
             bench.measure_million()
     return results

@@ -17,9 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from rich.console import Console
-
-from benchmarks._readme import WIDTH, write_readme
+from benchmarks._report import make_parser
 from benchmarks._wire_contestants import (
     DYNALITE,
     LOCAL_FILE,
@@ -34,8 +32,8 @@ from benchmarks._wire_contestants import (
     moto_server,
     old_local_server,
 )
-from benchmarks._wire_report import show, to_json
-from benchmarks._wire_rounds import measure
+from benchmarks._wire_report import make_report
+from benchmarks._wire_rounds import measure_servers
 from tests.endpoints.namespaces import LACKING, find_namespace_command
 
 _INSIDE = "--inside"
@@ -46,9 +44,8 @@ def main() -> None:
     options = _parse_options()
     if not sys.platform.startswith("linux"):
         sys.exit("bench_wire runs on Linux only: it reads processor times and memory from /proc.")
-    progress = Console(stderr=True)
     if options.inside is None:
-        contestants, skipped = _gather()
+        contestants, skipped = (keyfold_servers(), {}) if options.alone else _gather()
         namespace = find_namespace_command()
         if namespace is not None:
             gathered = {"contestants": [asdict(each) for each in contestants], "skipped": skipped}
@@ -63,19 +60,14 @@ def main() -> None:
         contestants = [Contestant(**each) for each in gathered["contestants"]]
         skipped = gathered["skipped"]
     for name, reason in skipped.items():
-        progress.print(f"not measured: {name}: {reason}", style="yellow", markup=False)
+        print(f"not measured: {name}: {reason}", file=sys.stderr)
     # SIGTERM raises SystemExit, so that the servers are stopped on the way out.
     signal.signal(signal.SIGTERM, _end)
     with tempfile.TemporaryDirectory(prefix="keyfold-bench-", dir=options.folder) as folder:
-        results = measure(
-            Path(folder), contestants, options.rounds, progress, million=options.million
+        results = measure_servers(
+            Path(folder), contestants, options.rounds, million=options.million
         )
-    if options.json:
-        print(json.dumps(to_json(results, skipped), indent=2))
-    else:
-        show(Console(width=None if sys.stdout.isatty() else WIDTH), results, skipped)
-    if options.write_readme:
-        write_readme("bench_wire", lambda console: show(console, results, skipped))
+    make_report(results, skipped).publish(options)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - a handler's signature
@@ -101,13 +93,8 @@ def _gather() -> tuple[list[Contestant], dict[str, str]]:
 
 
 def _parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench_wire", description=__doc__)
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=5,
-        help="how often each operation is measured (default: %(default)s)",
-    )
+    parser = make_parser("bench_wire", __doc__, rounds=5)
+    parser.add_argument("--alone", action="store_true", help="measure our own servers only")
     parser.add_argument(
         "--million",
         action="store_true",
@@ -116,8 +103,6 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--folder", type=Path, help="folder for the files, instead of a temporary one"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--write-readme", action="store_true", help="put the tables into README.md")
     parser.add_argument(_INSIDE, help=argparse.SUPPRESS)
     return parser.parse_args()
 
