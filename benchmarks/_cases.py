@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
@@ -13,16 +13,18 @@ from benchmarks._orders import (
     PER_CUSTOMER,
     TABLE,
     Draw,
+    Request,
     customer_of,
     customer_span,
+    make_get,
     make_key,
     make_order,
+    make_put,
+    make_query,
     row_entries,
     row_key,
 )
 from keyfold.values import item_size_bytes
-
-Request = dict[str, Any]
 
 _PREFIX = "ORDER#2026-11-"
 
@@ -50,18 +52,6 @@ class Case:
     moves: bool = False
 
 
-def _get(draw: Draw) -> Request:
-    return {"TableName": TABLE, "Key": make_key(draw.number)}
-
-
-def _query(draw: Draw) -> Request:
-    return {
-        "TableName": TABLE,
-        "KeyConditionExpression": "pk = :pk",
-        "ExpressionAttributeValues": {":pk": {"S": customer_of(draw.number)}},
-    }
-
-
 def _query_prefix(draw: Draw) -> Request:
     return {
         "TableName": TABLE,
@@ -76,8 +66,7 @@ def _query_prefix(draw: Draw) -> Request:
 
 def _query_filter(draw: Draw) -> Request:
     return {
-        "TableName": TABLE,
-        "KeyConditionExpression": "pk = :pk",
+        **make_query(draw),
         "FilterExpression": "amount >= :least AND quantity < :many",
         "ExpressionAttributeValues": {
             ":pk": {"S": customer_of(draw.number)},
@@ -87,17 +76,13 @@ def _query_filter(draw: Draw) -> Request:
     }
 
 
-def _put(draw: Draw) -> Request:
-    return {"TableName": TABLE, "Item": make_order(draw)}
-
-
 def _put_if_absent(draw: Draw) -> Request:
-    return {**_put(draw), "ConditionExpression": "attribute_not_exists(pk)"}
+    return {**make_put(draw), "ConditionExpression": "attribute_not_exists(pk)"}
 
 
 def _put_if_less(draw: Draw) -> Request:
     return {
-        **_put(draw),
+        **make_put(draw),
         "ConditionExpression": "amount < :most",
         "ExpressionAttributeValues": {":most": {"N": "5000"}},
     }
@@ -147,7 +132,7 @@ def _query_case(
 def _put_case(
     name: str,
     target: float,
-    request: Callable[[Draw], Request] = _put,
+    request: Callable[[Draw], Request] = make_put,
     bindings: Callable[[Draw], Bindings] = row_bindings,
     *,
     draws: Literal["orders", "new"] = "orders",
@@ -172,8 +157,8 @@ def _put_case(
 OVERWRITE = _put_case("PutItem, overwrite", 1.8)
 
 CASES = (
-    Case("GetItem", 2.2, "GetItem", _get, BareFile.get_all, _key_bindings),
-    _query_case("Query of 20", 1.8, _query),
+    Case("GetItem", 2.2, "GetItem", make_get, BareFile.get_all, _key_bindings),
+    _query_case("Query of 20", 1.8, make_query),
     _query_case("Query of 20, prefix and limit", 1.8, _query_prefix, _prefix_bindings),
     _query_case("Query of 20, filter", 7.0, _query_filter),
     OVERWRITE,

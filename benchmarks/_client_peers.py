@@ -21,7 +21,17 @@ from contextlib import AsyncExitStack
 from decimal import Decimal
 from typing import Any
 
-from benchmarks._orders import PER_CUSTOMER, TABLE, Draw, customer_of, make_key, make_order
+from benchmarks._orders import (
+    PER_CUSTOMER,
+    TABLE,
+    Draw,
+    customer_of,
+    make_get,
+    make_key,
+    make_order,
+    make_put,
+    make_query,
+)
 
 ITEMS = 50 * PER_CUSTOMER
 GET, PUT, QUERY = "GetItem", "PutItem", "Query of 20"
@@ -32,25 +42,6 @@ _REGION = "us-east-1"
 # For each case: a function from an order to the argument of the call, run before the clock starts,
 # and the call itself.
 Calls = dict[str, tuple[Callable[[Draw], Any], Callable[[Any], Any]]]
-
-
-def make_query(draw: Draw) -> dict[str, Any]:
-    """Return the request for all orders of a customer."""
-    return {
-        "TableName": TABLE,
-        "KeyConditionExpression": "pk = :pk",
-        "ExpressionAttributeValues": {":pk": {"S": customer_of(draw.number)}},
-    }
-
-
-def make_get(draw: Draw) -> dict[str, Any]:
-    """Return the request for one order."""
-    return {"TableName": TABLE, "Key": make_key(draw.number)}
-
-
-def make_put(draw: Draw) -> dict[str, Any]:
-    """Return the request that writes one order."""
-    return {"TableName": TABLE, "Item": make_order(draw)}
 
 
 def _plain_key(draw: Draw) -> dict[str, Any]:
@@ -140,29 +131,9 @@ def boto3_resource(url: str) -> Calls:
 
 def pynamodb(url: str) -> Calls:
     """Return the calls of PynamoDB's model, with its entities."""
-    from pynamodb import attributes, models  # noqa: PLC0415
+    from benchmarks._store_models import make_pynamodb_model  # noqa: PLC0415
 
-    class Meta:
-        table_name = TABLE
-        region = _REGION
-        host = url
-
-    texts = ("gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "kind", "note")
-    make_class: Any = type(models.Model)
-    model = make_class(
-        "Order",
-        (models.Model,),
-        {
-            "Meta": Meta,
-            "pk": attributes.UnicodeAttribute(hash_key=True),
-            "sk": attributes.UnicodeAttribute(range_key=True),
-            **{name: attributes.UnicodeAttribute() for name in texts},
-            "amount": attributes.NumberAttribute(),
-            "quantity": attributes.NumberAttribute(),
-            "paid": attributes.BooleanAttribute(),
-            "tags": attributes.UnicodeSetAttribute(),
-        },
-    )
+    model = make_pynamodb_model(host=url)
 
     def key(draw: Draw) -> list[str]:
         return [value["S"] for value in make_key(draw.number).values()]

@@ -19,12 +19,13 @@ from typing import Any
 
 from benchmarks._orders import (
     PER_CUSTOMER,
-    TABLE,
     Draw,
+    Request,
     create_table_request,
-    customer_of,
-    make_key,
-    make_order,
+    make_batches,
+    make_get,
+    make_put,
+    make_query,
 )
 
 CONTESTANTS = ("keyfold", "moto")
@@ -32,7 +33,6 @@ CASES = ("GetItem", "PutItem", "Query of 20")
 
 # As many as a table in a test has: moto reads the whole table for a query.
 _ITEMS = 5 * PER_CUSTOMER
-_BATCH = 25
 _CALLS = 25
 _WARM_UP_CALLS = 5
 
@@ -50,12 +50,8 @@ def _main(contestant: str) -> None:
     with enter(contestant):
         client: Any = import_module("boto3").client("dynamodb", region_name="us-east-1")
         client.create_table(**create_table_request(indexed=False))
-        for first in range(0, _ITEMS, _BATCH):
-            puts = [
-                {"PutRequest": {"Item": make_order(Draw(number))}}
-                for number in range(first, first + _BATCH)
-            ]
-            client.batch_write_item(RequestItems={TABLE: puts})
+        for batch in make_batches(_ITEMS):
+            client.batch_write_item(**batch)
         source = random.Random(1)
         print("ready", flush=True)
         for line in sys.stdin:
@@ -65,33 +61,20 @@ def _main(contestant: str) -> None:
 
 
 def _measure(client: Any, case: str, source: random.Random, calls: int) -> float:
-    call: Callable[..., Any] = {
-        "GetItem": client.get_item,
-        "PutItem": client.put_item,
-        "Query of 20": client.query,
-    }[case]
+    cases: dict[str, tuple[Callable[..., Any], Callable[[Draw], Request]]] = {
+        "GetItem": (client.get_item, make_get),
+        "PutItem": (client.put_item, make_put),
+        "Query of 20": (client.query, make_query),
+    }
+    call, make = cases[case]
     taken: list[float] = []
     for edition in range(calls):
-        request = _make_request(case, Draw(source.randrange(_ITEMS), edition))
+        request = make(Draw(source.randrange(_ITEMS), edition))
         start = perf_counter_ns()
         response = call(**request)
         taken.append((perf_counter_ns() - start) / 1_000)
         assert case != "Query of 20" or response["Count"] == PER_CUSTOMER
     return median(taken)
-
-
-def _make_request(case: str, draw: Draw) -> dict[str, Any]:
-    match case:
-        case "GetItem":
-            return {"TableName": TABLE, "Key": make_key(draw.number)}
-        case "PutItem":
-            return {"TableName": TABLE, "Item": make_order(draw)}
-        case _:
-            return {
-                "TableName": TABLE,
-                "KeyConditionExpression": "pk = :pk",
-                "ExpressionAttributeValues": {":pk": {"S": customer_of(draw.number)}},
-            }
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ from typing import Any
 
 from benchmarks._cases import CASES, Case
 from benchmarks._draws import Draws
-from benchmarks._orders import TABLE, Draw, create_table_request, make_order
+from benchmarks._orders import create_table_request, make_batches
 from benchmarks._rounds import Row
 
-_BATCH = 25
 _CALLS = 40
 
 
@@ -42,12 +41,8 @@ def _measure_table(size: int, cases: list[Case], *, indexed: bool) -> dict[str, 
     with moto.mock_aws():
         client = boto3.client("dynamodb", region_name="us-east-1")
         client.create_table(**create_table_request(indexed=indexed))
-        for first in range(0, size, _BATCH):
-            puts = [
-                {"PutRequest": {"Item": make_order(Draw(number))}}
-                for number in range(first, min(first + _BATCH, size))
-            ]
-            client.batch_write_item(RequestItems={TABLE: puts})
+        for batch in make_batches(size):
+            client.batch_write_item(**batch)
         draws = Draws(size)
         return {case.name: _time_calls(client, case, draws) for case in cases}
 

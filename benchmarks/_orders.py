@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from keyfold.values import Item, encode_partition, prefix_end
 
+Request = dict[str, Any]
+
 TABLE = "shop"
 PER_CUSTOMER = 20
 
+_BATCH = 25
 _DAYS = 28
 _SPREAD = 2_654_435_761  # odd, so that multiplying by it visits every 32-bit number once
 
@@ -29,10 +33,10 @@ class Draw:
     place: int = 0
 
 
-def create_table_request(*, indexed: bool) -> dict[str, Any]:
+def create_table_request(*, indexed: bool) -> Request:
     """Return the request for the table, with two global indexes or with none."""
     names = ["pk", "sk"]
-    request: dict[str, Any] = {
+    request: Request = {
         "TableName": TABLE,
         "KeySchema": _SCHEMA,
         "BillingMode": "PAY_PER_REQUEST",
@@ -88,6 +92,33 @@ def make_order(draw: Draw) -> Item:
         "tags": {"SS": ["gift", f"batch-{edition % 100:02d}"]},
         "note": {"S": f"Leave it with the neighbour on floor {edition % 10}, please."},
     }
+
+
+def make_get(draw: Draw) -> Request:
+    """Return the GetItem request of an order."""
+    return {"TableName": TABLE, "Key": make_key(draw.number)}
+
+
+def make_put(draw: Draw) -> Request:
+    """Return the PutItem request of an order."""
+    return {"TableName": TABLE, "Item": make_order(draw)}
+
+
+def make_query(draw: Draw) -> Request:
+    """Return the Query request for all orders of a customer."""
+    return {
+        "TableName": TABLE,
+        "KeyConditionExpression": "pk = :pk",
+        "ExpressionAttributeValues": {":pk": {"S": customer_of(draw.number)}},
+    }
+
+
+def make_batches(size: int) -> Iterator[Request]:
+    """Yield the BatchWriteItem requests that write the first `size` orders."""
+    for first in range(0, size, _BATCH):
+        numbers = range(first, min(first + _BATCH, size))
+        puts = [{"PutRequest": {"Item": make_order(Draw(number))}} for number in numbers]
+        yield {"RequestItems": {TABLE: puts}}
 
 
 def row_key(order: Item) -> bytes:

@@ -113,22 +113,17 @@ class Transport:
         return self.engine.execute(operation, request)
 
 
-def make_pynamodb_model(transport: Transport) -> Any:
-    """Return PynamoDB's model of an order, which calls an engine."""
+def make_pynamodb_model(transport: Transport | None = None, host: str | None = None) -> Any:
+    """Return PynamoDB's model of an order, which calls an engine or a server."""
     # By name: it may not be installed.
     attributes: Any = import_module("pynamodb.attributes")
     models: Any = import_module("pynamodb.models")
-
-    class Meta:
-        table_name = TABLE
-        region = "us-east-1"
-
     texts = ("gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "kind", "note")
     model: Any = type(models.Model)(
         "Order",
         (models.Model,),
         {
-            "Meta": Meta,
+            "Meta": type("Meta", (), {"table_name": TABLE, "region": "us-east-1", "host": host}),
             "pk": attributes.UnicodeAttribute(hash_key=True),
             "sk": attributes.UnicodeAttribute(range_key=True),
             **{name: attributes.UnicodeAttribute() for name in texts},
@@ -138,7 +133,8 @@ def make_pynamodb_model(transport: Transport) -> Any:
             "tags": attributes.UnicodeSetAttribute(),
         },
     )
-    model._get_connection().connection._make_api_call = transport.execute  # noqa: SLF001 - the call into botocore
+    if transport is not None:
+        model._get_connection().connection._make_api_call = transport.execute  # noqa: SLF001 - the call into botocore
     return model
 
 

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks._orders import TABLE, Draw, create_table_request, make_order
+from benchmarks._orders import TABLE, Draw, create_table_request, make_batches, make_order
 from benchmarks._wire_contestants import Contestant
 from benchmarks._wire_requests import SIZE, encode_request, make_body
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _BETWEEN_TRIES = 0.001
-_BATCH = 25
 _MIB = 1 << 20
 
 
@@ -131,12 +130,8 @@ def fill(server: Running) -> None:
     server.ask("CreateTable", create_table_request(indexed=False))
     while server.ask("DescribeTable", {"TableName": TABLE})["Table"]["TableStatus"] != "ACTIVE":
         time.sleep(0.05)
-    for first in range(0, SIZE, _BATCH):
-        puts = [
-            {"PutRequest": {"Item": make_order(Draw(number))}}
-            for number in range(first, first + _BATCH)
-        ]
-        server.ask("BatchWriteItem", {"RequestItems": {TABLE: puts}})
+    for batch in make_batches(SIZE):
+        server.ask("BatchWriteItem", batch)
 
 
 def check(server: Running) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 import time
-from typing import Any
 
 import orjson
 
-from benchmarks._orders import TABLE, Draw, customer_of, make_key, make_order
+from benchmarks._orders import TABLE, Draw, Request, make_get, make_put, make_query
 from keyfold.wire._sigv4 import begin_canonical_request, begin_string_to_sign, derive_key, sign
 
 # A small table: moto reads all of it for each Query.
@@ -57,7 +56,7 @@ POLICY = {
 }
 
 
-def encode_request(operation: str, body: dict[str, Any], access_key: str = "") -> bytes:
+def encode_request(operation: str, body: Request, access_key: str = "") -> bytes:
     """Return a whole request, head and body; without an access key its signature is invalid."""
     text, target = orjson.dumps(body), operation.encode()
     timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
@@ -79,19 +78,10 @@ def encode_request(operation: str, body: dict[str, Any], access_key: str = "") -
     return _HEAD % (_HOST, target, _CONTENT_TYPE, *dated, len(text), text)
 
 
-def make_body(operation: str, draw: Draw) -> dict[str, Any]:
+def make_body(operation: str, draw: Draw) -> Request:
     """Return the request of an operation on an order, or on all orders of its customer."""
-    match operation:
-        case "GetItem":
-            return {"TableName": TABLE, "Key": make_key(draw.number)}
-        case "PutItem":
-            return {"TableName": TABLE, "Item": make_order(draw)}
-        case _:
-            return {
-                "TableName": TABLE,
-                "KeyConditionExpression": "pk = :pk",
-                "ExpressionAttributeValues": {":pk": {"S": customer_of(draw.number)}},
-            }
+    make = {"GetItem": make_get, "PutItem": make_put, "Query": make_query}[operation]
+    return make(draw)
 
 
 def make_pool(operation: str, access_key: str = "") -> list[bytes]:

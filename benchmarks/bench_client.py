@@ -12,22 +12,28 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from importlib.metadata import version
+from dataclasses import dataclass
 from importlib.util import find_spec
+from operator import itemgetter
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks._client_peers import CASES, ITEMS, PEERS
-from benchmarks._orders import TABLE, Draw, create_table_request, make_order
-from benchmarks._readme import WIDTH, describe_machine, write_readme
+from benchmarks._orders import create_table_request, make_batches
+from benchmarks._report import (
+    JUDGED,
+    Report,
+    describe_machine,
+    judge,
+    make_case_table,
+    make_parser,
+    make_table,
+    show,
+    to_json,
+)
+from benchmarks._rounds import Row, Target, rotate
 from keyfold.wire.client import Client
 from tests.clients.environments import Unavailable, make_python
 
@@ -36,16 +42,16 @@ TLS = ROOT / "tests/unit/wire/server/tls"
 FLIGHTS = (1, 16)
 # Targets: our client, the other client, and how many times as much processor time it must take.
 TARGETS = (
-    ("keyfold", "boto3", 10.0),
-    ("keyfold", "pydynox", 3.0),
-    ("keyfold store", "PynamoDB", 5.0),
+    ("keyfold", "boto3", Target(10.0, is_least=True)),
+    ("keyfold", "pydynox", Target(3.0, is_least=True)),
+    ("keyfold store", "PynamoDB", Target(5.0, is_least=True)),
 )
 IMPORTS = {
     "keyfold with its client": "import keyfold, keyfold.wire.client",
     "keyfold.open with pydantic": "import keyfold, keyfold.wire.client; keyfold.open",
     "boto3": "import boto3",
 }
-IMPORT_TARGET = 2.0
+IMPORT_TARGET = Target(2.0, is_least=True)
 
 _MODULES = {"PynamoDB": "pynamodb", "pydynox": "pydynox", "aiodynamo": "aiodynamo"}
 # Short names for the columns of tables.
@@ -57,31 +63,19 @@ _SHORT = {
 }
 _CALLS = {1: 160, 16: 320}
 _WARM_UP_CALLS = 8
-_BATCH = 25
 _IMPORT_ROUNDS = 15
+_CPU: Callable[[dict[str, float]], float] = itemgetter("cpu_us")
+_RATE: Callable[[dict[str, float]], float] = itemgetter("per_second")
 
 
-@dataclass(slots=True)
-class Result:
-    """One case over one kind of connection: the times of each peer, round by round."""
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is measured, over one kind of connection with a number of calls in flight."""
 
-    case: str
-    scheme: str
+    call: str
+    is_https: bool
     flight: int
-    cpu_us: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
-    per_second: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
-
-    @property
-    def name(self) -> str:
-        """The name in tables."""
-        kind = "TLS" if self.scheme == "https" else "plain"
-        return f"{self.case}, {kind}, {self.flight}"
-
-    def ratio(self, ours: str, theirs: str) -> float | None:
-        """How many times as much processor time the other takes; None if one was not measured."""
-        if ours not in self.cpu_us or theirs not in self.cpu_us:
-            return None
-        return median(self.cpu_us[theirs]) / median(self.cpu_us[ours])
+    row: Row
 
 
 class Peer:
@@ -127,22 +121,16 @@ class PeerEnded(RuntimeError):
 def main() -> None:
     """Measure, and print tables or JSON."""
     options = _parse_options()
-    console = Console(stderr=True)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         urls = [stack.enter_context(_serve(*flags)) for flags in ((), _tls_flags())]
         for url in urls:
             _fill(url)
-        peers = list(_start_peers(stack, urls, options.peers, console))
-        console.print(f"{options.rounds} rounds of {len(peers)} peers", style="dim")
-        results = _measure(peers, options.rounds)
+        peers = list(_start_peers(stack, urls, options.peers))
+        print(f"{options.rounds} rounds of {len(peers)} peers", file=sys.stderr)
+        rows = _measure(peers, options.rounds)
         imports = _measure_imports(folder, options.import_rounds)
-    if options.json:
-        print(json.dumps(_to_json(results, imports), indent=2))
-    else:
-        _show(Console(width=None if sys.stdout.isatty() else WIDTH), results, imports)
-    if options.write_readme:
-        write_readme("bench_client", lambda readme: _show(readme, results, imports))
+    _make_report(rows, imports).publish(options)
 
 
 def _env() -> dict[str, str]:
@@ -178,17 +166,11 @@ def _fill(url: str) -> None:
     os.environ["AWS_CA_BUNDLE"] = str(TLS / "cert.pem")
     with Client(url) as client:
         client.execute("CreateTable", create_table_request(indexed=False))
-        for first in range(0, ITEMS, _BATCH):
-            puts = [
-                {"PutRequest": {"Item": make_order(Draw(number))}}
-                for number in range(first, first + _BATCH)
-            ]
-            client.execute("BatchWriteItem", {"RequestItems": {TABLE: puts}})
+        for batch in make_batches(ITEMS):
+            client.execute("BatchWriteItem", batch)
 
 
-def _start_peers(
-    stack: ExitStack, urls: list[str], names: list[str], console: Console
-) -> Iterator[Peer]:
+def _start_peers(stack: ExitStack, urls: list[str], names: list[str]) -> Iterator[Peer]:
     for name in names or PEERS:
         try:
             interpreter = _find_interpreter(name)
@@ -198,11 +180,11 @@ def _start_peers(
                 try:
                     peer.measure(CASES[0], 1, 0)
                 except PeerEnded:
-                    console.print(f"{name}: it does not speak to {url}", style="yellow")
+                    print(f"{name}: it does not speak to {url}", file=sys.stderr)
                 else:
                     yield peer
         except Unavailable as reason:
-            console.print(f"{name}: left out, {reason}", style="yellow")
+            print(f"{name}: left out, {reason}", file=sys.stderr)
 
 
 def _find_interpreter(name: str) -> str:
@@ -214,139 +196,88 @@ def _find_interpreter(name: str) -> str:
     return sys.executable
 
 
-def _measure(peers: list[Peer], rounds: int) -> list[Result]:
-    results = [
-        Result(case, scheme, flight)
-        for case in CASES
-        for scheme in ("http", "https")
+def _measure(peers: list[Peer], rounds: int) -> list[Row]:
+    cases = [
+        Case(call, is_https, flight, Row({"name": f"{call}, {kind}, {flight}"}))
+        for call in CASES
+        for is_https, kind in ((False, "plain"), (True, "TLS"))
         for flight in FLIGHTS
     ]
     for number in range(rounds):
-        # In turn, so that other load on the machine affects all equally.
-        turn = number % len(peers)
-        order = peers[turn:] + peers[:turn]
-        for result in results:
-            for peer in order:
-                if peer.is_https is (result.scheme == "https"):
-                    figures = peer.measure(result.case, result.flight, number)
-                    result.cpu_us.setdefault(peer.name, []).append(figures["cpu_us"])
-                    result.per_second.setdefault(peer.name, []).append(figures["per_second"])
-    return results
+        for case in cases:
+            order = [peer for peer in rotate(peers, number) if peer.is_https is case.is_https]
+            case.row.add(
+                {peer.name: peer.measure(case.call, case.flight, number) for peer in order}
+            )
+    return [case.row for case in cases]
 
 
-def _measure_imports(folder: Path, rounds: int) -> dict[str, float]:
+def _measure_imports(folder: Path, rounds: int) -> Row:
     """Return the milliseconds that imports take beyond an empty program."""
     env = {**_env(), "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     # The first run compiles the imported modules, as an installation would.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     programs = {"": "pass", **IMPORTS}
-    taken: dict[str, list[float]] = {name: [] for name in programs}
+    row = Row({"name": "import"}, ("boto3", next(iter(IMPORTS))), IMPORT_TARGET, "ms")
     for number in range(rounds + 1):
-        for name, program in programs.items():
+        taken: dict[str, float] = {}
+        for name in rotate([*programs], number):
             start = time.perf_counter()
-            subprocess.run([sys.executable, "-c", program], check=True, env=env, cwd=folder)
-            if number:
-                taken[name].append((time.perf_counter() - start) * 1_000)
-    empty = median(taken.pop(""))
-    return {name: median(each) - empty for name, each in taken.items()}
+            subprocess.run([sys.executable, "-c", programs[name]], check=True, env=env, cwd=folder)
+            taken[name] = (time.perf_counter() - start) * 1_000
+        empty = taken.pop("")
+        if number:
+            row.add({name: each - empty for name, each in taken.items()})
+    return row
 
 
-def _describe() -> dict[str, str]:
-    names = ("boto3", "pynamodb", "pydynox", "aiodynamo", "orjson", "pydantic")
-    return {**describe_machine(), **{name: version(name) for name in names if find_spec(name)}}
-
-
-def _judge(results: list[Result]) -> list[tuple[Result, str, str, float, float]]:
-    found = [
-        (result, ours, theirs, result.ratio(ours, theirs), target)
-        for result in results
+def _make_report(rows: list[Row], imports: Row) -> Report:
+    packages = ("boto3", "pynamodb", "pydynox", "aiodynamo", "orjson", "pydantic")
+    measured = {name for row in rows for name in row.contestants}
+    peers = [name for name in PEERS if name in measured]
+    cells = [
+        [
+            f"{row.labels['name']}: {theirs} / {ours}",
+            *judge(row.ratio((theirs, ours), _CPU), target),
+        ]
         for ours, theirs, target in TARGETS
+        for row in rows
+        if row.ratio((theirs, ours), _CPU) is not None
     ]
-    return [(*each[:3], each[3], each[4]) for each in found if each[3] is not None]
+    tables = [
+        _make_peer_table(rows, peers, "µs of CPU a call", _CPU),
+        _make_peer_table(rows, peers, "calls a second", _RATE),
+        make_table(("times as much CPU", "ratio", *JUDGED), cells),
+        make_case_table(
+            [imports], {"name": "ms"} | {name: name for name in IMPORTS}, "boto3 / first"
+        ),
+    ]
+    data = {"cases": [_to_json(row) for row in rows], "imports": to_json(imports)}
+    return Report("bench_client", describe_machine(*packages), tables, data)
 
 
-def _to_json(results: list[Result], imports: dict[str, float]) -> dict[str, Any]:
-    return {
-        "machine": _describe(),
-        "cases": [
-            {
-                "name": result.name,
-                "cpu_us": {name: round(median(each), 1) for name, each in result.cpu_us.items()},
-                "per_second": {
-                    name: round(median(each)) for name, each in result.per_second.items()
-                },
-            }
-            for result in results
-        ],
-        "targets": [
-            {
-                "name": result.name,
-                "ours": ours,
-                "theirs": theirs,
-                "ratio": round(ratio, 2),
-                "target": target,
-                "is_met": ratio >= target,
-            }
-            for result, ours, theirs, ratio, target in _judge(results)
-        ],
-        "imports_ms": {name: round(each, 1) for name, each in imports.items()},
+def _to_json(row: Row) -> dict[str, Any]:
+    figures = {
+        measure: {name: row.figure(name, itemgetter(measure)) for name in row.contestants}
+        for measure in ("cpu_us", "per_second")
+    }
+    return row.labels | {
+        measure: {name: round(each.median, 1) for name, each in found.items() if each}
+        for measure, found in figures.items()
     }
 
 
-def _show(console: Console, results: list[Result], imports: dict[str, float]) -> None:
-    for name, value in _describe().items():
-        console.print(f"- {name}: {value}", highlight=False)
-    peers = [name for name in PEERS if any(name in result.cpu_us for result in results)]
-    for title, attribute in (("µs of CPU a call", "cpu_us"), ("calls a second", "per_second")):
-        table = _make_table(title, [_SHORT.get(name, name) for name in peers])
-        for result in results:
-            figures = [getattr(result, attribute).get(name) for name in peers]
-            shown = ("" if each is None else f"{median(each):,.0f}" for each in figures)
-            table.add_row(result.name, *shown)
-        console.print()
-        console.print(table)
-    _show_targets(console, results, imports)
-
-
-def _show_targets(console: Console, results: list[Result], imports: dict[str, float]) -> None:
-    titles = [f"{theirs} / {ours}, at least {target:.0f}" for ours, theirs, target in TARGETS]
-    table = _make_table("times as much CPU", titles)
-    for result in results:
-        ratios = [(result.ratio(ours, theirs), target) for ours, theirs, target in TARGETS]
-        table.add_row(result.name, *(_show_ratio(*each) for each in ratios))
-    console.print()
-    console.print(table)
-    console.print()
-    for name, taken in imports.items():
-        console.print(f"- import of {name}: {taken:.0f} ms", highlight=False)
-    ratio = imports["boto3"] / imports["keyfold with its client"]
-    met = "met" if ratio >= IMPORT_TARGET else "missed"
-    console.print(f"- boto3's takes {ratio:.1f} times as long; at least 2: {met}", highlight=False)
-
-
-def _make_table(title: str, columns: list[str]) -> Table:
-    table = Table(box=box.MARKDOWN)
-    table.add_column(title, header_style="", no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right", header_style="", no_wrap=True)
-    return table
-
-
-def _show_ratio(ratio: float | None, target: float) -> str:
-    if ratio is None:
-        return ""
-    is_met = ratio >= target
-    return f"{ratio:.1f} [{'green' if is_met else 'red'}]{'met' if is_met else 'missed'}[/]"
+def _make_peer_table(
+    rows: list[Row], peers: list[str], title: str, read: Callable[[dict[str, float]], float]
+) -> str:
+    cells = [
+        [str(row.labels["name"]), *(show(row.figure(name, read)) for name in peers)] for row in rows
+    ]
+    return make_table([title, *(_SHORT.get(name, name) for name in peers)], cells)
 
 
 def _parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench_client", description=__doc__)
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=15,
-        help="how often each case is measured (default: %(default)s)",
-    )
+    parser = make_parser("bench_client", __doc__, rounds=15)
     parser.add_argument(
         "--import-rounds",
         type=int,
@@ -354,8 +285,6 @@ def _parse_options() -> argparse.Namespace:
         help="how often imports are measured (default: %(default)s)",
     )
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=[], help="only these")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--write-readme", action="store_true", help="put the tables into README.md")
     return parser.parse_args()
 
 
