@@ -56,7 +56,7 @@ class StoreContestant:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class StoreCase:
     """What is measured; the time of a contestant's pair, if any, is subtracted from its own."""
 
     row: Row
@@ -70,7 +70,7 @@ class Case:
 
 
 @contextmanager
-def open_cases() -> Generator[tuple[list[Case], list[Case]]]:
+def open_cases() -> Generator[tuple[list[StoreCase], list[StoreCase]]]:
     """Fill a table in memory; yield the cases measured on it: of libraries, and of requests."""
     with Engine.open(":memory:") as engine:
         Store(engine, StoreSettings([shop])).create_table(shop)
@@ -88,7 +88,7 @@ def open_cases() -> Generator[tuple[list[Case], list[Case]]]:
 # Conversions.
 
 
-def _make_conversions(engine: Engine, model: Any) -> list[Case]:
+def _make_conversions(engine: Engine, model: Any) -> list[StoreCase]:
     plain_encode, plain_decode = plain_codec()
 
     def read(draw: Draw) -> Item:
@@ -110,15 +110,15 @@ def _make_conversions(engine: Engine, model: Any) -> list[Case]:
         "pydantic": plain_encode,
     }
     return [
-        Case(
+        StoreCase(
             _make_row("item to entity"),
             {name: StoreContestant(read, each) for name, each in decoders.items()},
         ),
-        Case(
+        StoreCase(
             _make_row("20 items to entities"),
             {name: StoreContestant(read_all, _each(decode)) for name, decode in decoders.items()},
         ),
-        Case(
+        StoreCase(
             _make_row("entity to item"),
             {
                 name: StoreContestant(_made_by(decoders[name]), encode)
@@ -184,7 +184,7 @@ def _our_calls(executor: Executor) -> dict[str, dict[str, StoreContestant]]:
     }
 
 
-def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[Case]:
+def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[StoreCase]:
     pynamodb = {
         "get": StoreContestant(
             lambda draw: text_parts(draw.number).values(), lambda given: model.get(*given)
@@ -197,7 +197,7 @@ def _make_calls(engine: Engine, model: Any, transport: Transport) -> list[Case]:
     timed = {**_our_calls(engine), "pynamodb": pynamodb}
     recorded = {**_our_calls(transport), "pynamodb": pynamodb}
     return [
-        Case(
+        StoreCase(
             _make_row(name),
             {contestant: calls[name] for contestant, calls in timed.items()},
             {contestant: _repeat(calls[name], transport) for contestant, calls in recorded.items()},
@@ -219,7 +219,7 @@ def _repeat(contestant: StoreContestant, transport: Transport) -> StoreContestan
 # Requests.
 
 
-def _make_requests(transport: Transport) -> list[Case]:
+def _make_requests(transport: Transport) -> list[StoreCase]:
     """Return the requests that libraries send, with the plainest ones that do the same."""
     table = make_boto3_table(transport)
     condition: Any = import_module("boto3.dynamodb.conditions").Key("pk")
@@ -254,7 +254,7 @@ def _make_requests(transport: Transport) -> list[Case]:
         return replace(repeated, prepare=prepare)
 
     return [
-        Case(
+        StoreCase(
             Row(
                 {"name": f"{sender}, {name}"},
                 ("sent", "plain"),
@@ -277,7 +277,7 @@ def _send(transport: Transport, operation: str, make: Callable[[Draw], Request])
     return StoreContestant(make, lambda request: transport.execute(operation, request))
 
 
-def _check_requests(cases: list[Case]) -> None:
+def _check_requests(cases: list[StoreCase]) -> None:
     """Check that the requests that are compared do the same."""
     for case in cases:
         sent, plain = (each.call(each.prepare(Draw(7))) for each in case.contestants.values())
@@ -285,7 +285,7 @@ def _check_requests(cases: list[Case]) -> None:
         assert sent == plain, case.name
 
 
-def _check_agreement(cases: list[Case]) -> None:
+def _check_agreement(cases: list[StoreCase]) -> None:
     """Run every case once with every contestant, and compare the results."""
     draw = Draw(7)
     for case in cases:

@@ -69,7 +69,7 @@ _RATE: Callable[[dict[str, float]], float] = itemgetter("per_second")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ClientCase:
     """What is measured, over one kind of connection with a number of calls in flight."""
 
     call: str
@@ -198,7 +198,7 @@ def _find_interpreter(name: str) -> str:
 
 def _measure(peers: list[Peer], rounds: int) -> list[Row]:
     cases = [
-        Case(call, is_https, flight, Row({"name": f"{call}, {kind}, {flight}"}))
+        ClientCase(call, is_https, flight, Row({"name": f"{call}, {kind}, {flight}"}))
         for call in CASES
         for is_https, kind in ((False, "plain"), (True, "TLS"))
         for flight in FLIGHTS

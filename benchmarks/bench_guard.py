@@ -33,7 +33,7 @@ Make = Callable[[int], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class GuardCase:
     """What is measured: requests of one kind, on the plain store and on a principal's."""
 
     row: Row
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 @contextmanager
-def _open_cases() -> Generator[list[Case]]:
+def _open_cases() -> Generator[list[GuardCase]]:
     """Fill the market in memory, and yield the cases that are measured on it."""
     with keyfold.open(market.table, ":memory:", upkeep_seconds=None) as store:
         for user in map(_any_user, range(_USERS)):
@@ -74,7 +74,7 @@ def _open_cases() -> Generator[list[Case]]:
             ("fulfilment", fulfilment, _make_requests(_any_user, _order)),
         )
         cases = [
-            Case(
+            GuardCase(
                 Row({"role": role, "name": name}, ("guarded", "plain"), TARGET),
                 make,
                 {"plain": store, "guarded": guarded},
@@ -126,7 +126,7 @@ def _make_requests(
     ]
 
 
-def _measure(cases: list[Case], rounds: int) -> None:
+def _measure(cases: list[GuardCase], rounds: int) -> None:
     source = random.Random(1)
     for number in take_rounds(rounds):
         for case in cases:

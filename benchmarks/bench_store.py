@@ -19,7 +19,7 @@ from benchmarks._report import (
     to_json,
 )
 from benchmarks._rounds import Stopwatch, take_rounds
-from benchmarks._store_contestants import ITEMS, Case, StoreContestant, open_cases
+from benchmarks._store_contestants import ITEMS, StoreCase, StoreContestant, open_cases
 
 _CALLS = 25
 _WARM_UP_CALLS = 5
@@ -53,7 +53,7 @@ def main() -> None:
     Report("bench_store", facts, tables, data).publish(options)
 
 
-def _measure(cases: list[Case], rounds: int) -> None:
+def _measure(cases: list[StoreCase], rounds: int) -> None:
     source = random.Random(1)
     for number in take_rounds(rounds):
         for case in cases:
