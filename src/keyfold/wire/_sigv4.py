@@ -14,12 +14,38 @@ ALGORITHM = "AWS4-HMAC-SHA256"
 TERMINATOR = "aws4_request"
 
 
-def derive_key(secret_key: str, day: str, region: str, service: str) -> bytes:
+class SigningKey:
+    """The key that signs the requests of one day to one service in one region.
+
+    It keeps the two states of HMAC that depend on the key alone: with copies of them, a signature
+    takes half the time of `hmac.digest`.
+    """
+
+    __slots__ = ("_inner", "_outer")
+
+    def __init__(self, key: bytes) -> None:
+        padded = key.ljust(sha256().block_size, b"\0")
+        self._inner = sha256(bytes(byte ^ 0x36 for byte in padded))
+        self._outer = sha256(bytes(byte ^ 0x5C for byte in padded))
+
+    def sign(self, text: bytes) -> str:
+        """Return the signature of a text, in hexadecimal.
+
+        >>> SigningKey(b"k" * 32).sign(b"a") == hmac.digest(b"k" * 32, b"a", "sha256").hex()
+        True
+        """
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(text)
+        outer.update(inner.digest())
+        return outer.hexdigest()
+
+
+def derive_key(secret_key: str, day: str, region: str, service: str) -> SigningKey:
     """Return the signing key of one day, region and service."""
     key = f"AWS4{secret_key}".encode()
     for part in (day, region, service, TERMINATOR):
         key = hmac.digest(key, part.encode(), "sha256")
-    return key
+    return SigningKey(key)
 
 
 def begin_canonical_request(
@@ -44,10 +70,10 @@ def begin_string_to_sign(timestamp: str, scope: str) -> bytes:
     return f"{ALGORITHM}\n{timestamp}\n{scope}\n".encode()
 
 
-def sign(key: bytes, to_sign: bytes, canonical: bytes, body: bytes) -> str:
+def sign(key: SigningKey, to_sign: bytes, canonical: bytes, body: bytes) -> str:
     """Return the signature of a request; `to_sign` and `canonical` lack only their hashes."""
     request = canonical + sha256(body).hexdigest().encode()
-    return hmac.digest(key, to_sign + sha256(request).hexdigest().encode(), "sha256").hex()
+    return key.sign(to_sign + sha256(request).hexdigest().encode())
 
 
 def canonicalize_path(path: bytes) -> bytes:

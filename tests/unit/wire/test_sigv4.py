@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hmac
+
 import pytest
 
 from keyfold.wire._sigv4 import (
@@ -20,7 +22,9 @@ TIMESTAMP = "20150830T123600Z"
 
 def test_the_signing_key_is_that_of_awss_example() -> None:
     key = derive_key(SECRET, "20150830", "us-east-1", "iam")
-    assert key.hex() == "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9"
+    expected = "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9"
+    for text in (b"", b"text", b"x" * 1_000):
+        assert key.sign(text) == hmac.digest(bytes.fromhex(expected), text, "sha256").hex()
 
 
 def test_the_signature_is_that_of_awss_example() -> None:

@@ -8,7 +8,7 @@ import orjson
 
 from keyfold.capacity import read_units
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.consumed_capacity import LEVELS, CapacityMeter
+from keyfold.engine.items.consumed_capacity import LEVELS
 from keyfold.engine.items.parameters import (
     FLAG_TYPES,
     check_expression_use,
@@ -84,8 +84,11 @@ def get_item(
 def _report_capacity(
     request: dict[str, Any], table: EngineTable, size: int, response: dict[str, Any]
 ) -> None:
-    meter = CapacityMeter(request.get("ReturnConsumedCapacity"))
-    if meter.is_on:
-        is_consistent = bool(request.get("ConsistentRead"))
-        meter.use_of(table).units = read_units(size, is_consistent=is_consistent)
-        meter.report(response)
+    level = request.get("ReturnConsumedCapacity")
+    if level is None or level == "NONE":
+        return
+    units = read_units(size, is_consistent=bool(request.get("ConsistentRead")))
+    consumed: dict[str, Any] = {"TableName": table.name, "CapacityUnits": units}
+    if level == "INDEXES":
+        consumed["Table"] = {"CapacityUnits": units}
+    response["ConsumedCapacity"] = consumed

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from keyfold.wire._sigv4 import (
     ALGORITHM,
     TERMINATOR,
+    SigningKey,
     begin_canonical_request,
     begin_string_to_sign,
     derive_key,
@@ -41,7 +42,7 @@ class _Second(NamedTuple):
     timestamp: str
     scope: str
     to_sign: bytes
-    key: bytes
+    key: SigningKey
     # By target and encoding: the beginning of the canonical request, the head up to the body's
     # length, and the head from there to the signature.
     templates: dict[tuple[str, str], tuple[bytes, bytes, bytes]]
@@ -55,7 +56,7 @@ class Signer:
     ) -> None:
         self._authority, self._region, self._service = authority, region, service
         self._unsigned = f"User-Agent: {agent}\r\nAccept-Encoding: {accepts}\r\n"
-        self._day = ("", Credentials("", ""), b"")
+        self._day = ("", Credentials("", ""), SigningKey(b""))
         self._last: _Second | None = None
 
     def write_head(

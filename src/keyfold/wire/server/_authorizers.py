@@ -28,8 +28,8 @@ class WirePrincipal(NamedTuple):
 class Authorizer(Protocol):
     """Decides on requests from their contents alone, without reading any table."""
 
-    # Whether it needs the parsed request, beyond the operation.
-    reads_requests: bool
+    # Whether it denies nothing, whatever is requested.
+    allows_everything: bool
 
     def find_denial(
         self, principal: WirePrincipal, operation: str, request: dict[str, Any]
@@ -41,7 +41,7 @@ class Authorizer(Protocol):
 class AdminAuthorizer:
     """Allows every request."""
 
-    reads_requests = False
+    allows_everything = True
 
     def find_denial(
         self,
@@ -56,7 +56,7 @@ class AdminAuthorizer:
 class RoleAuthorizer:
     """Allows what a role allows, with one guard for each table that declares the role."""
 
-    reads_requests = True
+    allows_everything = False
 
     def __init__(self, guards: Mapping[str, Guard], keys: KeyLookup, region: str) -> None:
         self._guards, self._keys, self._region = guards, keys, region
@@ -86,7 +86,7 @@ class RoleAuthorizer:
 class PolicyAuthorizer:
     """Allows what an IAM policy allows."""
 
-    reads_requests = True
+    allows_everything = False
 
     def __init__(
         self, policy: PolicyDocument, ids: Mapping[str, str], keys: KeyLookup, region: str

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import httptools
 
 from keyfold.errors import KeyfoldError
 from keyfold.wire.server._answers import (
+    AMZ_JSON,
     Answer,
     answer_error,
     answer_failure,
@@ -84,8 +85,8 @@ class ServerConnection(asyncio.Protocol):
         "_is_stalled",
         "_parser",
         "_raw_headers",
-        "_received",
         "_refusal",
+        "_repeated",
         "_request",
         "_started",
         "_state",
@@ -105,12 +106,11 @@ class ServerConnection(asyncio.Protocol):
         # The parser calls `on_header` for each header; a Python method would double the cost.
         self._raw_headers: Headers = {}
         self.on_header = self._raw_headers.setdefault
-        # All headers in order, which verifying signatures needs; None without a gate.
-        self._gathered: list[tuple[bytes, bytes]] | None = None
-        self._received: Sequence[tuple[bytes, bytes]] = ()
+        # Verifying signatures needs every header, repeated ones too.
+        self._gathered: list[tuple[bytes, bytes]] = []
+        self._repeated: Sequence[tuple[bytes, bytes]] = ()
         if state.gate is not None:
-            self._gathered = []
-            self.on_header = self._gather_header
+            self.on_header = self._make_gatherer()
         self._parser = httptools.HttpRequestParser(self)
         self._transport = cast(asyncio.Transport, None)
         self._backlog: deque[HttpRequest] = deque()
@@ -138,7 +138,7 @@ class ServerConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self.peer = f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
-        if not self._state.admit(self):
+        if not self._state.admit_client(self):
             self._discarded = 0
             answer = answer_unavailable("Too many connections are open")
             self._transport.write(self._state.writer.write(answer, keeps_alive=False))
@@ -201,23 +201,33 @@ class ServerConnection(asyncio.Protocol):
     def on_url(self, url: bytes) -> None:
         self._url += url
 
-    def _gather_header(self, name: bytes, value: bytes) -> bytes:
-        assert self._gathered is not None  # there is a gate
-        name = name.lower()
-        self._gathered.append((name, value))
-        return self._raw_headers.setdefault(name, value)
+    def _make_gatherer(self) -> Callable[[bytes, bytes], object]:
+        append = self._gathered.append
+        return lambda name, value: append((name, value))
+
+    def _take_headers(self) -> Headers:
+        """Return the headers of a request; the first of repeated ones counts."""
+        gathered, raw = self._gathered, self._raw_headers
+        if not gathered:
+            headers = {name.lower(): value for name, value in raw.items()}
+            raw.clear()
+            return headers
+        headers = {name.lower(): value for name, value in reversed(gathered)}
+        self._repeated = ()
+        if len(headers) != len(gathered):
+            self._repeated = [(name.lower(), value) for name, value in gathered]
+        gathered.clear()
+        return headers
 
     def on_headers_complete(self) -> None:
-        raw, limits = self._raw_headers, self._state.limits
+        limits = self._state.limits
+        headers = self._headers = self._take_headers()
         if self._head_bytes > limits.head_bytes:
             # Part of the counted bytes may belong to the body.
-            size = len(self._url) + sum(map(len, raw)) + sum(map(len, raw.values()))
+            size = len(self._url) + sum(map(len, headers)) + sum(map(len, headers.values()))
+            size += sum(len(name) + len(value) for name, value in self._repeated)
             if size > limits.head_bytes:
                 raise _StopParsing(answer_plain(400, _HEAD_TOO_LONG))
-        self._headers = headers = {name.lower(): value for name, value in raw.items()}
-        raw.clear()
-        if self._gathered is not None:
-            self._received, self._gathered = self._gathered, []
         if b"upgrade" in headers:
             raise _StopParsing(answer_plain(400, "Only HTTP/1.1 is supported"))
         # Head bytes are not counted while the body arrives.
@@ -250,28 +260,35 @@ class ServerConnection(asyncio.Protocol):
         self._url = b""
         self._head_bytes = 0
         self.is_receiving = False
-        if self._raw_headers:
+        if self._raw_headers or self._gathered:
             # Trailers of this request must not become headers of the next one.
             self._raw_headers.clear()
-            self._gathered = None if self._gathered is None else []
+            self._gathered.clear()
         operation = find_operation_fast(method, url, headers)
         is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
+        state = self._state
         if (
-            operation in INLINE_READS
-            and keeps_alive
-            and not is_busy
-            and self._state.is_fast
-            and len(body) < LARGE_BODY_BYTES
+            is_busy
+            or not keeps_alive
+            or operation is None
+            or operation not in INLINE_READS
+            or state.scheduler.engine is None
+            or len(body) >= LARGE_BODY_BYTES
+            or b"origin" in headers
         ):
-            # The fast path: a read with nothing to check, record or queue.
-            outcome = self._state.scheduler.read_now(operation, body)
-            if outcome is not None and b"origin" not in headers:
+            self._backlog.append(
+                HttpRequest(method, url, headers, body, keeps_alive, operation, self._repeated)
+            )
+            self._pump()
+            return
+        # The fast path of reads: there is nothing to queue.
+        if state.is_fast:
+            outcome = state.scheduler.read_now(operation, body)
+            if outcome is not None:
                 self._write_response(outcome, headers)
                 return
-        self._backlog.append(
-            HttpRequest(method, url, headers, body, keeps_alive, operation, self._received)
-        )
-        self._pump()
+        request = HttpRequest(method, url, headers, body, keeps_alive, operation, self._repeated)
+        self._read(request, WireCall(operation, body, AMZ_JSON))
 
     # Answering.
 
@@ -282,6 +299,27 @@ class ServerConnection(asyncio.Protocol):
             self._transport.write(writer.write(answer, keeps_alive=True))
         else:
             self._transport.write(writer.write_response(body))
+
+    def _read(self, request: HttpRequest, call: WireCall) -> None:
+        """Answer a read that is to be checked or recorded, or that failed on the fast path."""
+        state = self._state
+        started = self._started = state.clock()
+        answer = state.admit_call(request, call)
+        outcome = state.scheduler.read_inline(call) if answer is None else None
+        if not isinstance(outcome, bytes):
+            self._request, self._call, self._is_answering = request, call, True
+            if answer is not None:
+                self._answer(answer)
+            elif outcome is not None:
+                self._finish(outcome)
+            return
+        self._write_response(outcome, request.headers)
+        if state.metrics is not None:
+            note_capacity(state.metrics, call)
+        if state.is_watched:
+            answer = Answer(200, outcome)
+            state.note(self.peer, call.operation, request, answer, state.clock() - started)
+        self.active_at = state.now
 
     def _pump(self) -> None:
         """Start the queued requests, until one is not answered at once."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from keyfold.errors import (
     KeysUnusable,
@@ -77,19 +77,21 @@ class KeyGate:
         claim = self._verifier.read_claim(request, self._clock())
         if isinstance(claim, ServiceError):
             return claim
-        entry = self._keyring.find(claim.access_key)
+        entry = self._keyring.find(claim.scope.access_key)
         if entry is None:
             return UnrecognizedClientException(UNRECOGNIZED)
-        key = entry.key
+        key, authorizer = entry
         fault = self._verifier.find_fault(claim, request, key.secret, key.token)
-        if fault is not None:
+        if fault is not None or authorizer.allows_everything:
             return fault
-        return find_denial(entry.authorizer, WirePrincipal(key.name), call)
+        return find_denial(authorizer, WirePrincipal(key.name), call)
 
     def find_principal(self, request: HttpRequest) -> str:
         """Return the name and the rights of the key that a request is signed with."""
         claim = self._verifier.read_claim(request, self._clock())
-        entry = None if isinstance(claim, ServiceError) else self._keyring.find(claim.access_key)
+        entry = (
+            None if isinstance(claim, ServiceError) else self._keyring.find(claim.scope.access_key)
+        )
         # Not the access key itself: after a key is renewed, the principal is the same.
         return "" if entry is None else f"{entry.key.name}\0{entry.key.rights}"
 
@@ -116,11 +118,11 @@ def find_denial(
 
     A body that is not a JSON object gets the engine's error. Raises it if it is not JSON.
     """
-    request: Any = {}
-    if authorizer.reads_requests:
-        request = call.request
-        if request.__class__ is not dict:
-            return SerializationException()
+    if authorizer.allows_everything:
+        return None
+    request = call.request
+    if request.__class__ is not dict:
+        return SerializationException()
     return authorizer.find_denial(principal, call.operation, request)
 
 

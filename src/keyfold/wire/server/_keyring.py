@@ -98,28 +98,13 @@ def renew_key(key: AccessKey, *, now: datetime) -> AccessKey:
     )
 
 
-class _FileState(NamedTuple):
-    """Metadata of a file that shows whether it has changed, without reading it."""
-
-    device: int
-    inode: int
-    size: int
-    modified: int
-    changed: int
-    mode: int
-    owner: int
+# Metadata of a file that shows whether it has changed, without reading it: device, inode, size and
+# the time of the last change, which is also set when its mode, its owner or its name changes.
+_FileState = tuple[int, int, int, int]
 
 
 def _file_state(status: os.stat_result) -> _FileState:
-    return _FileState(
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-        status.st_mode,
-        status.st_uid,
-    )
+    return status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def read_keys(path: str) -> dict[str, AccessKey]:
@@ -357,12 +342,14 @@ class Keyring:
         Each call checks whether the files have changed, so that every process refuses a revoked
         key from its next request on.
         """
-        states = {path: _find_file_state(path) for path in self._states}
-        if states != self._states:
-            self._reload(states)
+        for path, state in self._states.items():
+            if _find_file_state(path) != state:
+                self._reload()
+                break
         return self._entries.get(access_key)
 
-    def _reload(self, states: dict[str, _FileState | None]) -> None:
+    def _reload(self) -> None:
+        states = {path: _find_file_state(path) for path in self._states}
         try:
             self._load(self._prepare_again)
         except KeysUnusable as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -41,8 +42,7 @@ class Metrics:
         if answer.error:
             self.errors[operation, answer.error] += 1
         self.seconds[operation] += seconds
-        bucket = next((at for at, bound in enumerate(BUCKETS) if seconds <= bound), len(BUCKETS))
-        self.buckets[operation][bucket] += 1
+        self.buckets[operation][bisect_left(BUCKETS, seconds)] += 1
 
     def note_capacity(self, operation: str, consumed: dict[str, Any]) -> None:
         """Count the capacity units that one operation reports for a table."""

@@ -62,8 +62,8 @@ class HttpRequest(NamedTuple):
     keeps_alive: bool
     # What `find_operation_fast` returned.
     operation: str | None
-    # All headers in the order received; only kept if signatures are verified.
-    received: Sequence[tuple[bytes, bytes]] = ()
+    # All headers in the order received, if one is repeated; only kept if signatures are verified.
+    repeated: Sequence[tuple[bytes, bytes]] = ()
 
 
 class WireCall:

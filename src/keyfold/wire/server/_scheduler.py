@@ -83,9 +83,10 @@ class Scheduler:
         self, service: ServedEngine, loop: asyncio.AbstractEventLoop, *, waiting: int
     ) -> None:
         self._service = service
-        self._engine = service if isinstance(service, Engine) else None
+        # None if something else is served, which may take its time.
+        self.engine = service if isinstance(service, Engine) else None
         # A thread only pays off if the commit waits for the disk.
-        self._commits_in_thread = self._engine is not None and self._engine.durability == "durable"
+        self._commits_in_thread = self.engine is not None and self.engine.durability == "durable"
         self._loop = loop
         self._most_waiting = waiting
         self._others_waiting = 0
@@ -102,32 +103,35 @@ class Scheduler:
         return len(self._writes) + self._others_waiting >= self._most_waiting
 
     def read_now(self, operation: str, body: bytes) -> bytes | None:
-        """Return the response to one of INLINE_READS; None if it fails or there is no engine.
+        """Return the response of the engine to one of INLINE_READS; None if it fails.
 
-        After None, `run` handles the read from the start, and reports its error.
+        After None, `read_inline` handles the read from the start, and reports its error.
         """
-        engine = self._engine
-        if engine is None:
-            return None
-        self._note_read(engine)
+        assert self.engine is not None  # the caller has checked it
+        self._note_read(self.engine)
         try:
-            return engine.execute_json(operation, body)
-        except Exception:  # noqa: BLE001 - `run` will meet and report the error again
+            return self.engine.execute_json(operation, body)
+        except Exception:  # noqa: BLE001 - `read_inline` will meet and report the error again
             return None
+
+    def read_inline(self, call: WireCall) -> Outcome:
+        """Carry out one of INLINE_READS on the engine, and return its response or error."""
+        assert self.engine is not None  # the caller has checked it
+        self._note_read(self.engine)
+        return self._execute(call)
 
     def run(self, call: WireCall, done: Done) -> bool:
         """Carry out a call; call `done` with its response or error, possibly at once.
 
         Returns False, and does nothing, if the maximum number of operations is waiting.
         """
-        if call.operation in INLINE_READS and self._engine is not None:
-            self._note_read(self._engine)
-            done(self._execute(call))
+        if call.operation in INLINE_READS and self.engine is not None:
+            done(self.read_inline(call))
             return True
         if self.is_full:
             return False
         job = _Job(call, done)
-        if call.operation in _GROUPED_WRITES and self._engine is not None:
+        if call.operation in _GROUPED_WRITES and self.engine is not None:
             self._writes.append(job)
             if not self._is_flushing:
                 self._is_flushing = True
@@ -216,10 +220,10 @@ class Scheduler:
         self._committer.submit(run)
 
     def _execute_together(self, jobs: list[_Job], *, may_wait: bool) -> list[Outcome]:
-        assert self._engine is not None  # only its writes are collected
+        assert self.engine is not None  # only its writes are collected
         calls = [(job.call.operation, job.call.request) for job in jobs]
         try:
-            responses = self._engine.execute_together(calls, may_wait=may_wait)
+            responses = self.engine.execute_together(calls, may_wait=may_wait)
         except FileBusy:
             raise
         except Exception:  # noqa: BLE001 - running each alone shows which of them fails

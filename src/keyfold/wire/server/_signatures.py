@@ -24,6 +24,7 @@ from keyfold.errors import (
 from keyfold.wire._sigv4 import (
     ALGORITHM,
     TERMINATOR,
+    SigningKey,
     begin_canonical_request,
     begin_string_to_sign,
     canonicalize_path,
@@ -33,7 +34,7 @@ from keyfold.wire._sigv4 import (
     sign,
 )
 from keyfold.wire.server._authorization import find_authorization_fault, split_parameters
-from keyfold.wire.server._requests import HttpRequest
+from keyfold.wire.server._requests import Headers, HttpRequest
 
 _SERVICE = "dynamodb"
 _WINDOW_SECONDS = 300
@@ -43,7 +44,9 @@ _MAX_CACHED = 1_000
 _MAX_CACHED_BYTES = 1_024
 
 _TIMESTAMP = re.compile(r"[0-9]{8}T[0-9]{6}Z")
-_is_hex = re.compile(rb"[0-9a-f]{64}").fullmatch
+# Whether a header's value may not be canonical.
+_has_space = re.compile(rb"\s").search
+_SIGNATURE_LENGTH = 64
 _TIMESTAMP_FORMAT = "%Y%m%dT%H%M%SZ"
 
 UNRECOGNIZED = "The security token included in the request is invalid."
@@ -69,17 +72,37 @@ _SINGLE = frozenset(
 )
 
 
-class Claim(NamedTuple):
-    """What a request claims about its signature: access key, time, and signed headers."""
+class SigningScope(NamedTuple):
+    """What the requests of a client have in common, for a day: key, date, and signed headers."""
 
     access_key: str
-    timestamp: str
     day: str
     signed: tuple[bytes, ...]
+    # The same as a set.
+    signed_names: frozenset[bytes]
+    # The canonical request of a call in the usual form, with "%b" for the values of the signed
+    # headers, up to the hash of its body.
+    template: bytes
+
+
+class Claim(NamedTuple):
+    """What a request claims about its signature."""
+
+    scope: SigningScope
+    timestamp: str
     signature: str
     token: str | None
     # The signed query, without the signature itself.
     query: bytes
+
+
+class _SigningSecond(NamedTuple):
+    """A timestamp, its time, and the beginning of what is signed with it in a region."""
+
+    timestamp: bytes
+    text: str
+    seconds: int
+    to_sign: bytes
 
 
 class _AuthorizationParts(NamedTuple):
@@ -99,40 +122,58 @@ class Verifier:
 
     def __init__(self, region: str) -> None:
         self._region = region
-        self._keys: dict[tuple[str, str], bytes] = {}
-        # Claims by Authorization without its signature, which clients repeat all day.
-        self._claims: dict[bytes, Claim] = {}
+        self._keys: dict[tuple[str, str], SigningKey] = {}
+        # By Authorization without its signature, which clients repeat all day.
+        self._scopes: dict[bytes, SigningScope] = {}
+        # The second of the last request: most requests have the same one.
+        self._second = _SigningSecond(b"", "", 0, b"")
 
     def read_claim(self, request: HttpRequest, now: float) -> Claim | ServiceError:
         """Return the claim of a request about its signature, or the error in it.
 
         Only its scope and its time are checked; `find_fault` verifies the signature.
         """
-        claim = self._find_cached_claim(request, int(now))
+        claim = self._read_known(request, now)
         return self._read_fully(request, int(now)) if claim is None else claim
 
-    def _find_cached_claim(self, request: HttpRequest, now: int) -> Claim | None:
+    def _read_known(self, request: HttpRequest, now: float) -> Claim | None:
         """Return the claim of a request like an earlier one; None if it has to be parsed."""
         headers = request.headers
         prefix, _, signature = headers.get(b"authorization", b"").rpartition(b"Signature=")
-        known = self._claims.get(prefix)
-        if known is None or request.url != b"/" or not _is_hex(signature):
-            return None
-        timestamp = headers.get(b"x-amz-date", b"").decode("latin-1")
-        seconds = _parse_timestamp(timestamp)
+        scope = self._scopes.get(prefix)
         if (
-            seconds is None
-            or abs(now - seconds) > _WINDOW_SECONDS
-            or timestamp[:8] != known.day
-            or _find_unsigned(request, known.signed) is not None
+            scope is None
+            or request.url != b"/"
+            or len(signature) != _SIGNATURE_LENGTH
+            or not signature.isalnum()
+        ):
+            return None
+        timestamp = headers.get(b"x-amz-date", b"")
+        second = self._second
+        if timestamp != second.timestamp:
+            seconds = _parse_timestamp(timestamp.decode("latin-1"))
+            if seconds is None:
+                return None
+            second = self._second = self._begin_second(timestamp, seconds)
+        if (
+            abs(int(now) - second.seconds) > _WINDOW_SECONDS
+            or second.text[:8] != scope.day
+            or _find_unsigned(headers, scope.signed_names) is not None
         ):
             return None
         token = headers.get(b"x-amz-security-token")
-        return known._replace(
-            timestamp=timestamp,
-            signature=signature.decode(),
-            token=None if token is None else token.decode("latin-1").strip(),
+        return Claim(
+            scope,
+            second.text,
+            signature.decode(),
+            None if token is None else token.decode("latin-1").strip(),
+            b"",
         )
+
+    def _begin_second(self, timestamp: bytes, seconds: int) -> _SigningSecond:
+        text = timestamp.decode("latin-1")
+        scope = f"{text[:8]}/{self._region}/{_SERVICE}/{TERMINATOR}"
+        return _SigningSecond(timestamp, text, seconds, begin_string_to_sign(text, scope))
 
     def _read_fully(self, request: HttpRequest, now: int) -> Claim | ServiceError:
         query = request.url.partition(b"?")[2]
@@ -147,7 +188,7 @@ class Verifier:
         if fault is not None:
             return fault
         signed = tuple(sorted({name.encode() for name in parts.signed.lower().split(";")}))
-        fault = _find_unsigned(request, signed)
+        fault = _find_unsigned(request.headers, frozenset(signed))
         if fault is not None:
             return fault
         if parts.algorithm != ALGORITHM:
@@ -164,29 +205,30 @@ class Verifier:
             return fault
         if authorization is None:
             query = _without_signature(query)
-        timestamp, token = parts.timestamp, parts.token
-        claim = Claim(scope[0], timestamp, timestamp[:8], signed, parts.signature, token, query)
+        known = SigningScope(
+            scope[0], parts.timestamp[:8], signed, frozenset(signed), _write_template(signed)
+        )
         if authorization is not None:
-            self._cache_claim(authorization, claim)
-        return claim
+            self._keep_scope(authorization, parts.signature, known)
+        return Claim(known, parts.timestamp, parts.signature, parts.token, query)
 
-    def _cache_claim(self, authorization: bytes, claim: Claim) -> None:
-        prefix, mark, signature = authorization.rpartition(b"Signature=")
-        is_last = mark and prefix[-1:] in (b" ", b",") and signature == claim.signature.encode()
+    def _keep_scope(self, authorization: bytes, signature: str, scope: SigningScope) -> None:
+        prefix, mark, last = authorization.rpartition(b"Signature=")
+        is_last = mark and prefix[-1:] in (b" ", b",") and last == signature.encode()
         if is_last and b"Signature=" not in prefix and len(prefix) <= _MAX_CACHED_BYTES:
-            if len(self._claims) >= _MAX_CACHED:
-                self._claims.clear()
-            self._claims[prefix] = claim._replace(query=b"", token=None)
+            if len(self._scopes) >= _MAX_CACHED:
+                self._scopes.clear()
+            self._scopes[prefix] = scope
 
     def find_fault(
         self, claim: Claim, request: HttpRequest, secret: str, token: str | None
     ) -> ServiceError | None:
         """Return the error of a request that is not signed with `secret`; None if it is."""
-        if not is_same(claim.token or "", token or ""):
+        if (claim.token or token) and not is_same(claim.token or "", token or ""):
             return UnrecognizedClientException(UNRECOGNIZED)
-        headers, received = request.headers, request.received
-        if len(headers) != len(received):
-            joined = _join(received)
+        headers = request.headers
+        if request.repeated:
+            joined = _join(request.repeated)
             if joined is None:
                 return InvalidSignatureException(MISMATCH)
             headers = joined
@@ -205,26 +247,30 @@ class Verifier:
     def _matches(
         self, claim: Claim, request: HttpRequest, headers: dict[bytes, bytes], secret: str
     ) -> bool:
-        canonical, _ = begin_canonical_request(
-            [(name, canonicalize_value(headers.get(name, b""))) for name in claim.signed],
-            method=request.method,
-            path=canonicalize_path(request.url.partition(b"?")[0]),
-            query=canonicalize_query(claim.query),
-        )
-        scope = f"{claim.day}/{self._region}/{_SERVICE}/{TERMINATOR}"
-        to_sign = begin_string_to_sign(claim.timestamp, scope)
+        scope, timestamp = claim.scope, claim.timestamp
+        values = [headers.get(name, b"") for name in scope.signed]
+        if request.url == b"/" and request.method == b"POST" and not _has_space(b"".join(values)):
+            canonical = scope.template % tuple(values)
+        else:
+            canonical, _ = begin_canonical_request(
+                zip(scope.signed, map(canonicalize_value, values), strict=True),
+                method=request.method,
+                path=canonicalize_path(request.url.partition(b"?")[0]),
+                query=canonicalize_query(claim.query),
+            )
+        second = self._second
+        if second.text != timestamp:
+            # Only the text to sign is needed here.
+            second = self._begin_second(timestamp.encode("latin-1"), 0)
         # Always with the hash of the actual body: x-amz-content-sha256 is not trusted, whether
         # it names another hash or UNSIGNED-PAYLOAD.
-        expected = sign(self._key_of(secret, claim.day), to_sign, canonical, request.body)
-        return is_same(expected, claim.signature)
+        key = self._keys.get((secret, scope.day)) or self._derive_key(secret, scope.day)
+        return is_same(sign(key, second.to_sign, canonical, request.body), claim.signature)
 
-    def _key_of(self, secret: str, day: str) -> bytes:
-        key = self._keys.get((secret, day))
-        if key is None:
-            if len(self._keys) >= _MAX_CACHED:
-                self._keys.clear()
-            key = derive_key(secret, day, self._region, _SERVICE)
-            self._keys[secret, day] = key
+    def _derive_key(self, secret: str, day: str) -> SigningKey:
+        if len(self._keys) >= _MAX_CACHED:
+            self._keys.clear()
+        key = self._keys[secret, day] = derive_key(secret, day, self._region, _SERVICE)
         return key
 
     def _find_scope_fault(self, scope: list[str], timestamp: str) -> ServiceError | None:
@@ -352,20 +398,29 @@ def _format_duration(seconds: int) -> str:
     return f"{seconds} sec." if rest else f"{minutes} min."
 
 
-def _find_unsigned(request: HttpRequest, signed: tuple[bytes, ...]) -> ServiceError | None:
+def _find_unsigned(headers: Headers, signed: frozenset[bytes]) -> ServiceError | None:
     """Return the error of a header that has to be signed but is not; None if there is none."""
     if b"host" not in signed:
         return InvalidSignatureException(_HOST_UNSIGNED)
-    for name, _ in request.received:
+    for name in headers:
         # Headers that change what is done, or how the body is decoded. The token does neither,
         # and is compared with the key's; some clients do not sign it, and the service allows it.
-        must_be_signed = name.startswith(b"x-amz-") or name == b"content-encoding"
-        if must_be_signed and name not in signed and name != b"x-amz-security-token":
+        if (
+            name not in signed
+            and (name.startswith(b"x-amz-") or name == b"content-encoding")
+            and name != b"x-amz-security-token"
+        ):
             shown = name.decode("latin-1").title()
             return InvalidSignatureException(
                 f"'{shown}' must be a 'SignedHeader' in the AWS Authorization."
             )
     return None
+
+
+def _write_template(signed: tuple[bytes, ...]) -> bytes:
+    names = [(name.replace(b"%", b"%%"), b"%b") for name in signed]
+    canonical, _ = begin_canonical_request(names)
+    return canonical
 
 
 def _without_signature(query: bytes) -> bytes:

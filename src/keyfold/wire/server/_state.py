@@ -72,7 +72,7 @@ class ServerState:
         self.on_empty: Callable[[], None] | None = None
         self.writer.tick()
 
-    def admit(self, client: ConnectedClient) -> bool:
+    def admit_client(self, client: ConnectedClient) -> bool:
         """Register a new connection; return False if there are too many, or the server stops."""
         if len(self.clients) >= self.limits.connections or self.is_stopping:
             return False
@@ -109,22 +109,26 @@ class ServerState:
         call = read_call(request, self.limits.body_bytes)
         if isinstance(call, Answer):
             return PreparedRequest(None, self._answer_builtin(request) or call)
+        return PreparedRequest(call, self.admit_call(request, call))
+
+    def admit_call(self, request: HttpRequest, call: WireCall) -> Answer | None:
+        """Authorize a call and parse it; return the answer if it is not to be carried out."""
         try:
             if self.gate is not None:
                 refusal = self.gate.find_refusal(request, call)
                 if refusal is not None:
-                    return PreparedRequest(call, answer_error(refusal, call.content_type))
+                    return answer_error(refusal, call.content_type)
                 if call.operation in TOKENED:
                     scope_token_to_principal(call, self.gate.find_principal(request))
             if self.metrics is not None:
                 ask_for_capacity(call)
             _ = call.request
         except ServiceError as error:
-            return PreparedRequest(call, answer_error(error, call.content_type))
+            return answer_error(error, call.content_type)
         except Exception as error:  # noqa: BLE001 - the server keeps running, and refuses the call
             report_failure(call.operation, error)
-            return PreparedRequest(call, answer_failure())
-        return PreparedRequest(call, None)
+            return answer_failure()
+        return None
 
     def note(
         self, peer: str, operation: str, request: HttpRequest, answer: Answer, seconds: float

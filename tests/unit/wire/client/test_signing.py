@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +13,7 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyfold.wire._sigv4 import SigningKey
 from keyfold.wire.client import Credentials
 from keyfold.wire.client._signing import Signer
 
@@ -78,7 +78,7 @@ def test_the_signing_key_is_derived_once_a_day() -> None:
     signer = Signer("localhost", "us-east-1", agent="keyfold", accepts="gzip")
     credentials = Credentials("key", "secret")
     with mock.patch(
-        "keyfold.wire.client._signing.derive_key", return_value=hashlib.sha256().digest()
+        "keyfold.wire.client._signing.derive_key", return_value=SigningKey(b"key")
     ) as derive:
         for second in range(100):
             signer.write_head(GET, "", b"{}", 86_400.0 + second, credentials)
