@@ -15,7 +15,6 @@ import argparse
 import importlib
 import inspect
 import json
-import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 from typer.testing import CliRunner
 
-import keyfold
+from keyfold import errors
 from keyfold.api import OPERATIONS
 from keyfold.cli import app
 from keyfold.errors import KeyfoldError, ServiceError
@@ -220,15 +219,10 @@ def _help_of(*command: str) -> str:
 def write_own_errors() -> str:
     """Show each of our own errors under its code."""
     parts = [
-        f"### `{error.code}`\n\n`{_home_of(error)}.{error.__name__}`. {_paragraph(error)}"
+        f"### `{error.code}`\n\n`keyfold.errors.{error.__name__}`. {_paragraph(error)}"
         for error in sorted(own_errors(), key=lambda error: error.code)
     ]
     return "\n\n".join(parts)
-
-
-def _home_of(thing: type) -> str:
-    """Return the innermost public package or module to import something from."""
-    return thing.__module__.partition("._")[0]
 
 
 def write_service_errors() -> str:
@@ -242,29 +236,18 @@ def write_service_errors() -> str:
 
 
 def own_errors() -> list[type[KeyfoldError]]:
-    """Collect every public error that is not the service's."""
-    return [error for error in _public_errors() if not issubclass(error, ServiceError)]
+    """Collect every error that is not the service's."""
+    return [error for error in _errors() if not issubclass(error, ServiceError)]
 
 
 def service_errors() -> list[type[ServiceError]]:
     """Collect every error of the service."""
-    return [
-        error
-        for error in _public_errors()
-        if issubclass(error, ServiceError) and error is not ServiceError
-    ]
+    return [error for error in _errors() if issubclass(error, ServiceError)]
 
 
-def _public_errors() -> list[type[KeyfoldError]]:
-    for module in pkgutil.walk_packages(keyfold.__path__, "keyfold."):
-        importlib.import_module(module.name)
-    return [error for error in _subclasses(KeyfoldError) if not error.__name__.startswith("_")]
-
-
-def _subclasses(parent: type[KeyfoldError]) -> Iterator[type[KeyfoldError]]:
-    for child in parent.__subclasses__():
-        yield child
-        yield from _subclasses(child)
+def _errors() -> list[type[KeyfoldError]]:
+    found: list[type[KeyfoldError]] = [getattr(errors, name) for name in errors.__all__]
+    return [error for error in found if error not in (KeyfoldError, ServiceError)]
 
 
 def write_exports() -> str:

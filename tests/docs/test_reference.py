@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from keyfold import errors, keys
+from keyfold import errors
 from keyfold.api import OPERATIONS
 from keyfold.cli import app
 from keyfold.errors import KeyfoldError, ServiceError
@@ -19,8 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 ERRORS = [
     value
-    for module in (errors, keys)
-    for value in vars(module).values()
+    for value in vars(errors).values()
     if isinstance(value, type) and issubclass(value, KeyfoldError)
 ]
 FRAGMENTS = sorted((ROOT / "changelog.d").glob("*.md"))

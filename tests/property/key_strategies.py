@@ -12,7 +12,8 @@ from uuid import UUID
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from keyfold.keys import KeyTemplate, KeyTemplateInvalid, PartFormat, Ulid, format_for
+from keyfold.errors import KeyTemplateInvalid
+from keyfold.keys import KeyTemplate, PartFormat, Ulid, format_for
 
 
 class OrderId(Ulid, prefix="O"): ...

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from keyfold.keys import KeyRangeInvalid, Ulid, UlidSource
+from keyfold.errors import KeyRangeInvalid
+from keyfold.keys import Ulid, UlidSource
 from tests.examples import examples
 from tests.property.key_strategies import CHARACTERS, KINDS, Plan, plans
 

@@ -1,8 +1,8 @@
-"""The base class of every Keyfold error."""
+"""The base classes of Keyfold's errors."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, dataclass_transform
 
 
 class KeyfoldError(Exception):
@@ -15,3 +15,48 @@ class KeyfoldError(Exception):
         package, found, _ = cls.__module__.partition("errors._")
         if found:
             cls.__module__ = f"{package}errors"
+
+
+@dataclass_transform(eq_default=False)
+class TemplatedError(KeyfoldError):
+    """An error of ours: each class declares its facts as fields, and a template of its message.
+
+    Facts are passed by position or by name and become attributes, as in a dataclass. They are also
+    `args`, from which pickle and copy rebuild the error. It is not a dataclass because defining one
+    takes much longer, and every program imports all errors.
+    """
+
+    message_template: ClassVar[str]
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__match_args__ = (*cls.__match_args__, *cls.__annotations__)
+
+    def __init__(self, *facts: object, **named: object) -> None:
+        names = self.__match_args__
+        if named or len(facts) != len(names):
+            facts = self._complete(facts, named)
+        super().__init__(*facts)
+        # OSError keeps only the first two of them.
+        self.args = facts
+        vars(self).update(zip(names, facts, strict=True))
+
+    @classmethod
+    def _complete(cls, facts: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:
+        """Append the facts that were passed by name, and the defaults of the others."""
+        names = cls.__match_args__
+        left = names[len(facts) :]
+        given = {name: getattr(cls, name) for name in left if hasattr(cls, name)} | named
+        if given.keys() != set(left) or len(facts) > len(names):
+            raise TypeError(f"{cls.__name__} takes {', '.join(names)}")
+        return (*facts, *(given[name] for name in left))
+
+    def __str__(self) -> str:
+        text = self.message_template.format_map({**vars(self), **self._words()})
+        # Some templates end with an advice that may be empty.
+        return f"{text.rstrip(' ')} [{self.code}]"
+
+    def _words(self) -> dict[str, str]:
+        """Return the template's words that are not fields, or that replace the value of one."""
+        return {}

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from keyfold.errors._base import KeyfoldError
+from keyfold.errors._base import TemplatedError
 
 
-class DeclarationInvalid(KeyfoldError, ValueError):
+class DeclarationInvalid(TemplatedError, ValueError):
     """The declaration of a table, entity or collection is invalid; `problems` lists every fault."""
 
     code = "declaration-invalid"
+    message_template = "{problems}"
+    problems: tuple[str, ...]
 
-    def __init__(self, problems: tuple[str, ...]) -> None:
-        super().__init__(problems)
-        self.problems = problems
-
-    def __str__(self) -> str:
-        return "\n".join(f"{problem} [{self.code}]" for problem in self.problems)
+    def _words(self) -> dict[str, str]:
+        return {"problems": f" [{self.code}]\n".join(self.problems)}
 
 
-class _SubjectError(KeyfoldError, ValueError):
+class _SubjectError(TemplatedError, ValueError):
     """Base of errors about a value or a request: its subject, what is wrong and what to do."""
 
-    def __init__(self, subject: str, fact: str, advice: str) -> None:
-        super().__init__(subject, fact, advice)
-        self.subject, self.fact, self.advice = subject, fact, advice
-
-    def __str__(self) -> str:
-        advice = f" {self.advice}" if self.advice else ""
-        return f"{self.subject}: {self.fact}.{advice} [{self.code}]"
+    message_template = "{subject}: {fact}. {advice}"
+    subject: str
+    fact: str
+    advice: str
 
 
 class ValueInvalid(_SubjectError):
@@ -60,137 +53,111 @@ class WriteRefused(_SubjectError):
     code = "write-refused"
 
 
-class FieldUnknown(KeyfoldError, AttributeError):
+class FieldUnknown(TemplatedError, AttributeError):
     """A field was named that does not exist."""
 
     code = "field-unknown"
+    message_template = "{owner}: unknown field {field!r}; known fields: {known}."
+    owner: str
+    field: str
+    known: tuple[str, ...]
 
-    def __init__(self, owner: str, field: str, known: tuple[str, ...]) -> None:
-        super().__init__(owner, field, known)
-        self.owner, self.field, self.known = owner, field, known
-
-    def __str__(self) -> str:
-        known = ", ".join(self.known) or "none"
-        return f"{self.owner}: unknown field {self.field!r}; known fields: {known}. [{self.code}]"
+    def _words(self) -> dict[str, str]:
+        return {"known": ", ".join(self.known) or "none"}
 
 
-class PathInvalid(KeyfoldError, TypeError):
+class PathInvalid(TemplatedError, TypeError):
     """A path into an entity does not exist, or was used as something other than a path."""
 
     code = "path-invalid"
-
-    def __init__(self, path: str, fact: str) -> None:
-        super().__init__(path, fact)
-        self.path, self.fact = path, fact
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.fact}. [{self.code}]"
+    message_template = "{path}: {fact}."
+    path: str
+    fact: str
 
 
-class ConditionAsTruth(KeyfoldError, TypeError):
+class ConditionAsTruth(TemplatedError, TypeError):
     """A condition was used as a Python truth value, as `if` and `and` do."""
 
     code = "condition-as-truth"
-
-    def __init__(self, condition: str) -> None:
-        super().__init__(condition)
-        self.condition = condition
-
-    def __str__(self) -> str:
-        return (
-            f"{self.condition}: a condition has no truth value in Python; the database evaluates "
-            f"it. Combine conditions with &, | and ~, not with and, or, not or chained "
-            f"comparisons. [{self.code}]"
-        )
+    message_template = (
+        "{condition}: a condition has no truth value in Python; the database evaluates it. "
+        "Combine conditions with &, | and ~, not with and, or, not or chained comparisons."
+    )
+    condition: str
 
 
-class KeyFieldChanged(KeyfoldError, ValueError):
+class KeyFieldChanged(TemplatedError, ValueError):
     """An update would change a field that the item's key is built from."""
 
     code = "key-field-changed"
-
-    def __init__(self, entity: str, field: str) -> None:
-        super().__init__(entity, field)
-        self.entity, self.field = entity, field
-
-    def __str__(self) -> str:
-        return (
-            f"{self.entity}.{self.field}: the item's key is built from this field, and a key "
-            f"cannot change. Delete the old item and put the new one in a transaction. "
-            f"[{self.code}]"
-        )
+    message_template = (
+        "{entity}.{field}: the item's key is built from this field, and a key cannot change. "
+        "Delete the old item and put the new one in a transaction."
+    )
+    entity: str
+    field: str
 
 
-class IndexPartsUnknown(KeyfoldError, ValueError):
+class IndexPartsUnknown(TemplatedError, ValueError):
     """An update changes part of an index key without knowing the values of its other parts."""
 
     code = "index-parts-unknown"
+    message_template = (
+        "{entity}: the index key {attribute!r} is also built from {fields}. Pass the current "
+        "values with knowing({listed})."
+    )
+    entity: str
+    attribute: str
+    fields: tuple[str, ...]
 
-    def __init__(self, entity: str, attribute: str, fields: tuple[str, ...]) -> None:
-        super().__init__(entity, attribute, fields)
-        self.entity, self.attribute, self.fields = entity, attribute, fields
-
-    def __str__(self) -> str:
-        listed = ", ".join(f"{name}=…" for name in self.fields)
-        return (
-            f"{self.entity}: the index key {self.attribute!r} is also built from "
-            f"{', '.join(self.fields)}. Pass the current values with knowing({listed}). "
-            f"[{self.code}]"
-        )
+    def _words(self) -> dict[str, str]:
+        return {
+            "fields": ", ".join(self.fields),
+            "listed": ", ".join(f"{name}=…" for name in self.fields),
+        }
 
 
-class _JoinError(KeyfoldError, ValueError):
+class _JoinError(TemplatedError, ValueError):
     """Base of errors about requests that cannot be combined."""
 
-    subject: ClassVar[str]
-
-    def __init__(self, fact: str, advice: str) -> None:
-        super().__init__(fact, advice)
-        self.fact, self.advice = fact, advice
-
-    def __str__(self) -> str:
-        return f"{self.subject}: {self.fact}. {self.advice} [{self.code}]"
+    fact: str
+    advice: str
 
 
 class TransactionInvalid(_JoinError):
     """Requests were combined that cannot be one transaction."""
 
     code = "transaction-invalid"
-    subject = "transaction"
+    message_template = "transaction: {fact}. {advice}"
 
 
 class BatchInvalid(_JoinError):
     """Requests were combined that cannot be one batch."""
 
     code = "batch-invalid"
-    subject = "batch"
+    message_template = "batch: {fact}. {advice}"
 
 
-class PatternUnknown(KeyfoldError, KeyError):
+class PatternUnknown(TemplatedError, KeyError):
     """The table has no access pattern of this name."""
 
     code = "pattern-unknown"
+    message_template = "{table}: it has no pattern {name!r}; it has {known}."
+    table: str
+    name: str
+    known: tuple[str, ...]
 
-    def __init__(self, table: str, name: str, known: tuple[str, ...]) -> None:
-        super().__init__(table, name, known)
-        self.table, self.name, self.known = table, name, known
-
-    def __str__(self) -> str:
-        known = ", ".join(self.known) or "none"
-        return f"{self.table}: it has no pattern {self.name!r}; it has {known}. [{self.code}]"
+    def _words(self) -> dict[str, str]:
+        return {"known": ", ".join(self.known) or "none"}
 
 
-class PatternUnexplained(KeyfoldError, TypeError):
+class PatternUnexplained(TemplatedError, TypeError):
     """An access pattern cannot be called with placeholders."""
 
     code = "pattern-unexplained"
-
-    def __init__(self, pattern: str, detail: str) -> None:
-        super().__init__(pattern, detail)
-        self.pattern, self.detail = pattern, detail
-
-    def __str__(self) -> str:
-        return (
-            f"pattern {self.pattern!r}: it cannot be called with placeholders ({self.detail}). "
-            f"Declare it with example={{…}}. [{self.code}]"
-        )
+    message_template = (
+        "pattern {pattern!r}: it cannot be called with placeholders ({detail}). Declare it "
+        "with example={{…}}."
+    )
+    pattern: str
+    detail: str

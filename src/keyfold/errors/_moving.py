@@ -2,76 +2,56 @@
 
 from __future__ import annotations
 
-from keyfold.errors._base import KeyfoldError
+from keyfold.errors._base import TemplatedError
 
 
-class TableMissing(KeyfoldError, LookupError):
+class TableMissing(TemplatedError, LookupError):
     """A database lacks the requested table, or it is not clear which table is meant."""
 
     code = "table-missing"
-
-    def __init__(self, url: str, fact: str, advice: str) -> None:
-        super().__init__(url, fact, advice)
-        self.url, self.fact, self.advice = url, fact, advice
-
-    def __str__(self) -> str:
-        return f"{self.url}: {self.fact}. {self.advice} [{self.code}]"
+    message_template = "{url}: {fact}. {advice}"
+    url: str
+    fact: str
+    advice: str
 
 
-class TargetNotEmpty(KeyfoldError):
+class TargetNotEmpty(TemplatedError):
     """The target table of a copy or a load already holds items."""
 
     code = "target-not-empty"
-
-    def __init__(self, url: str, table: str) -> None:
-        super().__init__(url, table)
-        self.url, self.table = url, table
-
-    def __str__(self) -> str:
-        return (
-            f"table {self.table!r} of {self.url}: it already holds items. "
-            f"Name an empty table, or merge into this one with --merge. [{self.code}]"
-        )
+    message_template = (
+        "table {table!r} of {url}: it already holds items. Name an empty table, or merge into "
+        "this one with --merge."
+    )
+    url: str
+    table: str
 
 
-class FileTaken(KeyfoldError, FileExistsError):
+class FileTaken(TemplatedError, FileExistsError):
     """The file or folder to write already exists."""
 
     code = "file-taken"
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
-
-    def __str__(self) -> str:
-        return f"{self.path}: it already exists. Move it, or name another path. [{self.code}]"
+    message_template = "{path}: it already exists. Move it, or name another path."
+    path: str
 
 
-class SourceUnreadable(KeyfoldError, ValueError):
+class SourceUnreadable(TemplatedError, ValueError):
     """A file or folder is not in a format that data can be loaded from."""
 
     code = "source-unreadable"
-
-    def __init__(self, path: str, fact: str, advice: str = "") -> None:
-        super().__init__(path, fact, advice)
-        self.path, self.fact, self.advice = path, fact, advice
-
-    def __str__(self) -> str:
-        advice = f" {self.advice}" if self.advice else ""
-        return f"{self.path}: {self.fact}.{advice} [{self.code}]"
+    message_template = "{path}: {fact}. {advice}"
+    path: str
+    fact: str
+    advice: str = ""
 
 
-class CheckpointUnusable(KeyfoldError, ValueError):
+class CheckpointUnusable(TemplatedError, ValueError):
     """A checkpoint belongs to another job, or the file is not a checkpoint."""
 
     code = "checkpoint-unusable"
-
-    def __init__(self, path: str, fact: str) -> None:
-        super().__init__(path, fact)
-        self.path, self.fact = path, fact
-
-    def __str__(self) -> str:
-        return (
-            f"checkpoint {self.path}: {self.fact}. Finish that job with its own command, name "
-            f"another file with --checkpoint, or remove this one to start again. [{self.code}]"
-        )
+    message_template = (
+        "checkpoint {path}: {fact}. Finish that job with its own command, name another file "
+        "with --checkpoint, or remove this one to start again."
+    )
+    path: str
+    fact: str

@@ -154,6 +154,88 @@ class InternalServerError(ServiceError):
     status = 500
 
 
+class BackupInUseException(ServiceError):
+    """The backup is being created, deleted or restored."""
+
+
+class BackupNotFoundException(ServiceError):
+    """No backup has this ARN."""
+
+
+class ContinuousBackupsUnavailableException(ServiceError):
+    """Continuous backups cannot be switched on or off yet."""
+
+
+class ExportConflictException(ServiceError):
+    """A client token was reused for another export."""
+
+
+class ExportNotFoundException(ServiceError):
+    """No export has this ARN."""
+
+
+class ImportConflictException(ServiceError):
+    """A client token was reused for another import."""
+
+
+class ImportNotFoundException(ServiceError):
+    """No import has this ARN."""
+
+
+class InvalidExportTimeException(ServiceError):
+    """The time of an export is outside the recovery window."""
+
+
+class InvalidRestoreTimeException(ServiceError):
+    """The time of a restore is outside the recovery window."""
+
+
+class PointInTimeRecoveryUnavailableException(ServiceError):
+    """The table has no continuous backups."""
+
+
+class TableAlreadyExistsException(ServiceError):
+    """The table to restore to already exists."""
+
+
+class TableInUseException(ServiceError):
+    """The table is being created or deleted."""
+
+
+class TableNotFoundException(ServiceError):
+    """The table of a backup, restore or export does not exist."""
+
+
+class GlobalTableAlreadyExistsException(ServiceError):
+    """A global table of this name already exists."""
+
+
+class GlobalTableNotFoundException(ServiceError):
+    """No global table has this name."""
+
+
+class IndexNotFoundException(ServiceError):
+    """The table has no index of this name."""
+
+
+class PolicyNotFoundException(ServiceError):
+    """The resource has no policy, or one of another revision."""
+
+
+class ReplicaAlreadyExistsException(ServiceError):
+    """The global table already has a replica in this region."""
+
+
+class ReplicaNotFoundException(ServiceError):
+    """The global table has no replica in this region."""
+
+
+class ThrottlingException(ServiceError):
+    """The maximum throughput set for an on-demand table or index is exceeded for now."""
+
+    namespace = "com.amazon.coral.availability"
+
+
 class OtherServiceError(ServiceError):
     """An error of the service that has no class here, such as KMSAccessDeniedException.
 

@@ -19,13 +19,6 @@ from __future__ import annotations
 
 from keyfold.keys._annotations import format_for
 from keyfold.keys._collisions import can_fit, find_collision
-from keyfold.keys._errors import (
-    IdInvalid,
-    KeyPartInvalid,
-    KeyRangeInvalid,
-    KeyTemplateInvalid,
-    MissingKeyPart,
-)
 from keyfold.keys._formats import PartFormat, PartRefused
 from keyfold.keys._globs import Glob, GlobPiece, NamedPart, Wildcard, find_globs, is_free_text
 from keyfold.keys._templates import (
@@ -41,14 +34,9 @@ from keyfold.keys._ulid import Ulid, UlidSource
 __all__ = [
     "Glob",
     "GlobPiece",
-    "IdInvalid",
-    "KeyPartInvalid",
     "KeyPrefix",
-    "KeyRangeInvalid",
     "KeySpan",
     "KeyTemplate",
-    "KeyTemplateInvalid",
-    "MissingKeyPart",
     "NamedPart",
     "PartFormat",
     "PartRefused",

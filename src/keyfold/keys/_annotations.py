@@ -10,7 +10,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 from uuid import UUID
 
-from keyfold.keys._errors import KeyTemplateInvalid, show
+from keyfold.errors import KeyTemplateInvalid
 from keyfold.keys._formats import (
     ChoiceFormat,
     DateFormat,
@@ -23,6 +23,7 @@ from keyfold.keys._formats import (
     UuidFormat,
 )
 from keyfold.keys._shapes import is_encodable
+from keyfold.keys._shown_values import show
 from keyfold.keys._ulid import Ulid
 
 # The longest sort key that DynamoDB stores, in bytes: a wider part could never be stored.

@@ -8,16 +8,11 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Final, NamedTuple
 
+from keyfold.errors import KeyPartInvalid, KeyRangeInvalid, KeyTemplateInvalid, MissingKeyPart
 from keyfold.keys._annotations import format_for
-from keyfold.keys._errors import (
-    KeyPartInvalid,
-    KeyRangeInvalid,
-    KeyTemplateInvalid,
-    MissingKeyPart,
-    show,
-)
 from keyfold.keys._formats import PartFormat, PartRefused
 from keyfold.keys._shapes import Shape, can_begin, find_end, find_head, is_encodable
+from keyfold.keys._shown_values import show
 
 
 class TemplateField(NamedTuple):

@@ -11,7 +11,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 from weakref import WeakSet
 
-from keyfold.keys._errors import IdInvalid, show
+from keyfold.errors import IdInvalid
+from keyfold.keys._shown_values import show
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keyfold.errors import FieldUnknown, QueryInvalid
-from keyfold.keys import MissingKeyPart
+from keyfold.errors import FieldUnknown, MissingKeyPart, QueryInvalid
 from keyfold.model._keys import Index, Key, TableLike
 from keyfold.model._placeholder_keys import render_placeholder_prefix
 from keyfold.model._placeholders import Placeholder

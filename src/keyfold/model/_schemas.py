@@ -11,10 +11,10 @@ from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from keyfold.errors import FieldUnknown, KeyfoldError, ValueInvalid
-from keyfold.keys import KeyPartInvalid, KeyTemplate, MissingKeyPart, Ulid
+from keyfold.errors import FieldUnknown, KeyfoldError, KeyPartInvalid, MissingKeyPart, ValueInvalid
+from keyfold.keys import KeyTemplate, Ulid
 from keyfold.keys._annotations import find_type
-from keyfold.keys._errors import show as show_part
+from keyfold.keys._shown_values import show as show_part
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._codecs import Codec, Decode, Encode, ModelCodec, StoredField
 from keyfold.model._keys import TableLike

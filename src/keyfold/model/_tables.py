@@ -10,8 +10,8 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 from pydantic import BaseModel
 from pydantic.errors import PydanticUndefinedAnnotation
 
-from keyfold.errors import DeclarationInvalid, QueryInvalid
-from keyfold.keys import MissingKeyPart, find_collision
+from keyfold.errors import DeclarationInvalid, MissingKeyPart, QueryInvalid
+from keyfold.keys import find_collision
 from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry, Images, Reaction
 from keyfold.model._codecs import as_written

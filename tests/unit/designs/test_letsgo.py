@@ -17,11 +17,11 @@ from keyfold.errors import (
     ConditionFailed,
     CursorInvalid,
     DeclarationInvalid,
+    KeyPartInvalid,
     NotFound,
     TransactionFailed,
     WriteRefused,
 )
-from keyfold.keys import KeyPartInvalid
 from tests.unit.designs.stale_databases import LATE_EXPIRY, STALE_READS, START, Database, database
 
 DAY = timedelta(days=1)

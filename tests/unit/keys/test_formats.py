@@ -10,7 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from keyfold.keys import KeyTemplateInvalid, PartFormat, PartRefused, Ulid, format_for
+from keyfold.errors import KeyTemplateInvalid
+from keyfold.keys import PartFormat, PartRefused, Ulid, format_for
 
 Name = NewType("Name", str)
 LineNumber = NewType("LineNumber", Annotated[int, "one to 999"])  # pyright: ignore[reportGeneralTypeIssues] # pydantic accepts it

@@ -11,16 +11,18 @@ from uuid import UUID
 
 import pytest
 
-from keyfold.errors import KeyfoldError
-from keyfold.keys import (
+from keyfold.errors import (
     IdInvalid,
+    KeyfoldError,
     KeyPartInvalid,
-    KeyPrefix,
     KeyRangeInvalid,
-    KeySpan,
-    KeyTemplate,
     KeyTemplateInvalid,
     MissingKeyPart,
+)
+from keyfold.keys import (
+    KeyPrefix,
+    KeySpan,
+    KeyTemplate,
     TemplateField,
     Ulid,
     format_for,

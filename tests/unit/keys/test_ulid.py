@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from keyfold.keys import IdInvalid, Ulid, UlidSource
+from keyfold.errors import IdInvalid
+from keyfold.keys import Ulid, UlidSource
 
 
 class OrderId(Ulid, prefix="O"): ...

@@ -11,8 +11,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from keyfold.errors import FieldUnknown, KeyfoldError, PathInvalid, QueryInvalid, ValueInvalid
-from keyfold.keys import KeyPartInvalid, KeyRangeInvalid, MissingKeyPart
+from keyfold.errors import (
+    FieldUnknown,
+    KeyfoldError,
+    KeyPartInvalid,
+    KeyRangeInvalid,
+    MissingKeyPart,
+    PathInvalid,
+    QueryInvalid,
+    ValueInvalid,
+)
 from keyfold.model import Entity, Index, Key, Query, Table, UnixTime, attr, now
 from tests.unit.model.shop import (
     Order,

@@ -13,11 +13,11 @@ from keyfold.errors import (
     IndexPartsUnknown,
     KeyFieldChanged,
     KeyfoldError,
+    KeyPartInvalid,
     PathInvalid,
     UpdateInvalid,
     ValueInvalid,
 )
-from keyfold.keys import KeyPartInvalid
 from keyfold.model import Entity, Expiry, Index, Key, Table, Update, attr, now
 from tests.unit.model.shop import Address, Order, OrderId, Rate, Status, Ticket, User
 from tests.unit.model.spelling import spell

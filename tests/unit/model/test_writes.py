@@ -12,12 +12,13 @@ import pytest
 from keyfold.errors import (
     BatchInvalid,
     KeyfoldError,
+    KeyPartInvalid,
+    MissingKeyPart,
     QueryInvalid,
     TransactionInvalid,
     UpdateInvalid,
     WriteRefused,
 )
-from keyfold.keys import KeyPartInvalid, MissingKeyPart
 from keyfold.model import Entity, Key, Table, Version, attr, batch, now, transaction
 from tests.unit.model.shop import Device, Order, OrderId, OrderLine, Rate, Ticket, User
 from tests.unit.model.spelling import spell

@@ -10,7 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from keyfold.keys import KeyPartInvalid, Ulid
+from keyfold.errors import KeyPartInvalid
+from keyfold.keys import Ulid
 from keyfold.model import Entity, Key, Table, batch, part, transaction
 from tests.unit.store.store_kinds import AnyStore, OpenStore
 
