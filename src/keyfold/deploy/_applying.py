@@ -8,19 +8,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 from keyfold.deploy._plans import PlanStep, TablePlan, plan_table
-from keyfold.deploy._states import TableState, read_state
+from keyfold.deploy._states import TableState, plan_state, read_state
 from keyfold.errors import (
     LimitExceededException,
     ResourceInUseException,
     TableUnsettled,
+    ThrottlingException,
     ValidationException,
 )
 from keyfold.model import Table
 from keyfold.store import Executor
+from keyfold.store._drivers import drive
+from keyfold.store._plans import ApiCall, Plan
+from keyfold.store._retries import Backoff, Pause
 
 # Adding an index to a large table takes hours on the service.
 MAX_WAIT_SECONDS = 24 * 3_600.0
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.25, 10.0
+_BACKOFF = Backoff(0.25, 10.0, factor=1.5)
 _TTL_TOO_SOON = "Time to live has been modified multiple times within a fixed interval"
 
 Kind = Literal["begin", "wait", "done", "postponed"]
@@ -75,100 +79,96 @@ def apply(
     `on_event` is called with the progress. Raises TableUnsettled if a change takes longer than
     `longest_wait_seconds`.
     """
-    waiter = _Waiter(database, on_event, sleep, longest_wait_seconds)
-    return [_apply_to(database, table, waiter, allow_removal=allow_removal) for table in tables]
+    applier = _Applier(on_event, longest_wait_seconds, allow_removal=allow_removal)
+    return [drive(applier.apply(table), database.execute, sleep) for table in tables]
 
 
-def _apply_to(database: Executor, table: Table, waiter: _Waiter, *, allow_removal: bool) -> Report:
-    state = waiter.wait_until_settled(table.name)
-    planned = plan_table(table, state, allow_removal=allow_removal)
-    done: list[PlanStep] = []
-    postponed: list[PlanStep] = []
-    for step in planned.steps:
-        waiter.on_event(Event("begin", table.name, step.text))
-        if postponed and step.operation == postponed[-1].operation:
-            # It depends on the postponed step.
-            postponed.append(step)
-        elif _carry_out(database, table, step, waiter):
-            waiter.wait_until_settled(table.name)
-            done.append(step)
-            waiter.on_event(Event("done", table.name, step.text))
-            continue
-        else:
-            postponed.append(step)
-        waiter.on_event(Event("postponed", table.name, step.text))
-    left = plan_table(table, read_state(database, table.name), allow_removal=allow_removal)
-    return Report(table.name, tuple(done), tuple(postponed), left)
-
-
-def _carry_out(database: Executor, table: Table, step: PlanStep, waiter: _Waiter) -> bool:
-    """Make the call of a step; return False if the service refused it as too soon."""
-    pauses = waiter.pauses(table.name)
-    while True:
-        try:
-            database.execute(step.operation, step.request)
-        except ResourceInUseException:
-            if step.operation == "CreateTable":
-                # Another process is creating it, or an interrupted run did.
-                return True
-            next(pauses)
-            waiter.wait_until_settled(table.name)
-        except LimitExceededException:
-            # The account has reached its limit of simultaneous changes.
-            next(pauses)
-        except ValidationException as error:
-            if step.operation == "UpdateTimeToLive" and _TTL_TOO_SOON in error.message:
-                return False
-            raise
-        else:
-            return True
-
-
-class _Waiter:
-    """Waits until changes have taken effect, and reports progress."""
+class _Applier:
+    """Changes tables and waits until the changes have taken effect, as plans."""
 
     def __init__(
-        self,
-        database: Executor,
-        on_event: Callable[[Event], None],
-        sleep: Callable[[float], None],
-        longest_seconds: float,
+        self, on_event: Callable[[Event], None], longest_seconds: float, *, allow_removal: bool
     ) -> None:
-        self._database, self.on_event, self._sleep = database, on_event, sleep
-        self._longest_seconds = longest_seconds
+        self._on_event, self._longest_seconds = on_event, longest_seconds
+        self._allow_removal = allow_removal
 
-    def wait_until_settled(self, name: str) -> TableState | None:
+    def apply(self, table: Table) -> Plan[Report]:
+        """Do the steps of one table."""
+        state = yield from self._wait_until_settled(table.name)
+        planned = plan_table(table, state, allow_removal=self._allow_removal)
+        done: list[PlanStep] = []
+        postponed: list[PlanStep] = []
+        for step in planned.steps:
+            self._on_event(Event("begin", table.name, step.text))
+            if postponed and step.operation == postponed[-1].operation:
+                # It depends on the postponed step.
+                postponed.append(step)
+            elif (yield from self._carry_out(table, step)):
+                yield from self._wait_until_settled(table.name)
+                done.append(step)
+                self._on_event(Event("done", table.name, step.text))
+                continue
+            else:
+                postponed.append(step)
+            self._on_event(Event("postponed", table.name, step.text))
+        state = yield from plan_state(table.name)
+        left = plan_table(table, state, allow_removal=self._allow_removal)
+        return Report(table.name, tuple(done), tuple(postponed), left)
+
+    def _carry_out(self, table: Table, step: PlanStep) -> Plan[bool]:
+        """Make the call of a step; return False if the service refused it as too soon."""
+        wait = _Wait(table.name, self._longest_seconds)
+        while True:
+            try:
+                # Not retried after an internal error: the change may have begun, and the service
+                # would refuse it the second time.
+                yield ApiCall(step.operation, step.request)
+            except ResourceInUseException:
+                if step.operation == "CreateTable":
+                    # Another process is creating it, or an interrupted run did.
+                    return True
+                yield wait.pause()
+                yield from self._wait_until_settled(table.name)
+            except (LimitExceededException, ThrottlingException):
+                # The account has reached its limit of simultaneous changes, or of calls.
+                yield wait.pause()
+            except ValidationException as error:
+                if step.operation == "UpdateTimeToLive" and _TTL_TOO_SOON in error.message:
+                    return False
+                raise
+            else:
+                return True
+
+    def _wait_until_settled(self, name: str) -> Plan[TableState | None]:
         """Wait until no change of a table is in progress, and return its state; None if missing."""
-        pauses = self.pauses(name)
+        wait = _Wait(name, self._longest_seconds)
         reported = ""
         while True:
-            state = read_state(self._database, name)
+            state = yield from plan_state(name)
             if state is None or state.is_settled:
                 return state
             text = _show_progress(state)
             if text != reported:
-                self.on_event(Event("wait", name, text))
+                self._on_event(Event("wait", name, text))
                 reported = text
-            next(pauses)
-
-    def pauses(self, name: str) -> _Pauses:
-        """Return growing pauses; they raise TableUnsettled after the longest wait."""
-        return _Pauses(name, self._sleep, self._longest_seconds)
+            yield wait.pause()
 
 
-class _Pauses:
-    """Sleeps on each `next`, a little longer every time; raises TableUnsettled in the end."""
+class _Wait:
+    """Growing pauses until a change of a table has taken effect."""
 
-    def __init__(self, name: str, sleep: Callable[[float], None], longest_seconds: float) -> None:
-        self._name, self._sleep, self._longest = name, sleep, longest_seconds
-        self._seconds, self._waited = _FIRST_PAUSE_SECONDS, 0.0
+    def __init__(self, name: str, longest_seconds: float) -> None:
+        self._name, self._longest_seconds = name, longest_seconds
+        self._pauses, self._waited_seconds = 0, 0.0
 
-    def __next__(self) -> None:
-        if self._waited >= self._longest:
-            raise TableUnsettled(self._name, self._waited)
-        self._sleep(self._seconds)
-        self._waited += self._seconds
-        self._seconds = min(self._seconds * 1.5, _LONGEST_PAUSE_SECONDS)
+    def pause(self) -> Pause:
+        """Return the next pause; raises TableUnsettled after the longest wait."""
+        if self._waited_seconds >= self._longest_seconds:
+            raise TableUnsettled(self._name, self._waited_seconds)
+        self._pauses += 1
+        pause = _BACKOFF.pause(self._pauses)
+        self._waited_seconds += pause.seconds
+        return pause
 
 
 def _show_progress(state: TableState) -> str:

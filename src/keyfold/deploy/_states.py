@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from keyfold.errors import ResourceNotFoundException
 from keyfold.model import Billing, Provisioned
 from keyfold.store import Executor
+from keyfold.store._drivers import drive
+from keyfold.store._plans import Plan, Response, repeat_call
 
 KeyShape = tuple[tuple[str, str, str], ...]
 """The name, HASH or RANGE, and the type of each attribute of a key."""
@@ -47,11 +51,17 @@ class TableState(NamedTuple):
 
 def read_state(database: Executor, name: str) -> TableState | None:
     """Return the current state of a table; None if it does not exist."""
+    return drive(plan_state(name), database.execute, time.sleep)
+
+
+def plan_state(name: str) -> Plan[TableState | None]:
+    """Read the current state of a table; None if it does not exist."""
     try:
-        described = database.execute("DescribeTable", {"TableName": name})["Table"]
-        expiry = database.execute("DescribeTimeToLive", {"TableName": name})
+        described = (yield from _read("DescribeTable", {"TableName": name}))["Table"]
+        expiry = yield from _read("DescribeTimeToLive", {"TableName": name})
     except ResourceNotFoundException:
         return None
+    tags = yield from _read_tags(described["TableArn"])
     types = {
         each["AttributeName"]: each["AttributeType"]
         for each in described.get("AttributeDefinitions", ())
@@ -72,8 +82,12 @@ def read_state(database: Executor, name: str) -> TableState | None:
         is_protected=bool(described.get("DeletionProtectionEnabled")),
         stream=stream.get("StreamViewType") if stream.get("StreamEnabled") else None,
         ttl=_read_expiry(expiry.get("TimeToLiveDescription") or {}),
-        tags=_read_tags(database, described["TableArn"]),
+        tags=tags,
     )
+
+
+def _read(operation: str, request: dict[str, Any]) -> Plan[Response]:
+    return repeat_call(random.random, operation, request)
 
 
 def shape_key(elements: list[dict[str, str]], types: Mapping[str, str]) -> KeyShape:
@@ -125,11 +139,11 @@ def _read_expiry(described: Mapping[str, Any]) -> str | None:
     return described.get("AttributeName") if is_on else None
 
 
-def _read_tags(database: Executor, arn: str) -> dict[str, str]:
+def _read_tags(arn: str) -> Plan[dict[str, str]]:
     tags: dict[str, str] = {}
     request: dict[str, Any] = {"ResourceArn": arn}
     while True:
-        response = database.execute("ListTagsOfResource", request)
+        response = yield from _read("ListTagsOfResource", request)
         tags |= {each["Key"]: each["Value"] for each in response.get("Tags") or ()}
         if not response.get("NextToken"):
             return tags

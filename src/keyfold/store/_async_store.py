@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from importlib import import_module
 from types import TracebackType
@@ -12,10 +12,11 @@ from keyfold.errors import KeyfoldError
 from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
+from keyfold.store._drivers import CleanUp, drive_async
 from keyfold.store._follow_options import DeadLetter, Followed, Start, Stop, read_options
-from keyfold.store._plans import ApiCall, HandlerCall, Pause, Steps, requests_of
+from keyfold.store._plans import ApiCall, Steps
 from keyfold.store._settings import CallObserver, StoreSettings
-from keyfold.store._table_creation import plan_create_table
+from keyfold.store._table_creation import plan_create_table, plan_drop_table
 
 V = TypeVar("V")
 
@@ -95,7 +96,7 @@ class AsyncStore:
     async def drop_table(self, table: Table) -> None:
         """Delete a table and all its items."""
         self._settings.check_administration("DeleteTable", table)
-        await self._call(ApiCall("DeleteTable", {"TableName": table.name}))
+        await self._drive(plan_drop_table(table))
 
     async def follow(
         self,
@@ -196,50 +197,19 @@ class AsyncStore:
     ) -> None:
         await self.close()
 
-    async def _drive(self, steps: Steps[V]) -> V:
-        try:
-            step = next(steps)
-            while True:
-                if not isinstance(step, ApiCall):
-                    step = await self._handle_step(steps, step)
-                    continue
-                try:
-                    response = await self._call(step)
-                except KeyfoldError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(response)
-        except StopIteration as stop:
-            return stop.value
+    def _drive(self, steps: Steps[V], clean_up: CleanUp | None = None) -> Coroutine[Any, Any, V]:
+        observe = self._observe if self._settings.on_call else None
+        return drive_async(
+            steps, self._executor.execute, self._sleep, observe=observe, clean_up=clean_up
+        )
 
-    async def _handle_step(
-        self, steps: Steps[Any], step: Pause | HandlerCall
-    ) -> ApiCall | Pause | HandlerCall:
-        """Handle a step that is not an API call; return the next step."""
-        if isinstance(step, Pause):
-            await self._sleep(step.seconds)
-            return next(steps)
-        try:
-            reaction = step.handler(step.change)
-            if isinstance(reaction, Awaitable):
-                reaction = await reaction
-            requests = requests_of(reaction)
-        except Exception as error:  # noqa: BLE001 - the plan decides whether to retry
-            return steps.throw(error)
-        return steps.send(requests)
-
-    async def _call(self, call: ApiCall) -> dict[str, Any]:
-        if not self._settings.on_call:
-            return await self._executor.execute(call.operation, call.request)
+    async def _observe(self, call: ApiCall) -> dict[str, Any]:
+        """Make a call, and report each attempt of it to the hooks."""
         observer = CallObserver(self._settings, call)
+        execute: Callable[..., Awaitable[Any]] = self._executor.execute
+        options = {"on_retry": observer.record_retry} if self._reports_retries else {}
         try:
-            if self._reports_retries:
-                execute: Callable[..., Any] = self._executor.execute
-                response = await execute(
-                    call.operation, call.request, on_retry=observer.record_retry
-                )
-            else:
-                response = await self._executor.execute(call.operation, call.request)
+            response = await execute(call.operation, call.request, **options)
         except KeyfoldError as error:
             observer.finish(None, error)
             raise

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.api import OPERATIONS
-from keyfold.errors import Unavailable
 from keyfold.model._batches import Batch, BatchCall
 from keyfold.model._keys import identify
 from keyfold.model._requests import Get
 from keyfold.model._writes import Put
-from keyfold.store._plans import MAX_ATTEMPTS, Plan, RunContext, attempt, pause
+from keyfold.store._plans import Plan, Response, RunContext, attempt, repeat_batch
 from keyfold.store._refusals import find_oversize
 from keyfold.store._writing import decode_for, written
 from keyfold.values import Item
@@ -46,30 +44,19 @@ def _check_sizes(context: RunContext, request: Batch[Any]) -> None:
 def _carry_out(
     context: RunContext, request: Batch[Any], call: BatchCall
 ) -> Plan[list[tuple[str, Item]]]:
-    """Repeat a call until all its members are processed, and return the items it found.
+    """Make a call until all its members are processed, and return the items that it found."""
 
-    Raises Unavailable after several calls without progress.
-    """
-    found: list[tuple[str, Item]] = []
-    wanted: dict[str, Any] = call.request["RequestItems"]
-    left, idle, calls = _count(wanted), 0, 0
-    while True:
+    def make_call(wanted: dict[str, Any], earlier: int) -> Plan[Response]:
         payload: dict[str, Any] = {"RequestItems": wanted}
         if context.store.reports_capacity:
             payload["ReturnConsumedCapacity"] = "TOTAL"
-        response = yield from attempt(context, request, call.operation, payload, earlier=calls)
-        calls += 1
-        for table, items in response.get("Responses", {}).items():
-            found += [(table, item) for item in items]
-        wanted = response.get(OPERATIONS[call.operation].unprocessed) or {}
-        if not wanted:
-            return found
-        idle = idle + 1 if _count(wanted) >= left else 1
-        left = _count(wanted)
-        if idle == MAX_ATTEMPTS:
-            raise Unavailable(call.operation, calls, f"{left} of its members are unprocessed")
-        yield pause(context, idle)
+        return attempt(context, request, call.operation, payload, earlier=earlier)
 
-
-def _count(wanted: dict[str, Any]) -> int:
-    return sum(len(each["Keys"]) if "Keys" in each else len(each) for each in wanted.values())
+    jitter, wanted = context.store.jitter, call.request["RequestItems"]
+    responses = yield from repeat_batch(jitter, call.operation, wanted, make_call)
+    return [
+        (table, item)
+        for response in responses
+        for table, items in response.get("Responses", {}).items()
+        for item in items
+    ]

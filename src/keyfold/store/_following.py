@@ -29,8 +29,9 @@ from keyfold.store._dispatch import plan
 from keyfold.store._follow_options import Followed, FollowOptions
 from keyfold.store._lease_keeper import RENEWAL, LeaseCalls, LeaseKeeper, OwnedLease
 from keyfold.store._leases import DeadLetterHead
-from keyfold.store._plans import HandlerCall, Pause, Plan, RunContext, Steps
+from keyfold.store._plans import HandlerCall, Plan, RunContext, Steps
 from keyfold.store._records import ChangeReader, StreamRecord
+from keyfold.store._retries import Backoff, Pause
 from keyfold.store._settings import StoreSettings
 from keyfold.store._streams import check_leases, check_stream, describe_stream, open_shard
 
@@ -39,8 +40,7 @@ _LOG = logging.getLogger("keyfold.store")
 # The service may return no records although there are more. After this many empty responses in a
 # row, a shard counts as read.
 _EMPTY_READS = 3
-_FIRST_RETRY_SECONDS = 0.1
-_LONGEST_RETRY_SECONDS = 5.0
+_HANDLER_BACKOFF = Backoff(0.1, 5.0)
 
 
 class _Interrupted(Exception):
@@ -340,7 +340,7 @@ class Worker:
             else:
                 self.result = replace(self.result, handled=self.result.handled + 1)
                 return None, number
-            yield Pause(min(_LONGEST_RETRY_SECONDS, _FIRST_RETRY_SECONDS * 2 ** (number - 1)))
+            yield _HANDLER_BACKOFF.pause(number)
 
     def _reader(self) -> ChangeReader:
         return ChangeReader(self._options.table, RunContext(self._calls.now(), self._settings))

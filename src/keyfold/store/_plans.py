@@ -10,42 +10,25 @@ from collections.abc import Callable, Generator
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from keyfold.api import find_operation
+from keyfold.api import OPERATIONS, find_operation
 from keyfold.errors import (
     ConditionalCheckFailedException,
     InternalServerError,
     KeyfoldError,
     OutcomeUnknown,
-    ProvisionedThroughputExceededException,
     QueryInvalid,
-    ServiceError,
-    TransactionCanceledException,
-    TransactionConflictException,
-    TransactionInProgressException,
-    Unavailable,
     ValidationException,
 )
 from keyfold.model._changes import Change, Handler, Reaction
 from keyfold.model._requests import Request
 from keyfold.model._writes import Write
 from keyfold.store._refusals import refusal_error
+from keyfold.store._retries import Attempts, Pause, is_transient, reason_of
 from keyfold.values import Item
 
 V = TypeVar("V")
 Response = dict[str, Any]
 OnInvalid = Literal["raise", "raw"]
-
-MAX_ATTEMPTS = 8
-_FIRST_PAUSE_SECONDS = 0.05
-_LONGEST_PAUSE_SECONDS = 2.0
-
-_RETRYABLE = (
-    InternalServerError,
-    ProvisionedThroughputExceededException,
-    TransactionConflictException,
-    TransactionInProgressException,
-)
-_TRANSIENT_REASONS = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
 class ApiCall(NamedTuple):
@@ -54,12 +37,6 @@ class ApiCall(NamedTuple):
     operation: str
     request: dict[str, Any]
     attempt: int = 1
-
-
-class Pause(NamedTuple):
-    """How long to wait before the next call."""
-
-    seconds: float
 
 
 class HandlerCall(NamedTuple):
@@ -134,30 +111,23 @@ def retry(
     the write cannot be repeated, or if its condition fails on a retry: it may have failed because
     of its own first attempt. Raises Unavailable when retries are exhausted.
     """
+    attempts = Attempts(call.operation, context.store.jitter, call.attempt)
     # Whether an attempt may have been carried out.
     may_be_done = False
-    for number in range(1, MAX_ATTEMPTS + 1):
-        if may_be_done and isinstance(error, ConditionalCheckFailedException):
-            raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
+    while True:
         if isinstance(error, ValidationException):
             raise refusal_error(request, error, context.now) from error
-        if not is_transient(error):
-            raise error
+        is_last = may_be_done and isinstance(error, ConditionalCheckFailedException)
         if isinstance(error, InternalServerError) and not find_operation(call.operation).is_read:
             may_be_done = True
-            if isinstance(request, Write) and not request.is_repeatable:
-                break
-        if number == MAX_ATTEMPTS:
-            break
-        yield pause(context, number)
+            is_last = isinstance(request, Write) and not request.is_repeatable
+        if is_last or (may_be_done and attempts.are_exhausted and is_transient(error)):
+            raise OutcomeUnknown(repr(request), call.operation, reason_of(error)) from error
+        yield attempts.fail(error)
         try:
-            return (yield call._replace(attempt=call.attempt + number))
+            return (yield call._replace(attempt=attempts.number))
         except KeyfoldError as another:
             error = another
-    if may_be_done:
-        raise OutcomeUnknown(repr(request), call.operation, _reason(error)) from error
-    attempts = call.attempt + MAX_ATTEMPTS - 1
-    raise Unavailable(call.operation, attempts, _reason(error)) from error
 
 
 def call_service(context: RunContext, operation: str, payload: dict[str, Any]) -> Plan[Response]:
@@ -165,44 +135,49 @@ def call_service(context: RunContext, operation: str, payload: dict[str, Any]) -
 
     Raises Unavailable when retries are exhausted.
     """
-    for number in range(1, MAX_ATTEMPTS + 1):
+    return repeat_call(context.store.jitter, operation, payload)
+
+
+def repeat_call(
+    jitter: Callable[[], float], operation: str, payload: dict[str, Any]
+) -> Plan[Response]:
+    """Make a call, and retry it after transient errors; raises Unavailable."""
+    attempts = Attempts(operation, jitter)
+    while True:
         try:
-            return (yield ApiCall(operation, payload, number))
+            return (yield ApiCall(operation, payload, attempts.number))
         except KeyfoldError as error:
-            if not is_transient(error):
-                raise
-            if number == MAX_ATTEMPTS:
-                raise Unavailable(operation, number, _reason(error)) from error
-        yield pause(context, number)
-    raise AssertionError(operation)
+            pause = attempts.fail(error)
+        yield pause
 
 
-def _reason(error: KeyfoldError) -> str:
-    return str(error).rstrip(".")
+def repeat_batch(
+    jitter: Callable[[], float],
+    operation: str,
+    wanted: dict[str, Any],
+    make_call: Callable[[dict[str, Any], int], Plan[Response]],
+) -> Plan[list[Response]]:
+    """Make a batch call, and repeat it for the members that were left unprocessed.
+
+    `make_call` gets the members, by table, and the number of earlier calls. Returns all responses;
+    raises Unavailable after several calls without progress.
+    """
+    attempts = Attempts(operation, jitter)
+    responses: list[Response] = []
+    while True:
+        response = yield from make_call(wanted, len(responses))
+        responses.append(response)
+        left: dict[str, Any] = response.get(OPERATIONS[operation].unprocessed) or {}
+        if not left:
+            return responses
+        if _count_members(left) < _count_members(wanted):
+            attempts.progress()
+        wanted = left
+        yield attempts.stall(f"{_count_members(left)} of its members are unprocessed")
 
 
-def pause(context: RunContext, attempts: int) -> Pause:
-    """Return the pause after the given number of attempts: exponential backoff with full jitter."""
-    return Pause(pause_seconds(attempts, context.store.jitter))
-
-
-def pause_seconds(attempts: int, jitter: Callable[[], float]) -> float:
-    """Return the seconds to wait after the given number of attempts."""
-    longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempts - 1))
-    return jitter() * longest
-
-
-def is_transient(error: KeyfoldError) -> bool:
-    """Return whether an error is transient, so that the same call may succeed later."""
-    if isinstance(error, TransactionCanceledException):
-        codes = {each.get("Code", "None") for each in error.fields.get("CancellationReasons", ())}
-        return bool(codes & _TRANSIENT_REASONS) and codes <= _TRANSIENT_REASONS | {"None"}
-    if isinstance(error, ServiceError) and error.type in (
-        "ThrottlingException",
-        "RequestLimitExceeded",
-    ):
-        return True
-    return isinstance(error, _RETRYABLE)
+def _count_members(wanted: dict[str, Any]) -> int:
+    return sum(len(each["Keys"]) if "Keys" in each else len(each) for each in wanted.values())
 
 
 def requests_of(reaction: Reaction) -> tuple[Request[Any], ...]:

@@ -6,17 +6,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import Any, Protocol, Self, TypeVar
 
 from keyfold.errors import KeyfoldError, OptionInvalid
-from keyfold.model._changes import Reaction
 from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
+from keyfold.store._drivers import CleanUp, drive
 from keyfold.store._follow_options import DeadLetter, Followed, Start, Stop, read_options
-from keyfold.store._plans import ApiCall, HandlerCall, Pause, Steps, requests_of
+from keyfold.store._plans import ApiCall, Steps
 from keyfold.store._settings import CallObserver, StoreSettings
-from keyfold.store._table_creation import plan_create_table
+from keyfold.store._table_creation import plan_create_table, plan_drop_table
 
 V = TypeVar("V")
 
@@ -91,7 +91,7 @@ class Store:
     def drop_table(self, table: Table) -> None:
         """Delete a table and all its items."""
         self._settings.check_administration("DeleteTable", table)
-        self._call(ApiCall("DeleteTable", {"TableName": table.name}))
+        self._drive(plan_drop_table(table))
 
     def follow(
         self,
@@ -202,49 +202,17 @@ class Store:
     ) -> None:
         self.close()
 
-    def _drive(self, steps: Steps[V]) -> V:
-        execute, is_observed = self._executor.execute, self._settings.on_call
-        try:
-            step = next(steps)
-            while True:
-                if not isinstance(step, ApiCall):
-                    step = self._handle_step(steps, step)
-                    continue
-                try:
-                    if is_observed:
-                        response = self._call(step)
-                    else:
-                        response = execute(step.operation, step.request)
-                except KeyfoldError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(response)
-        except StopIteration as stop:
-            return stop.value
+    def _drive(self, steps: Steps[V], clean_up: CleanUp | None = None) -> V:
+        observe = self._observe if self._settings.on_call else None
+        return drive(steps, self._executor.execute, self._sleep, observe=observe, clean_up=clean_up)
 
-    def _handle_step(
-        self, steps: Steps[Any], step: Pause | HandlerCall
-    ) -> ApiCall | Pause | HandlerCall:
-        """Handle a step that is not an API call; return the next step."""
-        if isinstance(step, Pause):
-            self._sleep(step.seconds)
-            return next(steps)
-        try:
-            requests = requests_of(cast(Reaction, step.handler(step.change)))
-        except Exception as error:  # noqa: BLE001 - the plan decides whether to retry
-            return steps.throw(error)
-        return steps.send(requests)
-
-    def _call(self, call: ApiCall) -> dict[str, Any]:
-        if not self._settings.on_call:
-            return self._executor.execute(call.operation, call.request)
+    def _observe(self, call: ApiCall) -> dict[str, Any]:
+        """Make a call, and report each attempt of it to the hooks."""
         observer = CallObserver(self._settings, call)
+        execute: Callable[..., Any] = self._executor.execute
+        options = {"on_retry": observer.record_retry} if self._reports_retries else {}
         try:
-            if self._reports_retries:
-                execute: Callable[..., Any] = self._executor.execute
-                response = execute(call.operation, call.request, on_retry=observer.record_retry)
-            else:
-                response = self._executor.execute(call.operation, call.request)
+            response = execute(call.operation, call.request, **options)
         except KeyfoldError as error:
             observer.finish(None, error)
             raise

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from typing import Any
 
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 from keyfold.model._tables import Table
-from keyfold.store._plans import ApiCall, Pause, Plan, Response, RunContext, call_service
+from keyfold.store._plans import ApiCall, Plan, Response, RunContext, call_service
+from keyfold.store._retries import BACKOFF
 from keyfold.store._settings import StoreSettings
 
 # Makes a call, and retries it after transient errors.
 Caller = Callable[[str, dict[str, Any]], Plan[Response]]
-
-# How long to wait between two looks at a table that is being created or changed; it doubles.
-_FIRST_SECONDS = 0.05
-_LONGEST_SECONDS = 2.0
 
 
 def plan_create_table(settings: StoreSettings, table: Table) -> Plan[None]:
@@ -41,6 +39,12 @@ def plan_create_table(settings: StoreSettings, table: Table) -> Plan[None]:
         return
 
 
+def plan_drop_table(table: Table) -> Plan[None]:
+    """Delete a table and all its items."""
+    # Not retried: the table that a failed call did delete would look like a missing one.
+    yield ApiCall("DeleteTable", {"TableName": table.name})
+
+
 def _is_kept(call: Caller, name: str) -> Plan[bool]:
     """Wait until a table is created or deleted; return whether it exists then."""
     try:
@@ -56,13 +60,11 @@ def wait_until_active(call: Caller, name: str) -> Plan[None]:
 
 
 def _wait(call: Caller, name: str, while_it_is: set[str]) -> Plan[None]:
-    seconds = _FIRST_SECONDS
-    while True:
+    for number in count(1):
         described = (yield from call("DescribeTable", {"TableName": name}))["Table"]
         if described["TableStatus"] not in while_it_is:
             return
-        yield Pause(seconds)
-        seconds = min(seconds * 2, _LONGEST_SECONDS)
+        yield BACKOFF.pause(number)
 
 
 def _ttl_request(table: Table) -> dict[str, Any]:

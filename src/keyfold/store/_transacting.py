@@ -27,9 +27,10 @@ from keyfold.model._transactions import MAX_ACTIONS, MAX_TOKEN_LENGTH, Transacti
 from keyfold.model._updates import Update, touches_unique
 from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._guards import guard_item, guard_key
-from keyfold.store._plans import Plan, RunContext, attempt, pause
+from keyfold.store._plans import Plan, RunContext, attempt
 from keyfold.store._reads import plan_get
 from keyfold.store._refusals import find_oversize
+from keyfold.store._retries import BACKOFF
 from keyfold.store._writing import decode_for, decode_written, explain_failure, written
 from keyfold.values import AttributeValue, Item
 
@@ -132,7 +133,7 @@ def _carry_out(context: RunContext, request: Transaction) -> Plan[list[Action]]:
             ]
             if race < _MAX_RACES and any(_is_race(request, *each) for each in failed):
                 # The entity was changed after it was read: it has other guards now.
-                yield pause(context, race)
+                yield BACKOFF.pause(race, context.store.jitter())
                 continue
             raise TransactionFailed(_failure_reasons(context, request, failed)) from None
         return actions

@@ -7,12 +7,15 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from keyfold.errors import KeyfoldError, ResourceNotFoundException, TableMissing, Unavailable
+from keyfold.errors import ResourceNotFoundException, TableMissing
 from keyfold.store import Executor
-from keyfold.store._plans import MAX_ATTEMPTS, is_transient, pause_seconds
+from keyfold.store._drivers import drive
+from keyfold.store._plans import Plan, Response, repeat_batch, repeat_call
 from keyfold.transfer._rates import RateLimiter
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +43,32 @@ class Caller:
         self._limiter = None if rate is None else RateLimiter(rate, clock=clock, sleep=sleep)
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Make a call, with retries after errors that are transient.
+        """Make a call, with retries after errors that are transient; raises Unavailable."""
+        return self.run(self.plan(operation, request))
 
-        Raises Unavailable when the retries are exhausted.
-        """
-        for number in range(1, MAX_ATTEMPTS + 1):
-            if self._limiter is not None:
-                self._limiter.wait()
-            try:
-                response = self._executor.execute(operation, request)
-            except KeyfoldError as error:
-                if not is_transient(error):
-                    raise
-                if number == MAX_ATTEMPTS:
-                    raise Unavailable(operation, number, str(error).rstrip(".")) from error
-            else:
-                self._count(response)
-                return response
-            self.pause(number)
-        raise AssertionError(operation)
+    def call_batch(self, operation: str, wanted: dict[str, Any]) -> None:
+        """Make a batch call until all its members, by table, are processed; raises Unavailable."""
 
-    def pause(self, attempts: int) -> None:
-        """Sleep before the next attempt: exponential backoff with jitter."""
-        environment = self._environment
-        environment.sleep(pause_seconds(attempts, environment.jitter))
+        def plan(wanted: dict[str, Any], _: int) -> Plan[Response]:
+            request = {"RequestItems": wanted, "ReturnConsumedCapacity": "TOTAL"}
+            return self.plan(operation, request)
+
+        self.run(repeat_batch(self._environment.jitter, operation, wanted, plan))
+
+    def plan(self, operation: str, request: dict[str, Any]) -> Plan[Response]:
+        """Return the plan of a call with its retries."""
+        return repeat_call(self._environment.jitter, operation, request)
+
+    def run(self, plan: Plan[V]) -> V:
+        """Run a plan."""
+        return drive(plan, self._execute, self._environment.sleep)
+
+    def _execute(self, operation: str, request: dict[str, Any]) -> Response:
+        if self._limiter is not None:
+            self._limiter.wait()
+        response = self._executor.execute(operation, request)
+        self._count(response)
+        return response
 
     def _count(self, response: dict[str, Any]) -> None:
         consumed: Any = response.get("ConsumedCapacity") or []

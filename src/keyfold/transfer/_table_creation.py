@@ -10,9 +10,8 @@ from typing import Any
 
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 from keyfold.model import Table
-from keyfold.transfer._calls import CallEnvironment, Caller
-
-_POLL_SECONDS = 1.0
+from keyfold.store._table_creation import wait_until_active
+from keyfold.transfer._calls import Caller
 
 
 def has_table(caller: Caller, name: str) -> bool:
@@ -31,15 +30,13 @@ def read_ttl(caller: Caller, name: str) -> str | None:
     return described.get("AttributeName") if is_on else None
 
 
-def ensure_declared(caller: Caller, environment: CallEnvironment, table: Table, name: str) -> None:
+def ensure_declared(caller: Caller, table: Table, name: str) -> None:
     """Create a table from its declaration, as `name`, unless a table of that name exists."""
     table.check()
-    _ensure(caller, environment, {**table.to_dynamodb(), "TableName": name}, table.ttl)
+    _ensure(caller, {**table.to_dynamodb(), "TableName": name}, table.ttl)
 
 
-def ensure_like(
-    caller: Caller, environment: CallEnvironment, described: dict[str, Any], ttl: str | None
-) -> None:
+def ensure_like(caller: Caller, described: dict[str, Any], ttl: str | None) -> None:
     """Create a table from a DescribeTable description, unless one of that name exists.
 
     The new table has the same keys, indexes and TTL. It is billed per request: the source's
@@ -57,19 +54,16 @@ def ensure_like(
                 {part: index[part] for part in ("IndexName", "KeySchema", "Projection")}
                 for index in described[kind]
             ]
-    _ensure(caller, environment, request, ttl)
+    _ensure(caller, request, ttl)
 
 
-def _ensure(
-    caller: Caller, environment: CallEnvironment, request: dict[str, Any], ttl: str | None
-) -> None:
+def _ensure(caller: Caller, request: dict[str, Any], ttl: str | None) -> None:
     name = {"TableName": request["TableName"]}
     if not has_table(caller, request["TableName"]):
         # Another process may create the table first; wait until it is active in either case.
         with suppress(ResourceInUseException):
             caller.call("CreateTable", request)
-    while caller.call("DescribeTable", name)["Table"]["TableStatus"] != "ACTIVE":
-        environment.sleep(_POLL_SECONDS)
+    caller.run(wait_until_active(caller.plan, request["TableName"]))
     if ttl is None or read_ttl(caller, request["TableName"]) is not None:
         return
     # A run killed right after CreateTable leaves an empty table without TTL. A table that has

@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from keyfold.errors import ServiceError, TargetNotEmpty, Unavailable
+from keyfold.errors import ServiceError, TargetNotEmpty
 from keyfold.model._keys import identify
-from keyfold.store._plans import MAX_ATTEMPTS
 from keyfold.transfer._calls import Caller, describe_table
 from keyfold.transfer._entities import Reject
 from keyfold.transfer._sources import ItemSource, TableSource
@@ -128,28 +127,13 @@ class TableTarget:
             {"PutRequest": {"Item": restore_binaries(each.item)}} for each in items
         ]
         try:
-            self._write_all(wanted)
+            self._caller.call_batch("BatchWriteItem", {self._name: wanted})
         except ServiceError as error:
             if error.type != "ValidationException":
                 raise
             # One invalid item fails the whole batch: write singly to accept the valid ones.
             return self._write_singly(items)
         return WriteResult(items)
-
-    def _write_all(self, wanted: list[Any]) -> None:
-        stalled = calls = 0
-        while True:
-            request = {"RequestItems": {self._name: wanted}, "ReturnConsumedCapacity": "TOTAL"}
-            response = self._caller.call("BatchWriteItem", request)
-            calls += 1
-            left: list[Any] = response.get("UnprocessedItems", {}).get(self._name, [])
-            if not left:
-                return
-            stalled = stalled + 1 if len(left) >= len(wanted) else 1
-            if stalled == MAX_ATTEMPTS:
-                raise Unavailable("BatchWriteItem", calls, f"{len(left)} still unprocessed")
-            wanted = left
-            self._caller.pause(stalled)
 
     def _write_singly(self, items: Sequence[ClassifiedItem]) -> WriteResult:
         accepted: list[ClassifiedItem] = []

@@ -93,9 +93,9 @@ def copy_table(
         if options.creates:
             like = {**described, "TableName": target.table}
             if declared is not None:
-                ensure_declared(writer, options.environment, declared, target.table)
+                ensure_declared(writer, declared, target.table)
             else:
-                ensure_like(writer, options.environment, like, ttl)
+                ensure_like(writer, like, ttl)
         checker = Caller(target.executor, options.environment, options.read_rate)
         written = _open_target(writer, checker, target, options)
         callers = ([reader, checker], [writer])
@@ -168,7 +168,7 @@ def load_table(
         else:
             source = open_lines_source(path)
         if options.creates and declared is not None:
-            ensure_declared(writer, options.environment, declared, target.table)
+            ensure_declared(writer, declared, target.table)
         elif not has_table(writer, target.table):
             known = ", ".join(list_tables(writer)) or "none"
             fact = f"there is no table {target.table!r}; it has {known}"

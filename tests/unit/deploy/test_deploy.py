@@ -11,9 +11,11 @@ from keyfold import Entity, Expiry, Index, Key, Provisioned, Table, attr
 from keyfold.deploy import Event, apply, plan, read_state
 from keyfold.engine import Engine
 from keyfold.errors import (
+    InternalServerError,
     LimitExceededException,
     ResourceInUseException,
     TableUnsettled,
+    ThrottlingException,
     ValidationException,
 )
 
@@ -280,7 +282,14 @@ def test_a_change_that_never_takes_effect_ends_with_an_error(database: Engine) -
         apply(slow, [declare(BY_YEAR)], sleep=lambda _: None, longest_wait_seconds=30)
 
 
-@pytest.mark.parametrize("error", [ResourceInUseException("busy"), LimitExceededException("many")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        ResourceInUseException("busy"),
+        LimitExceededException("many"),
+        ThrottlingException("slow down"),
+    ],
+)
 def test_requests_to_a_busy_table_or_account_are_retried(
     database: Engine, error: Exception
 ) -> None:
@@ -290,6 +299,24 @@ def test_requests_to_a_busy_table_or_account_are_retried(
     (report,) = apply(slow, [declare(BY_YEAR)], sleep=slept.append)
     assert report.is_as_declared
     assert len(slept) == 2
+
+
+def test_transient_errors_of_reads_are_retried(database: Engine) -> None:
+    make(database, declare())
+    slow, slept = SlowDatabase(database), list[float]()
+    slow.failures["DescribeTable"] = [ThrottlingException("slow down"), InternalServerError()]
+    (report,) = apply(slow, [declare(BY_YEAR)], sleep=slept.append)
+    assert report.is_as_declared
+    assert len(slept) == 2
+
+
+def test_a_step_that_may_have_been_carried_out_is_not_repeated(database: Engine) -> None:
+    make(database, declare())
+    slow = SlowDatabase(database)
+    slow.failures["UpdateTable"] = [InternalServerError()]
+    with pytest.raises(InternalServerError):
+        apply(slow, [declare(BY_YEAR)], sleep=no_sleep)
+    assert slow.calls.count("UpdateTable") == 1
 
 
 def test_apply_waits_for_a_table_that_another_process_is_creating(database: Engine) -> None:

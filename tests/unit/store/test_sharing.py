@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from keyfold.store import Store, StoreSettings
-from keyfold.store._plans import ApiCall, Pause
+from keyfold.store._plans import ApiCall
+from keyfold.store._retries import Pause
 from keyfold.testing import Clock
 from tests.transports import Transport, open_database
 from tests.unit.store.ledger import Account, Seen, ledger

@@ -11,7 +11,8 @@ from keyfold.model import Change, Table
 from keyfold.store import Followed, StoreSettings
 from keyfold.store._follow_options import read_options
 from keyfold.store._following import Worker
-from keyfold.store._plans import ApiCall, HandlerCall, Pause, Steps, requests_of
+from keyfold.store._plans import ApiCall, HandlerCall, Steps, requests_of
+from keyfold.store._retries import Pause
 from keyfold.testing import Clock
 from tests.transports import Database
 

@@ -1,4 +1,9 @@
-"""Timeouts, retries and the retry budget of a client."""
+"""Timeouts, retries and the retry budget of a client.
+
+Apart from the retries of plans (`keyfold.store._retries`), because these are about a transport: lost
+connections, timeouts, a deadline for the whole call and a budget for all calls together, and users
+set them. A store does not retry what a client has given up, so calls are not retried twice.
+"""
 
 from __future__ import annotations
 

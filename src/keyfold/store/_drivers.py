@@ -1,0 +1,119 @@
+"""Drivers of plans: one blocks on each call, pause and handler, the other awaits them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeVar, cast
+
+from keyfold.errors import KeyfoldError
+from keyfold.model._changes import Reaction
+from keyfold.store._plans import ApiCall, HandlerCall, Plan, Response, Steps, requests_of
+from keyfold.store._retries import Pause
+
+V = TypeVar("V")
+Step = ApiCall | Pause | HandlerCall
+CleanUp = Callable[[], Plan[None]]
+
+
+def drive(
+    steps: Steps[V],
+    execute: Callable[[str, dict[str, Any]], Response],
+    sleep: Callable[[float], object],
+    *,
+    observe: Callable[[ApiCall], Response] | None = None,
+    clean_up: CleanUp | None = None,
+) -> V:
+    """Run a plan and return its result.
+
+    `observe` makes the calls instead of `execute`. `clean_up` returns a plan to run after any
+    error, Ctrl-C included; the error is raised even if that plan fails.
+    """
+    try:
+        step = next(steps)
+        while True:
+            if not isinstance(step, ApiCall):
+                step = _handle_step(steps, step, sleep)
+                continue
+            try:
+                if observe is None:
+                    response = execute(step.operation, step.request)
+                else:
+                    response = observe(step)
+            except KeyfoldError as error:
+                step = steps.throw(error)
+            else:
+                step = steps.send(response)
+    except StopIteration as stop:
+        return stop.value
+    except BaseException:
+        if clean_up is not None:
+            with suppress(KeyfoldError):
+                drive(clean_up(), execute, sleep, observe=observe)
+        raise
+
+
+def _handle_step(
+    steps: Steps[Any], step: Pause | HandlerCall, sleep: Callable[[float], object]
+) -> Step:
+    """Handle a step that is not an API call; return the next step."""
+    if isinstance(step, Pause):
+        sleep(step.seconds)
+        return next(steps)
+    try:
+        requests = requests_of(cast(Reaction, step.handler(step.change)))
+    except Exception as error:  # noqa: BLE001 - the plan decides whether to retry
+        return steps.throw(error)
+    return steps.send(requests)
+
+
+async def drive_async(
+    steps: Steps[V],
+    execute: Callable[[str, dict[str, Any]], Awaitable[Response]],
+    sleep: Callable[[float], Awaitable[object]],
+    *,
+    observe: Callable[[ApiCall], Awaitable[Response]] | None = None,
+    clean_up: CleanUp | None = None,
+) -> V:
+    """Async version of `drive`; handlers may be coroutine functions."""
+    try:
+        step = next(steps)
+        while True:
+            if not isinstance(step, ApiCall):
+                step = await _handle_step_async(steps, step, sleep)
+                continue
+            try:
+                if observe is None:
+                    response = await execute(step.operation, step.request)
+                else:
+                    response = await observe(step)
+            except KeyfoldError as error:
+                step = steps.throw(error)
+            else:
+                step = steps.send(response)
+    except StopIteration as stop:
+        return stop.value
+    except GeneratorExit:
+        # A closed coroutine cannot await anything more.
+        raise
+    except BaseException:
+        if clean_up is not None:
+            with suppress(KeyfoldError):
+                await drive_async(clean_up(), execute, sleep, observe=observe)
+        raise
+
+
+async def _handle_step_async(
+    steps: Steps[Any], step: Pause | HandlerCall, sleep: Callable[[float], Awaitable[object]]
+) -> Step:
+    if isinstance(step, Pause):
+        await sleep(step.seconds)
+        return next(steps)
+    try:
+        reaction = step.handler(step.change)
+        if isinstance(reaction, Awaitable):
+            reaction = await reaction
+        requests = requests_of(reaction)
+    except Exception as error:  # noqa: BLE001 - the plan decides whether to retry
+        return steps.throw(error)
+    return steps.send(requests)
