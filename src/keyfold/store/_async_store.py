@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import suppress
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -13,7 +12,13 @@ from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._drivers import CleanUp, drive_async
-from keyfold.store._follow_options import DeadLetter, Followed, Start, Stop, read_options
+from keyfold.store._follow_options import (
+    DeadLetter,
+    Followed,
+    FollowOptions,
+    open_follower,
+    takes_arguments_of,
+)
 from keyfold.store._plans import ApiCall, Steps
 from keyfold.store._settings import CallObserver, StoreSettings
 from keyfold.store._table_creation import plan_create_table, plan_drop_table
@@ -98,22 +103,8 @@ class AsyncStore:
         self._settings.check_administration("DeleteTable", table)
         await self._drive(plan_drop_table(table))
 
-    async def follow(
-        self,
-        table: Table,
-        *,
-        name: str = "default",
-        worker: str | None = None,
-        start: Start = "oldest",
-        batch: int = 100,
-        attempts: int = 5,
-        lease_seconds: float = 30.0,
-        poll_seconds: float = 1.0,
-        until_caught_up: bool = False,
-        stop: Stop | None = None,
-        leases: str | None = None,
-        setup: bool | None = None,
-    ) -> Followed:
+    @takes_arguments_of(FollowOptions)
+    async def follow(self, options: FollowOptions) -> Followed:
         """Pass the changes of a table to its handlers, which may be coroutine functions.
 
         Async version of `Store.follow`, with the same options; `stop` may be an `asyncio.Event`.
@@ -121,46 +112,16 @@ class AsyncStore:
 
         Raises StreamUnsuitable, LeasesMissing, and OptionInvalid.
         """
-        from keyfold.store._following import Worker  # noqa: PLC0415 - loaded with the first one
-
-        self._settings.check_administration("GetRecords", table)
-        options = read_options(
-            self._settings,
-            table,
-            name=name,
-            worker=worker,
-            start=start,
-            batch=batch,
-            attempts=attempts,
-            lease_seconds=lease_seconds,
-            poll_seconds=poll_seconds,
-            until_caught_up=until_caught_up,
-            stop=stop,
-            leases=leases,
-            setup=setup,
-        )
-        follower = Worker(self._settings, options)
-        try:
-            return await self._drive(follower.run())
-        except GeneratorExit:
-            # A closed coroutine cannot await anything more: its leases expire.
-            raise
-        except BaseException:
-            # Release the leases, so that other workers need not wait for them to expire. The error
-            # that ended this worker is raised even if that fails.
-            with suppress(KeyfoldError):
-                await self._drive(follower.release())
-            raise
+        follower = open_follower(self._settings, options.table, options.name, options.leases)
+        worker = follower.make_worker(options, may_await=True)
+        return await self._drive(worker.run(), clean_up=worker.release)
 
     async def dead_letters(
         self, table: Table, *, name: str = "default", leases: str | None = None
     ) -> list[DeadLetter]:
         """Return the changes that a handler failed on, and those waiting behind them, oldest first."""
-        from keyfold.store._dead_letters import list_dead_letters, open_dead_letters  # noqa: PLC0415 - as above
-
-        self._settings.check_administration("GetRecords", table)
-        dead_letters = open_dead_letters(self._settings, table, name, leases)
-        return await self._drive(list_dead_letters(dead_letters))
+        follower = open_follower(self._settings, table, name, leases)
+        return await self._drive(follower.list_dead_letters())
 
     async def retry_dead_letters(
         self,
@@ -174,11 +135,8 @@ class AsyncStore:
 
         A worker that follows the table retries them when it next reads the leases.
         """
-        from keyfold.store._dead_letters import open_dead_letters, retry_dead_letters  # noqa: PLC0415 - as above
-
-        self._settings.check_administration("GetRecords", table)
-        dead_letters = open_dead_letters(self._settings, table, name, leases)
-        return await self._drive(retry_dead_letters(dead_letters, handler))
+        follower = open_follower(self._settings, table, name, leases)
+        return await self._drive(follower.retry_dead_letters(handler))
 
     async def close(self) -> None:
         """Close the database or the connections to it."""

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from keyfold.errors import ConditionFailed, OutcomeUnknown, ResourceNotFoundException
+from keyfold.errors import ConditionFailed, OutcomeUnknown
 from keyfold.model._formatting import show_item
-from keyfold.model._tables import Table
-from keyfold.store._follow_options import DeadLetter, lease_table_name
+from keyfold.store._follow_options import DeadLetter
 from keyfold.store._lease_keeper import LeaseCalls
 from keyfold.store._leases import DeadLetterHead, StoredDeadLetter
 from keyfold.store._plans import Plan
 from keyfold.store._records import StreamRecord
-from keyfold.store._settings import StoreSettings
 
 # A record may have two images of 400 KB each, and an item is limited to 400 KB.
 _PIECE_BYTES = 300_000
@@ -153,33 +151,3 @@ def describe_error(error: Exception) -> str:
     """Return the type and message of an error in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}"[:_MAX_ERROR_LENGTH] if text else type(error).__name__
-
-
-def open_dead_letters(
-    settings: StoreSettings, table: Table, follower: str, leases: str | None
-) -> DeadLetters:
-    """Return the dead letters of a follower of a table; raises WrongTable."""
-    settings.check_table(table)
-    return DeadLetters(LeaseCalls(settings, leases or lease_table_name(table)), follower)
-
-
-def list_dead_letters(dead_letters: DeadLetters) -> Plan[list[DeadLetter]]:
-    """Return the dead letters; none if there is no lease table yet."""
-    try:
-        return (yield from dead_letters.list_changes())
-    except ResourceNotFoundException:
-        return []
-
-
-def retry_dead_letters(dead_letters: DeadLetters, handler: str | None) -> Plan[int]:
-    """Mark failed letters for retry, all or one handler's; return how many were marked."""
-    try:
-        heads = yield from dead_letters.list_heads()
-    except ResourceNotFoundException:
-        return 0
-    wanted = [each for each in heads if each.state == "failed"]
-    return (
-        yield from dead_letters.mark_for_retry(
-            [each for each in wanted if handler in (None, each.handler)]
-        )
-    )

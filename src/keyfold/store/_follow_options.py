@@ -5,16 +5,25 @@ Separate from the modules that do it, which a store imports only when it first f
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 from keyfold.errors import OptionInvalid
 from keyfold.model._tables import Table
 from keyfold.store._settings import StoreSettings
+
+if TYPE_CHECKING:
+    from keyfold.store._followers import Follower
+
+M = TypeVar("M")
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
 
 Start = Literal["oldest", "latest"]
 DeadLetterState = Literal["failed", "waiting", "retrying"]
@@ -67,73 +76,70 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class FollowOptions:
-    """The options of a worker; see `Store.follow`."""
+    """The arguments of `Store.follow`, which explains them."""
 
     table: Table
-    name: str
-    worker: str
-    start: Start
-    batch: int
-    attempts: int
-    lease_seconds: float
-    poll_seconds: float
-    until_caught_up: bool
-    stop: Stop | None
-    leases: str
-    may_set_up: bool
+    _: KW_ONLY
+    name: str = "default"
+    worker: str | None = None
+    start: Start = "oldest"
+    batch: int = 100
+    attempts: int = 5
+    lease_seconds: float = 30.0
+    poll_seconds: float = 1.0
+    until_caught_up: bool = False
+    stop: Stop | None = None
+    leases: str | None = None
+    setup: bool | None = None
+
+    def check(self) -> None:
+        """Raise OptionInvalid for an invalid option, DeclarationInvalid for an invalid table."""
+        self.table.check()
+        if not self.table.handlers:
+            advice = f"Declare one with @{self.table.name}.on_change."
+            raise OptionInvalid("table", self.table.name, f"It has no change handlers. {advice}")
+        for option in ("name", "worker"):
+            text = getattr(self, option)
+            if text is not None and _match_name(text) is None:
+                advice = "Give 1 to 100 letters, digits, '_', '-' and '.'."
+                raise OptionInvalid(option, text, advice)
+        if self.start not in ("oldest", "latest"):
+            raise OptionInvalid("start", self.start, "Give 'oldest' or 'latest'.")
+        if not 1 <= self.batch <= _MAX_RECORDS:
+            raise OptionInvalid("batch", self.batch, f"Give a number from 1 to {_MAX_RECORDS}.")
+        for option in ("attempts", "lease_seconds", "poll_seconds"):
+            number = getattr(self, option)
+            if not number > 0:
+                raise OptionInvalid(option, number, "Give a number greater than 0.")
 
 
-def read_options(
-    settings: StoreSettings,
-    table: Table,
-    *,
-    name: str,
-    worker: str | None,
-    start: Start,
-    batch: int,
-    attempts: int,
-    lease_seconds: float,
-    poll_seconds: float,
-    until_caught_up: bool,
-    stop: Stop | None,
-    leases: str | None,
-    setup: bool | None,
-) -> FollowOptions:
-    """Validate the options of a worker; raises OptionInvalid, WrongTable, DeclarationInvalid."""
-    settings.check_table(table)
-    table.check()
-    if not table.handlers:
-        advice = f"Declare one with @{table.name}.on_change."
-        raise OptionInvalid("table", table.name, f"It has no change handlers. {advice}")
-    for option, text in (("name", name), ("worker", worker)):
-        if text is not None and _match_name(text) is None:
-            advice = "Give 1 to 100 letters, digits, '_', '-' and '.'."
-            raise OptionInvalid(option, text, advice)
-    if start not in ("oldest", "latest"):
-        raise OptionInvalid("start", start, "Give 'oldest' or 'latest'.")
-    if not 1 <= batch <= _MAX_RECORDS:
-        raise OptionInvalid("batch", batch, f"Give a number from 1 to {_MAX_RECORDS}.")
-    for option, number in (
-        ("attempts", attempts),
-        ("lease_seconds", lease_seconds),
-        ("poll_seconds", poll_seconds),
-    ):
-        if not number > 0:
-            raise OptionInvalid(option, number, "Give a number greater than 0.")
-    return FollowOptions(
-        table=table,
-        name=name,
-        worker=worker or f"{socket.gethostname()[:40]}.{os.getpid()}.{os.urandom(4).hex()}",
-        start=start,
-        batch=batch,
-        attempts=attempts,
-        lease_seconds=lease_seconds,
-        poll_seconds=poll_seconds,
-        until_caught_up=until_caught_up,
-        stop=stop,
-        leases=leases or lease_table_name(table),
-        may_set_up=settings.is_embedded if setup is None else setup,
-    )
+def takes_arguments_of(
+    make: Callable[P, M],
+) -> Callable[[Callable[[S, M], R]], Callable[Concatenate[S, P], R]]:
+    """Return a decorator that gives a method of one argument the arguments of its constructor.
+
+    So the options are written once. Type checkers, `help` and the reference show them for each
+    method.
+    """
+
+    def decorate(method: Callable[[S, M], R]) -> Callable[Concatenate[S, P], R]:
+        @wraps(method)
+        def call(self: S, *arguments: P.args, **options: P.kwargs) -> R:
+            return method(self, make(*arguments, **options))
+
+        shown = signature(method)
+        parameters = (shown.parameters["self"], *signature(make).parameters.values())
+        call.__dict__["__signature__"] = shown.replace(parameters=parameters)
+        return call
+
+    return decorate
+
+
+def open_follower(settings: StoreSettings, table: Table, name: str, leases: str | None) -> Follower:
+    """Return a follower of a table; raises AccessDenied, WrongTable."""
+    from keyfold.store._followers import Follower  # noqa: PLC0415 - loaded with the first one
+
+    return Follower(settings, table, name, leases)
 
 
 def lease_table_name(table: Table) -> str:

@@ -8,6 +8,8 @@ guarantees, and why.
 from __future__ import annotations
 
 import logging
+import os
+import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -50,14 +52,19 @@ class _Interrupted(Exception):
 class Worker:
     """The plan of one worker of a follower, without any I/O."""
 
-    def __init__(self, settings: StoreSettings, options: FollowOptions) -> None:
+    def __init__(
+        self,
+        settings: StoreSettings,
+        options: FollowOptions,
+        calls: LeaseCalls,
+        dead_letters: DeadLetters,
+    ) -> None:
         self._settings, self._options = settings, options
-        self._calls = LeaseCalls(settings, options.leases)
-        self._dead_letters = DeadLetters(self._calls, options.name)
+        self._calls, self._dead_letters = calls, dead_letters
         self._keeper = LeaseKeeper(
-            self._calls,
+            calls,
             options.name,
-            options.worker,
+            options.worker or _make_worker_name(),
             lease_seconds=options.lease_seconds,
             latest=options.start == "latest",
         )
@@ -106,7 +113,8 @@ class Worker:
             yield from self._keeper.release(owned, None)
 
     def _set_up(self) -> Plan[None]:
-        table, may_set_up = self._options.table, self._options.may_set_up
+        table, setup = self._options.table, self._options.setup
+        may_set_up = self._settings.is_embedded if setup is None else setup
         may_change = may_set_up and table.stream is not None
         stream = yield from check_stream(self._calls.call, table, may_change=may_change)
         leases = self._calls.tables.table
@@ -344,3 +352,7 @@ class Worker:
 
     def _reader(self) -> ChangeReader:
         return ChangeReader(self._options.table, RunContext(self._calls.now(), self._settings))
+
+
+def _make_worker_name() -> str:
+    return f"{socket.gethostname()[:40]}.{os.getpid()}.{os.urandom(4).hex()}"

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from keyfold.errors import KeyfoldError, OptionInvalid
+from keyfold.errors import KeyfoldError
 from keyfold.model._requests import Query, Request, Scan, check_paged
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._drivers import CleanUp, drive
-from keyfold.store._follow_options import DeadLetter, Followed, Start, Stop, read_options
+from keyfold.store._follow_options import (
+    DeadLetter,
+    Followed,
+    FollowOptions,
+    open_follower,
+    takes_arguments_of,
+)
 from keyfold.store._plans import ApiCall, Steps
 from keyfold.store._settings import CallObserver, StoreSettings
 from keyfold.store._table_creation import plan_create_table, plan_drop_table
@@ -93,22 +98,8 @@ class Store:
         self._settings.check_administration("DeleteTable", table)
         self._drive(plan_drop_table(table))
 
-    def follow(
-        self,
-        table: Table,
-        *,
-        name: str = "default",
-        worker: str | None = None,
-        start: Start = "oldest",
-        batch: int = 100,
-        attempts: int = 5,
-        lease_seconds: float = 30.0,
-        poll_seconds: float = 1.0,
-        until_caught_up: bool = False,
-        stop: Stop | None = None,
-        leases: str | None = None,
-        setup: bool | None = None,
-    ) -> Followed:
+    @takes_arguments_of(FollowOptions)
+    def follow(self, options: FollowOptions) -> Followed:
         """Pass the changes of a table to its handlers: at least once, and in order for each item.
 
         Workers with the same `name` share the shards of the table's stream and their progress.
@@ -127,47 +118,16 @@ class Store:
 
         Raises StreamUnsuitable, LeasesMissing, and OptionInvalid.
         """
-        from keyfold.store._following import Worker  # noqa: PLC0415 - loaded with the first one
-
-        self._settings.check_administration("GetRecords", table)
-        options = read_options(
-            self._settings,
-            table,
-            name=name,
-            worker=worker,
-            start=start,
-            batch=batch,
-            attempts=attempts,
-            lease_seconds=lease_seconds,
-            poll_seconds=poll_seconds,
-            until_caught_up=until_caught_up,
-            stop=stop,
-            leases=leases,
-            setup=setup,
-        )
-        for handler in table.handlers.values():
-            if handler.is_async:
-                advice = "It is a coroutine function: follow the table with an AsyncStore."
-                raise OptionInvalid("handler", handler.name, advice)
-        follower = Worker(self._settings, options)
-        try:
-            return self._drive(follower.run())
-        except BaseException:
-            # Release the leases, so that other workers need not wait for them to expire. The error
-            # that ended this worker is raised even if that fails.
-            with suppress(KeyfoldError):
-                self._drive(follower.release())
-            raise
+        follower = open_follower(self._settings, options.table, options.name, options.leases)
+        worker = follower.make_worker(options, may_await=False)
+        return self._drive(worker.run(), clean_up=worker.release)
 
     def dead_letters(
         self, table: Table, *, name: str = "default", leases: str | None = None
     ) -> list[DeadLetter]:
         """Return the changes that a handler failed on, and those waiting behind them, oldest first."""
-        from keyfold.store._dead_letters import list_dead_letters, open_dead_letters  # noqa: PLC0415 - as above
-
-        self._settings.check_administration("GetRecords", table)
-        dead_letters = open_dead_letters(self._settings, table, name, leases)
-        return self._drive(list_dead_letters(dead_letters))
+        follower = open_follower(self._settings, table, name, leases)
+        return self._drive(follower.list_dead_letters())
 
     def retry_dead_letters(
         self,
@@ -181,11 +141,8 @@ class Store:
 
         A worker that follows the table retries them when it next reads the leases.
         """
-        from keyfold.store._dead_letters import open_dead_letters, retry_dead_letters  # noqa: PLC0415 - as above
-
-        self._settings.check_administration("GetRecords", table)
-        dead_letters = open_dead_letters(self._settings, table, name, leases)
-        return self._drive(retry_dead_letters(dead_letters, handler))
+        follower = open_follower(self._settings, table, name, leases)
+        return self._drive(follower.retry_dead_letters(handler))
 
     def close(self) -> None:
         """Close the database or the connections to it."""

@@ -9,7 +9,8 @@ from typing import Any
 from keyfold.errors import InternalServerError, KeyfoldError
 from keyfold.model import Change, Table
 from keyfold.store import Followed, StoreSettings
-from keyfold.store._follow_options import read_options
+from keyfold.store._follow_options import FollowOptions
+from keyfold.store._followers import Follower
 from keyfold.store._following import Worker
 from keyfold.store._plans import ApiCall, HandlerCall, Steps, requests_of
 from keyfold.store._retries import Pause
@@ -52,19 +53,15 @@ class WorkerSimulation:
             [self.table], cursor_key=bytes(32), clock=self.clock.now, jitter=lambda: 1.0
         )
         given: dict[str, Any] = {
-            "name": "default",
-            "start": "oldest",
             "batch": 5,
             "attempts": 1,
             "lease_seconds": LEASE_SECONDS,
-            "poll_seconds": 1.0,
-            "until_caught_up": False,
-            "stop": None,
-            "leases": None,
             "setup": True,
             **options,
         }
-        worker = Worker(settings, read_options(settings, self.table, worker=name, **given))
+        arguments = FollowOptions(self.table, worker=name, **given)
+        follower = Follower(settings, self.table, arguments.name, arguments.leases)
+        worker = follower.make_worker(arguments, may_await=False)
         simulated = SimulatedWorker(name, worker)
         self.workers.append(simulated)
         return simulated
