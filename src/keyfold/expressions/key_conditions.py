@@ -24,6 +24,8 @@ from keyfold.expressions.faults import ExpressionFault
 from keyfold.expressions.parser import CACHED_EXPRESSIONS, parse_condition
 from keyfold.expressions.placeholders import MAX_PLACEHOLDER_LENGTH, Placeholders
 from keyfold.expressions.trees import (
+    COMPARATORS,
+    MIRRORED,
     And,
     Between,
     Comparison,
@@ -159,14 +161,15 @@ class _Leaf(NamedTuple):
                 )
         if name is None:
             raise _invalid("No key attribute specified")
-        return name, make_constraint(_MIRRORED[operator] if mirrored else operator, values)
+        if mirrored:
+            operator = MIRRORED[COMPARATORS[operator]]
+        return name, make_constraint(operator, values)
 
 
 def _invalid(detail: str) -> ValidationException:
     return ValidationException(f"Invalid condition in KeyConditionExpression: {detail}")
 
 
-_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _CONSTRAINTS: dict[str, type[EqualTo | SortRange]] = {
     "=": EqualTo,
     "<": Less,

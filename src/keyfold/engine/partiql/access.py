@@ -29,6 +29,7 @@ from keyfold.expressions.key_conditions import (
     make_constraint,
 )
 from keyfold.expressions.trees import (
+    MIRRORED,
     And,
     Between,
     Comparison,
@@ -45,7 +46,6 @@ from keyfold.values import AttributeValue, Item
 # A condition with more alternatives than this is not analysed: the table is scanned.
 MAX_BRANCHES = 1_000
 
-_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SCALARS = frozenset({"S", "N", "B"})
 _NO_KEY = "Where clause does not contain a mandatory equality on all key attributes"
 _OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
@@ -285,7 +285,7 @@ def _sort_constraint(condition: Condition, sort: str | None) -> EqualTo | SortRa
         case Comparison(operator, Path((name,)), dict(value)) if name == sort and operator != "<>":
             return make_constraint(operator, (value,))
         case Comparison(operator, dict(value), Path((name,))) if name == sort and operator != "<>":
-            return make_constraint(_MIRRORED[operator], (value,))
+            return make_constraint(MIRRORED[operator], (value,))
         case Between(Path((name,)), dict(low), dict(high)) if name == sort:
             return Within(low, high)
         case FunctionCall("begins_with", (Path((name,)), dict(prefix))) if name == sort:
