@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -31,7 +30,7 @@ Database = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def show_examples(examples: Iterable[str]) -> str:
+def show_examples(*examples: str) -> str:
     """Return the examples as the epilog of a command's help."""
     # The leading \b stops click from rewrapping the lines.
     return "\n".join(("\b", "Examples:", *(f"  {example}" for example in examples)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from keyfold.model import Table
     from keyfold.store import Executor
-    from keyfold.transfer import BackfillSummary, Options, Progress, Summary
+    from keyfold.transfer import BackfillSummary, Progress, Summary
 
 # How often to print a line if standard error is not a terminal.
 _LINE_SECONDS = 5.0
@@ -159,13 +159,17 @@ def split_off_lease_tables(database: Executor, names: list[str]) -> tuple[list[s
     return [name for name in names if name not in leases], leases
 
 
-def find_only_table(database: Executor, url: str) -> str:
-    """Return the name of a database's only table, not counting lease tables.
+def choose_table(name: str | None, declared: Table | None, database: Executor, url: str) -> str:
+    """Return the name that an option gives, or the declared table's, or that of the only table.
 
-    Raises TableMissing if there is none, or several.
+    Lease tables do not count. Raises TableMissing if there is no table, or if there are several.
     """
     from keyfold.errors import TableMissing
 
+    if declared is not None:
+        name = name or declared.name
+    if name:
+        return name
     names, _ = split_off_lease_tables(database, list_tables(database))
     if len(names) == 1:
         return names[0]
@@ -338,33 +342,3 @@ def _show_patch(patch: Any) -> str:
     if patch.removes:
         parts.append(f"remove {', '.join(patch.removes)}")
     return f"{patch.entity} {show_item(patch.key)}: {'; '.join(parts)}"
-
-
-def make_options(
-    display: ProgressDisplay,
-    *,
-    checkpoint: Path,
-    rejects: Path,
-    segments: int,
-    read_rate: float | None = None,
-    write_rate: float | None = None,
-    merges: bool = False,
-    creates: bool = False,
-    verifies: bool = True,
-    keeps_checkpoint: bool = False,
-) -> Options:
-    """Return the options of a job."""
-    from keyfold.transfer import Options
-
-    return Options(
-        rejects=rejects,
-        checkpoint=checkpoint,
-        segments=segments,
-        read_rate=read_rate,
-        write_rate=write_rate,
-        merges=merges,
-        creates=creates,
-        verifies=verifies,
-        keeps_checkpoint=keeps_checkpoint,
-        watch=display,
-    )

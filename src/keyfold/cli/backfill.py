@@ -46,7 +46,7 @@ def backfill(
 
     Exits with 1 if items match no entity; such items are left unchanged.
     """
-    from keyfold.transfer import TableLocation, backfill_table
+    from keyfold.transfer import Options, TableLocation, backfill_table
 
     declared = _transfers.find_declared(table, hint="TABLE")
     assert declared is not None  # TABLE is a required argument
@@ -55,8 +55,8 @@ def backfill(
         _transfers.open_source(db) as database,
         _transfers.ProgressDisplay(f"backfilling {called}") as display,
     ):
-        options = _transfers.make_options(
-            display,
+        options = Options(
+            watch=display,
             checkpoint=checkpoint or _transfers.path_beside("backfill", called, "checkpoint", db),
             rejects=rejects or _transfers.path_beside("backfill", called, "rejected.jsonl", db),
             segments=segments,

@@ -57,7 +57,7 @@ def copy(
 
     Exits with 1 if items were rejected, or if the copy differs from what was read.
     """
-    from keyfold.transfer import TableLocation, copy_table
+    from keyfold.transfer import Options, TableLocation, copy_table
 
     declared = _transfers.find_declared(table)
     summaries: list[Summary] = []
@@ -82,8 +82,8 @@ def copy(
                 rejects, each, beside[1], is_one_of_several=has_several
             )
             with _transfers.ProgressDisplay(f"copying {each}") as display:
-                options = _transfers.make_options(
-                    display,
+                options = Options(
+                    watch=display,
                     checkpoint=kept[-1],
                     rejects=rejects_path,
                     segments=segments,

@@ -60,7 +60,7 @@ def dump(
 
     Exits with 1 if items were rejected, or if the file differs from what was read.
     """
-    from keyfold.transfer import TableLocation, dump_table
+    from keyfold.transfer import Options, TableLocation, dump_table
 
     declared = _transfers.find_declared(table)
     chosen = form or (Format.CSV if file.suffix == ".csv" else Format.LINES)
@@ -75,11 +75,9 @@ def dump(
         _transfers.open_source(db) as read,
         _transfers.ProgressDisplay(f"dumping to {file}") as display,
     ):
-        called = name or (
-            _transfers.find_only_table(read, db) if declared is None else declared.name
-        )
-        options = _transfers.make_options(
-            display,
+        called = _transfers.choose_table(name, declared, read, db)
+        options = Options(
+            watch=display,
             checkpoint=checkpoint or file.with_name(f"{file.name}.checkpoint"),
             rejects=rejects or file.with_name(f"{file.name}.rejected.jsonl"),
             segments=segments,

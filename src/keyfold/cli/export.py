@@ -33,16 +33,12 @@ def _export() -> None:
     """Keep `iam` a subcommand: typer merges a group's only command into the group."""
 
 
-def _show_examples(*examples: str) -> str:
-    return show_examples(f"keyfold export {each}" for each in examples)
-
-
 @app.command(
-    epilog=_show_examples(
-        "iam market --role customer",
-        "iam market --role customer --region eu-west-1 --account 123456789012",
-        "iam --table shop.tables:market --role fulfilment --output fulfilment.json",
-        "iam market --role support --json",
+    epilog=show_examples(
+        "keyfold export iam market --role customer",
+        "keyfold export iam market --role customer --region eu-west-1 --account 123456789012",
+        "keyfold export iam --table shop.tables:market --role fulfilment --output fulfilment.json",
+        "keyfold export iam market --role support --json",
     )
 )
 def iam(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keyfold.cli._options import AsJson, show_examples
+
 if TYPE_CHECKING:
     # Imported when a command runs, so that --help does not load the server.
     from keyfold.wire.server._keyring import AccessKey
@@ -21,19 +23,13 @@ app = typer.Typer(
 
 _File = Annotated[Path, typer.Argument(help="The file with the access keys.", metavar="FILE")]
 _AccessKey = Annotated[str, typer.Argument(help="The access key id.", metavar="ACCESS_KEY")]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def _show_examples(*examples: str) -> str:
-    # The leading \b stops click from rewrapping the lines.
-    return "\n".join(("\b", "Examples:", *(f"  keyfold keys {each}" for each in examples)))
 
 
 @app.command(
-    epilog=_show_examples(
-        "add keys.toml --name ops --admin",
-        "add keys.toml --name ada --role customer --id user=ada",
-        "add keys.toml --name reports --policy reports.json",
+    epilog=show_examples(
+        "keyfold keys add keys.toml --name ops --admin",
+        "keyfold keys add keys.toml --name ada --role customer --id user=ada",
+        "keyfold keys add keys.toml --name reports --policy reports.json",
     )
 )
 def add(
@@ -59,7 +55,7 @@ def add(
     token: Annotated[
         bool, typer.Option("--token", help="Add a session token, which requests must then carry.")
     ] = False,
-    as_json: _AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Create an access key with a role, a policy or all rights.
 
@@ -92,8 +88,11 @@ def add(
     _show_new(key, file, as_json=as_json)
 
 
-@app.command("list", epilog=_show_examples("list keys.toml", "list keys.toml --json"))
-def list_keys(file: _File, *, as_json: _AsJson = False) -> None:
+@app.command(
+    "list",
+    epilog=show_examples("keyfold keys list keys.toml", "keyfold keys list keys.toml --json"),
+)
+def list_keys(file: _File, *, as_json: AsJson = False) -> None:
     """List the keys with their owners and rights, without secrets."""
     from keyfold.wire.server._keyring import read_keys
 
@@ -116,8 +115,8 @@ def list_keys(file: _File, *, as_json: _AsJson = False) -> None:
     make_console().print(shown)
 
 
-@app.command(epilog=_show_examples("rotate keys.toml AKIA5EXAMPLE"))
-def rotate(file: _File, access_key: _AccessKey, *, as_json: _AsJson = False) -> None:
+@app.command(epilog=show_examples("keyfold keys rotate keys.toml AKIA5EXAMPLE"))
+def rotate(file: _File, access_key: _AccessKey, *, as_json: AsJson = False) -> None:
     """Create a new key for the same owner, with the same rights.
 
     Both keys work until you revoke the old one: hand out the new key, then run `keyfold keys
@@ -142,8 +141,8 @@ def rotate(file: _File, access_key: _AccessKey, *, as_json: _AsJson = False) -> 
         print(f"{access_key} works until it is revoked: keyfold keys revoke {file} {access_key}")
 
 
-@app.command(epilog=_show_examples("revoke keys.toml AKIA5EXAMPLE"))
-def revoke(file: _File, access_key: _AccessKey, *, as_json: _AsJson = False) -> None:
+@app.command(epilog=show_examples("keyfold keys revoke keys.toml AKIA5EXAMPLE"))
+def revoke(file: _File, access_key: _AccessKey, *, as_json: AsJson = False) -> None:
     """Delete a key. Servers that use the file refuse it from then on."""
     from keyfold.wire.server._keyring import changing_keys
 

@@ -28,15 +28,11 @@ _Key = Annotated[str, typer.Argument(help="The key within the category.", metava
 _FILE = "letsgo.db"
 
 
-def _show_examples(*examples: str) -> str:
-    return show_examples(f"keyfold letsgo {each}" for each in examples)
-
-
 @app.command(
-    epilog=_show_examples(
-        "ls order",
-        "ls customer-order /customer-123/ --full",
-        "ls order --limit 20 --json",
+    epilog=show_examples(
+        "keyfold letsgo ls order",
+        "keyfold letsgo ls customer-order /customer-123/ --full",
+        "keyfold letsgo ls order --limit 20 --json",
     )
 )
 def ls(
@@ -84,7 +80,11 @@ def ls(
         print(f"There are more items: --next {cursor}", file=sys.stderr)
 
 
-@app.command(epilog=_show_examples("get order order-123", "get order order-123 --json"))
+@app.command(
+    epilog=show_examples(
+        "keyfold letsgo get order order-123", "keyfold letsgo get order order-123 --json"
+    )
+)
 def get(category: _Category, key: _Key, *, db: Database = _FILE, as_json: AsJson = False) -> None:
     """Show one item; exits with 1 if it does not exist or has expired."""
     from keyfold.designs.letsgo import get_item
@@ -102,8 +102,9 @@ def get(category: _Category, key: _Key, *, db: Database = _FILE, as_json: AsJson
 
 
 @app.command(
-    epilog=_show_examples(
-        """put '{"category": "order", "key": "order-123", "total": 9.5}'""", "put - < order.json"
+    epilog=show_examples(
+        """keyfold letsgo put '{"category": "order", "key": "order-123", "total": 9.5}'""",
+        "keyfold letsgo put - < order.json",
     )
 )
 def put(
@@ -135,7 +136,7 @@ def put(
         print(f"Wrote {written.key!r} to {written.category!r}.")
 
 
-@app.command(epilog=_show_examples("rm order order-123"))
+@app.command(epilog=show_examples("keyfold letsgo rm order order-123"))
 def rm(category: _Category, key: _Key, *, db: Database = _FILE, as_json: AsJson = False) -> None:
     """Delete an item; a missing item is not an error."""
     from keyfold.designs.letsgo import delete_item

@@ -52,7 +52,7 @@ def load(
 
     Exits with 1 if items were rejected, or if the table differs from what was read.
     """
-    from keyfold.transfer import TableLocation, load_table
+    from keyfold.transfer import Options, TableLocation, load_table
 
     declared = _transfers.find_declared(table)
     if create and declared is None:
@@ -61,11 +61,9 @@ def load(
     # Without a declaration nothing can be created, so a missing file is an error.
     opened = _transfers.open_source(db) if declared is None else _transfers.open_target(db)
     with opened as written, _transfers.ProgressDisplay(f"loading {file}") as display:
-        called = name or (
-            _transfers.find_only_table(written, db) if declared is None else declared.name
-        )
-        options = _transfers.make_options(
-            display,
+        called = _transfers.choose_table(name, declared, written, db)
+        options = Options(
+            watch=display,
             checkpoint=checkpoint or file.with_name(f"{file.name}.checkpoint"),
             rejects=rejects or file.with_name(f"{file.name}.rejected.jsonl"),
             segments=segments,

@@ -32,15 +32,11 @@ _Design = Annotated[
 _Name = Annotated[str, typer.Option("--name", help="The follower's name.", metavar="NAME")]
 
 
-def _show_examples(*examples: str) -> str:
-    return show_examples(f"keyfold stream {each}" for each in examples)
-
-
 @app.command(
-    epilog=_show_examples(
-        "follow market --db market.db",
-        "follow market --db market.db --until-caught-up --json",
-        "follow --table shop.tables:orders --db shop.db --worker mail-1",
+    epilog=show_examples(
+        "keyfold stream follow market --db market.db",
+        "keyfold stream follow market --db market.db --until-caught-up --json",
+        "keyfold stream follow --table shop.tables:orders --db shop.db --worker mail-1",
     )
 )
 def follow(
@@ -123,9 +119,9 @@ def follow(
 
 @app.command(
     "dead-letters",
-    epilog=_show_examples(
-        "dead-letters market --db market.db",
-        "dead-letters --table shop.tables:orders --db shop.db --json",
+    epilog=show_examples(
+        "keyfold stream dead-letters market --db market.db",
+        "keyfold stream dead-letters --table shop.tables:orders --db shop.db --json",
     ),
 )
 def dead_letters(
@@ -175,8 +171,9 @@ def dead_letters(
 
 
 @app.command(
-    epilog=_show_examples(
-        "retry market --db market.db", "retry market --db market.db --handler reward_order"
+    epilog=show_examples(
+        "keyfold stream retry market --db market.db",
+        "keyfold stream retry market --db market.db --handler reward_order",
     )
 )
 def retry(

@@ -75,15 +75,9 @@ class AsyncStore:
             query = query.after(page.cursor)
 
     def as_principal(self, role: str, /, **ids: str) -> AsyncStore:
-        """Return a store restricted to what a principal with this role may do.
+        """Async version of `Store.as_principal`: return a store restricted to a principal's rights.
 
-        `ids` holds the principal's id under the name of the role's tenant, as in `user="ada"`. A
-        request that the role does not allow raises AccessDenied before any call is made. The store
-        only runs requests: it cannot create, drop or follow tables. Closing it leaves the database
-        open.
-
-        Raises PrincipalInvalid if no table has the role, or if the id is missing or not usable in
-        keys.
+        Raises PrincipalInvalid.
         """
         from keyfold.store._principals import PrincipalSettings  # noqa: PLC0415 - loaded with the first one
 

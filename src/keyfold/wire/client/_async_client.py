@@ -12,7 +12,6 @@ from keyfold.api import find_operation
 from keyfold.errors import OptionInvalid
 from keyfold.wire.client._calls import NoResponse, OnRetry
 from keyfold.wire.client._endpoints import Endpoint
-from keyfold.wire.client._prefixes import TablePrefix
 from keyfold.wire.client._retries import Retries, Timeouts, random_fraction
 from keyfold.wire.client._settings import ClientSettings
 from keyfold.wire.client._signing import Credentials
@@ -59,8 +58,8 @@ class AsyncClient:
             profile=profile,
             region=region,
             endpoint=endpoint,
-            timeouts=timeouts or Timeouts(),
-            retries=retries or Retries(),
+            timeouts=timeouts,
+            retries=retries,
             accepts_gzip=accepts_gzip,
             sends_gzip=sends_gzip,
             tls=tls,
@@ -70,7 +69,7 @@ class AsyncClient:
         )
         self.url = url
         self._monotonic = monotonic
-        self._prefix = TablePrefix(settings.location.prefix) if settings.location.prefix else None
+        self._prefix = settings.prefix
         self._tables, self._streams = settings.make_policies()
         # Loaded here: importing asyncio takes longer than all other imports of the client
         # together, and the synchronous client does without it.

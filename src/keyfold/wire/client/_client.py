@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 from keyfold.api import find_operation
 from keyfold.wire.client._calls import CallPolicy, NoResponse, OnRetry
 from keyfold.wire.client._connections import Pool
-from keyfold.wire.client._prefixes import TablePrefix
 from keyfold.wire.client._retries import Retries, Timeouts, random_fraction
 from keyfold.wire.client._settings import ClientSettings
 from keyfold.wire.client._signing import Credentials
@@ -69,8 +68,8 @@ class Client:
             profile=profile,
             region=region,
             endpoint=endpoint,
-            timeouts=timeouts or Timeouts(),
-            retries=retries or Retries(),
+            timeouts=timeouts,
+            retries=retries,
             accepts_gzip=accepts_gzip,
             sends_gzip=sends_gzip,
             tls=tls,
@@ -80,7 +79,7 @@ class Client:
         )
         self.url = url
         self._sleep = sleep
-        self._prefix = TablePrefix(settings.location.prefix) if settings.location.prefix else None
+        self._prefix = settings.prefix
         self._tables, self._streams = settings.make_policies()
         pools = {
             policy.endpoint: Pool(

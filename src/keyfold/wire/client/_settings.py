@@ -11,6 +11,7 @@ from keyfold.errors import OptionInvalid
 from keyfold.wire.client._calls import CallPolicy
 from keyfold.wire.client._credentials import find_source
 from keyfold.wire.client._endpoints import Endpoint, find_location
+from keyfold.wire.client._prefixes import TablePrefix
 from keyfold.wire.client._retries import Retries, RetryBudget, Timeouts
 from keyfold.wire.client._signing import Credentials, Signer
 
@@ -29,8 +30,8 @@ class ClientSettings:
         profile: str | None,
         region: str | None,
         endpoint: str | None,
-        timeouts: Timeouts,
-        retries: Retries,
+        timeouts: Timeouts | None,
+        retries: Retries | None,
         accepts_gzip: bool | None,
         sends_gzip: bool | None,
         tls: ssl.SSLContext | None,
@@ -38,10 +39,12 @@ class ClientSettings:
         monotonic: Callable[[], float],
         jitter: Callable[[], float],
     ) -> None:
+        timeouts, retries = timeouts or Timeouts(), retries or Retries()
         for name, value, kind in (("timeouts", timeouts, Timeouts), ("retries", retries, Retries)):
             if not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
                 raise OptionInvalid(name, value, f"Give keyfold.wire.client.{kind.__name__}.")
         self.location = find_location(url, endpoint=endpoint, region=region)
+        self.prefix = TablePrefix(self.location.prefix) if self.location.prefix else None
         self.timeouts = timeouts
         self._retries = retries
         self._accepts_gzip, self._sends_gzip = accepts_gzip, sends_gzip
