@@ -479,9 +479,9 @@ access_keys = st.text("abcXYZ019_.-", min_size=1, max_size=20)
 def receive(method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> HttpRequest:
     """Return the request that a connection parses from these bytes."""
     received = [(name.lower().encode(), value.encode()) for name, value in headers]
-    return HttpRequest(
-        method.encode(), url.encode(), dict(reversed(received)), body, True, None, received
-    )
+    first = dict(reversed(received))
+    repeated = received if len(first) != len(received) else ()
+    return HttpRequest(method.encode(), url.encode(), first, body, True, None, repeated)
 
 
 def verify(request: HttpRequest, now: float, keys: Credentials) -> ServiceError | None:
@@ -489,7 +489,7 @@ def verify(request: HttpRequest, now: float, keys: Credentials) -> ServiceError 
     claim = verifier.read_claim(request, now)
     if isinstance(claim, ServiceError):
         return claim
-    assert claim.access_key == keys.access_key
+    assert claim.scope.access_key == keys.access_key
     return verifier.find_fault(claim, request, keys.secret_key, keys.token)
 
 
@@ -585,7 +585,7 @@ def test_the_cache_is_bounded() -> None:
         sent = plain.change("Authorization", ACCESS_KEY, f"{ACCESS_KEY}{number}")
         claim = verifier.read_claim(receive("POST", "/", sent.headers, b""), NOW)
         assert not isinstance(claim, ServiceError)
-        assert claim.access_key == f"{ACCESS_KEY}{number}"
-        verifier._key_of(f"secret {number}", "20261115")
+        assert claim.scope.access_key == f"{ACCESS_KEY}{number}"
+        verifier._derive_key(f"secret {number}", "20261115")
     assert len(verifier._keys) <= 1_000
-    assert len(verifier._claims) <= 1_000
+    assert len(verifier._scopes) <= 1_000
