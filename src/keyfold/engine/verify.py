@@ -57,7 +57,8 @@ def verify(storage: Storage) -> list[Problem]:
     from keyfold.engine.streams.log_faults import find_log_faults  # noqa: PLC0415
 
     try:
-        problems = [Problem("file", fact) for fact in storage.check_structure()]
+        facts = storage.read(lambda reader: reader.check_structure(), is_long=True)
+        problems = [Problem("file", fact) for fact in facts]
         names = [name for name, _ in storage.read(lambda reader: reader.list_records(TABLE_RECORD))]
         backups = storage.read(lambda reader: reader.list_records(BACKUP_RECORD))
         logs = [name for name, _ in storage.read(lambda reader: reader.list_records(LOG_RECORD))]

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from keyfold.engine import Engine
-from keyfold.engine.storage import RowChange, StorageReader, view
+from keyfold.engine.storage import Row, RowChange, RowSet, StorageReader, view
 from keyfold.engine.storage.log_statements import LogStatements, log_statements
 from keyfold.engine.streams.change_log import DAY_SECONDS, list_logs, save_changed_body
 from keyfold.engine.tables.table import RecoveryBody, TableBody
@@ -111,6 +111,36 @@ def test_a_write_that_changes_nothing_is_not_logged(engine: Engine) -> None:
     engine.execute("UpdateItem", {**key, "UpdateExpression": "REMOVE nothing"})
     engine.execute("DeleteItem", {"TableName": TABLE, "Key": {"pk": {"S": "absent"}}})
     assert _images(engine) == [(None, item)]
+
+
+@pytest.mark.parametrize(
+    ("operation", "parameters"),
+    [
+        ("PutItem", {"Item": {"pk": {"S": "one"}}}),
+        ("PutItem", {"Item": {"pk": {"S": "one"}}, "ReturnValues": "ALL_OLD"}),
+        (
+            "PutItem",
+            {"Item": {"pk": {"S": "one"}}, "ConditionExpression": "attribute_exists(pk)"},
+        ),
+        ("UpdateItem", {"Key": {"pk": {"S": "one"}}, "UpdateExpression": "REMOVE a"}),
+        ("DeleteItem", {"Key": {"pk": {"S": "one"}}}),
+    ],
+)
+def test_a_logged_write_reads_the_stored_row_once(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, operation: str, parameters: dict[str, Any]
+) -> None:
+    put(engine, "one", a={"S": "x"})
+    keys: list[bytes] = []
+    get_row = view.View.get
+
+    def count(self: view.View, rows: RowSet, key: bytes) -> Row | None:
+        keys.append(key)
+        return get_row(self, rows, key)
+
+    monkeypatch.setattr(view.View, "get", count)
+    engine.execute(operation, {"TableName": TABLE, **parameters})
+    assert len(keys) == 1
+    assert len(_changes(engine)) == 2
 
 
 def test_a_refused_write_is_not_logged(engine: Engine) -> None:

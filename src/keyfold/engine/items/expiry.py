@@ -38,7 +38,7 @@ def sweep_batch(storage: Storage, body: TableBody, now: float, grace_seconds: fl
         for value, size in zip(values, sizes, strict=True):
             key, item = read_stored(table, value)
             delete = ItemWrite(table, key, DeleteAction(is_expiry=True))
-            store(writer, WriteOutcome(delete, item, size, None, b"", 0, ()))
+            store(writer, WriteOutcome(delete, item, value, size, None, b"", 0, ()))
         return len(values)
 
     return storage.write(work)

@@ -4,6 +4,7 @@ An `ItemWrite` describes the write of one item. `evaluate_write` reads the item,
 condition and computes the new image, without changing anything. `store` then writes it. Every
 change of an item goes through `store`, or through `put_without_reading` and `put_if` if the caller
 does not need the old item: these three also append it to the table's log of changes, if it has one.
+The stored row is read once: the log's old image is the value on which the condition was checked.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from keyfold.engine.items.key_faults import (
 from keyfold.engine.items.keys import entry_or_none, find_key_fault, partition_span
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import RowsChanged, Storage, StorageReader, StorageWriter
-from keyfold.engine.streams.change_log import record_delete, record_put, record_put_if
+from keyfold.engine.streams.change_log import record_delete, record_put
 from keyfold.engine.tables.table import EngineTable
 from keyfold.engine.vectors.index import VectorInvalid
 from keyfold.errors import ConditionalCheckFailedException, ValidationException
@@ -83,6 +84,8 @@ class WriteOutcome(NamedTuple):
 
     write: ItemWrite
     old: Item | None
+    # As stored; None if there was no item, or if it was not read.
+    old_value: bytes | None
     old_size: int
     new: Item | None
     new_value: bytes
@@ -184,37 +187,40 @@ def _key_of(write: ItemWrite) -> Item | None:
 def _evaluate(reader: StorageReader, write: ItemWrite, *, needs_old: bool) -> WriteOutcome:
     table, change = write.table, write.change
     if not needs_old and write.holds is None and isinstance(change, PutAction):
-        return WriteOutcome(write, None, 0, change.item, change.value, change.size, change.entries)
+        # Only a log needs the stored value, and nobody needs the item.
+        row = None if table.log is None else reader.get(table.rows, write.row_key)
+        return WriteOutcome(write, None, None if row is None else row[0], 0, *change)
     row = reader.get(table.rows, write.row_key)
-    old: Item | None = None if row is None else orjson.loads(row[0])
-    old_size = 0 if row is None else row[1]
+    old_value, old_size = (None, 0) if row is None else row
+    old: Item | None = None if old_value is None else orjson.loads(old_value)
     if write.holds is not None and not write.holds(old or {}):
         raise ConditionNotMet(old)
     match change:
-        case PutAction(item, value, size, entries):
-            return WriteOutcome(write, old, old_size, item, value, size, entries)
+        case PutAction():
+            return WriteOutcome(write, old, old_value, old_size, *change)
         case UpdateAction():
-            return _evaluate_update(write, change, old, old_size)
+            put = _apply_update(table, change, old)
+            if put is not None:
+                return WriteOutcome(write, old, old_value, old_size, *put)
         case DeleteAction():
-            return WriteOutcome(write, old, old_size, None, b"", 0, ())
+            pass
         case CheckAction():
-            return WriteOutcome(write, old, old_size, old, b"", old_size, ())
+            return WriteOutcome(write, old, old_value, old_size, old, b"", old_size, ())
+    return WriteOutcome(write, old, old_value, old_size, None, b"", 0, ())
 
 
-def _evaluate_update(
-    write: ItemWrite, change: UpdateAction, old: Item | None, old_size: int
-) -> WriteOutcome:
+def _apply_update(table: EngineTable, change: UpdateAction, old: Item | None) -> PutAction | None:
+    """Return the put of an updated item; None if there is no item and none is created."""
     plan = change.plan
     if old is None and plan is not None and plan.only_removes:
         # An update that only removes attributes does not create a missing item.
-        return WriteOutcome(write, None, 0, None, b"", 0, ())
+        return None
     base = change.key if old is None else old
     new = base if plan is None else plan.apply(base)
     size = item_size_bytes(new)
     if size > MAX_ITEM_BYTES:
         raise ValidationException(_UPDATE_TOO_LARGE)
-    entries = _updated_entries(write.table, old, new)
-    return WriteOutcome(write, old, old_size, new, to_json(new), size, entries)
+    return PutAction(new, to_json(new), size, _updated_entries(table, old, new))
 
 
 def _updated_entries(table: EngineTable, old: Item | None, new: Item) -> tuple[bytes | None, ...]:
@@ -243,7 +249,7 @@ def _update_key_error(error: KeyInvalid) -> ValidationException:
 def store(writer: StorageWriter, outcome: WriteOutcome) -> None:
     """Write the outcome that `evaluate_write` returned."""
     write = outcome.write
-    table, row_key = write.table, write.row_key
+    table, row_key, old = write.table, write.row_key, outcome.old_value
     match write.change:
         case PutAction() | UpdateAction():
             if outcome.new is not None:
@@ -251,13 +257,13 @@ def store(writer: StorageWriter, outcome: WriteOutcome) -> None:
                 if table.log is None:
                     writer.put(table.rows, row_key, *row)
                 else:
-                    record_put(writer, table, row_key, *row)
+                    record_put(writer, table, row_key, old, *row)
         case DeleteAction(_, is_expiry):
-            if outcome.old is not None:
+            if old is not None:
                 if table.log is None:
                     writer.delete(table.rows, row_key)
                 else:
-                    record_delete(writer, table, row_key, is_expiry=is_expiry)
+                    record_delete(writer, table, row_key, old, is_expiry=is_expiry)
         case CheckAction():
             pass
 
@@ -274,7 +280,7 @@ def put_without_reading(
     if table.log is None:
         storage.put(table.rows, row_key, value, size, entries)
     else:
-        storage.write(lambda writer: record_put(writer, table, row_key, value, size, entries))
+        _put_logged(storage, table, row_key, (value, size, entries), lambda _: True)
 
 
 def put_if(
@@ -295,12 +301,29 @@ def put_if(
         return holds({} if value is None else orjson.loads(value))
 
     if table.log is None:
-        is_put = storage.put_if(table.rows, row_key, value, size, entries, holds_for)
+        is_put = storage.put(table.rows, row_key, value, size, entries, holds_for)
     else:
-        row = (row_key, value, size, entries)
-        is_put = storage.write(lambda writer: record_put_if(writer, table, *row, holds_for))
+        is_put = _put_logged(storage, table, row_key, (value, size, entries), holds_for)
     if not is_put:
         raise ConditionalCheckFailedException("The conditional request failed")
+
+
+def _put_logged(
+    storage: Storage,
+    table: EngineTable,
+    row_key: bytes,
+    row: tuple[bytes, int, tuple[bytes | None, ...]],
+    holds: Callable[[bytes | None], bool],
+) -> bool:
+    def work(writer: StorageWriter) -> bool:
+        found = writer.get(table.rows, row_key)
+        old = None if found is None else found[0]
+        if not holds(old):
+            return False
+        record_put(writer, table, row_key, old, *row)
+        return True
+
+    return storage.write(work)
 
 
 def perform(storage: Storage, write: ItemWrite) -> WriteOutcome:

@@ -7,6 +7,9 @@ index entry is a slot of its own row, no entry can exist without its item.
 
 A log holds changes of rows, in the order in which they were made. Storage gives each change
 its sequence number and its time.
+
+A storage has three classes: a `StorageReader`, a `StorageWriter`, and the `Storage` that runs work
+on them. Every member is one that the engine calls.
 """
 
 from __future__ import annotations
@@ -17,6 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
+
+# The keys of a row in the index columns, None where the item is not in an index.
+Entries = tuple[bytes | None, ...]
+
+# A condition on the stored value, or on None if there is no row.
+Holds = Callable[[bytes | None], bool]
 
 
 @dataclass(frozen=True)
@@ -78,8 +87,8 @@ class RowChange(NamedTuple):
     is_expiry: bool
 
 
-class StorageReader(Protocol):
-    """A consistent view of the rows, as of one point in time."""
+class RowReader(Protocol):
+    """Reads of rows: in a StorageReader, or each by itself in a Storage."""
 
     def get(self, rows: RowSet, key: bytes) -> Row | None:
         """Return the row with this key, or None."""
@@ -92,6 +101,30 @@ class StorageReader(Protocol):
         their total size reaches `max_bytes` is the last.
         """
         ...
+
+
+class RowWriter(Protocol):
+    """Writes of rows: in a StorageWriter, or each in a transaction of its own in a Storage."""
+
+    def put(
+        self,
+        rows: RowSet,
+        key: bytes,
+        value: bytes,
+        size: int,
+        entries: Entries,
+        holds: Holds | None = None,
+    ) -> bool:
+        """Write a row, replacing the one with the same key, unless `holds` is false of its value.
+
+        Return whether it was written. `holds` may be called more than once, and must not use the
+        storage.
+        """
+        ...
+
+
+class StorageReader(RowReader, Protocol):
+    """A consistent view of the rows, as of one point in time."""
 
     def get_record(self, kind: str, name: str) -> bytes | None:
         """Return a record of the engine's metadata, or None."""
@@ -108,7 +141,7 @@ class StorageReader(Protocol):
 
     def read_entries(
         self, rows: RowSet, low: bytes, *, limit: int
-    ) -> list[tuple[bytes, Row, tuple[bytes | None, ...]]]:
+    ) -> list[tuple[bytes, Row, Entries]]:
         """Return rows from `low` on in key order: each key, row, and values of index columns."""
         ...
 
@@ -166,29 +199,8 @@ class StorageReader(Protocol):
         ...
 
 
-class StorageWriter(StorageReader, Protocol):
+class StorageWriter(StorageReader, RowWriter, Protocol):
     """Writes of one transaction, which take effect together or not at all."""
-
-    def put(
-        self, rows: RowSet, key: bytes, value: bytes, size: int, entries: tuple[bytes | None, ...]
-    ) -> None:
-        """Write a row, replacing the one with the same key if it exists."""
-        ...
-
-    def put_if(
-        self,
-        rows: RowSet,
-        key: bytes,
-        value: bytes,
-        size: int,
-        entries: tuple[bytes | None, ...],
-        holds: Callable[[bytes | None], bool],
-    ) -> bool:
-        """Write a row if `holds` is true of the existing value (None: no row); return whether.
-
-        `holds` may be called more than once, and must not use the storage.
-        """
-        ...
 
     def delete(self, rows: RowSet, key: bytes) -> None:
         """Remove a row, if it exists."""
@@ -243,16 +255,8 @@ class Snapshot(Protocol):
         ...
 
 
-class Storage(Protocol):
+class Storage(RowReader, RowWriter, Protocol):
     """Stores rows, and runs transactions on them."""
-
-    def get(self, rows: RowSet, key: bytes) -> Row | None:
-        """Return the current row with this key, or None."""
-        ...
-
-    def read_span(self, rows: RowSet, span: Span, *, limit: int, max_bytes: int) -> Page:
-        """Return the current rows of a span; see StorageReader.read_span."""
-        ...
 
     def read_values(
         self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
@@ -261,24 +265,6 @@ class Storage(Protocol):
 
         Return None if the page may be incomplete or reach `max_bytes`; use read_span then.
         """
-        ...
-
-    def put(
-        self, rows: RowSet, key: bytes, value: bytes, size: int, entries: tuple[bytes | None, ...]
-    ) -> None:
-        """Write one row in a separate transaction."""
-        ...
-
-    def put_if(
-        self,
-        rows: RowSet,
-        key: bytes,
-        value: bytes,
-        size: int,
-        entries: tuple[bytes | None, ...],
-        holds: Callable[[bytes | None], bool],
-    ) -> bool:
-        """Write one row conditionally, in a separate transaction; see StorageWriter.put_if."""
         ...
 
     def read(self, work: Callable[[StorageReader], T], *, is_long: bool = False) -> T:
@@ -326,10 +312,6 @@ class Storage(Protocol):
 
     def without_waiting(self) -> AbstractContextManager[None]:
         """In the block, raise FileBusy at once if another process is writing."""
-        ...
-
-    def check_structure(self) -> list[str]:
-        """Return the problems of the file itself, without checking what the rows contain."""
         ...
 
     def close(self) -> None:

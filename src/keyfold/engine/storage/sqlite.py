@@ -26,16 +26,17 @@ from keyfold.engine.storage.connections import (
     translate,
 )
 from keyfold.engine.storage.protocol import (
+    Entries,
+    Holds,
     Page,
     Row,
     RowSet,
     SharingFailed,
     Span,
     StorageReader,
-    StorageWriter,
 )
 from keyfold.engine.storage.snapshots import HeldSnapshot
-from keyfold.engine.storage.view import Entries, View
+from keyfold.engine.storage.view import View
 from keyfold.errors import EngineClosed, EngineForked, FileDamaged, KeyfoldError
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ class _Ticket:
 
     __slots__ = ("error", "is_done", "result", "work")
 
-    def __init__(self, work: Callable[[StorageWriter], Any]) -> None:
+    def __init__(self, work: Callable[[View], Any]) -> None:
         self.work = work
         self.is_done = False
         self.result: Any = None
@@ -139,42 +140,25 @@ class SqliteStorage:
                 lock.release()
         return None
 
-    def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
-        lock = self._lock
-        if not lock.acquire(False):  # noqa: FBT003 - a lock's signature
-            # Another thread is committing: wait in the queue, to share the next commit.
-            self.write(lambda writer: writer.put(rows, key, value, size, entries))
-            return
-        # Each statement is a transaction, and at most one of them writes: no BEGIN is needed.
-        try:
-            if self._is_view_held:
-                self._end_held_view()
-            view = self._view
-            view.put(rows, key, value, size, entries)
-            if view.written_pages >= self._checkpointer.due_pages:
-                self._checkpointer.check_log(self._connection, view.written_pages)
-        except apsw.Error as error:
-            raise translate(error, self._path) from error
-        finally:
-            lock.release()
-
-    def put_if(
+    def put(
         self,
         rows: RowSet,
         key: bytes,
         value: bytes,
         size: int,
         entries: Entries,
-        holds: Callable[[bytes | None], bool],
+        holds: Holds | None = None,
     ) -> bool:
         lock = self._lock
         if not lock.acquire(False):  # noqa: FBT003 - a lock's signature
-            return self.write(lambda writer: writer.put_if(rows, key, value, size, entries, holds))
+            # Another thread is committing: wait in the queue, to share the next commit.
+            return self.write(lambda view: view.put(rows, key, value, size, entries, holds))
+        # Each statement is a transaction, and at most one of them writes: no BEGIN is needed.
         try:
             if self._is_view_held:
                 self._end_held_view()
             view = self._view
-            is_put = view.put_if(rows, key, value, size, entries, holds)
+            is_put = view.put(rows, key, value, size, entries, holds)
             if view.written_pages >= self._checkpointer.due_pages:
                 self._checkpointer.check_log(self._connection, view.written_pages)
         except apsw.Error as error:
@@ -196,7 +180,7 @@ class SqliteStorage:
                 lock.release()
         return self._read_secondary(work)
 
-    def write(self, work: Callable[[StorageWriter], T]) -> T:
+    def write(self, work: Callable[[View], T]) -> T:
         lock = self._lock
         if not self._waiting and lock.acquire(False):  # noqa: FBT003 - a lock's signature
             try:
@@ -298,9 +282,6 @@ class SqliteStorage:
         finally:
             self._busy_wait.may_wait = True
 
-    def check_structure(self) -> list[str]:
-        return self.read(lambda reader: reader.check_structure(), is_long=True)
-
     def close(self) -> None:
         lock = self._lock
         if isinstance(lock, _UnusableLock):
@@ -344,7 +325,7 @@ class SqliteStorage:
             if view is not None:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(view))
 
-    def _write_alone(self, work: Callable[[StorageWriter], T]) -> T:
+    def _write_alone(self, work: Callable[[View], T]) -> T:
         """Run and commit `work` when no other thread waits; the caller holds the lock."""
         view = self._view
         try:
@@ -364,7 +345,7 @@ class SqliteStorage:
             raise translate(error, self._path) from error
         return result
 
-    def _write_shared(self, work: Callable[[StorageWriter], T]) -> T:
+    def _write_shared(self, work: Callable[[View], T]) -> T:
         """Run `work` in the shared transaction that this thread has open."""
         view = self._view
         before = view.written_pages

@@ -14,6 +14,8 @@ from keyfold.engine.storage.protocol import (
     EMPTY_PAGE,
     FIRST_KEY,
     LAST_KEY,
+    Entries,
+    Holds,
     Page,
     Row,
     RowChange,
@@ -22,14 +24,13 @@ from keyfold.engine.storage.protocol import (
 )
 from keyfold.engine.storage.statements import (
     HOLDS,
+    Statements,
     change_statements,
     create_statements,
     statements_of,
     table_name,
     walk_statement,
 )
-
-Entries = tuple[bytes | None, ...]
 
 # An item has up to 400 KB, so these are 13 MB at most.
 ROWS_AT_ONCE = 32
@@ -45,7 +46,7 @@ class RowCondition:
 
     __slots__ = ("holds", "result")
 
-    def __init__(self, holds: Callable[[bytes | None], bool]) -> None:
+    def __init__(self, holds: Holds) -> None:
         self.holds, self.result = holds, True
 
     def evaluate(self, value: bytes) -> bool:
@@ -223,30 +224,37 @@ class View:
         ((count,),) = self._cursor.execute(log_statements(log).count_between, bounds).fetchall()
         return count
 
-    def put(self, rows: RowSet, key: bytes, value: bytes, size: int, entries: Entries) -> None:
-        # One page in each tree, the overflow pages of long values, and an occasional split.
-        self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
-        statements = statements_of(rows)
-        if entries:
-            self._cursor.execute(statements.overwrite, (key, value, size, *entries))
-            if self._connection.changes():
-                return
-        self._cursor.execute(statements.upsert, (key, value, size, *entries))
-
-    def put_if(
+    def put(
         self,
         rows: RowSet,
         key: bytes,
         value: bytes,
         size: int,
         entries: Entries,
-        holds: Callable[[bytes | None], bool],
+        holds: Holds | None = None,
     ) -> bool:
-        statements, condition = statements_of(rows), self._condition
+        statements, row = statements_of(rows), (key, value, size, *entries)
+        if holds is not None and not self._put_if(
+            statements, row, holds, has_entries=bool(entries)
+        ):
+            return False
+        # One page in each tree, the overflow pages of long values, and an occasional split.
+        self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
+        if holds is None:
+            if entries:
+                self._cursor.execute(statements.overwrite, row)
+                if self._connection.changes():
+                    return True
+            self._cursor.execute(statements.upsert, row)
+        return True
+
+    def _put_if(
+        self, statements: Statements, row: tuple[Any, ...], holds: Holds, *, has_entries: bool
+    ) -> bool:
+        condition = self._condition
         condition.holds, condition.result = holds, True
-        may_insert = holds(None)
-        row, is_put = (key, value, size, *entries), False
-        if entries:
+        may_insert, is_put = holds(None), False
+        if has_entries:
             # As in `put`: first try the statement that leaves the indexes untouched.
             statement = statements.overwrite_if if may_insert else statements.revise_if
             self._cursor.execute(statement, row)
@@ -255,8 +263,6 @@ class View:
             condition.result = may_insert
             self._cursor.execute(statements.upsert_if if may_insert else statements.replace_if, row)
             is_put = condition.result
-        if is_put:
-            self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
         return is_put
 
     def delete(self, rows: RowSet, key: bytes) -> None:

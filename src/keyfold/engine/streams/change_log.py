@@ -10,7 +10,6 @@ it can therefore not write, so no change can be missing from the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import NotRequired, TypedDict, cast
 
@@ -55,46 +54,29 @@ def record_put(
     writer: StorageWriter,
     table: EngineTable,
     row_key: bytes,
+    old: bytes | None,
     value: bytes,
     size: int,
     entries: tuple[bytes | None, ...],
 ) -> None:
-    """Write a row of a table that has a log, and log it; do nothing if the item is the same."""
+    """Write a row of a table that has a log, and log it; do nothing if the item is the same.
+
+    `old` is the stored value that the caller has read in this transaction, or None.
+    """
     assert table.log is not None  # callers use this for tables with a log only
-    row = writer.get(table.rows, row_key)
-    old = None if row is None else row[0]
     if old is not None and _is_same(old, value):
         return
     writer.put(table.rows, row_key, value, size, entries)
     writer.append_change(table.log, row_key, old, value, is_expiry=False)
 
 
-def record_put_if(
-    writer: StorageWriter,
-    table: EngineTable,
-    row_key: bytes,
-    value: bytes,
-    size: int,
-    entries: tuple[bytes | None, ...],
-    holds: Callable[[bytes | None], bool],
-) -> bool:
-    """Do as `record_put` if `holds` is true of the stored value, or None; return whether it is."""
-    row = writer.get(table.rows, row_key)
-    if not holds(None if row is None else row[0]):
-        return False
-    record_put(writer, table, row_key, value, size, entries)
-    return True
-
-
 def record_delete(
-    writer: StorageWriter, table: EngineTable, row_key: bytes, *, is_expiry: bool
+    writer: StorageWriter, table: EngineTable, row_key: bytes, old: bytes, *, is_expiry: bool
 ) -> None:
-    """Delete a row of a table that has a log, and log it; do nothing if there is no row."""
+    """Delete a row of a table that has a log, and log it; `old` is its stored value."""
     assert table.log is not None  # callers use this for tables with a log only
-    row = writer.get(table.rows, row_key)
-    if row is not None:
-        writer.delete(table.rows, row_key)
-        writer.append_change(table.log, row_key, row[0], None, is_expiry=is_expiry)
+    writer.delete(table.rows, row_key)
+    writer.append_change(table.log, row_key, old, None, is_expiry=is_expiry)
 
 
 def _is_same(old: bytes, new: bytes) -> bool:

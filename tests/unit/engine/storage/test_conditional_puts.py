@@ -27,7 +27,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqliteSt
 
     opened.write(create)
     yield opened
-    assert opened.check_structure() == []
+    assert opened.read(lambda reader: reader.check_structure()) == []
     opened.close()
 
 
@@ -66,7 +66,7 @@ def test_a_row_is_written_only_if_the_condition_holds(
     for rows, first, second in ((PLAIN, (), ()), (INDEXED, (b"a", None), entries)):
         if before is not None:
             storage.put(rows, KEY, before, 3, first)
-        assert storage.put_if(rows, KEY, b"new", 4, second, holds) is is_put
+        assert storage.put(rows, KEY, b"new", 4, second, holds) is is_put
         left = None if before is None else (before, 3)
         assert storage.get(rows, KEY) == ((b"new", 4) if is_put else left)
         found = storage.read(lambda reader, rows=rows: reader.read_entries(rows, b"", limit=9))
@@ -82,18 +82,18 @@ def test_a_condition_that_raises_writes_nothing(storage: SqliteStorage) -> None:
 
     storage.put(PLAIN, KEY, b"old", 3, ())
     with pytest.raises(LookupError, match="no answer"):
-        storage.put_if(PLAIN, KEY, b"new", 3, (), fail)
+        storage.put(PLAIN, KEY, b"new", 3, (), fail)
     assert storage.get(PLAIN, KEY) == (b"old", 3)
     # No transaction stays open.
-    assert storage.put_if(PLAIN, KEY, b"new", 3, (), is_old)
+    assert storage.put(PLAIN, KEY, b"new", 3, (), is_old)
     assert storage.get(PLAIN, KEY) == (b"new", 3)
 
 
 def test_the_condition_of_one_put_is_not_used_for_another(storage: SqliteStorage) -> None:
     storage.put(PLAIN, KEY, b"old", 3, ())
-    assert not storage.put_if(PLAIN, KEY, b"new", 3, (), absent)
-    assert storage.put_if(PLAIN, b"other", b"new", 3, (), absent)
-    assert storage.put_if(PLAIN, KEY, b"new", 3, (), is_old)
+    assert not storage.put(PLAIN, KEY, b"new", 3, (), absent)
+    assert storage.put(PLAIN, b"other", b"new", 3, (), absent)
+    assert storage.put(PLAIN, KEY, b"new", 3, (), is_old)
 
 
 def test_no_increment_of_concurrent_threads_is_lost(storage: SqliteStorage) -> None:
@@ -107,7 +107,7 @@ def test_no_increment_of_concurrent_threads_is_lost(storage: SqliteStorage) -> N
                 assert row is not None
                 seen = row[0]
                 more = b"%d" % (int(seen) + 1)
-                if storage.put_if(
+                if storage.put(
                     INDEXED, KEY, more, 1, (b"a", more), lambda value, seen=seen: value == seen
                 ):
                     break
