@@ -155,6 +155,11 @@ class Operation(NamedTuple):
         return self.effect == "statements"
 
     @property
+    def returns_items(self) -> bool:
+        """Whether its response has attribute values: items, parts of them, or images."""
+        return self.subject == "items" or self.name == "GetRecords"
+
+    @property
     def is_batch(self) -> bool:
         """Whether its members are processed one by one, and some may be left unprocessed."""
         return self.unprocessed != ""

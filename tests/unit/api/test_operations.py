@@ -75,11 +75,27 @@ def published() -> dict[str, dict[str, Any]]:
         model = json.loads(gzip.decompress(path.read_bytes()))
         for name, operation in model["operations"].items():
             output = operation.get("output", {}).get("shape")
+            shapes = model["shapes"]
             found[name] = {
                 "target": f"{model['metadata']['targetPrefix']}.{name}",
-                "input": set(model["shapes"][operation["input"]["shape"]]["members"]),
-                "output": set(model["shapes"][output]["members"]) if output else set[str](),
+                "input": set(shapes[operation["input"]["shape"]]["members"]),
+                "output": set(shapes[output]["members"]) if output else set[str](),
+                "returns_items": bool(output) and "AttributeValue" in _reachable(shapes, output),
             }
+    return found
+
+
+def _reachable(shapes: dict[str, Any], name: str) -> set[str]:
+    """Return the names of all shapes that a shape consists of, except an export's filter."""
+    # The engine refuses filters of exports, so no description returns their values.
+    found, left = {"FilterSpecification"}, [name]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            parts = [*shapes[name].get("members", {}).values()]
+            parts += [shapes[name][each] for each in ("member", "value") if each in shapes[name]]
+            left += [part["shape"] for part in parts if isinstance(part, dict)]
     return found
 
 
@@ -108,6 +124,7 @@ COLUMNS: dict[str, tuple[Callable[[Operation], object], Callable[[dict[str, Any]
         lambda row: {row.members} - {""},
         lambda model: model["input"] & (CONTAINERS - {"Statement", "TableCreationParameters"}),
     ),
+    "returns_items": (lambda row: row.returns_items, lambda model: model["returns_items"]),
     "has_body": (lambda row: row.has_body, lambda model: bool(model["output"]) or None),
 }
 

@@ -11,15 +11,10 @@ from keyfold.engine.bulk.bulk_records import (
     write_bulk_operation,
 )
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
 
 
-def cancel_bulk_operation(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def cancel_bulk_operation(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Cancel a bulk operation; the items that it has put stay in the table.
 
     An operation that has ended keeps its status, which the response reports: the API has no

@@ -6,7 +6,6 @@ from typing import Any
 
 from keyfold.api.shapes import known_part
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.replication.global_tables import (
     GlobalTableBody,
     describe_global_table,
@@ -21,11 +20,7 @@ from keyfold.engine.storage import StorageWriter
 from keyfold.errors import GlobalTableAlreadyExistsException
 
 
-def create_global_table(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def create_global_table(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Record that a table is part of a global table; nothing is replicated."""
     request = known_part("CreateGlobalTable", request)
     name: str = request["GlobalTableName"]

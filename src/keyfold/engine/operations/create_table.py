@@ -6,7 +6,6 @@ from typing import Any
 
 from keyfold.api.shapes import known_part, table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.replication.replicas import warn_unreplicated
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.streams.change_log import needs_log, open_log
@@ -40,11 +39,7 @@ from keyfold.errors import ResourceInUseException, ValidationException
 from keyfold.values.wording import INVALID
 
 
-def create_table(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def create_table(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Create a table; it is ready at once, though the response says CREATING like the service's."""
     body = read_definition(context, known_part("CreateTable", request))
 

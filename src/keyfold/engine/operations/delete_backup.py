@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.recovery.backups import (
     BackupBody,
     drop_backup,
@@ -15,11 +14,7 @@ from keyfold.engine.recovery.backups import (
 from keyfold.engine.storage import StorageWriter
 
 
-def delete_backup(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def delete_backup(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Delete a backup; it no longer exists when this returns."""
 
     def work(writer: StorageWriter) -> BackupBody:

@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.catalog import write_body
 from keyfold.engine.tables.resource_policies import check_revision, find_resource
 
 
-def delete_resource_policy(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def delete_resource_policy(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Delete the policy of a table or stream; succeeds if it has none."""
 
     def work(writer: StorageWriter) -> str | None:

@@ -6,7 +6,6 @@ from typing import Any
 
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.recovery.backups import create_system_backup
 from keyfold.engine.recovery.rewind_job import is_being_copied
 from keyfold.engine.replication.global_tables import drop_global_table
@@ -20,11 +19,7 @@ from keyfold.engine.tables.table import TableBody, build_table
 from keyfold.errors import ResourceInUseException, ValidationException
 
 
-def delete_table(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def delete_table(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Delete a table with all its items, unless deletion protection is on.
 
     If it has point-in-time recovery, its last state is kept as a system backup.

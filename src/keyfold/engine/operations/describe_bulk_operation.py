@@ -6,14 +6,9 @@ from typing import Any
 
 from keyfold.engine.bulk.bulk_records import require_bulk_operation
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 
 
-def describe_bulk_operation(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def describe_bulk_operation(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters and the status of a bulk operation."""
     arn = request["BulkOperationArn"]
     bulk = context.storage.read(lambda reader: require_bulk_operation(reader, arn))

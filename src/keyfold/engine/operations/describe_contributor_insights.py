@@ -7,13 +7,10 @@ from typing import Any
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
 from keyfold.engine.insights.contributor_insights import describe, find_counted, list_rules
-from keyfold.engine.items.responses import Rendering
 
 
 def describe_contributor_insights(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+    context: EngineContext, request: dict[str, Any]
 ) -> dict[str, Any]:
     """Return whether the hottest keys of a table or index are counted, and by which rules."""
     name, index = table_name(request), request.get("IndexName")

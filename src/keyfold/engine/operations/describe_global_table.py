@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.replication import global_tables
 
 
-def describe_global_table(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def describe_global_table(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return the description of a global table, with its replicas."""
     name: str = request["GlobalTableName"]
     body = context.storage.read(lambda reader: global_tables.require_global_table(reader, name))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.replication.global_tables import (
     describe_settings,
     require_global_table,
@@ -15,9 +14,7 @@ from keyfold.engine.storage import StorageReader
 
 
 def describe_global_table_settings(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+    context: EngineContext, request: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the settings of a global table in every region."""
     name: str = request["GlobalTableName"]

@@ -6,14 +6,9 @@ from typing import Any
 
 from keyfold.engine.bulk.import_records import require_import
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 
 
-def describe_import(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def describe_import(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters and the status of an import."""
     imported = context.storage.read(lambda reader: require_import(reader, request["ImportArn"]))
     return {"ImportTableDescription": imported["description"]}

@@ -6,15 +6,12 @@ from typing import Any
 
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.streams.kinesis import describe_destinations
 from keyfold.engine.tables.catalog import require_body
 
 
 def describe_kinesis_streaming_destination(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+    context: EngineContext, request: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the Kinesis streams that are recorded as destinations of a table's changes."""
     name = table_name(request)

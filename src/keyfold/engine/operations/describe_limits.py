@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 
 
-def describe_limits(
-    context: EngineContext,  # noqa: ARG001 - one signature for all operations
-    request: dict[str, Any],  # noqa: ARG001
-    rendering: Rendering,  # noqa: ARG001
-) -> dict[str, Any]:
+def describe_limits(_context: EngineContext, _request: dict[str, Any]) -> dict[str, Any]:
     """Return the capacity quotas of a new account."""
     return {
         "AccountMaxReadCapacityUnits": 80_000,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.streams.iterators import ending_number, starting_number
 from keyfold.engine.streams.lifecycle import stream_arn, with_stream
 from keyfold.engine.streams.shards import ShardBody
@@ -15,11 +14,7 @@ from keyfold.values.wording import INVALID
 PAGE_SHARDS = 100
 
 
-def describe_stream(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def describe_stream(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return the description of a stream and a page of its shards, parents before children."""
     limit = request.get("Limit") or PAGE_SHARDS
     if limit > PAGE_SHARDS:

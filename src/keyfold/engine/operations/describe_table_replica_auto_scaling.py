@@ -6,15 +6,12 @@ from typing import Any
 
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.replication.table_scaling import describe_table_scaling
 from keyfold.engine.tables.catalog import require_body
 
 
 def describe_table_replica_auto_scaling(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+    context: EngineContext, request: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the auto scaling settings of a table in every region; nothing is scaled."""
     name = table_name(request)

@@ -6,15 +6,10 @@ from typing import Any
 
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.tables.catalog import require_body
 
 
-def describe_time_to_live(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def describe_time_to_live(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return whether time to live is enabled for a table, and on which attribute."""
     name = table_name(request)
     body = context.storage.read(lambda reader: require_body(reader, name))

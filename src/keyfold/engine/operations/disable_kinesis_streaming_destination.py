@@ -6,15 +6,12 @@ from typing import Any
 
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.streams.kinesis import check_stream_arn, disable_destination
 from keyfold.errors import ValidationException
 
 
 def disable_kinesis_streaming_destination(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+    context: EngineContext, request: dict[str, Any]
 ) -> dict[str, Any]:
     """Record that a Kinesis stream is no longer a destination of a table's changes."""
     name, arn = table_name(request), request["StreamArn"]

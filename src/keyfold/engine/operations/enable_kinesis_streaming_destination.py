@@ -6,14 +6,11 @@ from typing import Any
 
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.streams.kinesis import DEFAULT_PRECISION, check_stream_arn, enable_destination
 
 
 def enable_kinesis_streaming_destination(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+    context: EngineContext, request: dict[str, Any]
 ) -> dict[str, Any]:
     """Record a Kinesis stream as a destination of a table's changes; nothing is sent to it."""
     name, arn = table_name(request), request["StreamArn"]

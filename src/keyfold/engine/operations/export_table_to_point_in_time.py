@@ -10,7 +10,6 @@ from keyfold.engine.bulk.buckets import check_prefix
 from keyfold.engine.bulk.export_job import ChangesBody, ExportJob, begin_exporting
 from keyfold.engine.bulk.export_records import EXPORT_RECORD, ExportBody, list_exports, write_export
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.recovery.backups import require_source
 from keyfold.engine.recovery.copy_job import create_copy
 from keyfold.engine.recovery.point_in_time import (
@@ -45,9 +44,7 @@ _REPEATED = (
 
 
 def export_table_to_point_in_time(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+    context: EngineContext, request: dict[str, Any]
 ) -> dict[str, Any]:
     """Export a table as of a time, or its changes in a period, to a folder.
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.tables.resource_policies import find_resource, policy_not_found
 
 
-def get_resource_policy(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def get_resource_policy(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return the policy of a table or stream, and its revision."""
     arn: str = request["ResourceArn"]
     body, part = context.storage.read(lambda reader: find_resource(context, reader, arn))

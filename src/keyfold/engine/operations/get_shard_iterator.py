@@ -6,7 +6,6 @@ from math import ceil, inf, nextafter
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageReader
 from keyfold.engine.streams.change_log import STREAM_SECONDS
 from keyfold.engine.streams.iterators import (
@@ -23,11 +22,7 @@ from keyfold.values.wording import INVALID
 _BY_NUMBER = frozenset({"AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"})
 
 
-def get_shard_iterator(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def get_shard_iterator(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return an iterator for a position in a shard, valid for 15 minutes."""
     now = context.clock()
     kind: str = request["ShardIteratorType"]

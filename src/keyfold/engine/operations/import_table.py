@@ -17,7 +17,6 @@ from keyfold.engine.bulk.import_records import (
     write_import,
 )
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.operations.create_table import read_definition
 from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
 from keyfold.engine.storage import StorageWriter
@@ -33,11 +32,7 @@ from keyfold.errors import (
 _REPEATED = ("ClientToken", "S3BucketSource", "InputFormat", "InputFormatOptions")
 
 
-def import_table(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def import_table(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Create a table from the files of a folder; a small import is complete when this returns."""
     request = known_part("ImportTable", request)
     input_format = _read_format(context, request)

@@ -7,7 +7,6 @@ from typing import Any
 from keyfold.api.shapes import plain_name
 from keyfold.engine.arns import read_arn
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.recovery.backups import BackupBody, backup_arn, to_backup_summary
 from keyfold.engine.recovery.backups import list_backups as read_backups
 from keyfold.errors import ValidationException
@@ -15,11 +14,7 @@ from keyfold.errors import ValidationException
 PAGE_BACKUPS = 100
 
 
-def list_backups(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def list_backups(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return a page of the backups, the oldest first."""
     start = _start_of(request)
     found = [

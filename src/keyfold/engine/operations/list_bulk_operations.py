@@ -7,17 +7,12 @@ from typing import Any
 from keyfold.engine.bulk.bulk_records import list_bulk_operations as read_bulk_operations
 from keyfold.engine.bulk.listing import LISTED_SECONDS, take_page
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 
 PAGE_OPERATIONS = 10
 _SUMMARY = ("BulkOperationArn", "BulkOperationStatus", "StartTime", "EndTime")
 
 
-def list_bulk_operations(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def list_bulk_operations(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return a page of the bulk operations of the past 90 days, the latest first."""
     since = context.clock() - LISTED_SECONDS
     # Sort by id, not by ARN: ids sort by creation time, ARNs by table name.

@@ -7,18 +7,13 @@ from typing import Any
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
 from keyfold.engine.insights.contributor_insights import summarise
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.tables.catalog import require_body
 from keyfold.errors import ValidationException
 
 PAGE_SUMMARIES = 100
 
 
-def list_contributor_insights(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def list_contributor_insights(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return a page of the Contributor Insights settings of one table, or of all tables."""
     if request.get("TableName") is not None:
         name = table_name(request)

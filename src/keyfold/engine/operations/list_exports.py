@@ -7,17 +7,12 @@ from typing import Any
 from keyfold.engine.bulk.export_records import list_exports as read_exports
 from keyfold.engine.bulk.listing import LISTED_SECONDS, take_page
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 
 PAGE_EXPORTS = 25
 _SUMMARY = ("ExportArn", "ExportStatus", "ExportType")
 
 
-def list_exports(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def list_exports(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return a page of the exports of the past 90 days, in descending order of ARN."""
     since, table = context.clock() - LISTED_SECONDS, request.get("TableArn")
     described = [export["description"] for export in context.storage.read(read_exports)]

@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.replication import global_tables
 
 PAGE_TABLES = 100
 
 
-def list_global_tables(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def list_global_tables(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return a page of the global tables, of one region or all, in order of name."""
     bodies = context.storage.read(global_tables.list_global_tables)
     region, start = request.get("RegionName"), request.get("ExclusiveStartGlobalTableName")

@@ -7,7 +7,6 @@ from typing import Any
 from keyfold.engine.bulk.import_records import list_imports as read_imports
 from keyfold.engine.bulk.listing import LISTED_SECONDS, take_page
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 
 PAGE_IMPORTS = 25
 _SUMMARY = (
@@ -21,11 +20,7 @@ _SUMMARY = (
 )
 
 
-def list_imports(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def list_imports(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return a page of the imports of the past 90 days, in descending order of ARN."""
     since, table = context.clock() - LISTED_SECONDS, request.get("TableArn")
     described = [imported["description"] for imported in context.storage.read(read_imports)]

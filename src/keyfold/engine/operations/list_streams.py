@@ -7,7 +7,6 @@ from typing import Any
 
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.streams.lifecycle import list_streams as read_streams
 from keyfold.engine.streams.lifecycle import name_of, parse_arn, stream_arn
 from keyfold.errors import ValidationException
@@ -16,11 +15,7 @@ from keyfold.values.wording import INVALID
 PAGE_STREAMS = 100
 
 
-def list_streams(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def list_streams(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return a page of the streams of all tables, or of one.
 
     Disabled streams and those of deleted tables are listed for one more day.

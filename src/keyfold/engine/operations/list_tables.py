@@ -6,16 +6,11 @@ from bisect import bisect_right
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 
 PAGE_TABLES = 100
 
 
-def list_tables(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def list_tables(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Return a page of the names of all tables, sorted."""
     names = context.catalog.names()
     start = request.get("ExclusiveStartTableName")

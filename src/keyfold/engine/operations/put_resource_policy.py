@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.catalog import write_body
 from keyfold.engine.tables.resource_policies import check_revision, find_resource, new_policy
 
 
-def put_resource_policy(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def put_resource_policy(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Store a policy for a table or stream, replacing the existing one, if any."""
 
     def work(writer: StorageWriter) -> str:

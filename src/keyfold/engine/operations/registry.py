@@ -1,8 +1,9 @@
 """The registry of operations, which are imported when they are first called.
 
-An operation's module and function are named after it: PutItem is `put_item` in `put_item.py`. Most
-programs call only a few operations, and importing all of them would take longer than importing the
-rest of the engine.
+An operation's module and function are named after it: PutItem is `put_item` in `put_item.py`. It
+takes the engine's context, a request whose shape has been checked and, if its response has items, a
+rendering of them. Most programs call only a few operations, and importing all of them would take
+longer than importing the rest of the engine.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from keyfold.engine.loading import load_module
 from keyfold.errors import UnknownOperationException
 
 Run = Callable[[EngineContext, dict[str, Any], Rendering], dict[str, Any]]
+RunWithoutItems = Callable[[EngineContext, dict[str, Any]], dict[str, Any]]
 
 # A fast path is tried before the request is validated. It returns None for requests that it does
 # not handle.
@@ -44,5 +46,12 @@ def load_operation(name: str) -> LoadedOperation:
     module = load_module(f"keyfold.engine.operations.{function}")
     # The fast path is in the same module: `try_fast_get_item` next to `get_item`.
     try_fast = getattr(module, f"try_fast_{function}", None)
-    operation = LOADED[name] = LoadedOperation(getattr(module, function), try_fast)
+    run = getattr(module, function)
+    if not OPERATIONS[name].returns_items:
+        run = _without_rendering(run)
+    operation = LOADED[name] = LoadedOperation(run, try_fast)
     return operation
+
+
+def _without_rendering(run: RunWithoutItems) -> Run:
+    return lambda context, request, _: run(context, request)

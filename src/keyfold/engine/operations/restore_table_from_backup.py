@@ -6,7 +6,6 @@ from typing import Any
 
 from keyfold.api.shapes import known_part
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.recovery.backups import backup_arn, require_available, require_backup
 from keyfold.engine.recovery.restore_job import CopyBody, RestoreBody
 from keyfold.engine.recovery.restore_requests import answer_restore, create_restored
@@ -14,11 +13,7 @@ from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.table import TableBody
 
 
-def restore_table_from_backup(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def restore_table_from_backup(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Create a table from a backup; a small table is complete when this returns."""
     request = known_part("RestoreTableFromBackup", request)
 

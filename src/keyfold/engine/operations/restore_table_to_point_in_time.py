@@ -6,7 +6,6 @@ from typing import Any
 
 from keyfold.api.shapes import known_part, plain_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.recovery.backups import require_source
 from keyfold.engine.recovery.point_in_time import is_recoverable, last_change_at, require_recovery
 from keyfold.engine.recovery.restore_job import RestoreBody
@@ -18,9 +17,7 @@ from keyfold.errors import InvalidRestoreTimeException, ValidationException
 
 
 def restore_table_to_point_in_time(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+    context: EngineContext, request: dict[str, Any]
 ) -> dict[str, Any]:
     """Create a table as another was at a point in time.
 

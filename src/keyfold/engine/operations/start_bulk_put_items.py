@@ -18,7 +18,6 @@ from keyfold.engine.bulk.bulk_records import (
 from keyfold.engine.bulk.bulk_reports import ReportsBody
 from keyfold.engine.bulk.import_formats import FormatBody, check_readable
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
 from keyfold.engine.recovery.copy_job import create_copy
 from keyfold.engine.storage import StorageWriter
@@ -39,11 +38,7 @@ _REPEATED = (
 )
 
 
-def start_bulk_put_items(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def start_bulk_put_items(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Put the items of files into a table; a small operation is complete when this returns."""
     request = known_part("StartBulkPutItems", request)
     _check(context, request)

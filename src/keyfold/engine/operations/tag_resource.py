@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.catalog import require_body, write_body
 from keyfold.engine.tables.tags import check_count, read_tags, table_of_arn
 from keyfold.errors import ValidationException
 
 
-def tag_resource(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def tag_resource(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Add tags to a table, replacing those with the same keys."""
     if not request.get("Tags"):
         raise ValidationException("Atleast one Tag needs to be provided as Input.")

@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.catalog import require_body, write_body
 from keyfold.engine.tables.tags import table_of_arn
 from keyfold.errors import ValidationException
 
 
-def untag_resource(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def untag_resource(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Remove tags from a table; keys that it does not have are ignored."""
     keys: list[str] = request.get("TagKeys") or []
     if not keys:

@@ -6,18 +6,13 @@ from typing import Any
 
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.recovery.backups import require_source
 from keyfold.engine.recovery.point_in_time import describe_recovery, switch_off, switch_on
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.table import TableBody
 
 
-def update_continuous_backups(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def update_continuous_backups(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Enable or disable point-in-time recovery of a table."""
     name, wanted = table_name(request), request["PointInTimeRecoverySpecification"]
     now = context.clock()

@@ -8,18 +8,13 @@ from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
 from keyfold.engine.insights.contributor_insights import describe, find_counted
 from keyfold.engine.insights.usage import ACCESSED_AND_THROTTLED
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.catalog import change_columns
 from keyfold.engine.tables.extras import InsightsBody
 from keyfold.engine.tables.table import TableBody
 
 
-def update_contributor_insights(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def update_contributor_insights(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Start or stop counting the hottest keys of a table or index."""
     name, index = table_name(request), request.get("IndexName")
     is_enabled = request["ContributorInsightsAction"] == "ENABLE"

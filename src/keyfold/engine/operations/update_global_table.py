@@ -6,7 +6,6 @@ from typing import Any
 
 from keyfold.api.shapes import known_part
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.replication.global_tables import (
     GlobalTableBody,
     describe_global_table,
@@ -25,11 +24,7 @@ from keyfold.errors import (
 from keyfold.values.wording import INVALID
 
 
-def update_global_table(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def update_global_table(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Add or remove replicas of a global table; only recorded, nothing is replicated."""
     request = known_part("UpdateGlobalTable", request)
     name: str = request["GlobalTableName"]

@@ -6,7 +6,6 @@ from typing import Any
 
 from keyfold.api.shapes import known_part
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.replication.global_tables import (
     change_settings,
     describe_settings,
@@ -17,11 +16,7 @@ from keyfold.engine.replication.global_tables import (
 from keyfold.engine.storage import StorageWriter
 
 
-def update_global_table_settings(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def update_global_table_settings(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Record new settings of a global table, in all regions or in some."""
     request = known_part("UpdateGlobalTableSettings", request)
     name: str = request["GlobalTableName"]

@@ -7,7 +7,6 @@ from typing import Any
 
 from keyfold.api.shapes import known_part, table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.replication.replicas import change_replicas
 from keyfold.engine.storage import RowsChanged, StorageWriter
 from keyfold.engine.streams.change_log import save_changed_body
@@ -45,11 +44,7 @@ from keyfold.errors import (
 from keyfold.values.wording import INVALID
 
 
-def update_table(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def update_table(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Change a table's settings, or create or delete one global or vector index."""
     request = known_part("UpdateTable", request)
     name = table_name(request)

@@ -6,7 +6,6 @@ from typing import Any
 
 from keyfold.api.shapes import known_part, table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.replication.table_scaling import change_table_scaling, describe_table_scaling
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.catalog import require_body, write_body
@@ -14,9 +13,7 @@ from keyfold.engine.tables.table import TableBody
 
 
 def update_table_replica_auto_scaling(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
+    context: EngineContext, request: dict[str, Any]
 ) -> dict[str, Any]:
     """Record the auto scaling settings of a table; nothing is scaled."""
     request = known_part("UpdateTableReplicaAutoScaling", request)

@@ -6,7 +6,6 @@ from typing import Any
 
 from keyfold.api.shapes import table_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.backfill import begin_backfill, fill_first_batch
 from keyfold.engine.tables.catalog import change_columns, require_settled
@@ -14,11 +13,7 @@ from keyfold.engine.tables.table import TableBody, TtlBody
 from keyfold.errors import ValidationException
 
 
-def update_time_to_live(
-    context: EngineContext,
-    request: dict[str, Any],
-    rendering: Rendering,  # noqa: ARG001 - one signature for all operations
-) -> dict[str, Any]:
+def update_time_to_live(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
     """Enable or disable time to live on an attribute of a table."""
     name = table_name(request)
     specification = request["TimeToLiveSpecification"]
