@@ -2,27 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from keyfold.engine.metadata_operations import MetadataWrite
+from keyfold.engine.tables.resource_policies import delete_policy, find_holder, save_holder
 
-from keyfold.engine.context import EngineContext
-from keyfold.engine.storage import StorageWriter
-from keyfold.engine.tables.catalog import write_body
-from keyfold.engine.tables.resource_policies import check_revision, find_resource
-
-
-def delete_resource_policy(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
-    """Delete the policy of a table or stream; succeeds if it has none."""
-
-    def work(writer: StorageWriter) -> str | None:
-        body, part = find_resource(context, writer, request["ResourceArn"])
-        policies = dict(body.get("policies", {}))
-        policy = policies.pop(part, None)
-        check_revision(policy, request.get("ExpectedRevisionId"), body["name"])
-        if policy is None:
-            return None
-        body["policies"] = policies
-        write_body(writer, body)
-        return policy["revision"]
-
-    revision = context.storage.write(work)
-    return {} if revision is None else {"RevisionId": revision}
+delete_resource_policy = MetadataWrite(
+    "DeleteResourcePolicy", find=find_holder, change=delete_policy, save=save_holder
+)

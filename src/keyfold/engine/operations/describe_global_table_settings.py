@@ -1,26 +1,10 @@
-"""The DescribeGlobalTableSettings operation."""
+"""The DescribeGlobalTableSettings operation: the settings of a global table in every region."""
 
 from __future__ import annotations
 
-from typing import Any
+from keyfold.engine.metadata_operations import MetadataRead
+from keyfold.engine.replication import global_tables
 
-from keyfold.engine.context import EngineContext
-from keyfold.engine.replication.global_tables import (
-    describe_settings,
-    require_global_table,
-    require_source,
+describe_global_table_settings = MetadataRead(
+    global_tables.find_global_table, global_tables.describe_settings
 )
-from keyfold.engine.storage import StorageReader
-
-
-def describe_global_table_settings(
-    context: EngineContext, request: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the settings of a global table in every region."""
-    name: str = request["GlobalTableName"]
-
-    def work(reader: StorageReader) -> dict[str, Any]:
-        body = require_global_table(reader, name)
-        return describe_settings(body, require_source(context, reader, name))
-
-    return context.storage.read(work)

@@ -1,26 +1,16 @@
-"""The EnableKinesisStreamingDestination operation."""
+"""The EnableKinesisStreamingDestination operation: nothing is sent to the stream."""
 
 from __future__ import annotations
 
-from typing import Any
+from keyfold.engine.metadata_operations import MetadataWrite, find_table
+from keyfold.engine.streams.kinesis import check_stream_arn, enable_destination, warn_unsent
+from keyfold.engine.tables.catalog import write_body
 
-from keyfold.api.shapes import table_name
-from keyfold.engine.context import EngineContext
-from keyfold.engine.streams.kinesis import DEFAULT_PRECISION, check_stream_arn, enable_destination
-
-
-def enable_kinesis_streaming_destination(
-    context: EngineContext, request: dict[str, Any]
-) -> dict[str, Any]:
-    """Record a Kinesis stream as a destination of a table's changes; nothing is sent to it."""
-    name, arn = table_name(request), request["StreamArn"]
-    check_stream_arn(arn)
-    configuration: dict[str, Any] = request.get("EnableKinesisStreamingConfiguration") or {}
-    precision = configuration.get("ApproximateCreationDateTimePrecision") or DEFAULT_PRECISION
-    enable_destination(context, name, arn, precision)
-    return {
-        "TableName": name,
-        "StreamArn": arn,
-        "DestinationStatus": "ENABLING",
-        "EnableKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": precision},
-    }
+enable_kinesis_streaming_destination = MetadataWrite(
+    "EnableKinesisStreamingDestination",
+    check=check_stream_arn,
+    find=find_table,
+    change=enable_destination,
+    save=write_body,
+    warn=warn_unsent,
+)

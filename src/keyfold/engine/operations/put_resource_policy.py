@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from keyfold.engine.metadata_operations import MetadataWrite
+from keyfold.engine.tables.resource_policies import find_holder, put_policy, save_holder
 
-from keyfold.engine.context import EngineContext
-from keyfold.engine.storage import StorageWriter
-from keyfold.engine.tables.catalog import write_body
-from keyfold.engine.tables.resource_policies import check_revision, find_resource, new_policy
-
-
-def put_resource_policy(context: EngineContext, request: dict[str, Any]) -> dict[str, Any]:
-    """Store a policy for a table or stream, replacing the existing one, if any."""
-
-    def work(writer: StorageWriter) -> str:
-        body, part = find_resource(context, writer, request["ResourceArn"])
-        before = body.get("policies", {}).get(part)
-        policy = new_policy(context, request["Policy"], before)
-        check_revision(before, request.get("ExpectedRevisionId"), body["name"])
-        body["policies"] = {**body.get("policies", {}), part: policy}
-        write_body(writer, body)
-        return policy["revision"]
-
-    return {"RevisionId": context.storage.write(work)}
+put_resource_policy = MetadataWrite(
+    "PutResourcePolicy", find=find_holder, change=put_policy, save=save_holder
+)

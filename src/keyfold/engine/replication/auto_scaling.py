@@ -8,7 +8,7 @@ from keyfold.errors import ValidationException
 from keyfold.values.wording import INVALID
 
 
-def change_scaling(before: dict[str, Any] | None, update: dict[str, Any]) -> dict[str, Any]:
+def merge_scaling(before: dict[str, Any] | None, update: dict[str, Any]) -> dict[str, Any]:
     """Return the AutoScalingSettingsDescription after an AutoScalingSettingsUpdate."""
     settings = dict(before or {})
     for name in ("MinimumUnits", "MaximumUnits", "AutoScalingDisabled", "AutoScalingRoleArn"):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 import orjson
 
-from keyfold.engine.context import EngineContext
-from keyfold.engine.replication.auto_scaling import change_scaling
+from keyfold.engine.metadata_operations import MetadataCall
+from keyfold.engine.replication.auto_scaling import merge_scaling
+from keyfold.engine.replication.replicas import warn_unreplicated
 from keyfold.engine.storage import StorageReader, StorageWriter
 from keyfold.engine.tables.catalog import read_body
 from keyfold.engine.tables.table import IndexBody, TableBody
 from keyfold.errors import (
+    GlobalTableAlreadyExistsException,
     GlobalTableNotFoundException,
     IndexNotFoundException,
+    ReplicaAlreadyExistsException,
     ReplicaNotFoundException,
     TableNotFoundException,
     ValidationException,
@@ -41,17 +44,47 @@ class GlobalTableBody(TypedDict):
     billing_mode: NotRequired[str]
 
 
-def read_global_table(reader: StorageReader, name: str) -> GlobalTableBody | None:
-    """Return a global table from the file; None if there is none."""
+class GlobalTable(NamedTuple):
+    """A global table, and its table in the engine's region."""
+
+    body: GlobalTableBody
+    table: TableBody
+
+
+def read_global_table(reader: StorageReader, call: MetadataCall) -> GlobalTableBody:
+    """Return the global table that a request names. Raises GlobalTableNotFoundException."""
+    name = call.request["GlobalTableName"]
     record = reader.get_record(GLOBAL_TABLE_RECORD, name)
-    return None if record is None else cast(GlobalTableBody, orjson.loads(record))
-
-
-def require_global_table(reader: StorageReader, name: str) -> GlobalTableBody:
-    """Return a global table. Raises GlobalTableNotFoundException."""
-    body = read_global_table(reader, name)
-    if body is None:
+    if record is None:
         raise GlobalTableNotFoundException(f"Global table not found: {name}")
+    return cast(GlobalTableBody, orjson.loads(record))
+
+
+def find_global_table(reader: StorageReader, call: MetadataCall) -> GlobalTable:
+    """Return the global table that a request names, with its table.
+
+    Raises GlobalTableNotFoundException and TableNotFoundException.
+    """
+    return GlobalTable(read_global_table(reader, call), _require_table(reader, call))
+
+
+def start_global_table(reader: StorageReader, call: MetadataCall) -> GlobalTable:
+    """Return a new global table without replicas.
+
+    Raises TableNotFoundException and GlobalTableAlreadyExistsException.
+    """
+    table, name = _require_table(reader, call), call.request["GlobalTableName"]
+    if reader.get_record(GLOBAL_TABLE_RECORD, name) is not None:
+        raise GlobalTableAlreadyExistsException(f"Global table already exists: {name}")
+    created_at = call.context.clock()
+    return GlobalTable(GlobalTableBody(name=name, created_at=created_at, replicas={}), table)
+
+
+def _require_table(reader: StorageReader, call: MetadataCall) -> TableBody:
+    name = call.request["GlobalTableName"]
+    body = read_body(reader, name)
+    if body is None:
+        raise TableNotFoundException(f"Table not found: {name} in region {call.context.region}")
     return body
 
 
@@ -61,9 +94,9 @@ def list_global_tables(reader: StorageReader) -> list[GlobalTableBody]:
     return [cast(GlobalTableBody, orjson.loads(record)) for _, record in records]
 
 
-def write_global_table(writer: StorageWriter, body: GlobalTableBody) -> None:
+def save_global_table(writer: StorageWriter, found: GlobalTable) -> None:
     """Write a global table to the file."""
-    writer.set_record(GLOBAL_TABLE_RECORD, body["name"], orjson.dumps(body))
+    writer.set_record(GLOBAL_TABLE_RECORD, found.body["name"], orjson.dumps(found.body))
 
 
 def drop_global_table(writer: StorageWriter, name: str) -> None:
@@ -71,35 +104,65 @@ def drop_global_table(writer: StorageWriter, name: str) -> None:
     writer.set_record(GLOBAL_TABLE_RECORD, name, None)
 
 
-def require_source(context: EngineContext, reader: StorageReader, name: str) -> TableBody:
-    """Return this region's table of a global table. Raises TableNotFoundException."""
-    body = read_body(reader, name)
-    if body is None:
-        raise TableNotFoundException(f"Table not found: {name} in region {context.region}")
-    return body
-
-
-def read_regions(replicas: list[dict[str, Any]]) -> list[str]:
-    """Return the listed regions. Raises ValidationException for no region, or one listed twice."""
-    regions = [each.get("RegionName") or "" for each in replicas]
+def check_regions(request: dict[str, Any]) -> None:
+    """Raise ValidationException for a new global table without regions, or with one twice."""
+    regions = [each.get("RegionName") for each in request["ReplicationGroup"]]
     if not regions or not all(regions):
         raise ValidationException(f"{INVALID}RegionName must be specified for every replica")
     if len(set(regions)) != len(regions):
         raise ValidationException(f"{INVALID}A region is specified more than once")
-    return regions
 
 
-def new_replica() -> ReplicaSettings:
-    """Return the empty settings of a new replica."""
+def add_replicas(found: GlobalTable, call: MetadataCall) -> dict[str, Any]:
+    """Give a new global table its replicas."""
+    for each in call.request["ReplicationGroup"]:
+        found.body["replicas"][each["RegionName"]] = _new_replica()
+    return describe_global_table(found.body, call, "CREATING")
+
+
+def check_replica_updates(request: dict[str, Any]) -> None:
+    """Raise ValidationException for a change of a global table's replicas without changes."""
+    if not request["ReplicaUpdates"]:
+        raise ValidationException(f"{INVALID}List of ReplicaUpdates is empty")
+
+
+def change_replicas(found: GlobalTable, call: MetadataCall) -> dict[str, Any]:
+    """Add or remove replicas of a global table.
+
+    Raises ReplicaAlreadyExistsException and ReplicaNotFoundException.
+    """
+    for update in call.request["ReplicaUpdates"]:
+        _change_replica(found.body["replicas"], update)
+    return describe_global_table(found.body, call, "UPDATING")
+
+
+def _change_replica(replicas: dict[str, ReplicaSettings], update: dict[str, Any]) -> None:
+    created, deleted = update.get("Create"), update.get("Delete")
+    if (created is None) is (deleted is None):
+        message = "Exactly one of Create or Delete must be specified per ReplicaUpdate"
+        raise ValidationException(f"{INVALID}{message}")
+    if created is not None:
+        region = created["RegionName"]
+        if region in replicas:
+            raise ReplicaAlreadyExistsException(f"Replica already exists: {region}")
+        replicas[region] = _new_replica()
+    elif deleted is not None:
+        region = deleted["RegionName"]
+        if region not in replicas:
+            raise ReplicaNotFoundException(f"Replica not found: {region}")
+        del replicas[region]
+
+
+def _new_replica() -> ReplicaSettings:
     return ReplicaSettings(table={}, indexes={})
 
 
 def describe_global_table(
-    context: EngineContext, body: GlobalTableBody, status: str = "ACTIVE"
+    body: GlobalTableBody, call: MetadataCall, status: str = "ACTIVE"
 ) -> dict[str, Any]:
-    """Return the GlobalTableDescription of the API."""
-    name = body["name"]
-    return {
+    """Return the description of a global table, with its replicas."""
+    context, name = call.context, body["name"]
+    described = {
         "ReplicationGroup": [
             {
                 "RegionName": region,
@@ -113,10 +176,22 @@ def describe_global_table(
         "GlobalTableStatus": status,
         "GlobalTableName": name,
     }
+    return {"GlobalTableDescription": described}
 
 
-def change_settings(request: dict[str, Any], body: GlobalTableBody, table: TableBody) -> None:
-    """Change the settings of a global table, in every region or in some."""
+def warn_not_replicated(response: dict[str, Any]) -> None:
+    """Log a warning that the global table of a response is not replicated."""
+    described = response["GlobalTableDescription"]
+    regions = ", ".join(each["RegionName"] for each in described["ReplicationGroup"])
+    warn_unreplicated(f"global table {described['GlobalTableName']}, replicas in {regions}")
+
+
+def change_settings(found: GlobalTable, call: MetadataCall) -> dict[str, Any]:
+    """Change the settings of a global table, in every region or in some.
+
+    Raises ReplicaNotFoundException and IndexNotFoundException.
+    """
+    (body, table), request = found, call.request
     if request.get("GlobalTableBillingMode") is not None:
         body["billing_mode"] = request["GlobalTableBillingMode"]
     for replica in body["replicas"].values():
@@ -133,6 +208,7 @@ def change_settings(request: dict[str, Any], body: GlobalTableBody, table: Table
             replica["table"]["ReplicaTableClassSummary"] = summary
         for index in _listed(update, "ReplicaGlobalSecondaryIndexSettingsUpdate"):
             _set_capacity(_index_of(replica, index, table), index, _READ, _READ)
+    return describe_settings(found, call)
 
 
 def _listed(given: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -146,7 +222,7 @@ def _set_capacity(kept: dict[str, Any], given: dict[str, Any], prefix: str, head
     update = given.get(f"{prefix}AutoScalingSettingsUpdate")
     if update is not None:
         name = f"{heading}AutoScalingSettings"
-        kept[name] = change_scaling(kept.get(name), update)
+        kept[name] = merge_scaling(kept.get(name), update)
 
 
 def _index_of(replica: ReplicaSettings, update: dict[str, Any], table: TableBody) -> dict[str, Any]:
@@ -160,8 +236,9 @@ def _global_indexes(table: TableBody) -> list[IndexBody]:
     return [index for index in table["indexes"] if index["is_global"]]
 
 
-def describe_settings(body: GlobalTableBody, table: TableBody) -> dict[str, Any]:
+def describe_settings(found: GlobalTable, _: MetadataCall) -> dict[str, Any]:
     """Return the settings of a global table in every region."""
+    body, table = found
     return {
         "GlobalTableName": body["name"],
         "ReplicaSettings": [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine.context import EngineContext
-from keyfold.engine.replication.auto_scaling import change_scaling
+from keyfold.engine.metadata_operations import MetadataCall
+from keyfold.engine.replication.auto_scaling import merge_scaling
 from keyfold.engine.tables.extras import ScalingBody
 from keyfold.engine.tables.table import TableBody
 from keyfold.errors import ResourceNotFoundException, ValidationException
@@ -14,18 +14,18 @@ from keyfold.values.wording import INVALID
 _READ, _WRITE = "ProvisionedReadCapacityAutoScaling", "ProvisionedWriteCapacityAutoScaling"
 
 
-def scaled_regions(context: EngineContext, body: TableBody) -> list[str]:
+def _scaled_regions(body: TableBody, call: MetadataCall) -> list[str]:
     """Return the engine's region and those of the table's replicas."""
-    return [context.region, *body.get("replicas", {})]
+    return [call.context.region, *body.get("replicas", {})]
 
 
-def change_table_scaling(context: EngineContext, request: dict[str, Any], body: TableBody) -> None:
-    """Apply an UpdateTableReplicaAutoScaling request to a table's body.
+def change_scaling(body: TableBody, call: MetadataCall) -> dict[str, Any]:
+    """Record the auto scaling settings of a table and its replicas.
 
-    Raises ValidationException if it changes nothing, and ResourceNotFoundException for an unknown
-    region or index.
+    Raises ValidationException if the request changes nothing, and ResourceNotFoundException for an
+    unknown region or index.
     """
-    regions = scaled_regions(context, body)
+    request, regions = call.request, _scaled_regions(body, call)
     scaling: dict[str, ScalingBody] = {
         region: body.get("auto_scaling", {}).get(region, ScalingBody(indexes={}))
         for region in regions
@@ -41,7 +41,7 @@ def change_table_scaling(context: EngineContext, request: dict[str, Any], body: 
     for region in regions:
         # Every write is replicated, so write capacity is the same in all regions.
         if write is not None:
-            scaling[region]["write"] = change_scaling(scaling[region].get("write"), write)
+            scaling[region]["write"] = merge_scaling(scaling[region].get("write"), write)
         for update in indexes:
             _change_index(scaling[region], body, update, "write", f"{_WRITE}Update")
     for replica in replicas:
@@ -52,11 +52,12 @@ def change_table_scaling(context: EngineContext, request: dict[str, Any], body: 
             )
         read = replica.get(f"Replica{_READ}Update")
         if read is not None:
-            scaling[region]["read"] = change_scaling(scaling[region].get("read"), read)
+            scaling[region]["read"] = merge_scaling(scaling[region].get("read"), read)
         own: list[dict[str, Any]] = replica.get("ReplicaGlobalSecondaryIndexUpdates") or []
         for update in own:
             _change_index(scaling[region], body, update, "read", f"{_READ}Update")
     body["auto_scaling"] = scaling
+    return describe_scaling({**body, "status": "UPDATING"}, call)
 
 
 def _change_index(
@@ -70,13 +71,13 @@ def _change_index(
     assert name is not None  # it is the name of one of the table's indexes
     if update.get(parameter) is not None:
         known = scaling["indexes"].setdefault(name, {})
-        known[kind] = change_scaling(known.get(kind), update[parameter])
+        known[kind] = merge_scaling(known.get(kind), update[parameter])
 
 
-def describe_table_scaling(context: EngineContext, body: TableBody) -> dict[str, Any]:
-    """Return the TableAutoScalingDescription of a table."""
+def describe_scaling(body: TableBody, call: MetadataCall) -> dict[str, Any]:
+    """Return the auto scaling settings of a table in every region."""
     replicas: list[dict[str, Any]] = []
-    for region in scaled_regions(context, body):
+    for region in _scaled_regions(body, call):
         scaling = body.get("auto_scaling", {}).get(region, ScalingBody(indexes={}))
         described: dict[str, Any] = {"RegionName": region, "ReplicaStatus": "ACTIVE"}
         if "read" in scaling:
@@ -89,7 +90,8 @@ def describe_table_scaling(context: EngineContext, body: TableBody) -> dict[str,
             if each["is_global"]
         ]
         replicas.append(described)
-    return {"TableName": body["name"], "TableStatus": body["status"], "Replicas": replicas}
+    described = {"TableName": body["name"], "TableStatus": body["status"], "Replicas": replicas}
+    return {"TableAutoScalingDescription": described}
 
 
 def _describe_index(name: str, status: str, scaling: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from keyfold.api.shapes import plain_name
 from keyfold.engine.context import EngineContext
-from keyfold.engine.storage import StorageReader
-from keyfold.engine.tables.catalog import require_body
+from keyfold.engine.metadata_operations import MetadataCall
+from keyfold.engine.storage import StorageReader, StorageWriter
+from keyfold.engine.tables.catalog import require_body, write_body
 from keyfold.engine.tables.descriptions import to_table_description
 from keyfold.engine.tables.extras import PolicyBody
 from keyfold.engine.tables.table import TableBody
@@ -30,12 +31,26 @@ _RESOURCE_ARN = re.compile(
 _NOT_FOUND = "Resource-based policy not found for the provided ResourceArn: "
 
 
-def find_resource(context: EngineContext, reader: StorageReader, arn: str) -> tuple[TableBody, str]:
-    """Return the table of an ARN, and the resource within it: "" (the table), or a stream.
+class PolicyHolder(NamedTuple):
+    """A resource that may have a policy: a table, or a stream of it."""
+
+    table: TableBody
+    # The rest of its ARN after the table's: "" for the table.
+    part: str
+
+    @property
+    def policy(self) -> PolicyBody | None:
+        """Its policy."""
+        return self.table.get("policies", {}).get(self.part)
+
+
+def find_holder(reader: StorageReader, call: MetadataCall) -> PolicyHolder:
+    """Return the resource that `ResourceArn` names.
 
     Raises ValidationException for an invalid ARN, and ResourceNotFoundException if there is no
     such table or stream.
     """
+    arn: str = call.request["ResourceArn"]
     if not arn.startswith("arn:"):
         raise ValidationException(f"{INVALID}ARNs must start with 'arn:': {arn}")
     parts = _RESOURCE_ARN.fullmatch(arn)
@@ -48,10 +63,45 @@ def find_resource(context: EngineContext, reader: StorageReader, arn: str) -> tu
         )
     body = require_body(reader, plain_name(parts["table"]))
     if parts["kind"] is None:
-        return body, ""
-    if to_table_description(context, body).get("LatestStreamArn") != arn:
+        return PolicyHolder(body, "")
+    if to_table_description(call.context, body).get("LatestStreamArn") != arn:
         raise ResourceNotFoundException(f"Requested resource not found: Stream: {arn} not found")
-    return body, f"stream/{parts['rest']}"
+    return PolicyHolder(body, f"stream/{parts['rest']}")
+
+
+def save_holder(writer: StorageWriter, holder: PolicyHolder) -> None:
+    """Write the table of a resource, which has its policy."""
+    write_body(writer, holder.table)
+
+
+def describe_policy(holder: PolicyHolder, call: MetadataCall) -> dict[str, Any]:
+    """Return the policy of a table or stream. Raises PolicyNotFoundException."""
+    policy = holder.policy
+    if policy is None:
+        raise PolicyNotFoundException(f"{_NOT_FOUND}{call.request['ResourceArn']}")
+    return {"Policy": policy["document"], "RevisionId": policy["revision"]}
+
+
+def put_policy(holder: PolicyHolder, call: MetadataCall) -> dict[str, Any]:
+    """Store a policy for a table or stream, replacing the existing one, if any.
+
+    Raises ValidationException for an invalid document, and PolicyNotFoundException unless the
+    existing policy has the expected revision.
+    """
+    policy = new_policy(call.context, call.request["Policy"], holder.policy)
+    _check_revision(holder, call)
+    holder.table["policies"] = {**holder.table.get("policies", {}), holder.part: policy}
+    return {"RevisionId": policy["revision"]}
+
+
+def delete_policy(holder: PolicyHolder, call: MetadataCall) -> dict[str, Any]:
+    """Delete the policy of a table or stream; succeeds if it has none.
+
+    Raises PolicyNotFoundException unless the policy has the expected revision.
+    """
+    _check_revision(holder, call)
+    policy = holder.table.get("policies", {}).pop(holder.part, None)
+    return {} if policy is None else {"RevisionId": policy["revision"]}
 
 
 def new_policy(context: EngineContext, document: str, before: PolicyBody | None) -> PolicyBody:
@@ -68,8 +118,9 @@ def new_policy(context: EngineContext, document: str, before: PolicyBody | None)
     return PolicyBody(document=document, revision=str(revision))
 
 
-def check_revision(policy: PolicyBody | None, expected: str | None, table: str) -> None:
-    """Raise PolicyNotFoundException unless the policy has the expected revision, if any."""
+def _check_revision(holder: PolicyHolder, call: MetadataCall) -> None:
+    policy, table = holder.policy, holder.table["name"]
+    expected = call.request.get("ExpectedRevisionId")
     current = NO_POLICY if policy is None else policy["revision"]
     if expected is None or expected == current:
         return
@@ -86,11 +137,6 @@ def check_revision(policy: PolicyBody | None, expected: str | None, table: str) 
     raise PolicyNotFoundException(
         f"{_NOT_FOUND}Requested update for policy with revision id {expected}, but {found}"
     )
-
-
-def policy_not_found(arn: str) -> PolicyNotFoundException:
-    """Return the error for a resource that has no policy."""
-    return PolicyNotFoundException(f"{_NOT_FOUND}{arn}")
 
 
 def _read_document(document: str) -> dict[str, Any]:

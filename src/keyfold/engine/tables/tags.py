@@ -1,12 +1,14 @@
-"""Validation of tags, and of the ARNs of the tables that have them."""
+"""Tags of tables, and the ARNs by which requests name the tables."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from keyfold.api.shapes import plain_name
-from keyfold.engine.context import EngineContext
-from keyfold.engine.tables.catalog import TABLE_RECORD
+from keyfold.engine.metadata_operations import MetadataCall
+from keyfold.engine.storage import StorageReader
+from keyfold.engine.tables.catalog import read_body
+from keyfold.engine.tables.table import TableBody
 from keyfold.errors import ResourceNotFoundException, ValidationException
 
 MAX_TAGS = 50
@@ -28,7 +30,7 @@ def read_tags(tags: list[dict[str, str]]) -> dict[str, str]:
                 f"Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}"
             )
         by_key[key] = tag["Value"]
-    check_count(by_key)
+    _check_count(by_key)
     return by_key
 
 
@@ -50,20 +52,31 @@ def _is_tag_text(text: str, longest: int) -> bool:
     )
 
 
-def check_count(tags: dict[str, str]) -> None:
-    """Raise ValidationException if a table would have more tags than the service allows."""
+def _check_count(tags: dict[str, str]) -> None:
     if len(tags) > MAX_TAGS:
         raise ValidationException(
             "Number of Tags exceed the current limit for the provided ResourceArn"
         )
 
 
-def table_of_arn(context: EngineContext, request: dict[str, Any]) -> str:
-    """Return the name of the table that `ResourceArn` names.
+def check_tags(request: dict[str, Any]) -> None:
+    """Raise ValidationException for a request that adds no tags."""
+    if not request.get("Tags"):
+        raise ValidationException("Atleast one Tag needs to be provided as Input.")
+
+
+def check_tag_keys(request: dict[str, Any]) -> None:
+    """Raise ValidationException for a request that removes no tags."""
+    if not request.get("TagKeys"):
+        raise ValidationException("Atleast one Tag Key needs to be provided as Input.")
+
+
+def find_tagged(reader: StorageReader, call: MetadataCall) -> TableBody:
+    """Return the table that `ResourceArn` names.
 
     Raises ValidationException for an invalid ARN, ResourceNotFoundException for a missing table.
     """
-    arn: str | None = request.get("ResourceArn")
+    arn: str | None = call.request.get("ResourceArn")
     if not arn:
         raise ValidationException("Invalid TableArn")
     if not arn.startswith("arn:"):
@@ -73,8 +86,28 @@ def table_of_arn(context: EngineContext, request: dict[str, Any]) -> str:
     except ValidationException:
         message = f"Invalid TableArn: Invalid ResourceArn provided as input {arn}"
         raise ValidationException(message) from None
-    if context.storage.read(lambda reader: reader.get_record(TABLE_RECORD, name)) is None:
+    body = read_body(reader, name)
+    if body is None:
         raise ResourceNotFoundException(
             f"Requested resource not found: ResourcArn: {arn} not found"
         )
-    return name
+    return body
+
+
+def add_tags(body: TableBody, call: MetadataCall) -> dict[str, Any]:
+    """Add tags to a table, replacing those with the same keys."""
+    body["tags"].update(read_tags(call.request["Tags"]))
+    _check_count(body["tags"])
+    return {}
+
+
+def remove_tags(body: TableBody, call: MetadataCall) -> dict[str, Any]:
+    """Remove tags from a table; keys that it does not have are ignored."""
+    for key in call.request["TagKeys"]:
+        body["tags"].pop(key, None)
+    return {}
+
+
+def list_tags(body: TableBody, _: MetadataCall) -> dict[str, Any]:
+    """Return the tags of a table; never in pages, since a table has at most 50."""
+    return {"Tags": [{"Key": key, "Value": value} for key, value in body["tags"].items()]}
