@@ -12,8 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from keyfold.engine.bulk.buckets import Buckets
-from keyfold.engine.bulk.bulk_records import BULK_JOB_RECORD
-from keyfold.engine.bulk.import_records import IMPORT_JOB_RECORD
+from keyfold.engine.bulk.work_records import BULK_JOB_RECORD, IMPORT_JOB_RECORD
 from keyfold.engine.loading import load_module
 from keyfold.engine.recovery.backups import drop_stale_backups, list_backups
 from keyfold.engine.recovery.restore_job import restore_batch

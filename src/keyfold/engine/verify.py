@@ -8,9 +8,13 @@ from typing import NamedTuple
 
 import orjson
 
-from keyfold.engine.bulk.bulk_records import BULK_JOB_RECORD, BULK_RECORD
-from keyfold.engine.bulk.export_records import EXPORT_RECORD
-from keyfold.engine.bulk.import_records import IMPORT_JOB_RECORD, IMPORT_RECORD
+from keyfold.engine.bulk.work_records import (
+    BULK_JOB_RECORD,
+    BULK_OPERATIONS,
+    EXPORTS,
+    IMPORT_JOB_RECORD,
+    IMPORTS,
+)
 from keyfold.engine.items.keys import entry_or_none
 from keyfold.engine.metadata import parse_record
 from keyfold.engine.recovery.backups import BACKUP_RECORD, parse_backup, to_backup_table
@@ -149,11 +153,11 @@ def _verify_jobs(reader: StorageReader) -> list[Problem]:
     for kind in (
         RESTORE_RECORD,
         EXPORT_JOB_RECORD,
-        EXPORT_RECORD,
+        EXPORTS.record,
         IMPORT_JOB_RECORD,
-        IMPORT_RECORD,
+        IMPORTS.record,
         BULK_JOB_RECORD,
-        BULK_RECORD,
+        BULK_OPERATIONS.record,
     ):
         for name, record in reader.list_records(kind):
             try:

@@ -1,6 +1,5 @@
 """Exports, imports and bulk operations: many items between tables and files.
 
 Local folders stand in for S3 buckets (`buckets`). Each kind of work has a stored record
-(`export_records`, `import_records`, `bulk_records`) and a job that runs it in batches
-(`export_job`, `import_job`, `bulk_job`).
+(`work_records`) and a job that runs it in batches (`export_job`, `import_job`, `bulk_job`).
 """

@@ -15,14 +15,15 @@ import orjson
 
 from keyfold.api.shapes import check, check_types
 from keyfold.engine.bulk.buckets import BucketFailed, Buckets
-from keyfold.engine.bulk.bulk_records import (
-    BULK_JOB_RECORD,
-    BulkBody,
-    read_bulk_operation,
-    write_bulk_operation,
-)
 from keyfold.engine.bulk.bulk_reports import ReportsBody, add_lines, write_file, write_summary
 from keyfold.engine.bulk.input_files import InputFiles, InputRecord, SourceBody
+from keyfold.engine.bulk.work_records import (
+    BULK_JOB_RECORD,
+    BULK_OPERATIONS,
+    WorkBody,
+    read_work,
+    write_work,
+)
 from keyfold.engine.items.keys import entry_or_none
 from keyfold.engine.items.parameters import check_expression_use, check_paths, read_condition
 from keyfold.engine.items.writes import (
@@ -84,7 +85,7 @@ class BulkPutter:
         record, bulk = self._storage.read(
             lambda reader: (
                 reader.get_record(BULK_JOB_RECORD, id_),
-                read_bulk_operation(reader, id_),
+                read_work(reader, BULK_OPERATIONS, id_),
             )
         )
         if record is None or bulk is None:
@@ -103,7 +104,7 @@ class BulkPutter:
         except BucketFailed as failure:
             return self._fail(record, job, bulk, failure.code, failure.message)
 
-    def _put(self, record: bytes, job: BulkJob, bulk: BulkBody) -> bool:
+    def _put(self, record: bytes, job: BulkJob, bulk: WorkBody) -> bool:
         """Put the items of one batch of records; return True only if the operation has failed."""
         id_ = bulk["id"]
         body = self._storage.read(lambda reader: read_body(reader, job["table"]))
@@ -125,7 +126,7 @@ class BulkPutter:
         is_last = len(batch) < BATCH_RECORDS
 
         def work(writer: StorageWriter) -> bool:
-            current = read_bulk_operation(writer, id_)
+            current = read_work(writer, BULK_OPERATIONS, id_)
             if writer.get_record(BULK_JOB_RECORD, id_) != record or current is None:
                 # Another process has run this batch.
                 return False
@@ -138,7 +139,7 @@ class BulkPutter:
             add_lines(writer, remaining["reports"], tally.lines)
             if is_last:
                 remaining["next"] = _first_line(remaining)
-            write_bulk_operation(writer, {**current, "description": tally.described})
+            write_work(writer, BULK_OPERATIONS, {**current, "description": tally.described})
             _write(writer, id_, remaining)
             return True
 
@@ -146,7 +147,7 @@ class BulkPutter:
             self._inputs.give_back(id_, _source_of(remaining), stream)
         return False
 
-    def _report(self, record: bytes, job: BulkJob, start: str | None, bulk: BulkBody) -> bool:
+    def _report(self, record: bytes, job: BulkJob, start: str | None, bulk: WorkBody) -> bool:
         """Write one file of the report or, after the last one, the summary."""
         reports = job["reports"]
         if start is not None:
@@ -169,12 +170,12 @@ class BulkPutter:
 
         self._storage.write(work)
 
-    def _fail(self, record: bytes, job: BulkJob, bulk: BulkBody, code: str, message: str) -> bool:
+    def _fail(self, record: bytes, job: BulkJob, bulk: WorkBody, code: str, message: str) -> bool:
         self._inputs.drop(bulk["id"])
         facts = {"FailureCode": code, "FailureMessage": message}
         return self._end(record, job, bulk, {"BulkOperationStatus": "FAILED", **facts})
 
-    def _end(self, record: bytes, job: BulkJob, bulk: BulkBody, facts: dict[str, Any]) -> bool:
+    def _end(self, record: bytes, job: BulkJob, bulk: WorkBody, facts: dict[str, Any]) -> bool:
         """Record how an operation ended; return whether it is over.
 
         It is not over if it was cancelled since it was read: the next batch records that instead.
@@ -185,10 +186,10 @@ class BulkPutter:
             if writer.get_record(BULK_JOB_RECORD, bulk["id"]) != record:
                 # Another process has run this batch.
                 return False
-            if read_bulk_operation(writer, bulk["id"]) != bulk:
+            if read_work(writer, BULK_OPERATIONS, bulk["id"]) != bulk:
                 return False
             described = {**bulk["description"], **ended}
-            write_bulk_operation(writer, {**bulk, "description": described})
+            write_work(writer, BULK_OPERATIONS, {**bulk, "description": described})
             writer.drop_rows(to_rows(job["reports"]["rows"]))
             writer.set_record(BULK_JOB_RECORD, bulk["id"], None)
             return True
@@ -243,7 +244,7 @@ def _carry_out(writer: StorageWriter, plan: _Plan) -> WriteOutcome | ConditionNo
 class _Tally:
     """The description after a batch, and the lines that the batch adds to the report."""
 
-    def __init__(self, bulk: BulkBody, table: str, total_bytes: int) -> None:
+    def __init__(self, bulk: WorkBody, table: str, total_bytes: int) -> None:
         self.described = dict(bulk["description"])
         self.described["TotalInputBytes"] = total_bytes
         (usage,) = self.described["BulkOperationUsage"] or [{"TableName": table}]

@@ -15,8 +15,8 @@ from typing import Any, TypedDict
 import orjson
 
 from keyfold.engine.bulk.buckets import Buckets
-from keyfold.engine.bulk.bulk_records import BulkBody
 from keyfold.engine.bulk.export_job import FILE_BYTES, to_iso
+from keyfold.engine.bulk.work_records import WorkBody
 from keyfold.engine.recovery.copy_job import RowsBody, read_batch, to_rows
 from keyfold.engine.storage import Storage, StorageWriter
 
@@ -41,7 +41,7 @@ def add_lines(writer: StorageWriter, reports: ReportsBody, lines: list[dict[str,
 
 
 def write_file(
-    storage: Storage, buckets: Buckets, bulk: BulkBody, reports: ReportsBody, start: bytes
+    storage: Storage, buckets: Buckets, bulk: WorkBody, reports: ReportsBody, start: bytes
 ) -> tuple[dict[str, Any], bytes | None]:
     """Write one file of lines, beginning with the key `start`.
 
@@ -69,7 +69,7 @@ def write_file(
 
 
 def write_summary(
-    buckets: Buckets, bulk: BulkBody, reports: ReportsBody, described: dict[str, Any]
+    buckets: Buckets, bulk: WorkBody, reports: ReportsBody, described: dict[str, Any]
 ) -> None:
     """Write the summary of an operation with this description. Raises BucketFailed."""
     (table,) = described["TableDetails"]
@@ -89,10 +89,10 @@ def write_summary(
     buckets.write(_bucket_of(bulk), key, orjson.dumps(summary))
 
 
-def _bucket_of(bulk: BulkBody) -> str:
+def _bucket_of(bulk: WorkBody) -> str:
     return bulk["description"]["OutputS3Configuration"]["S3Bucket"]
 
 
-def _folder_of(bulk: BulkBody) -> str:
+def _folder_of(bulk: WorkBody) -> str:
     prefix = bulk["description"]["OutputS3Configuration"].get("S3KeyPrefix") or ""
     return "/".join(part for part in (prefix.removesuffix("/"), "AWSDynamoDB", bulk["id"]) if part)

@@ -18,7 +18,7 @@ from typing import Any, NotRequired, TypedDict, cast
 import orjson
 
 from keyfold.engine.bulk.buckets import BucketFailed, Buckets
-from keyfold.engine.bulk.export_records import ExportBody, read_export, write_export
+from keyfold.engine.bulk.work_records import EXPORTS, WorkBody, read_work, write_work
 from keyfold.engine.metadata import parse_record
 from keyfold.engine.recovery.copy_job import RowsBody, read_batch, row_writer, to_rows
 from keyfold.engine.recovery.rewind_job import (
@@ -67,7 +67,7 @@ def begin_exporting(writer: StorageWriter, id_: str, job: ExportJob) -> None:
 def export_batch(storage: Storage, buckets: Buckets, clock: Callable[[], float], id_: str) -> bool:
     """Run the next batch of an export; return whether it was the last."""
     job, export = storage.read(
-        lambda reader: (reader.get_record(EXPORT_JOB_RECORD, id_), read_export(reader, id_))
+        lambda reader: (reader.get_record(EXPORT_JOB_RECORD, id_), read_work(reader, EXPORTS, id_))
     )
     if job is None or export is None:
         # Another process finished it.
@@ -160,7 +160,7 @@ def _size_of_change(change: RowChange) -> int:
     return sum(size_of(image) for image in (change.old, change.new) if image is not None)
 
 
-def _write_file(storage: Storage, buckets: Buckets, export: ExportBody, job: ExportJob) -> None:
+def _write_file(storage: Storage, buckets: Buckets, export: WorkBody, job: ExportJob) -> None:
     """Write one data file, and record it in the job."""
     bucket = export["description"]["S3Bucket"]
     start = job.get("next")
@@ -196,17 +196,17 @@ def _write_file(storage: Storage, buckets: Buckets, export: ExportBody, job: Exp
             current["next"] = rest
             current["files"] = [*current["files"], written]
             _write(writer, export["id"], current)
-            body = read_export(writer, export["id"])
+            body = read_work(writer, EXPORTS, export["id"])
             assert body is not None  # its job is still there
             described = body["description"]
             described["BilledSizeBytes"] += size
             described["ItemCount"] += len(lines)
-            write_export(writer, body)
+            write_work(writer, EXPORTS, body)
 
     storage.write(record_file)
 
 
-def _line_maker(export: ExportBody) -> Callable[[bytes], bytes]:
+def _line_maker(export: WorkBody) -> Callable[[bytes], bytes]:
     """Return a function from a row to its line, which is empty if the row is not exported."""
     specification = export["description"].get("IncrementalExportSpecification")
     if specification is None:
@@ -225,12 +225,12 @@ def _line_maker(export: ExportBody) -> Callable[[bytes], bytes]:
     return make
 
 
-def _folder_of(export: ExportBody) -> str:
+def _folder_of(export: WorkBody) -> str:
     prefix = (export["description"].get("S3Prefix") or "").removesuffix("/")
     return f"{prefix}/AWSDynamoDB/{export['id']}" if prefix else f"AWSDynamoDB/{export['id']}"
 
 
-def _data_key(export: ExportBody, number: int) -> str:
+def _data_key(export: WorkBody, number: int) -> str:
     digest = hashlib.sha256(f"{export['id']} {number}".encode()).digest()
     name = base64.b32encode(digest).decode().lower()[:_NAME_CHARACTERS]
     folder = _folder_of(export)
@@ -241,7 +241,7 @@ def _data_key(export: ExportBody, number: int) -> str:
 
 
 def _write_manifests(
-    buckets: Buckets, export: ExportBody, job: ExportJob, described: dict[str, Any]
+    buckets: Buckets, export: WorkBody, job: ExportJob, described: dict[str, Any]
 ) -> None:
     folder = _folder_of(export)
     files = b"".join(orjson.dumps(file) + b"\n" for file in job["files"])
@@ -293,12 +293,12 @@ def to_iso(seconds: float) -> str:
 
 
 def _finish(writer: StorageWriter, id_: str, described: dict[str, Any]) -> None:
-    record, export = writer.get_record(EXPORT_JOB_RECORD, id_), read_export(writer, id_)
+    record, export = writer.get_record(EXPORT_JOB_RECORD, id_), read_work(writer, EXPORTS, id_)
     if record is None or export is None:
         return
     writer.drop_rows(to_rows(_parse(id_, record)["rows"]))
     writer.set_record(EXPORT_JOB_RECORD, id_, None)
-    write_export(writer, {**export, "description": {**export["description"], **described}})
+    write_work(writer, EXPORTS, {**export, "description": {**export["description"], **described}})
 
 
 def _parse(id_: str, record: bytes) -> ExportJob:

@@ -14,13 +14,14 @@ from typing import Any, cast
 import orjson
 
 from keyfold.engine.bulk.buckets import BucketFailed, Buckets
-from keyfold.engine.bulk.import_records import (
-    IMPORT_JOB_RECORD,
-    ImportBody,
-    read_import,
-    write_import,
-)
 from keyfold.engine.bulk.input_files import InputFiles, InputRecord, SourceBody
+from keyfold.engine.bulk.work_records import (
+    IMPORT_JOB_RECORD,
+    IMPORTS,
+    WorkBody,
+    read_work,
+    write_work,
+)
 from keyfold.engine.items.writes import PutAction, check_item_size, make_put
 from keyfold.engine.metadata import parse_record
 from keyfold.engine.recovery.restore_job import finish_filling
@@ -51,7 +52,10 @@ class Importer:
     def import_batch(self, id_: str) -> bool:
         """Import a batch of records; return whether it was the last."""
         record, imported = self._storage.read(
-            lambda reader: (reader.get_record(IMPORT_JOB_RECORD, id_), read_import(reader, id_))
+            lambda reader: (
+                reader.get_record(IMPORT_JOB_RECORD, id_),
+                read_work(reader, IMPORTS, id_),
+            )
         )
         if record is None or imported is None:
             # Another process finished it.
@@ -84,7 +88,7 @@ class Importer:
             if is_last:
                 self._finish(writer, counted, body)
             else:
-                write_import(writer, counted)
+                write_work(writer, IMPORTS, counted)
                 _write(writer, id_, remaining)
             return True
 
@@ -102,13 +106,16 @@ class Importer:
             self._inputs.give_back(id_, remaining, stream)
         return is_last
 
-    def _finish(self, writer: StorageWriter, imported: ImportBody, body: TableBody) -> None:
+    def _finish(self, writer: StorageWriter, imported: WorkBody, body: TableBody) -> None:
         finish_filling(writer, body)
         self._end(writer, imported, {"ImportStatus": "COMPLETED"})
 
     def _fail(self, writer: StorageWriter, id_: str, failure: BucketFailed) -> None:
         """Record why an import failed, and delete its table."""
-        imported, record = read_import(writer, id_), writer.get_record(IMPORT_JOB_RECORD, id_)
+        imported, record = (
+            read_work(writer, IMPORTS, id_),
+            writer.get_record(IMPORT_JOB_RECORD, id_),
+        )
         if imported is None or record is None:
             return
         job = _parse(id_, record)
@@ -119,9 +126,9 @@ class Importer:
         facts = {"FailureCode": failure.code, "FailureMessage": failure.message}
         self._end(writer, imported, {"ImportStatus": "FAILED", **facts})
 
-    def _end(self, writer: StorageWriter, imported: ImportBody, facts: dict[str, Any]) -> None:
+    def _end(self, writer: StorageWriter, imported: WorkBody, facts: dict[str, Any]) -> None:
         described = {**imported["description"], **facts, "EndTime": self._clock()}
-        write_import(writer, {**imported, "description": described})
+        write_work(writer, IMPORTS, {**imported, "description": described})
         writer.set_record(IMPORT_JOB_RECORD, imported["id"], None)
 
 
@@ -150,7 +157,7 @@ def _make_puts(
     return puts, faults
 
 
-def _count(imported: ImportBody, batch: list[InputRecord], imported_items: int) -> ImportBody:
+def _count(imported: WorkBody, batch: list[InputRecord], imported_items: int) -> WorkBody:
     described = dict(imported["description"])
     described["ProcessedItemCount"] += len(batch)
     described["ProcessedSizeBytes"] += sum(source.record.size_bytes for source in batch)

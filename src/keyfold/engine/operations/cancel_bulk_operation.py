@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.engine.bulk.bulk_records import (
+from keyfold.engine.bulk.work_records import (
     BULK_JOB_RECORD,
-    BulkBody,
-    require_bulk_operation,
-    write_bulk_operation,
+    BULK_OPERATIONS,
+    WorkBody,
+    require_work,
+    write_work,
 )
 from keyfold.engine.context import EngineContext
 from keyfold.engine.storage import StorageWriter
@@ -21,13 +22,13 @@ def cancel_bulk_operation(context: EngineContext, request: dict[str, Any]) -> di
     error for it.
     """
 
-    def work(writer: StorageWriter) -> BulkBody:
-        bulk = require_bulk_operation(writer, request["BulkOperationArn"])
+    def work(writer: StorageWriter) -> WorkBody:
+        bulk = require_work(writer, BULK_OPERATIONS, request["BulkOperationArn"])
         if bulk["description"]["BulkOperationStatus"] != "IN_PROGRESS":
             return bulk
         described = {**bulk["description"], "BulkOperationStatus": "CANCELLING"}
-        cancelled: BulkBody = {**bulk, "description": described}
-        write_bulk_operation(writer, cancelled)
+        cancelled: WorkBody = {**bulk, "description": described}
+        write_work(writer, BULK_OPERATIONS, cancelled)
         return cancelled
 
     bulk = context.storage.write(work)

@@ -8,7 +8,7 @@ from keyfold.api.shapes import known_part, plain_name
 from keyfold.engine.arns import part_arn, take_id
 from keyfold.engine.bulk.buckets import check_prefix
 from keyfold.engine.bulk.export_job import ChangesBody, ExportJob, begin_exporting
-from keyfold.engine.bulk.export_records import EXPORT_RECORD, ExportBody, list_exports, write_export
+from keyfold.engine.bulk.work_records import EXPORTS, WorkBody, find_by_token, write_work
 from keyfold.engine.context import EngineContext
 from keyfold.engine.recovery.backups import require_source
 from keyfold.engine.recovery.copy_job import create_copy
@@ -23,12 +23,10 @@ from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.catalog import take_number
 from keyfold.engine.tables.table import TableBody
 from keyfold.errors import (
-    ExportConflictException,
     InvalidExportTimeException,
     ValidationException,
 )
 
-TOKEN_SECONDS = 8 * 3_600
 SHORTEST_SECONDS = 15 * 60
 LONGEST_SECONDS = 24 * 3_600
 
@@ -54,8 +52,8 @@ def export_table_to_point_in_time(
     _check(context, request)
     name, now = plain_name(request["TableArn"]), context.clock()
 
-    def work(writer: StorageWriter) -> tuple[ExportBody, bool]:
-        known = _find_by_token(writer, request, now)
+    def work(writer: StorageWriter) -> tuple[WorkBody, bool]:
+        known = find_by_token(writer, EXPORTS, request, now)
         if known is not None:
             return known, False
         source = require_recovery(require_source(writer, name))
@@ -85,29 +83,14 @@ def _check(context: EngineContext, request: dict[str, Any]) -> None:
         raise ValidationException("ExportFromTime must be specified for an INCREMENTAL_EXPORT")
 
 
-def _find_by_token(writer: StorageWriter, request: dict[str, Any], now: float) -> ExportBody | None:
-    token = request.get("ClientToken")
-    for export in list_exports(writer) if token else ():
-        described = export["description"]
-        if described.get("ClientToken") != token or described["StartTime"] <= now - TOKEN_SECONDS:
-            continue
-        if export["request"] != request:
-            raise ExportConflictException(
-                "There was a conflict when writing to the specified S3 bucket: "
-                "the client token was used for another export"
-            )
-        return export
-    return None
-
-
 def _begin(
     context: EngineContext,
     writer: StorageWriter,
     request: dict[str, Any],
     source: TableBody,
     now: float,
-) -> ExportBody:
-    id_ = take_id(context, writer, EXPORT_RECORD, now)
+) -> WorkBody:
+    id_ = take_id(context, writer, EXPORTS.record, now)
     table_arn = context.table_arn(source["name"])
     described: dict[str, Any] = {
         "ExportArn": part_arn(table_arn, "export", id_),
@@ -135,8 +118,8 @@ def _begin(
         at = described["ExportTime"] = request.get("ExportTime", now)
         _check_time(source, at, now)
         job["rewind"] = begin_rewind(source, last_change_at(writer, source, at, now))
-    export = ExportBody(id=id_, description=described, request=request)
-    write_export(writer, export)
+    export = WorkBody(id=id_, description=described, request=request)
+    write_work(writer, EXPORTS, export)
     begin_exporting(writer, id_, job)
     return export
 

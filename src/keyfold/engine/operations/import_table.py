@@ -9,21 +9,19 @@ from keyfold.engine.arns import part_arn, take_id
 from keyfold.engine.bulk.buckets import check_prefix
 from keyfold.engine.bulk.import_formats import FormatBody, check_readable
 from keyfold.engine.bulk.import_job import ImportJob, begin_importing
-from keyfold.engine.bulk.import_records import (
+from keyfold.engine.bulk.work_records import (
     IMPORT_JOB_RECORD,
-    IMPORT_RECORD,
-    ImportBody,
-    list_imports,
-    write_import,
+    IMPORTS,
+    WorkBody,
+    find_by_token,
+    write_work,
 )
 from keyfold.engine.context import EngineContext
 from keyfold.engine.operations.create_table import read_definition
-from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.catalog import read_body, take_number, write_body
 from keyfold.engine.tables.table import TableBody, build_table
 from keyfold.errors import (
-    ImportConflictException,
     ResourceInUseException,
     ValidationException,
 )
@@ -40,8 +38,8 @@ def import_table(context: EngineContext, request: dict[str, Any]) -> dict[str, A
     body["status"] = "CREATING"
     now = context.clock()
 
-    def work(writer: StorageWriter) -> tuple[ImportBody, bool]:
-        known = _find_by_token(writer, request, now)
+    def work(writer: StorageWriter) -> tuple[WorkBody, bool]:
+        known = find_by_token(writer, IMPORTS, request, now)
         if known is not None:
             return known, False
         return _begin(context, writer, request, input_format, body, now), True
@@ -74,21 +72,6 @@ def _read_format(context: EngineContext, request: dict[str, Any]) -> FormatBody:
     )
 
 
-def _find_by_token(writer: StorageWriter, request: dict[str, Any], now: float) -> ImportBody | None:
-    token = request.get("ClientToken")
-    for imported in list_imports(writer) if token else ():
-        described = imported["description"]
-        if described.get("ClientToken") != token or described["StartTime"] <= now - TOKEN_SECONDS:
-            continue
-        if imported["request"] != request:
-            raise ImportConflictException(
-                "There was a conflict when importing from the specified S3 source: "
-                "the client token was used for another import"
-            )
-        return imported
-    return None
-
-
 def _begin(
     context: EngineContext,
     writer: StorageWriter,
@@ -96,14 +79,14 @@ def _begin(
     input_format: FormatBody,
     body: TableBody,
     now: float,
-) -> ImportBody:
+) -> WorkBody:
     name, source = body["name"], request["S3BucketSource"]
     if read_body(writer, name) is not None:
         raise ResourceInUseException(f"Table already exists: {name}")
     body["number"] = take_number(writer)
     writer.create_rows(build_table(body).rows)
     write_body(writer, body)
-    id_ = take_id(context, writer, IMPORT_RECORD, now)
+    id_ = take_id(context, writer, IMPORTS.record, now)
     table_arn = context.table_arn(name)
     described: dict[str, Any] = {
         "ImportArn": part_arn(table_arn, "import", id_),
@@ -119,8 +102,8 @@ def _begin(
         "ProcessedItemCount": 0,
         "ImportedItemCount": 0,
     }
-    imported = ImportBody(id=id_, description=described, request=request)
-    write_import(writer, imported)
+    imported = WorkBody(id=id_, description=described, request=request)
+    write_work(writer, IMPORTS, imported)
     job = ImportJob(
         table=name,
         bucket=source["S3Bucket"],

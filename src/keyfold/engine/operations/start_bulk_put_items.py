@@ -8,23 +8,21 @@ from keyfold.api.shapes import known_part, plain_name
 from keyfold.engine.arns import part_arn, take_id
 from keyfold.engine.bulk.buckets import check_prefix
 from keyfold.engine.bulk.bulk_job import BulkJob, begin_bulk_putting
-from keyfold.engine.bulk.bulk_records import (
-    BULK_JOB_RECORD,
-    BULK_RECORD,
-    BulkBody,
-    list_bulk_operations,
-    write_bulk_operation,
-)
 from keyfold.engine.bulk.bulk_reports import ReportsBody
 from keyfold.engine.bulk.import_formats import FormatBody, check_readable
+from keyfold.engine.bulk.work_records import (
+    BULK_JOB_RECORD,
+    BULK_OPERATIONS,
+    WorkBody,
+    find_by_token,
+    write_work,
+)
 from keyfold.engine.context import EngineContext
-from keyfold.engine.operations.export_table_to_point_in_time import TOKEN_SECONDS
 from keyfold.engine.recovery.copy_job import create_copy
 from keyfold.engine.storage import StorageWriter
 from keyfold.engine.tables.catalog import require_settled, take_number
 from keyfold.engine.tables.table import TableBody
 from keyfold.errors import (
-    IdempotentParameterMismatchException,
     ResourceInUseException,
     ValidationException,
 )
@@ -44,8 +42,8 @@ def start_bulk_put_items(context: EngineContext, request: dict[str, Any]) -> dic
     _check(context, request)
     name, now = plain_name(request["TableName"]), context.clock()
 
-    def work(writer: StorageWriter) -> tuple[BulkBody, bool]:
-        known = _find_by_token(writer, request, now)
+    def work(writer: StorageWriter) -> tuple[WorkBody, bool]:
+        known = find_by_token(writer, BULK_OPERATIONS, request, now)
         if known is not None:
             return known, False
         body = require_settled(writer, name)
@@ -85,26 +83,14 @@ def _check_table(body: TableBody) -> None:
         raise ValidationException("Bulk operations are not supported for global tables")
 
 
-def _find_by_token(writer: StorageWriter, request: dict[str, Any], now: float) -> BulkBody | None:
-    token = request.get("ClientToken")
-    for bulk in list_bulk_operations(writer) if token else ():
-        described = bulk["description"]
-        if described.get("ClientToken") != token or described["StartTime"] <= now - TOKEN_SECONDS:
-            continue
-        if bulk["request"] != request:
-            raise IdempotentParameterMismatchException
-        return bulk
-    return None
-
-
 def _begin(
     context: EngineContext,
     writer: StorageWriter,
     request: dict[str, Any],
     body: TableBody,
     now: float,
-) -> BulkBody:
-    id_ = take_id(context, writer, BULK_RECORD, now)
+) -> WorkBody:
+    id_ = take_id(context, writer, BULK_OPERATIONS.record, now)
     source, table_arn = request["InputS3Configuration"], context.table_arn(body["name"])
     described: dict[str, Any] = {
         "BulkOperationArn": part_arn(table_arn, "bulk-operation", id_),
@@ -118,8 +104,8 @@ def _begin(
         "FailedItemCount": 0,
         "PerformanceTier": request.get("PerformanceTier") or "STANDARD",
     }
-    bulk = BulkBody(id=id_, description=described, request=request)
-    write_bulk_operation(writer, bulk)
+    bulk = WorkBody(id=id_, description=described, request=request)
+    write_work(writer, BULK_OPERATIONS, bulk)
     input_format = FormatBody(
         format=source["InputFormat"],
         compression=source.get("InputCompressionType") or "NONE",
