@@ -19,7 +19,7 @@ from keyfold.engine.items.keys import entry_or_none
 from keyfold.engine.metadata import parse_record
 from keyfold.engine.recovery.backups import BACKUP_RECORD, parse_backup, to_backup_table
 from keyfold.engine.recovery.rewind_job import EXPORT_JOB_RECORD, RESTORE_RECORD
-from keyfold.engine.storage import Row, RowsChanged, Storage, StorageReader
+from keyfold.engine.storage import Entries, Row, RowsChanged, Storage, StorageReader
 from keyfold.engine.streams.change_log import LOG_RECORD
 from keyfold.engine.tables.backfill import BACKFILL_RECORD
 from keyfold.engine.tables.catalog import COUNTER_RECORD, TABLE_RECORD, parse_body
@@ -191,7 +191,7 @@ def _show_key(key: object) -> str:
 
 
 def _find_faults(
-    table: EngineTable, key: bytes, row: Row, entries: tuple[bytes | None, ...], *, is_filling: bool
+    table: EngineTable, key: bytes, row: Row, entries: Entries, *, is_filling: bool
 ) -> list[str]:
     value, size = row
     item: Item = orjson.loads(value)

@@ -26,7 +26,7 @@ from keyfold.engine.items.key_faults import (
 )
 from keyfold.engine.items.keys import entry_or_none, find_key_fault, partition_span
 from keyfold.engine.items.responses import Rendering
-from keyfold.engine.storage import RowsChanged, Storage, StorageReader, StorageWriter
+from keyfold.engine.storage import Entries, RowsChanged, Storage, StorageReader, StorageWriter
 from keyfold.engine.streams.change_log import record_delete, record_put
 from keyfold.engine.tables.table import EngineTable
 from keyfold.engine.vectors.index import VectorInvalid
@@ -47,7 +47,7 @@ class PutAction(NamedTuple):
     item: Item
     value: bytes
     size: int
-    entries: tuple[bytes | None, ...]
+    entries: Entries
 
 
 class UpdateAction(NamedTuple):
@@ -90,7 +90,7 @@ class WriteOutcome(NamedTuple):
     new: Item | None
     new_value: bytes
     new_size: int
-    new_entries: tuple[bytes | None, ...]
+    new_entries: Entries
 
     def charge(self, use: TableUse, factor: int = 1) -> None:
         """Add the capacity that this write consumes, `factor` times."""
@@ -223,7 +223,7 @@ def _apply_update(table: EngineTable, change: UpdateAction, old: Item | None) ->
     return PutAction(new, to_json(new), size, _updated_entries(table, old, new))
 
 
-def _updated_entries(table: EngineTable, old: Item | None, new: Item) -> tuple[bytes | None, ...]:
+def _updated_entries(table: EngineTable, old: Item | None, new: Item) -> Entries:
     try:
         return table.entries(new)
     except KeyInvalid as error:
@@ -274,7 +274,7 @@ def put_without_reading(
     row_key: bytes,
     value: bytes,
     size: int,
-    entries: tuple[bytes | None, ...],
+    entries: Entries,
 ) -> None:
     """Put an item without reading the old one, for callers that do not need it."""
     if table.log is None:
@@ -289,7 +289,7 @@ def put_if(
     row_key: bytes,
     value: bytes,
     size: int,
-    entries: tuple[bytes | None, ...],
+    entries: Entries,
     holds: Callable[[Item], bool],
 ) -> None:
     """Put an item if a condition holds, for callers that do not need the old one.
@@ -312,7 +312,7 @@ def _put_logged(
     storage: Storage,
     table: EngineTable,
     row_key: bytes,
-    row: tuple[bytes, int, tuple[bytes | None, ...]],
+    row: tuple[bytes, int, Entries],
     holds: Callable[[bytes | None], bool],
 ) -> bool:
     def work(writer: StorageWriter) -> bool:

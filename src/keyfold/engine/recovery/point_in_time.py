@@ -1,7 +1,7 @@
 """Point-in-time recovery: switching it on and off, and the times to which a table can be restored.
 
 A table with point-in-time recovery has a log of its changes, kept for the number of days for which
-it is recoverable. Nothing else is stored for it: `_rewind_job` reconstructs the table as of any
+it is recoverable. Nothing else is stored for it: `rewind_job` reconstructs the table as of any
 time from its current rows and the log.
 """
 

@@ -1,6 +1,6 @@
 """Replicas in other regions, as UpdateTable defines them: recorded and described, never created.
 
-This is version 2019.11.21 of global tables; `_global_tables` has the previous version.
+This is version 2019.11.21 of global tables; `global_tables` has the previous version.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from keyfold.engine.storage.connections import require_file
 from keyfold.engine.storage.protocol import (
+    Durability,
+    Entries,
     Page,
     Row,
     RowChange,
@@ -16,10 +18,11 @@ from keyfold.engine.storage.protocol import (
     StorageReader,
     StorageWriter,
 )
-from keyfold.engine.storage.sqlite import Durability, SqliteStorage
+from keyfold.engine.storage.sqlite import SqliteStorage
 
 __all__ = [
     "Durability",
+    "Entries",
     "Page",
     "Row",
     "RowChange",

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self, cast
+from typing import Any, Protocol, Self, cast
 
 import apsw
 
-from keyfold.engine.storage.protocol import RowsChanged
+from keyfold.engine.storage.protocol import Durability, RowsChanged
 from keyfold.errors import (
     EngineClosed,
     FileBusy,
@@ -25,7 +25,6 @@ from keyfold.errors import (
     KeyfoldError,
 )
 
-Durability = Literal["durable", "process", "memory"]
 Binding = bytes | int | float | str | None
 
 

@@ -17,9 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
+
+# What an acknowledged write survives: a power failure, the end of the process, or neither.
+Durability = Literal["durable", "process", "memory"]
 
 # The keys of a row in the index columns, None where the item is not in an index.
 Entries = tuple[bytes | None, ...]
@@ -258,12 +261,14 @@ class Snapshot(Protocol):
 class Storage(RowReader, RowWriter, Protocol):
     """Stores rows, and runs transactions on them."""
 
+    durability: Durability
+
     def read_values(
         self, rows: RowSet, span: Span, *, limit: int, max_bytes: int
     ) -> list[bytes] | None:
         """Return the values of a short page without their sizes, which is faster.
 
-        Return None if the page may be incomplete or reach `max_bytes`; use read_span then.
+        Return None if the page may be incomplete or reach `max_bytes`; callers use read_span then.
         """
         ...
 
@@ -290,7 +295,8 @@ class Storage(RowReader, RowWriter, Protocol):
         """Commit all writes that this thread makes in the block together, at its end.
 
         Raises SharingFailed, or a file error, if none of them took effect; each may be repeated
-        then. In the block, this thread's `get` and `read` return the rows as before it.
+        then. In the block, this thread's `get` and `read` may return the rows as before it. A
+        storage whose commits are cheap may commit each write by itself.
         """
         ...
 
@@ -298,7 +304,8 @@ class Storage(RowReader, RowWriter, Protocol):
         """Let `get` and `read_span` share one view of the rows until `release_view`.
 
         Any write of this process ends it earlier. Writes of other processes stay invisible
-        until then, so the view must be held only briefly.
+        until then, so the view must be held only briefly. A storage may do nothing here, if it
+        gains nothing by it.
         """
         ...
 

@@ -18,7 +18,6 @@ from keyfold.engine.loading import IMPORTING
 from keyfold.engine.storage.checkpoints import Checkpointer
 from keyfold.engine.storage.connections import (
     BusyWait,
-    Durability,
     SqliteConnection,
     copy_memory,
     open_connection,
@@ -26,6 +25,7 @@ from keyfold.engine.storage.connections import (
     translate,
 )
 from keyfold.engine.storage.protocol import (
+    Durability,
     Entries,
     Holds,
     Page,
@@ -34,6 +34,7 @@ from keyfold.engine.storage.protocol import (
     SharingFailed,
     Span,
     StorageReader,
+    StorageWriter,
 )
 from keyfold.engine.storage.snapshots import HeldSnapshot
 from keyfold.engine.storage.view import View
@@ -47,7 +48,7 @@ class _Ticket:
 
     __slots__ = ("error", "is_done", "result", "work")
 
-    def __init__(self, work: Callable[[View], Any]) -> None:
+    def __init__(self, work: Callable[[StorageWriter], Any]) -> None:
         self.work = work
         self.is_done = False
         self.result: Any = None
@@ -152,7 +153,7 @@ class SqliteStorage:
         lock = self._lock
         if not lock.acquire(False):  # noqa: FBT003 - a lock's signature
             # Another thread is committing: wait in the queue, to share the next commit.
-            return self.write(lambda view: view.put(rows, key, value, size, entries, holds))
+            return self.write(lambda writer: writer.put(rows, key, value, size, entries, holds))
         # Each statement is a transaction, and at most one of them writes: no BEGIN is needed.
         try:
             if self._is_view_held:
@@ -180,7 +181,7 @@ class SqliteStorage:
                 lock.release()
         return self._read_secondary(work)
 
-    def write(self, work: Callable[[View], T]) -> T:
+    def write(self, work: Callable[[StorageWriter], T]) -> T:
         lock = self._lock
         if not self._waiting and lock.acquire(False):  # noqa: FBT003 - a lock's signature
             try:
@@ -325,7 +326,7 @@ class SqliteStorage:
             if view is not None:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(view))
 
-    def _write_alone(self, work: Callable[[View], T]) -> T:
+    def _write_alone(self, work: Callable[[StorageWriter], T]) -> T:
         """Run and commit `work` when no other thread waits; the caller holds the lock."""
         view = self._view
         try:
@@ -345,7 +346,7 @@ class SqliteStorage:
             raise translate(error, self._path) from error
         return result
 
-    def _write_shared(self, work: Callable[[View], T]) -> T:
+    def _write_shared(self, work: Callable[[StorageWriter], T]) -> T:
         """Run `work` in the shared transaction that this thread has open."""
         view = self._view
         before = view.written_pages

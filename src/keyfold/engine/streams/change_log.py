@@ -16,7 +16,7 @@ from typing import NotRequired, TypedDict, cast
 import orjson
 
 from keyfold.engine.insights.usage import plan_usage
-from keyfold.engine.storage import Storage, StorageReader, StorageWriter
+from keyfold.engine.storage import Entries, Storage, StorageReader, StorageWriter
 from keyfold.engine.tables.catalog import (
     COUNTER_RECORD,
     change_columns,
@@ -57,7 +57,7 @@ def record_put(
     old: bytes | None,
     value: bytes,
     size: int,
-    entries: tuple[bytes | None, ...],
+    entries: Entries,
 ) -> None:
     """Write a row of a table that has a log, and log it; do nothing if the item is the same.
 

@@ -1,34 +1,30 @@
-"""Conditional writes of rows: SQLite calls the condition in the middle of the statement."""
+"""Conditional writes of rows, on every storage.
+
+SQLite calls the condition in the middle of the statement.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from keyfold.engine.storage import RowSet, SqliteStorage, StorageWriter
+from keyfold.engine.storage import RowSet, Storage, StorageWriter
 
 PLAIN = RowSet(1, 1, ())
 INDEXED = RowSet(2, 1, ("i0", "i1"))
 KEY = b"key"
 
 
-@pytest.fixture(params=["memory", "file"])
-def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqliteStorage]:
-    in_memory = request.param == "memory"
-    path = ":memory:" if in_memory else str(tmp_path / "rows.db")
-    opened = SqliteStorage(path, "memory" if in_memory else "process", busy_seconds=5)
-
+@pytest.fixture
+def storage(storage: Storage) -> Storage:
     def create(writer: StorageWriter) -> None:
         writer.create_rows(PLAIN)
         writer.create_rows(INDEXED)
 
-    opened.write(create)
-    yield opened
-    assert opened.read(lambda reader: reader.check_structure()) == []
-    opened.close()
+    storage.write(create)
+    return storage
 
 
 def absent(value: bytes | None) -> bool:
@@ -57,7 +53,7 @@ def is_old(value: bytes | None) -> bool:
 )
 @pytest.mark.parametrize("entries", [(b"a", None), (b"b", None), (b"b", b"c")])
 def test_a_row_is_written_only_if_the_condition_holds(
-    storage: SqliteStorage,
+    storage: Storage,
     before: bytes | None,
     holds: Callable[[bytes | None], bool],
     is_put: bool,
@@ -74,7 +70,7 @@ def test_a_row_is_written_only_if_the_condition_holds(
         assert [each[2] for each in found] == ([held] if is_put or before else [])
 
 
-def test_a_condition_that_raises_writes_nothing(storage: SqliteStorage) -> None:
+def test_a_condition_that_raises_writes_nothing(storage: Storage) -> None:
     def fail(value: bytes | None) -> bool:
         if value is None:
             return True
@@ -89,14 +85,14 @@ def test_a_condition_that_raises_writes_nothing(storage: SqliteStorage) -> None:
     assert storage.get(PLAIN, KEY) == (b"new", 3)
 
 
-def test_the_condition_of_one_put_is_not_used_for_another(storage: SqliteStorage) -> None:
+def test_the_condition_of_one_put_is_not_used_for_another(storage: Storage) -> None:
     storage.put(PLAIN, KEY, b"old", 3, ())
     assert not storage.put(PLAIN, KEY, b"new", 3, (), absent)
     assert storage.put(PLAIN, b"other", b"new", 3, (), absent)
     assert storage.put(PLAIN, KEY, b"new", 3, (), is_old)
 
 
-def test_no_increment_of_concurrent_threads_is_lost(storage: SqliteStorage) -> None:
+def test_no_increment_of_concurrent_threads_is_lost(storage: Storage) -> None:
     threads, rounds = 4, 50
     storage.put(INDEXED, KEY, b"0", 1, (b"a", b"b"))
 

@@ -1,32 +1,26 @@
-"""Held snapshots: their rows do not change, and they do not block writers."""
+"""Held snapshots, on every storage: their rows do not change, and they do not block writers."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from keyfold.engine.storage import RowSet, SqliteStorage, StorageReader, StorageWriter
+from keyfold.engine.storage import RowSet, Storage, StorageReader, StorageWriter
 from keyfold.errors import EngineClosed
 from tests.unit.engine.storage.programs import run_program
 
 ROWS = RowSet(1, 1, ())
 
 
-@pytest.fixture(params=["memory", "file"])
-def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqliteStorage]:
-    if request.param == "memory":
-        storage = SqliteStorage(":memory:", "memory")
-    else:
-        storage = SqliteStorage(str(tmp_path / "rows.db"), "process")
+@pytest.fixture
+def storage(storage: Storage) -> Storage:
     storage.write(lambda writer: writer.create_rows(ROWS))
-    yield storage
-    storage.close()
+    return storage
 
 
-def write(storage: SqliteStorage, key: bytes, value: bytes) -> None:
+def write(storage: Storage, key: bytes, value: bytes) -> None:
     storage.write(lambda writer: writer.put(ROWS, key, value, 1, ()))
 
 
@@ -34,7 +28,7 @@ def keys_in(reader: StorageReader) -> list[bytes]:
     return [key for key, _, _ in reader.read_entries(ROWS, b"", limit=100)]
 
 
-def test_a_snapshot_does_not_see_later_changes(storage: SqliteStorage) -> None:
+def test_a_snapshot_does_not_see_later_changes(storage: Storage) -> None:
     write(storage, b"first", b"1")
     with storage.hold_snapshot() as snapshot:
         write(storage, b"second", b"2")
@@ -47,7 +41,7 @@ def test_a_snapshot_does_not_see_later_changes(storage: SqliteStorage) -> None:
         assert storage.read(keys_in) == [b"second", b"third"]
 
 
-def test_a_snapshot_outlives_a_dropped_table(storage: SqliteStorage) -> None:
+def test_a_snapshot_outlives_a_dropped_table(storage: Storage) -> None:
     write(storage, b"first", b"1")
     with storage.hold_snapshot() as snapshot:
 
@@ -58,7 +52,7 @@ def test_a_snapshot_outlives_a_dropped_table(storage: SqliteStorage) -> None:
         assert snapshot.read(keys_in) == [b"first"]
 
 
-def test_closing_ends_every_snapshot(storage: SqliteStorage) -> None:
+def test_closing_ends_every_snapshot(storage: Storage) -> None:
     with storage.hold_snapshot() as snapshot:
         storage.close()
         with pytest.raises(EngineClosed):

@@ -11,11 +11,6 @@ import pytest
 
 from keyfold.engine import Engine, upkeep
 from keyfold.engine.storage import (
-    RowsChanged,
-    RowSet,
-    Span,
-    SqliteStorage,
-    StorageReader,
     StorageWriter,
 )
 from keyfold.engine.tables import backfill
@@ -215,40 +210,6 @@ def _after_the_next_commit(engine: Engine, act: Callable[[], object]) -> None:
         return result
 
     storage.write = write_once
-
-
-def test_every_use_of_an_old_table_version_is_refused(tmp_path: Path) -> None:
-    storage = SqliteStorage(str(tmp_path / "rows.db"), "process")
-    old, new = RowSet(1, 1, ("i1",)), RowSet(1, 2, ("i1", "i2"))
-    row = (b"k", b"{}", 2, (None,))
-    storage.write(lambda writer: writer.create_rows(old))
-    storage.put(old, *row)
-    storage.write(lambda writer: writer.change_columns(old, new))
-    uses: list[Callable[[StorageReader], object]] = [
-        lambda reader: reader.get(old, b"k"),
-        lambda reader: reader.read_span(old, Span(b"", b"z"), limit=-1, max_bytes=100),
-        lambda reader: reader.read_span(old, Span(b"", b"z", column="i1"), limit=-1, max_bytes=100),
-        lambda reader: reader.count_rows(old),
-        lambda reader: reader.sum_sizes(old, b"", b"z"),
-        lambda reader: reader.read_entries(old, b"", limit=1),
-    ]
-    for use in uses:
-        with pytest.raises(RowsChanged):
-            storage.read(use)
-    changes: list[Callable[[StorageWriter], object]] = [
-        lambda writer: writer.put(old, *row),
-        lambda writer: writer.delete(old, b"k"),
-        lambda writer: writer.drop_rows(old),
-    ]
-    for change in changes:
-        with pytest.raises(RowsChanged):
-            storage.write(change)
-    with pytest.raises(RowsChanged):
-        storage.put(old, *row)
-    with pytest.raises(RowsChanged):
-        storage.get(old, b"k")
-    assert storage.get(new, b"k") is not None
-    storage.close()
 
 
 def test_only_one_engine_at_a_time_runs_the_upkeep_of_a_file(
