@@ -1,7 +1,7 @@
 """The streams of tables, as stored in the metadata, from their start to their expiry.
 
 A stream is a range of its table's log: it has a first number, and a last one once it is disabled.
-The shard of a record follows from the shards' ranges (see `_shards`), so nothing is written for a
+The shard of a record follows from the shards' ranges (see `shards`), so nothing is written for a
 record except the change itself.
 """
 
