@@ -187,26 +187,33 @@ def _key_of(write: ItemWrite) -> Item | None:
 def _evaluate(reader: StorageReader, write: ItemWrite, *, needs_old: bool) -> WriteOutcome:
     table, change = write.table, write.change
     if not needs_old and write.holds is None and isinstance(change, PutAction):
-        # Only a log needs the stored value, and nobody needs the item.
-        row = None if table.log is None else reader.get(table.rows, write.row_key)
-        return WriteOutcome(write, None, None if row is None else row[0], 0, *change)
+        item, value, size, entries = change
+        # Nobody needs the old item, and only a log its stored value.
+        stored = None if table.log is None else _read_value(reader, table, write.row_key)
+        return WriteOutcome(write, None, stored, 0, item, value, size, entries)
     row = reader.get(table.rows, write.row_key)
     old_value, old_size = (None, 0) if row is None else row
     old: Item | None = None if old_value is None else orjson.loads(old_value)
     if write.holds is not None and not write.holds(old or {}):
         raise ConditionNotMet(old)
     match change:
-        case PutAction():
-            return WriteOutcome(write, old, old_value, old_size, *change)
+        case PutAction(item, value, size, entries):
+            return WriteOutcome(write, old, old_value, old_size, item, value, size, entries)
         case UpdateAction():
             put = _apply_update(table, change, old)
             if put is not None:
-                return WriteOutcome(write, old, old_value, old_size, *put)
+                item, value, size, entries = put
+                return WriteOutcome(write, old, old_value, old_size, item, value, size, entries)
         case DeleteAction():
             pass
         case CheckAction():
             return WriteOutcome(write, old, old_value, old_size, old, b"", old_size, ())
     return WriteOutcome(write, old, old_value, old_size, None, b"", 0, ())
+
+
+def _read_value(reader: StorageReader, table: EngineTable, row_key: bytes) -> bytes | None:
+    row = reader.get(table.rows, row_key)
+    return None if row is None else row[0]
 
 
 def _apply_update(table: EngineTable, change: UpdateAction, old: Item | None) -> PutAction | None:
@@ -280,7 +287,7 @@ def put_without_reading(
     if table.log is None:
         storage.put(table.rows, row_key, value, size, entries)
     else:
-        _put_logged(storage, table, row_key, (value, size, entries), lambda _: True)
+        _put_logged(storage, table, row_key, value, size, entries)
 
 
 def put_if(
@@ -297,13 +304,13 @@ def put_if(
     Raises ConditionalCheckFailedException if it does not hold.
     """
 
-    def holds_for(value: bytes | None) -> bool:
-        return holds({} if value is None else orjson.loads(value))
+    def holds_for(stored: bytes | None) -> bool:
+        return holds({} if stored is None else orjson.loads(stored))
 
     if table.log is None:
         is_put = storage.put(table.rows, row_key, value, size, entries, holds_for)
     else:
-        is_put = _put_logged(storage, table, row_key, (value, size, entries), holds_for)
+        is_put = _put_logged(storage, table, row_key, value, size, entries, holds_for)
     if not is_put:
         raise ConditionalCheckFailedException("The conditional request failed")
 
@@ -312,15 +319,16 @@ def _put_logged(
     storage: Storage,
     table: EngineTable,
     row_key: bytes,
-    row: tuple[bytes, int, Entries],
-    holds: Callable[[bytes | None], bool],
+    value: bytes,
+    size: int,
+    entries: Entries,
+    holds: Callable[[bytes | None], bool] | None = None,
 ) -> bool:
     def work(writer: StorageWriter) -> bool:
-        found = writer.get(table.rows, row_key)
-        old = None if found is None else found[0]
-        if not holds(old):
+        old = _read_value(writer, table, row_key)
+        if holds is not None and not holds(old):
             return False
-        record_put(writer, table, row_key, old, *row)
+        record_put(writer, table, row_key, old, value, size, entries)
         return True
 
     return storage.write(work)

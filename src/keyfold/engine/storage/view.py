@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from keyfold.engine.storage.connections import LOG_FORMAT, Cursor, SqliteConnection
+from keyfold.engine.storage.connections import LOG_FORMAT, Binding, Cursor, SqliteConnection
 from keyfold.engine.storage.log_statements import create_log_statements, log_statements
 from keyfold.engine.storage.protocol import (
     EMPTY_PAGE,
@@ -35,6 +35,8 @@ from keyfold.engine.storage.statements import (
 # An item has up to 400 KB, so these are 13 MB at most.
 ROWS_AT_ONCE = 32
 LAST_SEQUENCE = (1 << 63) - 1
+# The fields of a row without index columns: its key, value and size.
+_PLAIN_FIELDS = 3
 
 
 def _holds_always(_: bytes | None) -> bool:
@@ -234,36 +236,35 @@ class View:
         holds: Holds | None = None,
     ) -> bool:
         statements, row = statements_of(rows), (key, value, size, *entries)
-        if holds is not None and not self._put_if(
-            statements, row, holds, has_entries=bool(entries)
-        ):
-            return False
         # One page in each tree, the overflow pages of long values, and an occasional split.
-        self.written_pages += 1 + len(entries) + (size + 1_024 >> 11)
-        if holds is None:
-            if entries:
-                self._cursor.execute(statements.overwrite, row)
-                if self._connection.changes():
-                    return True
-            self._cursor.execute(statements.upsert, row)
+        pages = 1 + len(entries) + (size + 1_024 >> 11)
+        if holds is not None:
+            is_put = self._put_if(statements, row, holds)
+            self.written_pages += pages if is_put else 0
+            return is_put
+        self.written_pages += pages
+        if entries:
+            self._cursor.execute(statements.overwrite, row)
+            if self._connection.changes():
+                return True
+        self._cursor.execute(statements.upsert, row)
         return True
 
-    def _put_if(
-        self, statements: Statements, row: tuple[Any, ...], holds: Holds, *, has_entries: bool
-    ) -> bool:
+    def _put_if(self, statements: Statements, row: tuple[Binding, ...], holds: Holds) -> bool:
         condition = self._condition
         condition.holds, condition.result = holds, True
-        may_insert, is_put = holds(None), False
-        if has_entries:
+        may_insert = holds(None)
+        if len(row) > _PLAIN_FIELDS:
             # As in `put`: first try the statement that leaves the indexes untouched.
             statement = statements.overwrite_if if may_insert else statements.revise_if
             self._cursor.execute(statement, row)
-            is_put = bool(self._connection.changes())
-        if not is_put and condition.result:
-            condition.result = may_insert
-            self._cursor.execute(statements.upsert_if if may_insert else statements.replace_if, row)
-            is_put = condition.result
-        return is_put
+            if self._connection.changes():
+                return True
+        if not condition.result:
+            return False
+        condition.result = may_insert
+        self._cursor.execute(statements.upsert_if if may_insert else statements.replace_if, row)
+        return condition.result
 
     def delete(self, rows: RowSet, key: bytes) -> None:
         self.written_pages += 1
