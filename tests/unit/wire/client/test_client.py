@@ -113,7 +113,7 @@ def test_our_server_accepts_compressed_requests(
         sent.append((request.headers.get(b"content-encoding"), len(request.body)))
         return inner(request, longest_body)
 
-    monkeypatch.setattr("keyfold.wire.server._connection.read_call", record_request)
+    monkeypatch.setattr("keyfold.wire.server._state.read_call", record_request)
     with Server(engine).running() as url:
         for is_near, sends, expected in (
             (True, None, [None, None]),

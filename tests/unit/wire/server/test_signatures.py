@@ -182,7 +182,7 @@ def test_unverified_claims_are_not_cached() -> None:
     try:
         for number in range(200):
             scope = f"KEY{number}/{day}/us-east-1/dynamodb/aws4_request"
-            listed = f"SignedHeaders=host;{padding}, Signature={'0' * 64}"
+            listed = f"SignedHeaders=host;x-amz-date;{padding}, Signature={'0' * 64}"
             headers = {
                 b"host": b"localhost",
                 b"x-amz-date": TIMESTAMP.encode(),
