@@ -10,7 +10,7 @@ from typing import Any, cast
 from keyfold.engine import Engine
 from keyfold.errors import KeyfoldError
 from keyfold.model import Page, Request
-from keyfold.model._requests import PagedRead
+from keyfold.model._paged_reads import PagedRead
 from keyfold.policy import Guard
 from keyfold.store import Store, StoreSettings
 from keyfold.wire.server._authorizers import RoleAuthorizer

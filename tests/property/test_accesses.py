@@ -16,7 +16,8 @@ from keyfold.errors import KeyfoldError
 from keyfold.model import Chain, Request
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
-from keyfold.model._requests import Count, First, Mapped, SingleRequest
+from keyfold.model._paged_reads import Count, First
+from keyfold.model._requests import Mapped, SingleRequest
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import touches_unique
 from keyfold.model._writes import CreateOrGet, Write

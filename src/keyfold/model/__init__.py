@@ -11,18 +11,10 @@ from keyfold.model._entities import Entity
 from keyfold.model._fields import Expiry, UnixTime, Version, attr, part
 from keyfold.model._keys import Index, Key, Shard
 from keyfold.model._moments import Moment, now
+from keyfold.model._paged_reads import Count, First, Query, Scan
 from keyfold.model._patterns import Explanation, Pattern
-from keyfold.model._requests import (
-    Chain,
-    Count,
-    First,
-    Get,
-    Mapped,
-    Query,
-    Ref,
-    Request,
-    Scan,
-)
+from keyfold.model._reads import Get, Ref
+from keyfold.model._requests import Chain, Mapped, Request
 from keyfold.model._results import Page, RawItem
 from keyfold.model._tables import Table
 from keyfold.model._transactions import Transaction, transaction

@@ -10,7 +10,8 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 from keyfold.errors import BatchInvalid
 from keyfold.model._keys import TableLike, identify
-from keyfold.model._requests import Get, Request, resolve_now
+from keyfold.model._reads import Get
+from keyfold.model._requests import Request, resolve_now
 from keyfold.model._writes import Delete, Put
 
 V = TypeVar("V")

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import Any, Generic, Literal, TypeVar, cast
 
 from keyfold.errors import DeclarationInvalid
-from keyfold.model._requests import Ref, Request
+from keyfold.model._reads import Ref
+from keyfold.model._requests import Request
 from keyfold.values import AttributeValue, Item
 
 E = TypeVar("E")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Generic, Self, TypeVar, dataclass_transform, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic._internal._model_construction import ModelMetaclass
 
 from keyfold.errors import DeclarationInvalid, FieldUnknown
-from keyfold.model._keys import TableLike
+from keyfold.model._paged_reads import Query
 from keyfold.model._queries import make_query
 from keyfold.model._ranges import KeyState, SortRange
-from keyfold.model._requests import Query, Request, ResultShape
+from keyfold.model._reads import ResultShape
+from keyfold.model._requests import DerivedRequest, Request
 from keyfold.model._schemas import EntitySchema
 
 C_co = TypeVar("C_co", covariant=True)
@@ -30,7 +30,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class CollectionGet(Request[C_co | None], Generic[C_co]):
+class CollectionGet(DerivedRequest[C_co | None], Generic[C_co]):
     """A request that reads a collection; returns None if a required member does not exist."""
 
     collection: type[C_co]
@@ -39,8 +39,9 @@ class CollectionGet(Request[C_co | None], Generic[C_co]):
     query: Query[Any]
 
     @property
-    def tables(self) -> tuple[TableLike, ...]:
-        return self.query.tables
+    def source(self) -> Request[Any]:
+        """The query that reads the items of all members."""
+        return self.query
 
     def consistent(self) -> Self:
         """Use strongly consistent reads, which see every write acknowledged before them.
@@ -52,10 +53,6 @@ class CollectionGet(Request[C_co | None], Generic[C_co]):
     def include_expired(self) -> Self:
         """Include entities that have expired and are still stored."""
         return replace(self, query=self.query.include_expired())
-
-    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the body of the Query call that reads the first page."""
-        return self.query.to_dynamodb(now=now)
 
     def __repr__(self) -> str:
         return f"<get {self.collection.__name__} by {self.query!r}>"
@@ -104,8 +101,8 @@ class Collection(BaseModel, metaclass=CollectionMeta):
         limits = None
         if shared and len(table.key.names) > 1:
             limits = SortRange(table.key.sort[0], prefix={"S": shared})
-        query: Query[Any] = Query(table, None, ResultShape(None), KeyState(partition, range=limits))
-        return CollectionGet(cls, members, parts, query)
+        keys = KeyState(partition, range=limits)
+        return CollectionGet(cls, members, parts, Query(table, None, ResultShape(None), keys=keys))
 
 
 def _query_of(schema: EntitySchema, parts: dict[str, Any]) -> Query[Any]:

@@ -15,9 +15,10 @@ from keyfold.model._declarations import Declaration
 from keyfold.model._fields import attr, part
 from keyfold.model._keys import Index, Shard
 from keyfold.model._operands import check_condition
+from keyfold.model._paged_reads import Query, Scan
 from keyfold.model._paths import Fields
 from keyfold.model._queries import make_query
-from keyfold.model._requests import Get, Query, ResultShape, Scan
+from keyfold.model._reads import Get, ResultShape
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._tables import Table
 from keyfold.model._updates import Update

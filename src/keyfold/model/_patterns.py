@@ -14,19 +14,10 @@ from keyfold.errors import DeclarationInvalid, PatternUnexplained, PatternUnknow
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._formatting import show_item
+from keyfold.model._paged_reads import Count, First, Query, Scan
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._requests import (
-    Chain,
-    Count,
-    First,
-    Get,
-    Mapped,
-    Query,
-    Ref,
-    Request,
-    ResultShape,
-    Scan,
-)
+from keyfold.model._reads import Get, Ref, ResultShape
+from keyfold.model._requests import Chain, Mapped, Request
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update, touches_unique
 from keyfold.model._writes import CreateOrGet, Presence, Put, Write

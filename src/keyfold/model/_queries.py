@@ -7,10 +7,11 @@ from typing import Any
 
 from keyfold.errors import FieldUnknown, MissingKeyPart, QueryInvalid
 from keyfold.model._keys import Index, Key, TableLike
+from keyfold.model._paged_reads import Query
 from keyfold.model._placeholder_keys import render_placeholder_prefix
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._ranges import KeyState, SortRange
-from keyfold.model._requests import Query, ResultShape
+from keyfold.model._reads import ResultShape
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.values import AttributeValue
 
@@ -28,7 +29,7 @@ def make_query(
         keys = _read_attributes(table, index, key, fields)
     else:
         keys = _read_fields(schema, index, key, fields)
-    return Query(table, index, ResultShape(schema), keys)
+    return Query(table, index, ResultShape(schema), keys=keys)
 
 
 def _read_attributes(

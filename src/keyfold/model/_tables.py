@@ -18,10 +18,12 @@ from keyfold.model._codecs import as_written
 from keyfold.model._declarations import Declaration, build_schema
 from keyfold.model._keys import Index, Key, Shard, key_schema
 from keyfold.model._layouts import find_policy_problems, layout_of
+from keyfold.model._paged_reads import Query, Scan
 from keyfold.model._patterns import Pattern, PatternRegistry
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._queries import make_query
-from keyfold.model._requests import Get, Query, Request, ResultShape, Scan
+from keyfold.model._reads import Get, ResultShape
+from keyfold.model._requests import Request
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._table_problems import find_problems
 from keyfold.policy import Layout, Role

@@ -10,7 +10,8 @@ from typing import Any, Self
 from keyfold.api import MEMBERS
 from keyfold.errors import TransactionInvalid
 from keyfold.model._keys import TableLike, identify
-from keyfold.model._requests import Get, Request
+from keyfold.model._reads import Get
+from keyfold.model._requests import Request
 from keyfold.model._writes import Write
 
 MAX_ACTIONS = 100

@@ -18,7 +18,7 @@ from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, now
 from keyfold.model._operands import check_condition, to_literal
 from keyfold.model._placeholders import Placeholder
-from keyfold.model._requests import Request, SingleRequest, resolve_now
+from keyfold.model._requests import DerivedRequest, Request, SingleRequest, resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema
 from keyfold.values import Item
@@ -169,19 +169,15 @@ class Put(Write[E_co], Generic[E_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class CreateOrGet(Request[E_co], Generic[E_co]):
+class CreateOrGet(DerivedRequest[E_co], Generic[E_co]):
     """A request that creates an entity, or gets the one that already has its key."""
 
     put: Put[E_co]
 
     @property
-    def tables(self) -> tuple[TableLike, ...]:
-        """The entity's table."""
-        return (self.put.table,)
-
-    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the body of the PutItem call; if it fails, its error has the existing item."""
-        return self.put.to_dynamodb(now=now)
+    def source(self) -> Request[Any]:
+        """The creation; if it fails, its error has the existing item."""
+        return self.put
 
     def __repr__(self) -> str:
         return f"<{self.put!r} or get>"

@@ -14,7 +14,9 @@ from keyfold.expressions import Condition, DeferredValue, Remove, SetTo
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._operands import attributes_in
-from keyfold.model._requests import Chain, Count, First, Get, Mapped, Query, Request, Scan
+from keyfold.model._paged_reads import Count, First, Query, Scan
+from keyfold.model._reads import Get
+from keyfold.model._requests import Chain, Mapped, Request
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update
 from keyfold.model._writes import Check, CreateOrGet, Delete, Presence, Put, Write

@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from keyfold.errors import KeyfoldError
-from keyfold.model._requests import Query, Request, Scan, check_paged
+from keyfold.model._paged_reads import Query, Scan, check_paged
+from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._dispatch import plan
 from keyfold.store._drivers import CleanUp, drive_async

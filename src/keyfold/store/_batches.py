@@ -6,7 +6,7 @@ from typing import Any
 
 from keyfold.model._batches import Batch, BatchCall
 from keyfold.model._keys import identify
-from keyfold.model._requests import Get
+from keyfold.model._reads import Get
 from keyfold.model._writes import Put
 from keyfold.store._plans import Plan, Response, RunContext, attempt, repeat_batch
 from keyfold.store._refusals import find_oversize

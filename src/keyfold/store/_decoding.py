@@ -12,7 +12,8 @@ from keyfold.errors import ItemInvalid
 from keyfold.model._any_values import decode_any
 from keyfold.model._expiry import whole_seconds
 from keyfold.model._formatting import show_item
-from keyfold.model._requests import Get, Query, Ref, Scan
+from keyfold.model._paged_reads import Query, Scan
+from keyfold.model._reads import Get, Ref
 from keyfold.model._results import RawItem
 from keyfold.model._schemas import EntitySchema, ItemMismatch, summarise
 from keyfold.model._tables import Table

@@ -17,7 +17,9 @@ from keyfold.errors import (
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._formatting import show_item
-from keyfold.model._requests import Chain, Count, First, Get, Mapped, Query, Request, Scan
+from keyfold.model._paged_reads import Count, First, Query, Scan
+from keyfold.model._reads import Get
+from keyfold.model._requests import Chain, Mapped, Request
 from keyfold.model._results import RawItem
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update, touches_unique

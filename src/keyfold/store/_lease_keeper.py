@@ -14,7 +14,8 @@ from keyfold.errors import (
     OutcomeUnknown,
     ResourceNotFoundException,
 )
-from keyfold.model._requests import Query, Request
+from keyfold.model._paged_reads import Query
+from keyfold.model._requests import Request
 from keyfold.model._updates import Update
 from keyfold.store._dispatch import plan
 from keyfold.store._leases import DEAD_LETTERS, Lease, LeaseId, LeaseTable, LeaseView, lease_table

@@ -8,7 +8,9 @@ from typing import Any, ClassVar, cast
 from keyfold.errors import AccessDenied, PrincipalInvalid
 from keyfold.model._batches import Batch
 from keyfold.model._keys import TableLike
-from keyfold.model._requests import Chain, Get, Mapped, Query, Request
+from keyfold.model._paged_reads import Query
+from keyfold.model._reads import Get
+from keyfold.model._requests import Chain, Mapped, Request
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update, touches_unique
 from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write

@@ -12,7 +12,8 @@ from keyfold.errors import KeyfoldError, QueryInvalid
 from keyfold.model._collections import CollectionGet
 from keyfold.model._keys import Index
 from keyfold.model._operands import attributes_in
-from keyfold.model._requests import Count, First, Get, Query, Scan
+from keyfold.model._paged_reads import Count, First, Query, Scan
+from keyfold.model._reads import Get
 from keyfold.model._results import Page, RawItem
 from keyfold.model._tables import Table
 from keyfold.store._decoding import SKIPPED, Decoder

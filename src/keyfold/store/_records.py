@@ -15,7 +15,7 @@ from typing import Any
 from keyfold.errors import ItemInvalid
 from keyfold.model._changes import Change, ChangeKind, Handler
 from keyfold.model._keys import identify
-from keyfold.model._requests import Get, Ref, ResultShape
+from keyfold.model._reads import Get, Ref, ResultShape
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._tables import Table
 from keyfold.store._decoding import SKIPPED, Decoder

@@ -14,7 +14,9 @@ from keyfold.errors import KeyfoldError, RequestRefused, SizeExceeded, Validatio
 from keyfold.model._batches import Batch
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import Key, TableLike
-from keyfold.model._requests import Get, Query, Request
+from keyfold.model._paged_reads import Query
+from keyfold.model._reads import Get
+from keyfold.model._requests import Request
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update
 from keyfold.model._writes import Put, Write

@@ -21,7 +21,7 @@ from keyfold.errors import (
 from keyfold.expressions import Comparison, Condition, FunctionCall, Path, RequestPrinter, join_all
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import identify
-from keyfold.model._requests import Get, ResultShape
+from keyfold.model._reads import Get, ResultShape
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._transactions import MAX_ACTIONS, MAX_TOKEN_LENGTH, Transaction, to_member
 from keyfold.model._updates import Update, touches_unique

@@ -17,7 +17,7 @@ from keyfold.errors import (
 from keyfold.model._any_values import decode_any
 from keyfold.model._expiry import whole_seconds
 from keyfold.model._formatting import show_item
-from keyfold.model._requests import Get, ResultShape
+from keyfold.model._reads import Get, ResultShape
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._updates import Update
 from keyfold.model._writes import Delete, Presence, Put, Write

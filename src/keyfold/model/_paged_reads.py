@@ -1,0 +1,323 @@
+"""Queries and scans, which return pages, and the first item or the number of items of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Generic, Self, TypeVar, cast
+
+from pydantic import BaseModel
+
+from keyfold.errors import QueryInvalid
+from keyfold.expressions import (
+    And,
+    Comparison,
+    Condition,
+    Path,
+    RequestPrinter,
+    join_all,
+)
+from keyfold.model._keys import Index, TableLike
+from keyfold.model._operands import attributes_in, check_condition
+from keyfold.model._placeholders import Placeholder
+from keyfold.model._ranges import KeyState, PartRange, SortRange, make_prefix, make_range
+from keyfold.model._reads import Ref, ResultShape, check_only
+from keyfold.model._requests import (
+    Chain,
+    DerivedRequest,
+    Request,
+    SingleRequest,
+    SingleResult,
+    resolve_now,
+)
+from keyfold.model._results import Page
+from keyfold.model._schemas import KeyPart
+
+V_co = TypeVar("V_co", covariant=True)
+W = TypeVar("W")
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
+    """Base class of queries and scans: a read with pagination, filters and projections."""
+
+    table: TableLike
+    index: Index | None
+    shape: ResultShape[Any]
+    filter: Condition | None = None
+    page_limit: int | None = None
+    is_consistent: bool = False
+    includes_expired: bool = False
+    cursor: str | None = None
+    read_limit: int | None = None
+
+    def limit(self, count: int) -> Self:
+        """Return pages of exactly `count` items (fewer only at the end)."""
+        return replace(self, page_limit=_at_least_one("limit", count))
+
+    def where(self, condition: Condition) -> Self:
+        """Return only the items for which a condition holds.
+
+        DynamoDB filters items after reading them, so those left out consume capacity too.
+        """
+        entity = None if self.shape.schema is None else self.shape.schema.name
+        checked = self._check(check_condition(condition, entity))
+        return replace(self, filter=join_all(self.filter, checked))
+
+    def consistent(self) -> Self:
+        """Use strongly consistent reads, which see every write acknowledged before them.
+
+        They consume twice the read capacity. Raises QueryInvalid on a global index, which cannot
+        be read consistently.
+        """
+        if self.index is not None and not self.index.local:
+            fact = f"{self.index.name} is a global index, which cannot be read consistently"
+            raise QueryInvalid(repr(self), fact, f"{self.operation} the table, or a local index.")
+        return replace(self, is_consistent=True)
+
+    def include_expired(self) -> Self:
+        """Include entities that have expired and are still stored."""
+        return replace(self, includes_expired=True)
+
+    def after(self, cursor: str | None) -> Self:
+        """Continue the pagination after the page that has this cursor; None starts at the beginning."""
+        return replace(self, cursor=cursor)
+
+    def max_reads(self, calls: int) -> Self:
+        """Make at most `calls` API calls per page, which may then have fewer items than its limit."""
+        return replace(self, read_limit=_at_least_one("max_reads", calls))
+
+    def first(self) -> First[V_co]:
+        """Return a request for the first item alone; its result is None if there is none."""
+        return First(cast(Any, replace(self, page_limit=1)))
+
+    def count(self) -> Count:
+        """Return a request for the number of items."""
+        return Count(cast(Any, self))
+
+    def then(self, make: Callable[[Page[V_co]], Request[W]]) -> Chain[W]:
+        """Return a chain that runs this request, then the one that `make` returns for its page.
+
+        `make` is called for an empty page too.
+        """
+        return Chain(self, make)
+
+    def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
+        """Return the body of the API call that reads the first page."""
+        now = resolve_now(now)
+        printer = RequestPrinter(now)
+        request: dict[str, Any] = {"TableName": self.table.name}
+        if self.index is not None:
+            request["IndexName"] = self.index.name
+        request |= self._write_keys(printer, now)
+        if self.filter is not None:
+            request["FilterExpression"] = printer.write_condition(self.filter)
+        if self.is_consistent:
+            request["ConsistentRead"] = True
+        if self.page_limit is not None:
+            request["Limit"] = self.page_limit
+        names = self.shape.projection(self.table, self.index)
+        if names is not None:
+            request["ProjectionExpression"] = ", ".join(map(printer.write_name, names))
+        printer.add_to(request)
+        return request
+
+    def _only(self, model: type[BaseModel]) -> Self:
+        check_only(self.shape.schema, model)
+        return replace(self, shape=replace(self.shape, only=model))
+
+    def _refs(self) -> Self:
+        return replace(self, shape=replace(self.shape, as_refs=True))
+
+    def _check(self, condition: Condition) -> Condition:
+        """Return a condition that can be used as a filter; raises QueryInvalid."""
+        return condition
+
+    def _write_keys(self, printer: RequestPrinter, now: datetime) -> dict[str, Any]:  # noqa: ARG002 - scans have none
+        """Return the request's parameters about keys."""
+        return {}
+
+    def _where(self) -> str:
+        return self.table.name if self.index is None else f"{self.table.name}.{self.index.name}"
+
+    def _order(self) -> str:
+        return ""
+
+    def _options(self) -> str:
+        shown = "" if self.filter is None else f", filtered by {self.filter!r}"
+        shown += self._order()
+        return shown if self.page_limit is None else f"{shown}, {self.page_limit} per page"
+
+
+@dataclass(frozen=True, slots=True)
+class Query(PagedRead[V_co], Generic[V_co]):
+    """A request that reads entities of one partition of a table or index, ordered by sort key."""
+
+    keys: KeyState = field(kw_only=True)
+    is_reversed: bool = field(default=False, kw_only=True)
+
+    operation = "Query"
+
+    def starting_with(self, text: str | bytes) -> Self:
+        """Return only entities whose next sort key part begins with `text`."""
+        part = self._open_part("starting_with")
+        return self._with_range(make_prefix(part, self.keys.known, text))
+
+    def since(self, value: Any) -> Self:
+        """Return only entities whose next sort key part is `value` or greater.
+
+        If that part is a typed id, `value` may be a datetime.
+        """
+        return self._limited("since", _check_bound("since", value), None)
+
+    def until(self, value: Any) -> Self:
+        """Return only entities whose next sort key part is `value` or less.
+
+        If that part is a typed id, `value` may be a datetime.
+        """
+        return self._limited("until", None, _check_bound("until", value))
+
+    def between(self, low: Any, high: Any) -> Self:
+        """Return only entities whose next sort key part is from `low` to `high`, both included.
+
+        If that part is a typed id, the values may be datetimes.
+        """
+        return self._limited("between", _check_bound("between", low), _check_bound("between", high))
+
+    def descending(self) -> Self:
+        """Return entities in descending order of their sort keys."""
+        return replace(self, is_reversed=True)
+
+    def only(self, model: type[M]) -> Query[M]:
+        """Read a projection: only the fields of `model`, and return it instead of the entity."""
+        return cast(Any, self._only(model))
+
+    def refs(self) -> Query[Ref[V_co]]:
+        """Return references (keys) instead of entities, as a keys-only index requires."""
+        return cast(Any, self._refs())
+
+    def _check(self, condition: Condition) -> Condition:
+        key = self.table.key if self.index is None else self.index.key
+        for name in attributes_in(condition):
+            if name in key.names:
+                fact = f"where() cannot filter by {name!r}, which is part of the key"
+                advice = "Pass it to query(), or use since(), until(), between(), starting_with()."
+                raise QueryInvalid(repr(self), fact, advice)
+        return condition
+
+    def _write_keys(self, printer: RequestPrinter, now: datetime) -> dict[str, Any]:
+        condition = self._key_condition(now)
+        written: dict[str, Any] = {"KeyConditionExpression": printer.write_condition(condition)}
+        if self.is_reversed:
+            written["ScanIndexForward"] = False
+        return written
+
+    def _key_condition(self, now: datetime) -> Condition:
+        conditions: list[Condition] = [
+            Comparison("=", Path((name,)), value) for name, value in self.keys.equals
+        ]
+        if self.keys.range is not None:
+            conditions.append(self.keys.range.resolve(now).to_condition())
+        return conditions[0] if len(conditions) == 1 else And(tuple(conditions))
+
+    def _open_part(self, method: str) -> KeyPart:
+        part = self.keys.open_part
+        if part is None:
+            where = self.table.name if self.index is None else self.index.name
+            fact = f"{method}() limits the next sort key part, but no part is left"
+            raise QueryInvalid(repr(self), fact, f"Pass fewer fields of {where}'s sort key.")
+        if self.keys.is_limited:
+            fact = "its sort key already has a range, and a query takes one"
+            raise QueryInvalid(repr(self), fact, "Merge the two with between().")
+        return part
+
+    def _limited(self, method: str, low: Any, high: Any) -> Self:
+        part = self._open_part(method)
+        name = next((each for each in part.fields if each not in self.keys.known), None)
+        if name is not None and self.shape.schema is not None:
+            low, high = (self.shape.schema.coerce({name: end})[name] for end in (low, high))
+        return self._with_range(make_range(part, self.keys.known, low, high))
+
+    def _with_range(self, limits: SortRange | PartRange) -> Self:
+        return replace(self, keys=replace(self.keys, range=limits, is_limited=True))
+
+    def __repr__(self) -> str:
+        shown = f"{self.keys}{self._options()}"
+        return f"<Query {self.shape} in {self._where()} where {shown}>"
+
+    def _order(self) -> str:
+        return ", descending" if self.is_reversed else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(PagedRead[V_co], Generic[V_co]):
+    """A request that reads a whole table or index."""
+
+    operation = "Scan"
+
+    def only(self, model: type[M]) -> Scan[M]:
+        """Read a projection: only the fields of `model`, and return it instead of the entity."""
+        return cast(Any, self._only(model))
+
+    def refs(self) -> Scan[Ref[V_co]]:
+        """Return references (keys) instead of entities, as a keys-only index requires."""
+        return cast(Any, self._refs())
+
+    def __repr__(self) -> str:
+        return f"<Scan {self.shape} in {self._where()}{self._options()}>"
+
+
+@dataclass(frozen=True, slots=True)
+class First(DerivedRequest[V_co | None], SingleResult[V_co], Generic[V_co]):
+    """A request for the first item of a query or scan; its result is None if there is none."""
+
+    query: Query[Any] | Scan[Any]
+
+    @property
+    def source(self) -> Request[Any]:
+        """The query or scan, with a limit of one item."""
+        return self.query
+
+    def __repr__(self) -> str:
+        return f"<first of {self.query!r}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Count(DerivedRequest[int]):
+    """A request that counts the items of a query or scan.
+
+    The items are read, which consumes capacity, but not returned.
+    """
+
+    query: Query[Any] | Scan[Any]
+
+    @property
+    def source(self) -> Request[Any]:
+        """The query or scan that reads the items to count."""
+        return self.query
+
+    def __repr__(self) -> str:
+        return f"<count of {self.query!r}>"
+
+
+def check_paged(request: object) -> None:
+    """Raise QueryInvalid unless the request is a query or a scan, which have pages."""
+    if not isinstance(request, PagedRead):
+        fact = f"{request!r:.80} has no pages"
+        raise QueryInvalid("iterate()", fact, "Pass a query or a scan, or run() the request.")
+
+
+def _at_least_one(method: str, count: Any) -> int:
+    if isinstance(count, Placeholder):
+        return count  # type: ignore[return-value]
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise QueryInvalid(f"{method}()", f"got {count!r:.80}", "Pass an integer of at least 1.")
+    return count
+
+
+def _check_bound(method: str, value: Any) -> Any:
+    if value is None:
+        raise QueryInvalid(f"{method}()", "got None, which cannot limit a range", "Leave it out.")
+    return value
