@@ -33,6 +33,7 @@ from keyfold.errors import KeyfoldError, ServiceError
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC_PACKAGES = (
     "keyfold",
+    "keyfold.requests",
     "keyfold.model",
     "keyfold.store",
     "keyfold.policy",

@@ -75,6 +75,7 @@ def test_every_operation_is_listed() -> None:
         "keyfold.model",
         "keyfold.policy",
         "keyfold.policy.iam",
+        "keyfold.requests",
         "keyfold.store",
         "keyfold.testing",
         "keyfold.transfer",

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from keyfold.model import (
-    Chain,
     Collection,
     Condition,
     Delete,
@@ -31,6 +30,7 @@ from keyfold.model import (
     transaction,
 )
 from keyfold.model._writes import Check
+from keyfold.requests import Chain
 from tests.unit.policy.clinic import (
     File,
     Member,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from keyfold.engine import Engine
 from keyfold.errors import KeyfoldError
-from keyfold.model import Chain, Request
+from keyfold.model import Request
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._paged_reads import Count, First
@@ -22,6 +22,7 @@ from keyfold.model._transactions import Transaction
 from keyfold.model._updates import touches_unique
 from keyfold.model._writes import CreateOrGet, Write
 from keyfold.policy import UNIQUE_START, Access, Right
+from keyfold.requests import Chain
 from keyfold.store import Store, StoreSettings
 from keyfold.store._accesses import read_accesses as read_of_request
 from keyfold.wire.server._accesses import read_accesses as read_of_call

@@ -12,19 +12,8 @@ from keyfold.cli._plain import to_plain
 from keyfold.cli._quantities import count_of
 from keyfold.cli._results import count_items, print_result
 from keyfold.cli._terminal import show_calls
-from keyfold.model import (
-    Batch,
-    Delete,
-    Get,
-    Mapped,
-    Page,
-    Put,
-    Query,
-    Request,
-    Scan,
-    Transaction,
-    Update,
-)
+from keyfold.model import Batch, Delete, Get, Page, Put, Query, Request, Scan, Transaction, Update
+from keyfold.requests import Mapped
 from keyfold.store import Store
 
 

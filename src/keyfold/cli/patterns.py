@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from keyfold.model import Explanation, Pattern, Table
+    from keyfold.model import Pattern, Table
+    from keyfold.requests import Explanation
 
 EXAMPLES = (
     "keyfold patterns market",

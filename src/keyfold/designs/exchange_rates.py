@@ -29,7 +29,6 @@ from keyfold import (
     Get,
     Index,
     Key,
-    Mapped,
     Page,
     Put,
     Query,
@@ -40,6 +39,7 @@ from keyfold import (
     attr,
 )
 from keyfold.errors import ValueInvalid
+from keyfold.requests import Mapped
 
 __all__ = [
     "Currency",

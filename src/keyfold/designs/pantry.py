@@ -25,7 +25,6 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from keyfold import (
-    Chain,
     Delete,
     Entity,
     Get,
@@ -45,6 +44,7 @@ from keyfold import (
     part,
     transaction,
 )
+from keyfold.requests import Chain
 
 __all__ = [
     "Categories",

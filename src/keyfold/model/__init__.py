@@ -6,44 +6,37 @@ from keyfold.expressions import Condition
 from keyfold.model._batches import Batch, batch
 from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import Change, ChangeKind, Handler, Images, Reaction
-from keyfold.model._collections import Collection, CollectionGet
+from keyfold.model._collections import Collection
 from keyfold.model._entities import Entity
 from keyfold.model._fields import Expiry, UnixTime, Version, attr, part
 from keyfold.model._keys import Index, Key, Shard
 from keyfold.model._moments import Moment, now
-from keyfold.model._paged_reads import Count, First, Query, Scan
-from keyfold.model._patterns import Explanation, Pattern
+from keyfold.model._paged_reads import Query, Scan
+from keyfold.model._patterns import Pattern
 from keyfold.model._reads import Get, Ref
-from keyfold.model._requests import Chain, Mapped, Request
+from keyfold.model._requests import Request
 from keyfold.model._results import Page, RawItem
 from keyfold.model._tables import Table
 from keyfold.model._transactions import Transaction, transaction
 from keyfold.model._updates import Update
-from keyfold.model._writes import Check, CreateOrGet, Delete, Put
+from keyfold.model._writes import Check, Delete, Put
 
 __all__ = [
     "Batch",
     "Billing",
-    "Chain",
     "Change",
     "ChangeKind",
     "Check",
     "Collection",
-    "CollectionGet",
     "Condition",
-    "Count",
-    "CreateOrGet",
     "Delete",
     "Entity",
     "Expiry",
-    "Explanation",
-    "First",
     "Get",
     "Handler",
     "Images",
     "Index",
     "Key",
-    "Mapped",
     "Moment",
     "Page",
     "Pattern",

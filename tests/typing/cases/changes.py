@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any, assert_type
 
 from keyfold import AsyncStore, Change, Entity, Key, Request, Store, Table, part
-from keyfold.model import ChangeKind, CreateOrGet, Handler
+from keyfold.model import ChangeKind, Handler
+from keyfold.requests import CreateOrGet
 from keyfold.store import Followed, DeadLetter
 
 shop = Table("Shop", key=Key("pk", "sk"), stream="new and old")

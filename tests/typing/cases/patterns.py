@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import assert_type
 
 import keyfold
-from keyfold import Chain, Explanation, Page, Put, Query, Store, transaction
+from keyfold import Page, Put, Query, Store, transaction
+from keyfold.requests import Chain, Explanation
 from tests.typing.cases.tables import (
     Order,
     OrderId,

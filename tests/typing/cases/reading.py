@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, assert_type
 
-from keyfold import Count, First, Get, Page, Query, RawItem, Ref, Scan, Store, now
+from keyfold import Get, Page, Query, RawItem, Ref, Scan, Store, now
+from keyfold.requests import Count, First
 from tests.typing.cases.tables import (
     Order,
     OrderId,

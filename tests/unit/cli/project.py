@@ -11,7 +11,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from keyfold import Chain, Count, Entity, Key, Query, Scan, Table, part
+from keyfold import Entity, Key, Query, Scan, Table, part
+from keyfold.requests import Chain, Count
 
 shop = Table("{table}", key=Key("pk", "sk"))
 

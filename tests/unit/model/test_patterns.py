@@ -12,12 +12,9 @@ from pydantic import BaseModel
 from keyfold.errors import DeclarationInvalid, PatternUnexplained, PatternUnknown
 from keyfold.model import (
     Batch,
-    Chain,
     Check,
-    Count,
     Delete,
     Entity,
-    First,
     Get,
     Index,
     Key,
@@ -34,6 +31,7 @@ from keyfold.model import (
     transaction,
 )
 from keyfold.model._patterns import Parameter, PatternStep
+from keyfold.requests import Chain, Count, First
 from tests.unit.model.shop import (
     Address,
     Order,

@@ -12,9 +12,7 @@ from keyfold.errors import (
     ItemInvalid,
     QueryInvalid,
 )
-from keyfold.model import (
-    Chain,
-)
+from keyfold.requests import Chain
 from tests.unit.policy.clinic import (
     Note,
     by_key,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from keyfold import (
-    Chain,
     Check,
     Delete,
     Entity,
     Expiry,
-    First,
     Get,
     Put,
     Query,
@@ -22,6 +20,7 @@ from keyfold import (
     transaction,
 )
 from keyfold.designs.letsgo._items import ManyToMany, table
+from keyfold.requests import Chain, First
 
 INVITATION_LASTS = timedelta(hours=24)
 

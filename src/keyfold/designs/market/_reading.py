@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from keyfold import Chain, Collection, CollectionGet, First, Query
+from keyfold import Collection, Query
 from keyfold.designs.market._items import (
     Address,
     BillId,
@@ -24,6 +24,7 @@ from keyfold.designs.market._items import (
     by_key,
     table,
 )
+from keyfold.requests import Chain, CollectionGet, First
 
 # Access patterns of the design document.
 
