@@ -29,6 +29,7 @@ from keyfold import errors
 from keyfold.api import OPERATIONS
 from keyfold.cli import app
 from keyfold.errors import KeyfoldError, ServiceError
+from keyfold.model._late_methods import LateMethod
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC_PACKAGES = (
@@ -296,7 +297,10 @@ def _write_members(owner: type) -> Iterator[str]:
         member = getattr(owner, name)
         if name.startswith("_"):
             continue
-        if isinstance(declared, property):
+        if isinstance(declared, LateMethod):
+            signature = _signature(f"{owner.__name__}.{name}", declared.__get__(owner, owner))
+            yield f"#### `{signature}`\n\n`keyfold.{name}` for this {owner.__name__.lower()} alone."
+        elif isinstance(declared, property):
             yield f"#### `{owner.__name__}.{name}`\n\n{_document(declared)}"
         elif inspect.isroutine(member):
             signature = _signature(f"{owner.__name__}.{name}", member)

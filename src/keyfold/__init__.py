@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from keyfold.connect import Table, open, open_async  # noqa: A004 - keyfold.open is what users call
+    from keyfold.connect import open, open_async  # noqa: A004 - keyfold.open is what users call
     from keyfold.keys import Ulid
     from keyfold.model import (
         Batch,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Request,
         Scan,
         Shard,
+        Table,
         Transaction,
         UnixTime,
         Update,
@@ -140,7 +141,7 @@ _MODULES = {
     "Scan": "keyfold.model",
     "Shard": "keyfold.model",
     "Store": "keyfold.store",
-    "Table": "keyfold.connect",
+    "Table": "keyfold.model",
     "Transaction": "keyfold.model",
     "Ulid": "keyfold.keys",
     "UnixTime": "keyfold.model",

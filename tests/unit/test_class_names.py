@@ -9,8 +9,6 @@ from pathlib import Path
 import keyfold
 
 SOURCE = Path(keyfold.__file__).parent
-# `keyfold.Table` is the model's table with `open` and `open_async` added: users see one class.
-SHARED = {"Table"}
 
 
 def test_class_names_are_unique() -> None:
@@ -24,4 +22,4 @@ def test_class_names_are_unique() -> None:
             if isinstance(node, ast.ClassDef):
                 found[node.name].append(f"{module}:{node.lineno}")
     repeated = {name: places for name, places in found.items() if len(places) > 1}
-    assert {name: repeated[name] for name in repeated.keys() - SHARED} == {}
+    assert repeated == {}

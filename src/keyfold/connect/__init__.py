@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from keyfold.connect._opening import Table, open, open_async, open_executor  # noqa: A004 - as users call it
+from keyfold.connect._opening import open, open_async, open_executor  # noqa: A004 - as users call it
 
-__all__ = ["Table", "open", "open_async", "open_executor"]
+__all__ = ["open", "open_async", "open_executor"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from keyfold.errors import (
     OptionInvalid,
@@ -14,7 +16,7 @@ from keyfold.errors import (
     UrlUnknown,
     ValidationException,
 )
-from keyfold.model import Table as DeclaredTable
+from keyfold.model import Table
 from keyfold.store import AsyncStore, Executor, Store, StoreSettings
 from keyfold.store._plans import OnInvalid
 from keyfold.store._settings import Clock, Hook, real_now
@@ -31,18 +33,70 @@ _REMOTE = ("dynamodb", "http", "https")
 _SECRET = "cursors"  # noqa: S105 - not a password
 
 
-def open(  # noqa: A001 - keyfold.open is what users call
-    tables: DeclaredTable | Sequence[DeclaredTable],
-    url: str | os.PathLike[str] | None = None,
-    *,
-    client: Any = None,
-    streams_client: Any = None,
-    clock: Clock = real_now,
-    cursor_key: bytes | None = None,
-    on_invalid: OnInvalid = "raise",
-    on_call: Sequence[Hook] = (),
-    **options: Any,
-) -> Store:
+P = ParamSpec("P")
+S = TypeVar("S", Store, AsyncStore)
+
+
+class Opening:
+    """The arguments of `open` and `open_async`, checked, and the settings of the store to open."""
+
+    def __init__(
+        self,
+        tables: Table | Sequence[Table],
+        url: str | os.PathLike[str] | None = None,
+        *,
+        client: Any = None,
+        streams_client: Any = None,
+        clock: Clock = real_now,
+        cursor_key: bytes | None = None,
+        on_invalid: OnInvalid = "raise",
+        on_call: Sequence[Hook] = (),
+        **options: Any,
+    ) -> None:
+        self.tables = tuple(tables) if isinstance(tables, Sequence) else (tables,)
+        self.kind = _kind_of(url, client, options)
+        self.url = "" if url is None else url  # without one, the kind is "client"
+        self.client, self.streams_client = client, streams_client
+        self.clock, self.options = clock, options
+        self.needs_cursor_key = cursor_key is None
+        self.settings = StoreSettings(
+            self.tables,
+            cursor_key=cursor_key,
+            clock=clock,
+            on_invalid=on_invalid,
+            on_call=on_call,
+            is_embedded=self.kind == "file",
+        )
+
+    def open_engine(self) -> Engine:
+        """Open the engine of a file."""
+        given: dict[str, Any] = {"clock": lambda: self.clock().timestamp(), **self.options}
+        return import_module("keyfold.engine").Engine.open(self.url, **given)
+
+
+def _takes_arguments_of(
+    make: Callable[P, Opening],
+) -> Callable[[Callable[[Opening], S]], Callable[P, S]]:
+    """Return a decorator that gives a function of an opening the arguments of its constructor.
+
+    So the options are written once. Type checkers, `help` and the reference show them for each
+    function.
+    """
+
+    def decorate(open_store: Callable[[Opening], S]) -> Callable[P, S]:
+        @wraps(open_store)
+        def call(*args: P.args, **options: P.kwargs) -> S:
+            return open_store(make(*args, **options))
+
+        result = signature(open_store).return_annotation
+        call.__dict__["__signature__"] = signature(make).replace(return_annotation=result)
+        return call
+
+    return decorate
+
+
+@_takes_arguments_of(Opening)
+def open(opening: Opening) -> Store:  # noqa: A001 - keyfold.open is what users call
     """Open a database for one or more tables, and return a store.
 
     `url` is the path of a file, or `":memory:"`: missing tables are created, and streams that
@@ -57,170 +111,73 @@ def open(  # noqa: A001 - keyfold.open is what users call
     result types do not show this) and in a page's `invalid`. `on_call` hooks are called with
     every low-level call. `cursor_key` seals the cursors of pages. Without it, a file stores a key;
     elsewhere, cursors are valid only in this process.
+
+    The method `Table.open` does the same for one table:
+
+    >>> from keyfold import Entity, Key, Table
+    >>> songs = Table("Songs", key=Key("pk"))
+    >>> class Song(Entity, table=songs, key="SONG#{title}"):
+    ...     title: str
+    >>> with songs.open(":memory:") as store:
+    ...     store.run(Song(title="Sinnerman").put())
+    Song(title='Sinnerman')
     """
-    listed = _list(tables)
-    kind = _kind_of(url, client, options)
-    settings = StoreSettings(
-        listed,
-        cursor_key=cursor_key,
-        clock=clock,
-        on_invalid=on_invalid,
-        on_call=on_call,
-        is_embedded=kind == "file",
-    )
-    if kind == "client":
-        return Store(_load_boto().BotoClient(client, streams_client), settings)
-    assert url is not None  # without a URL, the kind is "client"
-    if kind == "service":
-        service = import_module(_CLIENT).Client(str(url), **options)
+    settings = opening.settings
+    if opening.kind == "client":
+        return Store(_load_boto().BotoClient(opening.client, opening.streams_client), settings)
+    if opening.kind == "service":
+        service = import_module(_CLIENT).Client(str(opening.url), **opening.options)
         return Store(service, settings, close=service.close)
-    engine = _open_engine(url, clock, options)
+    engine = opening.open_engine()
     try:
-        if cursor_key is None:
+        if opening.needs_cursor_key:
             settings.use_cursor_key(engine.keep_secret(_SECRET))
         store = Store(engine, settings, close=engine.close)
-        for table in listed:
-            described = _describe(engine, table)
-            if described is None:
+        for table in opening.tables:
+            if not _has_table(engine, table):
                 store.create_table(table)
-            elif _lacks_stream(table, described):
-                _enable_stream(engine, table)
     except BaseException:
         engine.close()
         raise
     return store
 
 
-def open_async(
-    tables: DeclaredTable | Sequence[DeclaredTable],
-    url: str | os.PathLike[str] | None = None,
-    *,
-    client: Any = None,
-    streams_client: Any = None,
-    clock: Clock = real_now,
-    cursor_key: bytes | None = None,
-    on_invalid: OnInvalid = "raise",
-    on_call: Sequence[Hook] = (),
-    **options: Any,
-) -> AsyncStore:
+@_takes_arguments_of(Opening)
+def open_async(opening: Opening) -> AsyncStore:
     """Async version of `open`, with the same options; use the store with `async with`.
 
     The database is opened on entry, and work that may wait for the disk runs in threads. `client`
     may be an aioboto3 client; a boto3 client is called in threads.
     """
-    listed = _list(tables)
-    kind = _kind_of(url, client, options)
-    settings = StoreSettings(
-        listed,
-        cursor_key=cursor_key,
-        clock=clock,
-        on_invalid=on_invalid,
-        on_call=on_call,
-        is_embedded=kind == "file",
-    )
-    if kind == "client":
+    settings = opening.settings
+    if opening.kind == "client":
         boto = _load_boto()
-        if boto.is_async(client):
-            return AsyncStore(boto.AsyncBotoClient(client, streams_client), settings)
-        return AsyncStore(
-            _load_threads().ThreadExecutor(boto.BotoClient(client, streams_client)), settings
-        )
-    assert url is not None  # without a URL, the kind is "client"
-    if kind == "service":
-        service = import_module(_CLIENT).AsyncClient(str(url), **options)
+        if boto.is_async(opening.client):
+            return AsyncStore(
+                boto.AsyncBotoClient(opening.client, opening.streams_client), settings
+            )
+        client = boto.BotoClient(opening.client, opening.streams_client)
+        return AsyncStore(_load_threads().ThreadExecutor(client), settings)
+    if opening.kind == "service":
+        service = import_module(_CLIENT).AsyncClient(str(opening.url), **opening.options)
         return AsyncStore(service, settings, close=service.close)
     threaded: ThreadedEngine = _load_threads().ThreadedEngine(
-        str(url), lambda: _open_engine(url, clock, options), _SECRET
+        str(opening.url), opening.open_engine, _SECRET
     )
 
     async def prepare(store: AsyncStore) -> None:
         try:
             secret = await threaded.open()
-            if cursor_key is None:
+            if opening.needs_cursor_key:
                 settings.use_cursor_key(secret)
-            for table in listed:
-                described = await threaded.call(_describe, table)
-                if described is None:
+            for table in opening.tables:
+                if not await threaded.call(_has_table, table):
                     await store.create_table(table)
-                elif _lacks_stream(table, described):
-                    await threaded.call(_enable_stream, table)
         except BaseException:
             await threaded.close()
             raise
 
     return AsyncStore(threaded, settings, prepare=prepare, close=threaded.close)
-
-
-class Table(DeclaredTable):
-    """One DynamoDB table: its key, its indexes, and its entities.
-
-    `ttl` names the attribute with the expiry time of items; `type_attribute` one that holds the
-    entity of each item, if keys alone do not identify it. `naming` is the rule for stored names.
-    `stream` is what stream records show of an item: its keys, its new image, its old image, or
-    both images. `billing`, `deletion_protection` and `tags` are for deployment; None leaves the
-    setting of an existing table unchanged.
-
-    This is `keyfold.model.Table`, which has no access to databases, with methods to open one.
-    """
-
-    def open(
-        self,
-        url: str | os.PathLike[str] | None = None,
-        *,
-        client: Any = None,
-        streams_client: Any = None,
-        clock: Clock = real_now,
-        cursor_key: bytes | None = None,
-        on_invalid: OnInvalid = "raise",
-        on_call: Sequence[Hook] = (),
-        **options: Any,
-    ) -> Store:
-        """Open a database for this table only; see `keyfold.open` for the options.
-
-        >>> from keyfold import Entity, Key
-        >>> songs = Table("Songs", key=Key("pk"))
-        >>> class Song(Entity, table=songs, key="SONG#{title}"):
-        ...     title: str
-        >>> with songs.open(":memory:") as store:
-        ...     store.run(Song(title="Sinnerman").put())
-        Song(title='Sinnerman')
-        """
-        return open(
-            self,
-            url,
-            client=client,
-            streams_client=streams_client,
-            clock=clock,
-            cursor_key=cursor_key,
-            on_invalid=on_invalid,
-            on_call=on_call,
-            **options,
-        )
-
-    def open_async(
-        self,
-        url: str | os.PathLike[str] | None = None,
-        *,
-        client: Any = None,
-        streams_client: Any = None,
-        clock: Clock = real_now,
-        cursor_key: bytes | None = None,
-        on_invalid: OnInvalid = "raise",
-        on_call: Sequence[Hook] = (),
-        **options: Any,
-    ) -> AsyncStore:
-        """Open a database for this table only, for async code; see `keyfold.open_async`."""
-        return open_async(
-            self,
-            url,
-            client=client,
-            streams_client=streams_client,
-            clock=clock,
-            cursor_key=cursor_key,
-            on_invalid=on_invalid,
-            on_call=on_call,
-            **options,
-        )
 
 
 @contextmanager
@@ -253,10 +210,6 @@ def _load_boto() -> Any:
     return import_module(f"{_CLIENT}._boto")
 
 
-def _list(tables: DeclaredTable | Sequence[DeclaredTable]) -> tuple[DeclaredTable, ...]:
-    return tuple(tables) if isinstance(tables, Sequence) else (tables,)
-
-
 def _kind_of(
     url: str | os.PathLike[str] | None, client: Any, options: dict[str, Any]
 ) -> Literal["client", "file", "service"]:
@@ -283,25 +236,15 @@ def _kind_of(
     return "service"
 
 
-def _open_engine(url: str | os.PathLike[str], clock: Clock, options: dict[str, Any]) -> Engine:
-    given: dict[str, Any] = {"clock": lambda: clock().timestamp(), **options}
-    return import_module("keyfold.engine").Engine.open(url, **given)
-
-
-def _describe(engine: Engine, table: DeclaredTable) -> dict[str, Any] | None:
+def _has_table(engine: Engine, table: Table) -> bool:
+    """Return whether a table exists; enable its stream if it was created before it declared one."""
     try:
-        return engine.execute("DescribeTable", {"TableName": table.name})["Table"]
+        described = engine.execute("DescribeTable", {"TableName": table.name})["Table"]
     except ResourceNotFoundException:
-        return None
-
-
-def _lacks_stream(table: DeclaredTable, described: dict[str, Any]) -> bool:
-    return table.stream is not None and "StreamSpecification" not in described
-
-
-def _enable_stream(engine: Engine, table: DeclaredTable) -> None:
-    """Enable the stream of a table that was created before it declared one."""
-    payload = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
-    # Another process may have enabled it first.
-    with suppress(ValidationException):
-        engine.execute("UpdateTable", payload)
+        return False
+    if table.stream is not None and "StreamSpecification" not in described:
+        payload = {"TableName": table.name, "StreamSpecification": table.stream_to_dynamodb()}
+        # Another process may have enabled it first.
+        with suppress(ValidationException):
+            engine.execute("UpdateTable", payload)
+    return True

@@ -10,6 +10,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 from pydantic import BaseModel
 from pydantic.errors import PydanticUndefinedAnnotation
 
+import keyfold
 from keyfold.errors import DeclarationInvalid, MissingKeyPart, QueryInvalid
 from keyfold.keys import find_collision
 from keyfold.model._billing import Billing, Provisioned
@@ -17,6 +18,7 @@ from keyfold.model._changes import VIEW_TYPES, Change, Handler, HandlerRegistry,
 from keyfold.model._codecs import as_written
 from keyfold.model._declarations import Declaration, build_schema
 from keyfold.model._keys import Index, Key, Shard, key_schema
+from keyfold.model._late_methods import LateMethod
 from keyfold.model._layouts import find_policy_problems, layout_of
 from keyfold.model._paged_reads import Query, Scan
 from keyfold.model._patterns import Pattern, PatternRegistry
@@ -121,6 +123,11 @@ class Table:
         )
         if problems:
             raise DeclarationInvalid(tuple(problems))
+
+    # The model knows no databases: these are `keyfold.open` and `keyfold.open_async` with this table
+    # as their first argument. The package imports them when they are used.
+    open = LateMethod(lambda: keyfold.open)
+    open_async = LateMethod(lambda: keyfold.open_async)
 
     def __repr__(self) -> str:
         return f"Table({self.name!r})"

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from typing import assert_type
 
 import keyfold
-from keyfold import AsyncStore, Key, Page, Ref, Store
-from keyfold.model import Table as DeclaredTable
+from keyfold import AsyncStore, Key, Page, Ref, Store, Table, model
 from keyfold.store import CallRecord
 from tests.typing.cases.patterns import get_by_base, order_by_id, save
 from tests.typing.cases.tables import (
@@ -55,7 +54,9 @@ def sync() -> None:
         assert_type(store, Store)
     rates.open(":memory:", on_invalid="skip")  # error: reportArgumentType
     rates.open(7)  # error: reportArgumentType
-    DeclaredTable("Rates", key=Key("pk")).open(":memory:")  # error: reportAttributeAccessIssue, reportUnknownMemberType
+    rates.open(rates, ":memory:")  # error: reportCallIssue
+    assert_type(model.Table("Rates", key=Key("pk")), Table)
+    assert_type(Table.open(rates, "rates.db", durability="process"), Store)
     keyfold.open("rates", ":memory:")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", on_invalid="skip")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", clock=lambda: 0.0)  # error: reportArgumentType
