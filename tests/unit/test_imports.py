@@ -217,11 +217,24 @@ def check_package(file: Path) -> None:
     assert sorted(imported) == sorted(exported or [])
 
 
-def test_the_root_exports_what_it_says() -> None:
-    for name in keyfold.__all__:
-        assert getattr(keyfold, name) is not None
-    with pytest.raises(AttributeError, match="has no attribute 'absent'"):
-        _ = keyfold.absent
+def test_the_root_exports_what_its_list_has() -> None:
+    code = (SOURCE / "_exports.py").read_text("utf-8")
+    imports = [node for node in ast.parse(code).body if isinstance(node, ast.ImportFrom)]
+    listed = {alias.asname: node.module for node in imports for alias in node.names}
+    exported: dict[str, object] = {}
+    exec("from keyfold import *", exported)
+    del exported["__builtins__"]
+    assert exported.pop("__version__") == keyfold.__version__
+    assert exported.keys() == listed.keys()
+    for name, module in listed.items():
+        assert exported[str(name)] is getattr(sys.modules[str(module)], str(name))
+    assert exported.keys() <= set(dir(keyfold))
+
+
+@pytest.mark.parametrize("name", ["absent", "__wrapped__"])
+def test_the_root_exports_nothing_else(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"module 'keyfold' has no attribute '{name}'"):
+        getattr(keyfold, name)
 
 
 def test_importing_the_package_loads_nothing_else() -> None:

@@ -57,6 +57,7 @@ def sync() -> None:
     rates.open(rates, ":memory:")  # error: reportCallIssue
     assert_type(model.Table("Rates", key=Key("pk")), Table)
     assert_type(Table.open(rates, "rates.db", durability="process"), Store)
+    keyfold.opne(rates, ":memory:")  # error: reportAttributeAccessIssue, reportUnknownMemberType
     keyfold.open("rates", ":memory:")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", on_invalid="skip")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", clock=lambda: 0.0)  # error: reportArgumentType

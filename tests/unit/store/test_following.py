@@ -22,7 +22,7 @@ from keyfold.errors import (
     StreamUnsuitable,
     WrongTable,
 )
-from keyfold.model import Change, Key, RawItem, Request, Table, transaction
+from keyfold.model import Change, Handler, Key, RawItem, Request, Table, transaction
 from keyfold.store import AsyncStore, Followed, StoreSettings
 from keyfold.testing import Clock
 from tests.transports import Database, Transport, open_database
@@ -151,7 +151,7 @@ def test_requests_that_a_handler_returns_are_run(store: AnyStore) -> None:
     assert store.run(Account.get(name="ada")) == Account(name="ada", balance=10)
     assert len(store.run(Receipt.query(name="ada"))) == 2
     # Calling the function directly runs nothing.
-    assert isinstance(write_receipt, keyfold.model.Handler)
+    assert isinstance(write_receipt, Handler)
     assert ledger.handlers["add_up"] is add_up
 
 
