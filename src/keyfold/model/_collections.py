@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar, dataclass_transform, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic._internal._model_construction import ModelMetaclass
 
 from keyfold.errors import DeclarationInvalid, FieldUnknown
 from keyfold.model._paged_reads import Query
@@ -59,7 +58,7 @@ class CollectionGet(DerivedRequest[C_co | None], Generic[C_co]):
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
-class CollectionMeta(ModelMetaclass):
+class CollectionMeta(type(BaseModel)):
     """Metaclass that tells type checkers that collections are frozen."""
 
 

@@ -28,6 +28,7 @@ class Declaration:
     kind: str | None
     unique: tuple[str, ...]
     shard: Shard | None = None
+    is_fallback: bool = False
 
 
 def build_schema(

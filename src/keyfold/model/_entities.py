@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Self, Unpack, dataclass_transform
+from inspect import get_annotations
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic._internal._model_construction import ModelMetaclass, build_lenient_weakvaluedict
-from pydantic._internal._typing_extra import parent_frame_namespace
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from keyfold.errors import DeclarationInvalid
 from keyfold.expressions import Condition
@@ -26,78 +25,45 @@ from keyfold.model._writes import Check, Delete, Presence, Put, make_put
 
 KeyDeclaration = str | Shard | Sequence[str | Shard]
 
+# The type of computed fields in a class statement, for which pydantic has no public name.
+_DECORATED = type(computed_field(property(repr)))
+
+
+class EntityOptions(ConfigDict, total=False):
+    """The options of an entity's class statement: those of `Entity`, and pydantic's."""
+
+    table: Table
+    key: KeyDeclaration
+    indexes: Mapping[Index, str | Sequence[str]]
+    kind: str | None
+    unique: str | Sequence[str]
+    fallback: bool
+
 
 @dataclass_transform(
     kw_only_default=True, frozen_default=True, field_specifiers=(Field, attr, part)
 )
-class EntityMeta(ModelMetaclass):
-    """Metaclass of entities: reads the table options of a class statement (`table=`, `key=`, …)."""
+class EntityMeta(type(BaseModel)):
+    """Metaclass of entities: what their classes have, and their instances do not."""
 
-    def __new__(
-        mcs,
-        name: str,
-        bases: tuple[type, ...],
-        namespace: dict[str, Any],
-        *,
-        table: Table | None = None,
-        key: KeyDeclaration | None = None,
-        indexes: Mapping[Index, str | Sequence[str]] | None = None,
-        kind: str | None = None,
-        unique: str | Sequence[str] = (),
-        fallback: bool = False,
-        **options: Unpack[ConfigDict],
-    ) -> Any:
-        """Create the class and declare it to its table; raises DeclarationInvalid."""
-        if bases != (BaseModel,):
-            computed = [each for each in namespace if hasattr(namespace[each], "decorator_info")]
-            _check_names(name, [*namespace.get("__annotations__", ()), *computed])
-        # Resolve types that are local to a function in the frame of the class statement; pydantic
-        # would look in this frame.
-        namespace["__pydantic_parent_namespace__"] = build_lenient_weakvaluedict(
-            parent_frame_namespace()
-        )
-        entity: Any = super().__new__(
-            mcs, name, bases, namespace, __pydantic_reset_parent_namespace__=False, **options
-        )
-        # Fields may also come from a base class that is not an entity.
-        _check_names(name, entity.__pydantic_fields__)
-        if table is None:
-            return entity
-        if key is None:
-            raise DeclarationInvalid((f"{name}: it has a table but no key. Declare key=….",))
-        declaration = Declaration(
-            key=_read_key(key),
-            index_templates={
-                index: (templates,) if isinstance(templates, str) else tuple(templates)
-                for index, templates in (indexes or {}).items()
-            },
-            kind=kind,
-            unique=(unique,) if isinstance(unique, str) else tuple(unique),
-            shard=_read_shard(name, key),
-        )
-        schema = table.declare(entity, declaration, is_fallback=fallback)
-        type.__setattr__(entity, "_keyfold_table", table)
-        type.__setattr__(entity, "_keyfold_schema", schema)
-        return entity
-
-    def __init__(
-        cls,  # noqa: N805 - a metaclass
-        name: str,
-        bases: tuple[type, ...],
-        namespace: dict[str, Any],
-        **options: Any,
-    ) -> None:
-        """Drop the table options, which `__new__` has read."""
-        for ours in ("table", "key", "indexes", "kind", "unique", "fallback"):
-            options.pop(ours, None)
-        super().__init__(name, bases, namespace, **options)
+    if TYPE_CHECKING:
+        # Pyright checks the options of a class statement by `__new__`, if there is an `__init__` too.
+        # At run time, pydantic's `__new__` passes them on to `Entity.__init_subclass__`.
+        def __new__(
+            mcs,
+            name: str,
+            bases: tuple[type, ...],
+            namespace: dict[str, Any],
+            **options: Unpack[EntityOptions],
+        ) -> Any: ...
+        def __init__(cls, *args: Any, **options: Any) -> None: ...
 
     @property
-    def f(cls) -> Fields:  # noqa: N805
+    def f(cls) -> Fields:
         """The entity's fields, for conditions and updates: `Song.f.title.eq("Sinnerman")`."""
         return Fields(cls.keyfold_schema())
 
-    def keyfold_schema(cls) -> EntitySchema:  # noqa: N805
+    def keyfold_schema(cls) -> EntitySchema:
         """Return the entity's compiled schema; raises DeclarationInvalid if it has no table."""
         schema: EntitySchema | None = cls.__dict__.get("_keyfold_schema")
         if schema is None:
@@ -109,6 +75,26 @@ class EntityMeta(ModelMetaclass):
             schema = table.entities[cls.__name__]
             type.__setattr__(cls, "_keyfold_schema", schema)
         return schema
+
+
+def _read_declaration(name: str, options: EntityOptions) -> Declaration:
+    key = options.get("key")
+    if key is None:
+        raise DeclarationInvalid((f"{name}: it has a table but no key. Declare key=….",))
+    return Declaration(
+        key=_read_key(key),
+        index_templates={
+            index: _as_tuple(templates) for index, templates in options.get("indexes", {}).items()
+        },
+        kind=options.get("kind"),
+        unique=_as_tuple(options.get("unique", ())),
+        shard=_read_shard(name, key),
+        is_fallback=options.get("fallback", False),
+    )
+
+
+def _as_tuple(texts: str | Sequence[str]) -> tuple[str, ...]:
+    return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
 def _read_key(key: KeyDeclaration) -> tuple[str, ...]:
@@ -156,9 +142,32 @@ class Entity(BaseModel, metaclass=EntityMeta):
 
     model_config = ConfigDict(frozen=True)
 
+    _keyfold_declaration: ClassVar[Declaration | None]
     _keyfold_schema: ClassVar[EntitySchema | None]
     _keyfold_shape: ClassVar[ResultShape[Any] | None]
     _keyfold_table: ClassVar[Table | None]
+
+    def __init_subclass__(cls, **options: Unpack[EntityOptions]) -> None:
+        """Read the options of a class statement; raises DeclarationInvalid."""
+        super().__init_subclass__()
+        # Pydantic, which has not read the fields yet, would warn of these names.
+        decorated = [each for each, value in vars(cls).items() if isinstance(value, _DECORATED)]
+        _check_names(cls.__name__, [*get_annotations(cls), *decorated])
+        table = options.get("table")
+        if table is not None:
+            cls._keyfold_table = table
+            cls._keyfold_declaration = _read_declaration(cls.__name__, options)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """Declare the entity, whose fields are known now, to its table; raises DeclarationInvalid."""
+        super().__pydantic_init_subclass__(**options)
+        # Fields may also come from a base class that is not an entity.
+        _check_names(cls.__name__, [*cls.__pydantic_fields__, *cls.__pydantic_computed_fields__])
+        declaration: Declaration | None = cls.__dict__.get("_keyfold_declaration")
+        if declaration is not None:
+            assert cls._keyfold_table is not None  # set with the declaration
+            cls._keyfold_schema = cls._keyfold_table.declare(cls, declaration)
 
     # Reads.
 

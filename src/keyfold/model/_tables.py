@@ -107,7 +107,7 @@ class Table:
         self.patterns = PatternRegistry(self.name)
         self.handlers = HandlerRegistry(self.name)
         # Entities with annotations that name types which are not defined yet.
-        self._pending: list[tuple[type[BaseModel], Declaration, bool]] = []
+        self._pending: list[tuple[type[BaseModel], Declaration]] = []
         self._fallback: EntitySchema | None = None
         self._is_checked = False
         # Whether the table has guard items, which keep the values of unique fields unique.
@@ -220,9 +220,7 @@ class Table:
         self._is_checked = False
         return self.handlers.register(entities, name, images)
 
-    def declare(
-        self, entity: type[BaseModel], declaration: Declaration, *, is_fallback: bool
-    ) -> EntitySchema | None:
+    def declare(self, entity: type[BaseModel], declaration: Declaration) -> EntitySchema | None:
         """Add an entity to the table and return its schema; raises DeclarationInvalid.
 
         Returns None if an annotation names a type that is not defined yet: the entity is added
@@ -230,21 +228,16 @@ class Table:
         """
         self._is_checked = False
         if not entity.__pydantic_complete__:
-            self._pending.append((entity, declaration, is_fallback))
+            self._pending.append((entity, declaration))
             return None
         problems: list[str] = []
-        schema = self._build(entity, declaration, problems, is_fallback=is_fallback)
+        schema = self._build(entity, declaration, problems)
         if problems:
             raise DeclarationInvalid(tuple(problems))
         return schema
 
     def _build(
-        self,
-        entity: type[BaseModel],
-        declaration: Declaration,
-        problems: list[str],
-        *,
-        is_fallback: bool,
+        self, entity: type[BaseModel], declaration: Declaration, problems: list[str]
     ) -> EntitySchema | None:
         shard = declaration.shard
         if shard is not None and self.shards.get(shard.name) != shard:
@@ -266,7 +259,7 @@ class Table:
         if other is not None and not _is_same(other, schema):
             problems.append(f"{schema.name}: {self.name} already has an entity of that name.")
             return None
-        if is_fallback:
+        if declaration.is_fallback:
             if self._fallback is not None and self._fallback.name != schema.name:
                 problems.append(
                     f"{schema.name}: {self._fallback.name} is already the table's fallback."
@@ -305,11 +298,7 @@ class Table:
         self._is_checked = True
 
     def _complete(
-        self,
-        entity: type[BaseModel],
-        declaration: Declaration,
-        is_fallback: bool,  # noqa: FBT001 - a member of the tuple in `_pending`
-        problems: list[str],
+        self, entity: type[BaseModel], declaration: Declaration, problems: list[str]
     ) -> bool:
         """Add an entity whose annotations were unresolved; return whether that was possible."""
         try:
@@ -317,7 +306,7 @@ class Table:
         except PydanticUndefinedAnnotation as error:
             problems.append(f"{entity.__name__}: its type {error.name!r} is not defined.")
             return False
-        schema = self._build(entity, declaration, problems, is_fallback=is_fallback)
+        schema = self._build(entity, declaration, problems)
         return schema is not None
 
     def _has_ttl(self) -> bool:

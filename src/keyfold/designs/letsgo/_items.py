@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, dataclass_transform
 
 from pydantic import Field
 
@@ -29,50 +29,23 @@ RESERVED_PREFIX = "letsgo"
 table = Table("letsgo", key=Key("category", "key"), ttl="ttl")
 
 
-def _is_reserved(category: object) -> bool:
-    # In explain(), the category is a placeholder, not a str.
-    return isinstance(category, str) and category.startswith(RESERVED_PREFIX)
-
-
 @dataclass_transform(
     kw_only_default=True, frozen_default=True, field_specifiers=(Field, attr, part)
 )
 class _ItemMeta(type(Entity)):
-    """Metaclass that derives the table and the partition key from `category=` in the class."""
+    """Metaclass that tells type checkers about `category=` in a class statement."""
 
-    def __new__(
-        mcs,
-        name: str,
-        bases: tuple[type, ...],
-        namespace: dict[str, Any],
-        *,
-        category: str | None = None,
-        **options: Any,
-    ) -> Any:
-        if category is not None:
-            problem = None
-            if _is_reserved(category):
-                problem = f"category names that start with {RESERVED_PREFIX!r} are reserved."
-            elif "key" not in options:
-                problem = "it has a category but no key."
-            if problem is not None:
-                raise DeclarationInvalid((f"{name}: {problem}",))
-            literal = category.replace("{", "{{").replace("}", "}}")
-            options |= {"table": table, "key": (literal, options["key"])}
-        elif "key" in options and not options.get("fallback", False):
-            raise DeclarationInvalid((f"{name}: it has a key but no category.",))
-        return super().__new__(mcs, name, bases, namespace, **options)
+    if TYPE_CHECKING:
 
-    def __init__(
-        cls,
-        name: str,
-        bases: tuple[type, ...],
-        namespace: dict[str, Any],
-        *,
-        category: str | None = None,  # noqa: ARG002 - read by `__new__`
-        **options: Any,
-    ) -> None:
-        super().__init__(name, bases, namespace, **options)
+        def __new__(
+            mcs,
+            name: str,
+            bases: tuple[type, ...],
+            namespace: dict[str, Any],
+            *,
+            category: str | None = None,
+            **options: Any,
+        ) -> Any: ...
 
 
 class Item(Entity, metaclass=_ItemMeta, extra="allow"):
@@ -87,6 +60,22 @@ class Item(Entity, metaclass=_ItemMeta, extra="allow"):
     """
 
     ttl: Expiry | None = None
+
+    def __init_subclass__(cls, *, category: str | None = None, **options: Any) -> None:
+        """Derive the table and the partition key from `category=` in the class statement."""
+        if category is not None:
+            problem = None
+            if category.startswith(RESERVED_PREFIX):
+                problem = f"category names that start with {RESERVED_PREFIX!r} are reserved."
+            elif "key" not in options:
+                problem = "it has a category but no key."
+            if problem is not None:
+                raise DeclarationInvalid((f"{cls.__name__}: {problem}",))
+            literal = category.replace("{", "{{").replace("}", "}}")
+            options |= {"table": table, "key": (literal, options["key"])}
+        elif "key" in options and not options.get("fallback", False):
+            raise DeclarationInvalid((f"{cls.__name__}: it has a key but no category.",))
+        super().__init_subclass__(**options)
 
 
 class AnyItem(Item, table=table, key=("{category}", "{key}"), fallback=True):
@@ -137,7 +126,7 @@ class AnyItem(Item, table=table, key=("{category}", "{key}"), fallback=True):
 
 
 def _check_not_reserved(category: object) -> None:
-    if _is_reserved(category):
+    if str(category).startswith(RESERVED_PREFIX):
         fact = f"names that start with {RESERVED_PREFIX!r} are reserved for the platform"
         advice = "Use another name, or the platform's functions."
         raise WriteRefused(f"category {category!r:.80}", fact, advice)
