@@ -223,15 +223,13 @@ def list_of_users(group: UUID) -> Chain[list[User | None]]:
 
 
 def _read_users(members: Query[Membership], seen: tuple[UUID, ...] = ()) -> Chain[Any]:
-    def continue_reading(found: Any) -> Request[Any]:
-        # explain() passes a placeholder instead of a page; it stands for one membership.
-        page: Page[Membership] = found if isinstance(found, Page) else Page([found])  # pyright: ignore[reportUnknownVariableType] - of those asked for
+    def continue_reading(page: Page[Membership]) -> Request[Any]:
         users = (*seen, *(member.user for member in page))
         if page.cursor is not None:
             return _read_users(members.after(page.cursor), users)
         return batch([User.get(user=user).consistent() for user in users])
 
-    return Chain(members, continue_reading)
+    return members.then(continue_reading)
 
 
 @table.pattern("GetContainer")

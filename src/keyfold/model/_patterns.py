@@ -18,6 +18,7 @@ from keyfold.model._paged_reads import Count, First, Query, Scan
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._reads import Get, Ref, ResultShape
 from keyfold.model._requests import Chain, Mapped, Request
+from keyfold.model._results import Page
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update, touches_unique
 from keyfold.model._writes import CreateOrGet, Presence, Put, Write
@@ -235,16 +236,16 @@ def _placeholder_of_shape(name: str, shape: ResultShape[Any]) -> Any:
     return _placeholder_for(name, shape.only or shape.schema.entity)
 
 
-class _PlaceholderPage(Placeholder):
-    """A placeholder for a page."""
-
-    __slots__ = ("_shape",)
+class _PlaceholderPage(Page[Any]):
+    """A page with one placeholder, which stands for all of its items; no page follows it."""
 
     def __init__(self, shape: ResultShape[Any]) -> None:
-        super().__init__("found")
-        object.__setattr__(self, "_shape", shape)
+        super().__init__([_placeholder_of_shape("found[i]", shape)])
+        self._shape = shape
 
-    def _member(self, index: object) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return self
         return _placeholder_of_shape(f"found[{index}]", self._shape)
 
 

@@ -365,6 +365,16 @@ def test_requests_for_each_of_several_items_are_explained_once() -> None:
         query = Order.query(user=user).limit(2)
         return query.then(lambda page: query.after(page.cursor))
 
+    def of_every_page(user: str) -> Chain[Any]:
+        query = Order.query(user=user)
+
+        def go_on(page: Page[Order]) -> Request[Any]:
+            if page.cursor is not None:
+                return query.after(page.cursor).then(go_on)
+            return batch([Order.get(user=each.user, order=each.order) for each in page[:9]])
+
+        return query.then(go_on)
+
     own = Table("Own", key=Key("pk"))
     each = "pk='U#{found[i].user}#O' sk='{found[i].order}'"
     cases: list[tuple[Any, str]] = [
@@ -372,6 +382,7 @@ def test_requests_for_each_of_several_items_are_explained_once() -> None:
         (of_a_page, each),
         (of_refs, each),
         (of_a_place, "pk='U#{found[0].user}#O' sk='{found[-1].order}'"),
+        (of_every_page, each),
         (of_a_cursor, "pk = 'U#{user}#O' and sk begins with 'O#'"),
     ]
     for make, key in cases:
