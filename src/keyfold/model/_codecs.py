@@ -90,8 +90,13 @@ class StoredField:
 
     @property
     def is_text(self) -> bool:
-        """Whether the field is a plain str."""
+        """Whether the field is a str."""
         return find_type(self.annotation) is str
+
+    @property
+    def takes_any_text(self) -> bool:
+        """Whether the field is a str without constraints or validators."""
+        return self.is_text and all(isinstance(each, Stored) for each in self.metadata)
 
     @property
     def whole_annotation(self) -> Any:

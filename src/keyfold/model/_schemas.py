@@ -152,7 +152,9 @@ class EntitySchema:
     _writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _set_writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _key_writers: tuple[tuple[str, Render], ...] = field(init=False)
-    _typed: frozenset[str] = field(init=False)
+    _checked: frozenset[str] = field(init=False)
+    # Whether the key has a part whose text is not any text: rendering alone would not notice.
+    _constrains_key: bool = field(init=False)
     # The types of the fields that are stored only in keys; None if the value of one may differ
     # after a round trip through the key.
     _part_types: tuple[tuple[str, type[Any]], ...] | None = field(init=False)
@@ -178,7 +180,12 @@ class EntitySchema:
             for is_set in (False, True)
         )
         self._key_writers = tuple((each.attribute, each.fast_render()) for each in self.keys)
-        self._typed = frozenset(name for name in self.fields if not self.fields[name].is_text)
+        self._checked = frozenset(
+            name for name in self.fields if not self.fields[name].takes_any_text
+        )
+        self._constrains_key = any(
+            self.fields[name].is_text and name in self._checked for name in self.key_fields
+        )
         self._part_types = self._find_part_types()
         self._adapters = {}
         self._all_readers = tuple(map(_reader_of, self.codec.by_stored.values()))
@@ -210,6 +217,8 @@ class EntitySchema:
 
         Raises FieldUnknown, MissingKeyPart and KeyPartInvalid.
         """
+        if self._constrains_key:
+            parts = self.coerce(parts)
         key: Item = {}
         try:
             for attribute, render in self._key_writers:
@@ -226,18 +235,18 @@ class EntitySchema:
         return key, parts
 
     def coerce(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return field values with text converted to the field's type.
+        """Return field values with text validated and converted by the field's type.
 
         Raises KeyPartInvalid for text that is not valid for its field.
         """
-        typed = self._typed
+        checked = self._checked
         for name, value in values.items():
-            if value.__class__ is str and name in typed:
+            if value.__class__ is str and name in checked:
                 return {name: self._coerce(name, value) for name, value in values.items()}
         return values
 
     def _coerce(self, name: str, value: Any) -> Any:
-        if value.__class__ is not str or name not in self._typed:
+        if value.__class__ is not str or name not in self._checked:
             return value
         field = self.fields[name]
         adapter = self._adapters.get(name)
@@ -246,7 +255,10 @@ class EntitySchema:
         try:
             return adapter.validate_python(value, strict=False)
         except ValidationError as error:
-            fact, advice = f"is of type {field.type_name}", "Pass one, or the text of one."
+            if field.is_text:
+                fact, advice = "is constrained text", f"{error.errors()[0]['msg']}."
+            else:
+                fact, advice = f"is of type {field.type_name}", "Pass one, or the text of one."
             raise KeyPartInvalid(
                 self.name, f"{{{name}}}", name, fact, show_part(value), advice
             ) from error

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from keyfold.designs import exchange_rates
 from keyfold.designs.exchange_rates import ExchangeRates, Rate
-from keyfold.errors import NotFound, ValueInvalid
+from keyfold.errors import KeyPartInvalid, NotFound, ValueInvalid
 from tests.unit.designs.stale_databases import LATE_EXPIRY, STALE_READS, START, Database, database
 
 DAY = timedelta(days=1)
@@ -219,11 +219,11 @@ def test_a_rate_that_is_not_positive_is_refused(rate: Decimal) -> None:
 def test_a_code_of_other_than_three_capital_letters_is_refused(code: str) -> None:
     with pytest.raises(ValidationError):
         Rate(base=code, target="EUR", rate=Decimal(1), at=START)
-    with pytest.raises(ValueInvalid):
+    with pytest.raises(KeyPartInvalid):
         exchange_rates.get(code, "EUR")
-    with pytest.raises(ValueInvalid):
+    with pytest.raises(KeyPartInvalid):
         exchange_rates.get_by_base(code)
-    with pytest.raises(ValueInvalid, match=r"three capital letters.*\[value-invalid\]$"):
+    with pytest.raises(KeyPartInvalid, match=r"should match pattern.*\[key-part-invalid\]$"):
         exchange_rates.delete("EUR", code)
 
 
