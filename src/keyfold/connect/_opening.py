@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from functools import wraps
 from importlib import import_module
-from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from keyfold.errors import (
     OptionInvalid,
@@ -18,6 +16,7 @@ from keyfold.errors import (
 )
 from keyfold.model import Table
 from keyfold.store import AsyncStore, Executor, Store, StoreSettings
+from keyfold.store._arguments import takes_arguments_of
 from keyfold.store._plans import OnInvalid
 from keyfold.store._settings import Clock, Hook, real_now
 
@@ -31,10 +30,6 @@ _MEMORY = ":memory:"
 _REMOTE = ("dynamodb", "http", "https")
 # The name of the secret in a file that its cursors are sealed with.
 _SECRET = "cursors"  # noqa: S105 - not a password
-
-
-P = ParamSpec("P")
-S = TypeVar("S", Store, AsyncStore)
 
 
 class Opening:
@@ -74,28 +69,7 @@ class Opening:
         return import_module("keyfold.engine").Engine.open(self.url, **given)
 
 
-def _takes_arguments_of(
-    make: Callable[P, Opening],
-) -> Callable[[Callable[[Opening], S]], Callable[P, S]]:
-    """Return a decorator that gives a function of an opening the arguments of its constructor.
-
-    So the options are written once. Type checkers, `help` and the reference show them for each
-    function.
-    """
-
-    def decorate(open_store: Callable[[Opening], S]) -> Callable[P, S]:
-        @wraps(open_store)
-        def call(*args: P.args, **options: P.kwargs) -> S:
-            return open_store(make(*args, **options))
-
-        result = signature(open_store).return_annotation
-        call.__dict__["__signature__"] = signature(make).replace(return_annotation=result)
-        return call
-
-    return decorate
-
-
-@_takes_arguments_of(Opening)
+@takes_arguments_of(Opening)
 def open(opening: Opening) -> Store:  # noqa: A001 - keyfold.open is what users call
     """Open a database for one or more tables, and return a store.
 
@@ -142,7 +116,7 @@ def open(opening: Opening) -> Store:  # noqa: A001 - keyfold.open is what users 
     return store
 
 
-@_takes_arguments_of(Opening)
+@takes_arguments_of(Opening)
 def open_async(opening: Opening) -> AsyncStore:
     """Async version of `open`, with the same options; use the store with `async with`.
 

@@ -6,12 +6,9 @@ Separate from the modules that do it, which a store imports only when it first f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
-from functools import wraps
-from inspect import signature
-from typing import TYPE_CHECKING, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from keyfold.errors import OptionInvalid
 from keyfold.model._tables import Table
@@ -19,11 +16,6 @@ from keyfold.store._settings import StoreSettings
 
 if TYPE_CHECKING:
     from keyfold.store._followers import Follower
-
-M = TypeVar("M")
-P = ParamSpec("P")
-R = TypeVar("R")
-S = TypeVar("S")
 
 Start = Literal["oldest", "latest"]
 DeadLetterState = Literal["failed", "waiting", "retrying"]
@@ -111,28 +103,6 @@ class FollowOptions:
             number = getattr(self, option)
             if not number > 0:
                 raise OptionInvalid(option, number, "Give a number greater than 0.")
-
-
-def takes_arguments_of(
-    make: Callable[P, M],
-) -> Callable[[Callable[[S, M], R]], Callable[Concatenate[S, P], R]]:
-    """Return a decorator that gives a method of one argument the arguments of its constructor.
-
-    So the options are written once. Type checkers, `help` and the reference show them for each
-    method.
-    """
-
-    def decorate(method: Callable[[S, M], R]) -> Callable[Concatenate[S, P], R]:
-        @wraps(method)
-        def call(self: S, *arguments: P.args, **options: P.kwargs) -> R:
-            return method(self, make(*arguments, **options))
-
-        shown = signature(method)
-        parameters = (shown.parameters["self"], *signature(make).parameters.values())
-        call.__dict__["__signature__"] = shown.replace(parameters=parameters)
-        return call
-
-    return decorate
 
 
 def open_follower(settings: StoreSettings, table: Table, name: str, leases: str | None) -> Follower:

@@ -11,6 +11,7 @@ from keyfold.errors import KeyfoldError
 from keyfold.model._paged_reads import Query, Scan, check_paged
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
+from keyfold.store._arguments import method_takes_arguments_of
 from keyfold.store._dispatch import plan
 from keyfold.store._drivers import CleanUp, drive
 from keyfold.store._follow_options import (
@@ -18,7 +19,6 @@ from keyfold.store._follow_options import (
     Followed,
     FollowOptions,
     open_follower,
-    takes_arguments_of,
 )
 from keyfold.store._plans import ApiCall, Steps
 from keyfold.store._settings import CallObserver, StoreSettings
@@ -99,7 +99,7 @@ class Store:
         self._settings.check_administration("DeleteTable", table)
         self._drive(plan_drop_table(table))
 
-    @takes_arguments_of(FollowOptions)
+    @method_takes_arguments_of(FollowOptions)
     def follow(self, options: FollowOptions) -> Followed:
         """Pass the changes of a table to its handlers: at least once, and in order for each item.
 
