@@ -20,7 +20,6 @@ def drive(
     steps: Steps[V],
     execute: Callable[[str, dict[str, Any]], Response],
     sleep: Callable[[float], object],
-    *,
     observe: Callable[[ApiCall], Response] | None = None,
     clean_up: CleanUp | None = None,
 ) -> V:

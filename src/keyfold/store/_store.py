@@ -58,7 +58,10 @@ class Store:
 
     def run(self, request: Request[V]) -> V:
         """Run a request and return its result."""
-        return self._drive(plan(self._settings, request))
+        # As `_drive`, without another call for every request.
+        observe = self._observe if self._settings.on_call else None
+        steps = plan(self._settings, request)
+        return drive(steps, self._executor.execute, self._sleep, observe)
 
     def iterate(self, query: Query[V] | Scan[V]) -> Iterator[V]:
         """Yield all results of a query or scan, reading page after page."""
@@ -162,7 +165,7 @@ class Store:
 
     def _drive(self, steps: Steps[V], clean_up: CleanUp | None = None) -> V:
         observe = self._observe if self._settings.on_call else None
-        return drive(steps, self._executor.execute, self._sleep, observe=observe, clean_up=clean_up)
+        return drive(steps, self._executor.execute, self._sleep, observe, clean_up)
 
     def _observe(self, call: ApiCall) -> dict[str, Any]:
         """Make a call, and report each attempt of it to the hooks."""

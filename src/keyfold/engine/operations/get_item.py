@@ -34,15 +34,17 @@ def try_fast_get_item(
     key: Any = request.get("Key")
     if table is None or key.__class__ is not dict:
         return None
-    if len(request) != REQUIRED and not _has_fast_options(request):
-        return None
     row_key = table.encode_fast_key(key)
     if row_key is None:
         return None
+    if len(request) == REQUIRED:
+        row = context.storage.get(table.rows, row_key)
+        return {} if row is None else {"Item": rendering.stored(row[0])}
+    if not _has_fast_options(request):
+        return None
     row = context.storage.get(table.rows, row_key)
     response: dict[str, Any] = {} if row is None else {"Item": rendering.stored(row[0])}
-    if len(request) != REQUIRED:
-        _report_capacity(request, table, 0 if row is None else row[1], response)
+    _report_capacity(request, table, 0 if row is None else row[1], response)
     return response
 
 
