@@ -55,11 +55,11 @@ def test_consecutive_similar_calls_are_counted() -> None:
     log = CallLog([table])
     with keyfold.open(table, ":memory:", on_call=[log]) as store:
         log.take()
-        for request in (GET, GET, Rate.get(base="A", target="B"), GET):
+        for request in (GET, GET, Rate.get(base="GBP", target="JPY"), GET):
             store.run(request)
         calls = log.take()
     assert [key for _, _, key in show_calls(calls)] == [
         "PK = RATE#USD#EUR (2 calls)",
-        "PK = RATE#A#B",
+        "PK = RATE#GBP#JPY",
         "PK = RATE#USD#EUR",
     ]
