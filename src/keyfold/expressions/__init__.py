@@ -9,6 +9,7 @@
   path for the most common conditions, and takes about a microsecond.
 - `legacy` translates the parameters that predate expressions into the same trees.
 - `repetition` decides whether an update is idempotent.
+- `partiql` parses PartiQL statements; the engine translates them into the same trees.
 
 To add a condition function, add its name to `trees`, a check of its operands to `binder`, and a
 closure to `conditions`; type checkers report the places where it is missing.

@@ -15,8 +15,8 @@ from keyfold.cli._shell._entries import begins_statement, find_open_quote
 from keyfold.cli._shell._names import Names, name_in
 from keyfold.cli._statements import NAME, read_name, table_in
 from keyfold.cli._tables import find_pattern, fold_name
-from keyfold.engine.partiql.keywords import KEYWORDS
-from keyfold.engine.partiql.lexer import OPERATOR_WORDS
+from keyfold.expressions.partiql.keywords import KEYWORDS
+from keyfold.expressions.partiql.lexer import OPERATOR_WORDS
 from keyfold.model import Pattern, Table
 
 # The shell's own commands, and their arguments.

@@ -10,15 +10,7 @@ from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import admit_read, count_read
 from keyfold.engine.items.writes import ConditionNotMet, WriteOutcome, evaluate_write, store
-from keyfold.engine.partiql import (
-    Exists,
-    SelectStatement,
-    SingleRead,
-    WritePlan,
-    plan_single_read,
-    plan_write,
-    prepare,
-)
+from keyfold.engine.partiql import SingleRead, WritePlan, plan_single_read, plan_write
 from keyfold.engine.storage import RowsChanged, StorageWriter
 from keyfold.errors import (
     ResourceNotFoundException,
@@ -26,6 +18,7 @@ from keyfold.errors import (
     ThrottlingException,
     ValidationException,
 )
+from keyfold.expressions.partiql import Exists, SelectStatement, prepare
 
 # The code that a batch response has for each exception.
 _CODES = {

@@ -8,15 +8,9 @@ from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import CapacityMeter
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.writes import ConditionNotMet, perform
-from keyfold.engine.partiql import (
-    Exists,
-    SelectStatement,
-    WritePlan,
-    plan_write,
-    prepare,
-    read_page_of,
-)
+from keyfold.engine.partiql import WritePlan, plan_write, read_page_of
 from keyfold.errors import ValidationException
+from keyfold.expressions.partiql import Exists, SelectStatement, prepare
 
 
 def execute_statement(

@@ -13,19 +13,21 @@ from keyfold.engine.items.transactions import MAX_BYTES, admit_all, check_distin
 from keyfold.engine.items.writes import CheckAction, ItemWrite
 from keyfold.engine.partiql import (
     DUPLICATE,
-    Exists,
-    Prepared,
-    SelectStatement,
     SingleRead,
     WritePlan,
-    parse_with,
     plan_check,
     plan_single_read,
     plan_write,
-    read_parameters,
 )
 from keyfold.engine.storage import Row, StorageReader
 from keyfold.errors import ValidationException
+from keyfold.expressions.partiql import (
+    Exists,
+    Prepared,
+    SelectStatement,
+    parse_with,
+    read_parameters,
+)
 from keyfold.values import text_size_bytes, value_size_bytes
 
 

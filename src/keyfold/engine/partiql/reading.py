@@ -16,10 +16,14 @@ from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.selection import find_index, read_start_key, resolve_selection
 from keyfold.engine.items.spans import resume_span
 from keyfold.engine.partiql.access import find_one_key, find_ranges
-from keyfold.engine.partiql.statements import Prepared, as_validation_error, bind_where
 from keyfold.engine.partiql.tokens import INVALID_TOKEN, ReadPosition, read_token, write_token
-from keyfold.engine.partiql.translation import path_of
-from keyfold.engine.partiql.trees import (
+from keyfold.engine.partiql.translation import as_validation_error, bind_where, path_of
+from keyfold.engine.storage import Span
+from keyfold.engine.tables.table import EngineIndex, EngineTable
+from keyfold.errors import ValidationException
+from keyfold.expressions.conditions import BoundCondition, path_reader
+from keyfold.expressions.partiql.statements import Prepared
+from keyfold.expressions.partiql.trees import (
     Constant,
     Expression,
     Number,
@@ -30,10 +34,6 @@ from keyfold.engine.partiql.trees import (
     Unsupported,
     service_name,
 )
-from keyfold.engine.storage import Span
-from keyfold.engine.tables.table import EngineIndex, EngineTable
-from keyfold.errors import ValidationException
-from keyfold.expressions.conditions import BoundCondition, path_reader
 from keyfold.expressions.paths import Projection, merge_paths
 from keyfold.expressions.placeholders import NO_PLACEHOLDERS
 from keyfold.expressions.trees import Condition, Steps

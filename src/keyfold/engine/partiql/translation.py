@@ -7,9 +7,14 @@ update expressions. Nothing is evaluated here.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Literal
 
-from keyfold.engine.partiql.trees import (
+from keyfold.errors import ValidationException
+from keyfold.expressions.conditions import BoundCondition, check_operator_count, compile_condition
+from keyfold.expressions.faults import ExpressionFault
+from keyfold.expressions.partiql.trees import (
     Assignment,
     BetweenOperation,
     BinaryOperation,
@@ -26,8 +31,7 @@ from keyfold.engine.partiql.trees import (
     Unsupported,
     service_name,
 )
-from keyfold.engine.partiql.values import read_value
-from keyfold.errors import ValidationException
+from keyfold.expressions.partiql.values import read_value
 from keyfold.expressions.trees import (
     COMPARATORS,
     PREDICATES,
@@ -317,3 +321,25 @@ def _unsupported_operator(kind: str, operator: str) -> ValidationException:
 
 def _unrecognised(node: Function) -> ValidationException:
     return ValidationException(f"Unrecognized function: {node.name} at {node.at}")
+
+
+def bind_where(
+    node: Expression | None, parameters: list[AttributeValue]
+) -> tuple[Condition | None, BoundCondition | None]:
+    """Return a WHERE clause as a tree, and compiled; raises ValidationException."""
+    if node is None:
+        return None, None
+    translation = Translation(parameters)
+    condition = translation.condition(node)
+    with as_validation_error():
+        check_operator_count(translation.operator_count)
+        return condition, compile_condition(condition)
+
+
+@contextmanager
+def as_validation_error() -> Generator[None]:
+    """Convert an ExpressionFault to the ValidationException that the service has in a statement."""
+    try:
+        yield
+    except ExpressionFault as fault:
+        raise ValidationException(fault.detail) from None

@@ -17,16 +17,7 @@ from keyfold.engine.items.writes import (
     make_put,
 )
 from keyfold.engine.partiql.access import check_key, require_one_key
-from keyfold.engine.partiql.statements import Prepared, as_validation_error, bind_where
-from keyfold.engine.partiql.translation import Translation
-from keyfold.engine.partiql.trees import (
-    DeleteStatement,
-    InsertStatement,
-    Returning,
-    StatementSource,
-    UpdateStatement,
-)
-from keyfold.engine.partiql.values import read_item
+from keyfold.engine.partiql.translation import Translation, as_validation_error, bind_where
 from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import (
     ConditionalCheckFailedException,
@@ -34,6 +25,15 @@ from keyfold.errors import (
     ServiceError,
     ValidationException,
 )
+from keyfold.expressions.partiql.statements import Prepared
+from keyfold.expressions.partiql.trees import (
+    DeleteStatement,
+    InsertStatement,
+    Returning,
+    StatementSource,
+    UpdateStatement,
+)
+from keyfold.expressions.partiql.values import read_item
 from keyfold.expressions.paths import merge_paths
 from keyfold.expressions.updates import UpdatePlan, compile_update
 from keyfold.values import Item, normalise_item

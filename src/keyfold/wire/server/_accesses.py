@@ -17,7 +17,8 @@ from typing import Any
 
 from keyfold.api import OPERATIONS
 from keyfold.api.shapes import check, check_types, plain_name
-from keyfold.engine.partiql import (
+from keyfold.errors import ServiceError, ValidationException
+from keyfold.expressions.partiql import (
     DeleteStatement,
     Exists,
     InsertStatement,
@@ -28,7 +29,6 @@ from keyfold.engine.partiql import (
     prepare,
     read_parameters,
 )
-from keyfold.errors import ServiceError, ValidationException
 from keyfold.policy import Access
 from keyfold.wire.server._item_accesses import (
     KeyLookup,

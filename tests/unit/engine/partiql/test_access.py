@@ -6,9 +6,9 @@ import pytest
 
 from keyfold.engine.items.keys import KeyAttribute, KeySchema
 from keyfold.engine.partiql.access import Ranges, find_ranges
-from keyfold.engine.partiql.parser import parse_statement
 from keyfold.engine.partiql.translation import Translation
-from keyfold.engine.partiql.trees import SelectStatement
+from keyfold.expressions.partiql.parser import parse_statement
+from keyfold.expressions.partiql.trees import SelectStatement
 from keyfold.expressions.trees import Condition
 from tests.unit.expressions.refusals import refusal_of
 

@@ -6,9 +6,10 @@ support: its error for an unsupported operator differs from that for a syntax er
 
 from __future__ import annotations
 
-from keyfold.engine.partiql.faults import not_well_formed
-from keyfold.engine.partiql.lexer import Token, read_tokens
-from keyfold.engine.partiql.trees import (
+from keyfold.errors import ValidationException
+from keyfold.expressions.partiql.faults import not_well_formed
+from keyfold.expressions.partiql.lexer import Token, read_tokens
+from keyfold.expressions.partiql.trees import (
     BetweenOperation,
     BinaryOperation,
     Constant,
@@ -27,7 +28,6 @@ from keyfold.engine.partiql.trees import (
     UnaryOperation,
     Unsupported,
 )
-from keyfold.errors import ValidationException
 from keyfold.expressions.trees import Steps
 
 # Deeper than any item may be nested, and well within Python's recursion limit.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keyfold.engine.partiql.lexer import read_tokens
+from keyfold.expressions.partiql.lexer import read_tokens
 from tests.unit.expressions.refusals import refusal_of
 
 NOT_WELL_FORMED = "Statement wasn't well formed, can't be processed: "

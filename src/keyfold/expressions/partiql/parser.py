@@ -9,9 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-from keyfold.engine.partiql.expressions import ExpressionParser
-from keyfold.engine.partiql.faults import not_well_formed
-from keyfold.engine.partiql.trees import (
+from keyfold.errors import ValidationException
+from keyfold.expressions.partiql.expressions import ExpressionParser
+from keyfold.expressions.partiql.faults import not_well_formed
+from keyfold.expressions.partiql.trees import (
     Assignment,
     Constant,
     DeleteStatement,
@@ -36,7 +37,6 @@ from keyfold.engine.partiql.trees import (
     UpdateStatement,
     service_name,
 )
-from keyfold.errors import ValidationException
 
 CACHED_STATEMENTS = 512
 

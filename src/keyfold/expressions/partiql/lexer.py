@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from keyfold.engine.partiql.faults import not_well_formed
-from keyfold.engine.partiql.keywords import KEYWORDS
+from keyfold.expressions.partiql.faults import not_well_formed
+from keyfold.expressions.partiql.keywords import KEYWORDS
 
 Kind = Literal[
     "identifier", "quoted", "text", "number", "ion", "keyword", "operator", "sign", "end"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from keyfold.engine.partiql.parser import parse_statement
-from keyfold.engine.partiql.trees import InsertStatement
-from keyfold.engine.partiql.values import read_item, read_parameters
+from keyfold.expressions.partiql.parser import parse_statement
+from keyfold.expressions.partiql.trees import InsertStatement
+from keyfold.expressions.partiql.values import read_item, read_parameters
 from keyfold.values import AttributeValue
 from tests.unit.expressions.refusals import refusal_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from keyfold.engine.partiql.parser import parse_statement
-from keyfold.engine.partiql.trees import (
+from keyfold.expressions.partiql.parser import parse_statement
+from keyfold.expressions.partiql.trees import (
     Assignment,
     BetweenOperation,
     BinaryOperation,

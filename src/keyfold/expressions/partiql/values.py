@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-from keyfold.engine.partiql.trees import (
+from keyfold.errors import ValidationException
+from keyfold.expressions.partiql.trees import (
     BinaryOperation,
     Constant,
     Expression,
@@ -21,7 +22,6 @@ from keyfold.engine.partiql.trees import (
     Unsupported,
     service_name,
 )
-from keyfold.errors import ValidationException
 from keyfold.values import (
     MAX_NESTING,
     NESTED_TOO_DEEP,
