@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "values": ("errors",),
     "api": ("values",),
     "capacity": ("values",),
-    "expressions": ("values",),
+    "expressions": ("api",),
     "keys": ("values",),
     # A table declares its roles, and checks that they fit its shards.
     "model": ("api", "expressions", "keys", "policy"),

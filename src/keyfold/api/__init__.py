@@ -7,6 +7,7 @@ engine, the server, the client, policies and `keyfold.testing` build on them.
 
 from __future__ import annotations
 
+from keyfold.api.key_names import TableKeyNames
 from keyfold.api.operations import (
     EXPRESSION_PARAMETERS,
     MEMBERS,
@@ -28,6 +29,7 @@ __all__ = [
     "ExpressionParameters",
     "Grant",
     "Operation",
+    "TableKeyNames",
     "TransactionMember",
     "find_operation",
     "names_where",

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 import orjson
 
+from keyfold.api import TableKeyNames
 from keyfold.api.bodies import parse_body
 from keyfold.api.shapes import check, check_types
 from keyfold.engine.bulk.buckets import Buckets
@@ -32,7 +33,7 @@ from keyfold.engine.storage import (
 )
 from keyfold.engine.streams.shards import SHARD_RECORDS
 from keyfold.engine.tables.catalog import Catalog
-from keyfold.engine.tables.key_names import KeyNameReader, TableKeyNames
+from keyfold.engine.tables.key_names import KeyNameReader
 from keyfold.engine.tables.stats import TableStats
 from keyfold.engine.tables.table import Unreadable
 from keyfold.engine.upkeep import Upkeep

@@ -24,8 +24,8 @@ from keyfold.engine.bulk.work_records import (
     read_work,
     write_work,
 )
+from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.keys import entry_or_none
-from keyfold.engine.items.parameters import check_expression_use, check_paths, read_condition
 from keyfold.engine.items.writes import (
     ConditionNotMet,
     ItemWrite,
@@ -41,6 +41,7 @@ from keyfold.engine.storage import Storage, StorageWriter
 from keyfold.engine.tables.catalog import read_body
 from keyfold.engine.tables.table import EngineTable, build_table
 from keyfold.errors import ServiceError
+from keyfold.expressions.parameters import check_expression_use, read_condition
 from keyfold.values import item_size_bytes, normalise_item
 
 BATCH_RECORDS = 100

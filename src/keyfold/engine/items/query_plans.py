@@ -12,15 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.key_faults import MAX_PARTITION_BYTES, MAX_SORT_BYTES
 from keyfold.engine.items.keys import KeyAttribute, KeySchema, end_of, part_encoder
-from keyfold.engine.items.parameters import check_paths
-from keyfold.engine.items.selection import (
-    Selection,
-    check_select,
-    find_index,
-    resolve_selection,
-)
+from keyfold.engine.items.selection import Selection, find_index, resolve_selection
 from keyfold.engine.items.spans import RANGES, next_after
 from keyfold.engine.tables.table import EngineIndex, EngineTable
 from keyfold.errors import ValidationException
@@ -31,6 +26,7 @@ from keyfold.expressions.key_conditions import (
     Within,
     read_fast_key_condition,
 )
+from keyfold.expressions.parameters import check_select
 from keyfold.expressions.placeholders import Placeholders
 from keyfold.expressions.projections import bind_projection
 from keyfold.values import encode_partition

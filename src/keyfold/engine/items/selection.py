@@ -48,29 +48,6 @@ class Selection(NamedTuple):
         )
 
 
-def check_select(request: dict[str, Any]) -> None:
-    """Raise ValidationException if Select contradicts the other parameters."""
-    select = request.get("Select")
-    index_given = request.get("IndexName") is not None
-    given = [
-        name
-        for name in ("AttributesToGet", "ProjectionExpression")
-        if request.get(name) is not None
-    ]
-    if select == "ALL_PROJECTED_ATTRIBUTES" and not index_given:
-        raise ValidationException(
-            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
-        )
-    if select == "SPECIFIC_ATTRIBUTES" and not given:
-        raise ValidationException(
-            "Must specify the AttributesToGet or ProjectionExpression "
-            "when choosing to get SPECIFIC_ATTRIBUTES"
-        )
-    if given and select not in (None, "SPECIFIC_ATTRIBUTES"):
-        what = "only the Count" if select == "COUNT" else select
-        raise ValidationException(f"Cannot specify the {given[0]} when choosing to get {what}")
-
-
 def find_index(
     table: EngineTable, request: dict[str, Any], operation: Literal["Query", "Scan"] = "Query"
 ) -> EngineIndex | None:

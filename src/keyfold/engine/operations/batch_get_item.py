@@ -9,11 +9,12 @@ import orjson
 from keyfold.capacity import read_units
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import CapacityMeter
-from keyfold.engine.items.parameters import check_expression_use, check_paths, read_projection
+from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import ThrottledMembers, count_read
 from keyfold.engine.tables.table import EngineTable, encode_key_of
 from keyfold.errors import ValidationException
+from keyfold.expressions.parameters import check_expression_use, read_projection
 from keyfold.expressions.paths import Projection
 from keyfold.values import Item, normalise_item
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.parameters import (
-    check_expression_use,
-    check_old_or_none,
-    check_paths,
-    read_condition,
-)
+from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.writes import (
     DeleteAction,
@@ -19,6 +14,7 @@ from keyfold.engine.items.writes import (
     respond_to_write,
 )
 from keyfold.engine.tables.table import encode_key_of
+from keyfold.expressions.parameters import check_expression_use, check_old_or_none, read_condition
 from keyfold.values import normalise_item
 
 

@@ -9,15 +9,11 @@ import orjson
 from keyfold.capacity import read_units
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import LEVELS
-from keyfold.engine.items.parameters import (
-    FLAG_TYPES,
-    check_expression_use,
-    check_paths,
-    read_projection,
-)
+from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.single_reads import admit_read, count_read
 from keyfold.engine.tables.table import EngineTable, encode_key_of
+from keyfold.expressions.parameters import FLAG_TYPES, check_expression_use, read_projection
 from keyfold.values import normalise_item
 
 # The number of required parameters: the table and the key.

@@ -5,13 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
+from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.key_faults import KeyInvalid
-from keyfold.engine.items.parameters import (
-    check_expression_use,
-    check_old_or_none,
-    check_paths,
-    read_condition,
-)
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.writes import (
     MAX_ITEM_BYTES,
@@ -25,6 +20,7 @@ from keyfold.engine.items.writes import (
 )
 from keyfold.errors import ConditionalCheckFailedException, ServiceError
 from keyfold.expressions.fast_conditions import bind_fast_condition
+from keyfold.expressions.parameters import check_expression_use, check_old_or_none, read_condition
 from keyfold.values import normalise_item, to_json
 
 # The number of required parameters: the table and the item.

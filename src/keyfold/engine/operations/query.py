@@ -9,13 +9,12 @@ import orjson
 
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import LEVELS, CapacityMeter
+from keyfold.engine.items.expression_checks import check_paths, check_read_filter
 from keyfold.engine.items.key_conditions import resolve_key_condition
-from keyfold.engine.items.parameters import FLAG_TYPES, check_paths, check_read_filter, read_query
 from keyfold.engine.items.query_plans import find_plan
 from keyfold.engine.items.reads import PAGE_BYTES, PageQuery, cursor_key, read_page
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.selection import (
-    check_select,
     find_index,
     normalise_start_key,
     read_start_key,
@@ -26,6 +25,7 @@ from keyfold.engine.storage import Span
 from keyfold.engine.tables.table import EngineIndex, EngineTable
 from keyfold.errors import ValidationException
 from keyfold.expressions.comparison import show_value
+from keyfold.expressions.parameters import FLAG_TYPES, check_select, read_query
 from keyfold.values import Item
 
 LARGEST_LIMIT = 1 << 31

@@ -6,12 +6,11 @@ from typing import Any
 
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import CapacityMeter
+from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.keys import END
-from keyfold.engine.items.parameters import check_paths, read_scan
 from keyfold.engine.items.reads import read_page
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.selection import (
-    check_select,
     find_index,
     normalise_start_key,
     read_start_key,
@@ -20,6 +19,7 @@ from keyfold.engine.items.selection import (
 from keyfold.engine.items.spans import resume_span, segment_span
 from keyfold.engine.storage import Span
 from keyfold.errors import ValidationException
+from keyfold.expressions.parameters import check_select, read_scan
 
 
 def scan(context: EngineContext, request: dict[str, Any], rendering: Rendering) -> dict[str, Any]:

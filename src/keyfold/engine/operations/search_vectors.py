@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.parameters import check_expression_use, check_paths, read_placeholders
+from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.storage import StorageReader
 from keyfold.engine.tables.table import EngineTable
@@ -22,6 +22,7 @@ from keyfold.engine.vectors.index import (
     read_vector,
 )
 from keyfold.errors import ValidationException
+from keyfold.expressions.parameters import check_expression_use, read_placeholders
 from keyfold.expressions.paths import Projection
 from keyfold.expressions.projections import bind_projection
 from keyfold.expressions.search_conditions import bind_search_condition

@@ -6,13 +6,7 @@ from typing import Any, NamedTuple
 
 from keyfold.api import WRITE_MEMBERS
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.parameters import (
-    check_expression_use,
-    check_paths,
-    check_update,
-    read_condition,
-    read_update_expressions,
-)
+from keyfold.engine.items.expression_checks import check_paths, check_update
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.transactions import (
     MAX_BYTES,
@@ -34,6 +28,11 @@ from keyfold.engine.items.writes import (
 from keyfold.engine.tables.table import EngineTable, encode_key_of
 from keyfold.errors import ValidationException
 from keyfold.expressions.conditions import BoundCondition
+from keyfold.expressions.parameters import (
+    check_expression_use,
+    read_condition,
+    read_update_expressions,
+)
 from keyfold.expressions.updates import UpdatePlan
 from keyfold.values import Item, normalise_item, normalise_value
 

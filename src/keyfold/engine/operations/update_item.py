@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.parameters import check_paths, check_update, read_update
+from keyfold.engine.items.expression_checks import check_paths, check_update
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.writes import (
     ItemWrite,
@@ -15,6 +15,7 @@ from keyfold.engine.items.writes import (
     respond_to_write,
 )
 from keyfold.engine.tables.table import encode_key_of
+from keyfold.expressions.parameters import read_update
 from keyfold.expressions.updates import UpdatePlan
 from keyfold.values import Item
 

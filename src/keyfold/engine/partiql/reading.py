@@ -9,8 +9,8 @@ import orjson
 
 from keyfold.engine.context import EngineContext
 from keyfold.engine.items.consumed_capacity import CapacityMeter
+from keyfold.engine.items.expression_checks import check_paths
 from keyfold.engine.items.keys import END
-from keyfold.engine.items.parameters import check_paths
 from keyfold.engine.items.reads import PageQuery, cursor_key, read_spans
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.selection import find_index, read_start_key, resolve_selection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from keyfold.engine.context import EngineContext
-from keyfold.engine.items.parameters import check_paths, check_update
+from keyfold.engine.items.expression_checks import check_paths, check_update
 from keyfold.engine.items.responses import Rendering
 from keyfold.engine.items.writes import (
     ConditionNotMet,

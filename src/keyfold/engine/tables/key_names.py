@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
+from keyfold.api import TableKeyNames
 from keyfold.engine.storage import Storage
 from keyfold.engine.tables.catalog import TABLE_RECORD, parse_body
 from keyfold.engine.tables.table import build_table
-
-
-class TableKeyNames(NamedTuple):
-    """The names of a table's key attributes, and of the partition keys of its indexes."""
-
-    partition: str
-    sort: str | None
-    # By index name; several names for an index with several partition key attributes.
-    indexes: Mapping[str, tuple[str, ...]]
 
 
 class KeyNameReader:

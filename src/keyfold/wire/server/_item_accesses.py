@@ -12,7 +12,10 @@ from typing import Any, NamedTuple
 from keyfold.api import WRITE_MEMBERS
 from keyfold.api.shapes import plain_name
 from keyfold.engine import TableKeyNames
-from keyfold.engine.requests import (
+from keyfold.expressions.conditions import BoundCondition, bind_condition
+from keyfold.expressions.key_conditions import EqualTo, KeyCondition
+from keyfold.expressions.legacy import bind_expected
+from keyfold.expressions.parameters import (
     check_expression_use,
     check_old_or_none,
     check_select,
@@ -23,9 +26,6 @@ from keyfold.engine.requests import (
     read_update,
     read_update_expressions,
 )
-from keyfold.expressions.conditions import BoundCondition, bind_condition
-from keyfold.expressions.key_conditions import EqualTo, KeyCondition
-from keyfold.expressions.legacy import bind_expected
 from keyfold.expressions.parser import parse_condition, parse_update
 from keyfold.expressions.paths import Projection
 from keyfold.expressions.placeholders import Placeholders

@@ -2,7 +2,8 @@
 
 There is one function for each kind of request. Each checks in the service's order: parameters
 that exclude each other, then values, then placeholders, then the expressions one by one, then
-unused placeholders.
+unused placeholders. No table is needed for that: the engine and policies read requests with the same
+functions, so that they cannot interpret a request differently.
 """
 
 from __future__ import annotations
@@ -10,11 +11,8 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from keyfold.api.expression_use import check_not_mixed, check_placeholders_wanted
-from keyfold.engine.items.key_faults import KeyFaultKind, index_key_fault_error
-from keyfold.engine.items.keys import KeySchema, find_key_fault
-from keyfold.engine.tables.table import EngineTable
 from keyfold.errors import ValidationException
-from keyfold.expressions.conditions import BoundCondition, bind_condition, check_filter_keys
+from keyfold.expressions.conditions import BoundCondition, bind_condition
 from keyfold.expressions.fast_conditions import bind_fast_condition
 from keyfold.expressions.key_conditions import KeyCondition, bind_key_condition
 from keyfold.expressions.legacy import (
@@ -24,10 +22,10 @@ from keyfold.expressions.legacy import (
     bind_filter,
     bind_key_conditions,
 )
-from keyfold.expressions.paths import Projection, check_scalar_keys
+from keyfold.expressions.paths import Projection
 from keyfold.expressions.placeholders import Placeholders
 from keyfold.expressions.projections import bind_projection
-from keyfold.expressions.updates import UpdatePlan, bind_update, check_updated_keys
+from keyfold.expressions.updates import UpdatePlan, bind_update
 from keyfold.values import Item, normalise_item
 
 # The types that a flag of a request may have on the fast path, which comes before the check of types.
@@ -56,6 +54,29 @@ def check_old_or_none(request: dict[str, Any]) -> None:
         raise ValidationException("ReturnValues can only be ALL_OLD or NONE")
 
 
+def check_select(request: dict[str, Any]) -> None:
+    """Raise ValidationException if Select contradicts the other parameters."""
+    select = request.get("Select")
+    index_given = request.get("IndexName") is not None
+    given = [
+        name
+        for name in ("AttributesToGet", "ProjectionExpression")
+        if request.get(name) is not None
+    ]
+    if select == "ALL_PROJECTED_ATTRIBUTES" and not index_given:
+        raise ValidationException(
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        )
+    if select == "SPECIFIC_ATTRIBUTES" and not given:
+        raise ValidationException(
+            "Must specify the AttributesToGet or ProjectionExpression "
+            "when choosing to get SPECIFIC_ATTRIBUTES"
+        )
+    if given and select not in (None, "SPECIFIC_ATTRIBUTES"):
+        what = "only the Count" if select == "COUNT" else select
+        raise ValidationException(f"Cannot specify the {given[0]} when choosing to get {what}")
+
+
 def read_condition(request: dict[str, Any]) -> BoundCondition | None:
     """Return the condition of a put, a delete or a condition check, or None."""
     text = request.get("ConditionExpression")
@@ -65,6 +86,14 @@ def read_condition(request: dict[str, Any]) -> BoundCondition | None:
     holds = bind_fast_condition(text, names, values)
     if holds is not None:
         return BoundCondition(holds, ())
+    return read_condition_paths(request)
+
+
+def read_condition_paths(request: dict[str, Any]) -> BoundCondition | None:
+    """Return the condition of a write with the paths in it, which the fast path leaves out."""
+    text = request.get("ConditionExpression")
+    if text is None:
+        return _read_expected(request)
     placeholders = read_placeholders(request)
     condition = bind_condition(text, placeholders, kind="ConditionExpression")
     placeholders.check_all_used()
@@ -104,41 +133,6 @@ def read_update_expressions(
     )
     placeholders.check_all_used()
     return plan, condition
-
-
-def check_update(plan: UpdatePlan | None, table: EngineTable) -> None:
-    """Raise ValidationException if an update changes its item's key.
-
-    Also raise it if the update sets a key attribute of an index to a value of the wrong type.
-    """
-    if plan is None:
-        return
-    check_updated_keys(plan, table.key.names)
-    check_paths(table, plan)
-    if table.index_key_names & plan.attributes:
-        _check_given_index_keys(plan, table)
-
-
-def _check_given_index_keys(plan: UpdatePlan, table: EngineTable) -> None:
-    given: Item = {
-        str(change.steps[0]): change.given
-        for change in plan.changes
-        if change.given is not None and len(change.steps) == 1
-    }
-    for index in table.indexes.values():
-        fault = find_key_fault(index.key, given, index.name)
-        # Other faults may not be final: the item that the update produces is checked later.
-        if fault is not None and fault.kind is KeyFaultKind.WRONG_TYPE:
-            raise index_key_fault_error(fault)
-
-
-def check_paths(
-    table: EngineTable, *parts: BoundCondition | Projection | UpdatePlan | None
-) -> None:
-    """Raise ValidationException if a path goes into a key attribute, which is a scalar."""
-    for part in parts:
-        if part is not None and any(len(path) > 1 for path in part.paths):
-            check_scalar_keys(part.paths, table.key.names, sorted(table.index_key_names))
 
 
 def read_projection(request: dict[str, Any]) -> Projection | None:
@@ -218,12 +212,3 @@ def _read_legacy(
     names = request.get("AttributesToGet")
     projection = None if names is None else bind_attributes_to_get(names)
     return ReadParameters(filter_, "QueryFilter", projection)
-
-
-def check_read_filter(parameters: ReadParameters, schema: KeySchema) -> None:
-    """Raise ValidationException if a query filters by a key attribute.
-
-    Key attributes belong in the key condition.
-    """
-    if parameters.filter is not None:
-        check_filter_keys(parameters.filter, schema.names, parameters.filter_kind)
