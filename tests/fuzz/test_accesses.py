@@ -20,8 +20,8 @@ from keyfold.engine import Engine
 from keyfold.errors import ServiceError
 from keyfold.expressions.comparison import are_equal
 from keyfold.policy import Access
+from keyfold.policy.accesses import read_accesses
 from keyfold.values import AttributeValue, Item
-from keyfold.wire.server._accesses import read_accesses
 from tests.examples import examples
 from tests.fuzz.engines import open_repeatable
 from tests.fuzz.mutations import mutated_json

@@ -22,10 +22,10 @@ from keyfold.model._transactions import Transaction
 from keyfold.model._updates import touches_unique
 from keyfold.model._writes import CreateOrGet, Write
 from keyfold.policy import UNIQUE_START, Access, Right
+from keyfold.policy.accesses import read_accesses as read_of_call
 from keyfold.requests import Chain
 from keyfold.store import Store, StoreSettings
 from keyfold.store._accesses import read_accesses as read_of_request
-from keyfold.wire.server._accesses import read_accesses as read_of_call
 from tests.examples import examples
 from tests.property.clinic_requests import NEXT, clinic_requests, shelf_requests, shelves
 from tests.unit.policy.clinic import clinic

@@ -10,8 +10,8 @@ from keyfold import Table
 from keyfold.designs import market
 from keyfold.errors import PrincipalInvalid
 from keyfold.policy import Guard, Layout, Role
+from keyfold.policy.accesses import read_accesses
 from keyfold.policy.iam import export_policy, find_denial, parse_policy
-from keyfold.wire.server._accesses import read_accesses
 from tests.examples import examples
 from tests.property.gaps import check_gaps
 from tests.property.policed_tables import (

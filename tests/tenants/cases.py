@@ -10,8 +10,8 @@ from keyfold.model import Request
 from keyfold.model._batches import Batch
 from keyfold.model._requests import SingleRequest
 from keyfold.model._transactions import Transaction
+from tests.unit.policy.accesses.test_tables import OTHERS
 from tests.unit.store.store_kinds import START
-from tests.unit.wire.server.test_accesses_by_name import OTHERS
 
 Item = dict[str, Any]
 # An operation and its request.

@@ -16,12 +16,12 @@ from keyfold.engine import Engine
 from keyfold.errors import AccessDenied, KeyfoldError
 from keyfold.model import Table
 from keyfold.policy import Access, Guard, Role
+from keyfold.policy.accesses import read_accesses
 from keyfold.policy.iam import Export, export_policy, find_denial, parse_policy
 from keyfold.store import Store, StoreSettings
 from keyfold.wire.client import Credentials
 from keyfold.wire.client._signing import Signer
 from keyfold.wire.server import Server, make_key_gate
-from keyfold.wire.server._accesses import read_accesses
 from keyfold.wire.server._gate import Gate
 from tests.oracle.local import target_of
 from tests.tenants.cases import Call, Case

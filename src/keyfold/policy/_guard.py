@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from keyfold.errors import PrincipalInvalid
-from keyfold.policy._accesses import Access
+from keyfold.policy._access import Access
 from keyfold.policy._layouts import UNIQUE_START, Layout, join_names
 from keyfold.policy._rights import Right, Role
 from keyfold.policy._rules import Grant, IndexRules, may_do_anything, rules_of

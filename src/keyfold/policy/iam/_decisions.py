@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from keyfold.api import names_where
-from keyfold.policy._accesses import Access
+from keyfold.policy._access import Access
 from keyfold.policy._guard import Denial
 from keyfold.policy.iam._documents import PolicyCondition, PolicyDocument, Statement
 from keyfold.policy.iam._patterns import TAG, WildcardPattern

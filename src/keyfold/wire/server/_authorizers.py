@@ -7,9 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 from keyfold.errors import AccessDeniedException, ServiceError
 from keyfold.policy import Access, Guard
+from keyfold.policy.accesses import KeyLookup, read_accesses
 from keyfold.policy.iam import EXPLICIT_DENY, PolicyDocument, find_denial, resource_of
-from keyfold.wire.server._accesses import read_accesses
-from keyfold.wire.server._item_accesses import KeyLookup
 
 ACCOUNT = "000000000000"
 

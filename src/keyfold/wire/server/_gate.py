@@ -20,6 +20,7 @@ from keyfold.errors import (
     UnrecognizedClientException,
 )
 from keyfold.policy import Guard, Layout, Role
+from keyfold.policy.accesses import KeyLookup
 from keyfold.policy.iam import parse_policy
 from keyfold.wire.server._authorizers import (
     AdminAuthorizer,
@@ -28,7 +29,6 @@ from keyfold.wire.server._authorizers import (
     RoleAuthorizer,
     WirePrincipal,
 )
-from keyfold.wire.server._item_accesses import KeyLookup
 from keyfold.wire.server._keyring import AccessKey, Keyring
 from keyfold.wire.server._requests import HttpRequest, WireCall
 from keyfold.wire.server._signatures import UNRECOGNIZED, Verifier

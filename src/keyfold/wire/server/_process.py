@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from keyfold.engine import Engine, TableKeyNames
 from keyfold.errors import OptionInvalid
 from keyfold.policy import Layout, Role
+from keyfold.policy.accesses import KeyLookup
 from keyfold.wire.server._gate import Gate, RuledTable, make_key_gate, make_policy_gate
-from keyfold.wire.server._item_accesses import KeyLookup
 from keyfold.wire.server._metrics import Metrics
 from keyfold.wire.server._server import Server, new_event_loop
 

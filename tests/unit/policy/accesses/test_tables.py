@@ -9,7 +9,7 @@ import pytest
 from keyfold.api import OPERATIONS
 from keyfold.engine import TableKeyNames
 from keyfold.policy import Right
-from keyfold.wire.server._accesses import read_accesses
+from keyfold.policy.accesses import read_accesses
 
 ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/Shop"
 

@@ -1,4 +1,4 @@
-"""The accesses that the gate derives from requests."""
+"""The accesses of calls on items, and of statements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from keyfold.engine import Engine, TableKeyNames
 from keyfold.errors import SerializationException, ServiceError, ValidationException
 from keyfold.policy import ALL, Access, Right
-from keyfold.wire.server._accesses import read_accesses
+from keyfold.policy.accesses import read_accesses
 
 ARN = "arn:aws:dynamodb:eu-west-1:000000000000:table/Shop"
 KEY = {"pk": {"S": "U#ada"}, "sk": {"S": "1"}}

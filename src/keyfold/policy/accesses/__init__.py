@@ -1,0 +1,12 @@
+"""The accesses of a call, read from the call and the names of key attributes alone.
+
+There is one reading of a call: a server reads the requests that it receives, and the store of a
+principal reads its calls before it makes them.
+"""
+
+from __future__ import annotations
+
+from keyfold.policy.accesses._named_tables import KeyLookup
+from keyfold.policy.accesses._reading import read_accesses
+
+__all__ = ["KeyLookup", "read_accesses"]
