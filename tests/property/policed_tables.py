@@ -8,7 +8,6 @@ from typing import Any, Literal
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from keyfold.engine import TableKeyNames
 from keyfold.keys import KeyTemplate
 from keyfold.policy import (
     EVERYTHING,
@@ -150,12 +149,6 @@ def roles(draw: st.DrawFn, layout: Layout) -> Role:
     )
     assume(not find_role_problems(layout, role))
     return role
-
-
-def key_names(layout: Layout) -> TableKeyNames:
-    partition, *sort = layout.key
-    indexes = {index.name: index.partition for index in layout.indexes.values()}
-    return TableKeyNames(partition, sort[0] if sort else None, indexes)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from tests.property.policed_tables import (
     OWN,
     TENANT,
     Requests,
-    key_names,
     layouts,
     roles,
 )
@@ -37,7 +36,7 @@ def check_agreement(data: st.DataObject, layout: Layout, role: Role) -> None:
         raise
     export = export_policy(layout, role)
     policy = parse_policy(export.to_json())
-    names = key_names(layout)
+    names = layout.key_names
     requests = Requests(layout)
     for _ in range(REQUESTS):
         operation, request = requests.draw(data)

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from keyfold.model import Request
-from keyfold.model._batches import Batch
-from keyfold.model._requests import SingleRequest
-from keyfold.model._transactions import Transaction
 from tests.unit.policy.accesses.test_tables import OTHERS
 from tests.unit.store.store_kinds import START
 
@@ -175,15 +172,6 @@ def calls_on_tables(table: str, key: Item) -> Iterator[Case]:
 
 def case_of(name: str, request: Request[Any]) -> Case:
     """Return the case of a model request, with the call that it becomes."""
-    match request:
-        case Transaction():
-            operation = "TransactGetItems" if request.is_read else "TransactWriteItems"
-            call = (operation, request.to_dynamodb(now=START))
-        case Batch():
-            (only,) = request.split(START)
-            call = (only.operation, only.request)
-        case SingleRequest():
-            call = (request.operation, request.to_dynamodb(now=START))
-        case _:
-            raise TypeError(f"{request!r} is not one call")
+    (only,) = request.calls(START)
+    call = (only.operation, only.request)
     return Case(name, call, request)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from keyfold.engine import Engine
 from keyfold.errors import AccessDenied, KeyfoldError
-from keyfold.model import Table
+from keyfold.model import Request, Table
 from keyfold.policy import Access, Guard, Role
 from keyfold.policy.accesses import read_accesses
 from keyfold.policy.iam import Export, export_policy, find_denial, parse_policy
@@ -25,6 +25,7 @@ from keyfold.wire.server import Server, make_key_gate
 from keyfold.wire.server._gate import Gate
 from tests.oracle.local import target_of
 from tests.tenants.cases import Call, Case
+from tests.unit.store.known_calls import read_known_calls
 from tests.unit.store.store_kinds import START
 from tests.unit.wire.server.http import Response, Wire, read_responses
 from tests.unit.wire.server.signing import NOW, SECRET, block, write_keys
@@ -189,6 +190,10 @@ class EnforcedDatabase:
     def read(self, case: Case) -> list[Access]:
         """Return the accesses of a call."""
         return read_accesses(*case.call, self._engine.find_key_names)
+
+    def read_request(self, request: Request[Any]) -> list[Access]:
+        """Return the accesses of the calls that a request is known to make."""
+        return read_known_calls(request, self._engine.find_key_names)
 
 
 @contextmanager

@@ -6,9 +6,10 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from keyfold.errors import BatchInvalid
+from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._keys import TableLike, identify
 from keyfold.model._reads import Get
 from keyfold.model._requests import Request, resolve_now
@@ -25,15 +26,6 @@ _Positioned = tuple[int, _Member]
 
 
 @dataclass(frozen=True, slots=True)
-class BatchCall:
-    """One API call of a batch; `positions` are the requests for each item, by batch position."""
-
-    operation: Literal["BatchGetItem", "BatchWriteItem"]
-    request: dict[str, Any]
-    positions: dict[Hashable, list[int]]
-
-
-@dataclass(frozen=True, slots=True)
 class Batch(Request[list[V]], Generic[V]):
     """Any number of gets, puts and deletes, each of which takes effect independently.
 
@@ -47,8 +39,11 @@ class Batch(Request[list[V]], Generic[V]):
     def tables(self) -> tuple[TableLike, ...]:
         return tuple(dict.fromkeys(each.table for each in self.requests))
 
-    def split(self, now: datetime) -> Iterator[BatchCall]:
-        """Yield the API calls of the batch in the order in which to make them."""
+    def calls(self, now: datetime) -> Calls:
+        """Return the API calls of the batch in the order in which to make them."""
+        return tuple(self._split(now))
+
+    def _split(self, now: datetime) -> Iterator[ApiCall]:
         positioned: list[_Positioned] = list(enumerate(self.requests))
         for is_read, group in groupby(positioned, lambda each: isinstance(each[1], Get)):
             members = list(group)
@@ -56,7 +51,7 @@ class Batch(Request[list[V]], Generic[V]):
 
     def to_dynamodb(self, *, now: datetime | None = None) -> list[dict[str, Any]]:
         """Return the bodies of the BatchGetItem and BatchWriteItem calls, in order."""
-        return [call.request for call in self.split(resolve_now(now))]
+        return [call.request for call in self.calls(resolve_now(now))]
 
     def __repr__(self) -> str:
         return f"<batch of {len(self.requests)}: {', '.join(map(repr, self.requests)):.300}>"
@@ -99,7 +94,7 @@ def batch(requests: Iterable[Get[Any] | Put[Any] | Delete[Any]]) -> Batch[Any]:
     return Batch(members)
 
 
-def _split_reads(members: list[_Positioned], now: datetime) -> Iterator[BatchCall]:
+def _split_reads(members: list[_Positioned], now: datetime) -> Iterator[ApiCall]:
     # A call has one set of parameters per table, so requests with the same ones go together.
     groups: dict[str, tuple[dict[str, Any], list[_Positioned]]] = {}
     for position, request in members:
@@ -120,10 +115,10 @@ def _split_reads(members: list[_Positioned], now: datetime) -> Iterator[BatchCal
             chunk = wanted[first : first + MAX_KEYS]
             body = {table: {**parameters, "Keys": [keys[each] for each in chunk]}}
             chunk_positions = {each: positions[each] for each in chunk}
-            yield BatchCall("BatchGetItem", {"RequestItems": body}, chunk_positions)
+            yield ApiCall("BatchGetItem", {"RequestItems": body}, positions=chunk_positions)
 
 
-def _split_writes(members: list[_Positioned], now: datetime) -> Iterator[BatchCall]:
+def _split_writes(members: list[_Positioned], now: datetime) -> Iterator[ApiCall]:
     body: dict[str, list[dict[str, Any]]] = {}
     positions: dict[Hashable, list[int]] = {}
     for position, request in members:
@@ -131,7 +126,7 @@ def _split_writes(members: list[_Positioned], now: datetime) -> Iterator[BatchCa
         identity = identify(request.table.name, request.item_key)
         # BatchWriteItem rejects two writes of one item: the second goes into the next call.
         if identity in positions or len(positions) == MAX_WRITES:
-            yield BatchCall("BatchWriteItem", {"RequestItems": body}, positions)
+            yield ApiCall("BatchWriteItem", {"RequestItems": body}, positions=positions)
             body, positions = {}, {}
         positions[identity] = [position]
         if isinstance(request, Put):
@@ -139,4 +134,4 @@ def _split_writes(members: list[_Positioned], now: datetime) -> Iterator[BatchCa
         else:
             write = {"DeleteRequest": {"Key": request.key}}
         body.setdefault(request.table.name, []).append(write)
-    yield BatchCall("BatchWriteItem", {"RequestItems": body}, positions)
+    yield ApiCall("BatchWriteItem", {"RequestItems": body}, positions=positions)

@@ -294,9 +294,11 @@ class Count(DerivedRequest[int]):
     query: Query[Any] | Scan[Any]
 
     @property
-    def source(self) -> Request[Any]:
-        """The query or scan that reads the items to count."""
-        return self.query
+    def source(self) -> Query[Any] | Scan[Any]:
+        """The query or scan that reads the items to count, whole and without a limit."""
+        # Keys are enough to identify the entity, so an index with any projection can be used.
+        shape = replace(self.query.shape, only=None, as_refs=True)
+        return replace(self.query, shape=shape, page_limit=None, read_limit=None)
 
     def __repr__(self) -> str:
         return f"<count of {self.query!r}>"

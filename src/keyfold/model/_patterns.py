@@ -20,7 +20,7 @@ from keyfold.model._reads import Get, Ref, ResultShape
 from keyfold.model._requests import Chain, Mapped, Request
 from keyfold.model._results import Page
 from keyfold.model._transactions import Transaction
-from keyfold.model._updates import Update, touches_unique
+from keyfold.model._updates import Update
 from keyfold.model._writes import CreateOrGet, Presence, Put, Write
 
 # Batches are split for some time; which one makes no difference to the explanation.
@@ -168,14 +168,14 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
         case Transaction(requests=members):
             operation = "TransactGetItems" if request.is_read else "TransactWriteItems"
             for each in members:
-                if isinstance(each, Write) and touches_unique(each) and not _is_create(each):
+                if isinstance(each, Write) and each.changes_unique and not _is_create(each):
                     yield _lookup_step(each)
             keys = "; ".join(map(_key_of, members))
             yield PatternStep(
                 operation, ", ".join(each.name for each in request.tables), None, keys
             )
         case Batch():
-            for call in request.split(_SAMPLE_TIME):
+            for call in request.calls(_SAMPLE_TIME):
                 members = [
                     request.requests[each]
                     for positions in call.positions.values()
@@ -189,7 +189,7 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
 
 def _explain_write(request: Write[Any]) -> Iterator[PatternStep]:
     key = _key_of(request)
-    if not touches_unique(request):
+    if not request.changes_unique:
         yield PatternStep(request.operation, request.table.name, None, key)
         return
     # The store reads the old values of unique fields before the transaction, and the updated

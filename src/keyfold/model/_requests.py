@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
+from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._keys import TableLike
 
 V_co = TypeVar("V_co", covariant=True)
@@ -34,6 +35,14 @@ class Request(ABC, Generic[V_co]):
 
         For a request that makes several calls, return those known before the first response.
         `now` defaults to the current time.
+        """
+
+    @abstractmethod
+    def calls(self, now: datetime) -> Calls:
+        """Return the API calls that the request is known to make at the time `now`.
+
+        Calls that depend on a response are not among them: further pages, and the next step of a
+        chain. A write of unique values is sent with their guard items, in a transaction.
         """
 
     def map(self, make: Callable[[V_co, datetime], W]) -> Mapped[W]:
@@ -59,6 +68,10 @@ class SingleRequest(Request[V_co]):
     @abstractmethod
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the DynamoDB API call that the request makes at the time `now`."""
+
+    def calls(self, now: datetime) -> Calls:
+        """Return the one call that the request makes."""
+        return (ApiCall(self.operation, self.to_dynamodb(now=now)),)
 
 
 class SingleResult(Request[V_co | None], Generic[V_co]):
@@ -100,6 +113,10 @@ class DerivedRequest(Request[V_co]):
         """Return the body of the first call; further calls may depend on its response."""
         return self.source.to_dynamodb(now=now)
 
+    def calls(self, now: datetime) -> Calls:
+        """Return the calls of the source."""
+        return self.source.calls(now)
+
 
 @dataclass(frozen=True, slots=True)
 class Chain(DerivedRequest[V_co]):
@@ -114,6 +131,11 @@ class Chain(DerivedRequest[V_co]):
     def source(self) -> Request[Any]:
         """The first request; the next depends on its result."""
         return self.first
+
+    def calls(self, now: datetime) -> Calls:
+        """Return the calls of the first request; a lookup is on the store's own authority."""
+        calls = self.first.calls(now)
+        return tuple(call.vouched() for call in calls) if self.is_lookup else calls
 
     def __repr__(self) -> str:
         return f"<chain from {self.first!r}>"

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from keyfold.api import MEMBERS
 from keyfold.errors import TransactionInvalid
+from keyfold.model._calls import CALLER, ApiCall, Calls
 from keyfold.model._keys import TableLike, identify
 from keyfold.model._reads import Get
 from keyfold.model._requests import Request
@@ -48,6 +49,16 @@ class Transaction(Request[list[Any]]):
         """
         return replace(self, token=_check_token(token))
 
+    def calls(self, now: datetime) -> Calls:
+        """Return the TransactGetItems or TransactWriteItems call, without guard items."""
+        authority = tuple(
+            each.authority if isinstance(each, Write) else CALLER for each in self.requests
+        )
+        if all(each is CALLER for each in authority):
+            authority = ()
+        operation = "TransactGetItems" if self.is_read else "TransactWriteItems"
+        return (ApiCall(operation, self.to_dynamodb(now=now), authority=authority),)
+
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the TransactGetItems or TransactWriteItems call.
 
@@ -66,10 +77,14 @@ class Transaction(Request[list[Any]]):
 
 def to_member(request: Write[Any] | Get[Any], now: datetime | None) -> dict[str, Any]:
     """Return a request as a member of TransactItems."""
-    body = request.to_dynamodb(now=now)
+    return as_member(request.operation, request.to_dynamodb(now=now))
+
+
+def as_member(operation: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of a call as a member of TransactItems."""
     for single in ("ReturnValues", "ConsistentRead"):
         body.pop(single, None)
-    return {_MEMBERS.get(request.operation, request.operation): body}
+    return {_MEMBERS.get(operation, operation): body}
 
 
 def transaction(*requests: Write[Any] | Get[Any], token: str | None = None) -> Transaction:

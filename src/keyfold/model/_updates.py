@@ -42,7 +42,7 @@ from keyfold.model._paths import (
 from keyfold.model._requests import resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema, KeyPart
-from keyfold.model._writes import Delete, Put, Write, expiry_in
+from keyfold.model._writes import Write, expiry_in
 from keyfold.values import Item
 
 E_co = TypeVar("E_co", covariant=True)
@@ -201,6 +201,11 @@ class Update(Write[E_co], Generic[E_co]):
             # version, or increments it again if there is no such condition.
             return version.name in (self.known or {})
         return is_repeatable(self.actions)
+
+    @property
+    def changes_unique(self) -> bool:
+        """Whether the update sets unique fields, and so changes their guard items."""
+        return any(name in (self.assigned or ()) for name in self.schema.unique)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the UpdateItem call; raises UpdateInvalid if it changes nothing."""
@@ -367,13 +372,3 @@ def _path(field: object) -> FieldPath:
         fact = f"{field!r:.80} is not a field"
         raise UpdateInvalid("update", fact, "Write one as Entity.f.field.")
     return field
-
-
-def touches_unique(request: Write[Any]) -> bool:
-    """Return whether a write changes unique fields, and so their guard items."""
-    unique = request.schema.unique
-    if not unique:
-        return False
-    if isinstance(request, Update):
-        return any(name in (request.assigned or {}) for name in unique)
-    return isinstance(request, Put | Delete)

@@ -12,6 +12,7 @@ from typing import Any, Generic, Self, TypeVar
 from keyfold.errors import UpdateInvalid, WriteRefused
 from keyfold.expressions import Comparison, Condition, FunctionCall, Path, RequestPrinter, join_all
 from keyfold.model._any_values import encode_any
+from keyfold.model._calls import CALLER, ApiCall, Authority, Calls
 from keyfold.model._expiry import as_if_deleted
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import TableLike
@@ -32,6 +33,10 @@ class Presence(Enum):
     ANY = "put"
     MUST_NOT_EXIST = "create"
     MUST_EXIST = "replace"
+
+
+# Attribute access on an enum class is slow, and most puts are of this kind.
+_ANY = Presence.ANY
 
 
 class Write(SingleRequest[E_co], Generic[E_co]):
@@ -56,6 +61,25 @@ class Write(SingleRequest[E_co], Generic[E_co]):
     def is_repeatable(self) -> bool:
         """Whether the write is idempotent: running it twice has the effect of running it once."""
         return True
+
+    @property
+    def changes_unique(self) -> bool:
+        """Whether the write changes unique fields, and so their guard items."""
+        return bool(self.schema.unique)
+
+    @property
+    def authority(self) -> Authority:
+        """What the store answers for, instead of the caller, when it runs the write."""
+        if not self.schema.unique or not self.changes_unique:
+            return CALLER
+        return Authority(unique_of=self.schema.name)
+
+    def calls(self, now: datetime) -> Calls:
+        """Return the call that writes the item."""
+        authority, payload = self.authority, self.to_dynamodb(now=now)
+        if authority is CALLER:
+            return (ApiCall(self.operation, payload),)
+        return (ApiCall(self.operation, payload, authority=(authority,)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +145,8 @@ class Put(Write[E_co], Generic[E_co]):
 
     def condition(self) -> Condition | None:
         """Return the whole condition: the caller's, and those on presence, version and expiry."""
+        if self.presence is _ANY and self.where_condition is None and not self.schema.version_field:
+            return None
         key = Path((self.schema.partition.attribute,))
         presence: Condition | None = None
         if self.presence is Presence.MUST_NOT_EXIST:
@@ -139,6 +165,26 @@ class Put(Write[E_co], Generic[E_co]):
         if not read:
             return FunctionCall("attribute_not_exists", (key,))
         return Comparison("=", Path((field.stored,)), to_literal(read, encode_any))
+
+    @property
+    def authority(self) -> Authority:
+        """What the store answers for: guard items, and replacing an expired item by a new one."""
+        schema = self.schema
+        if self.presence is _ANY and not schema.version_field and not schema.unique:
+            return CALLER
+        replaces_expired = self.table.ttl is not None and self._needs_absence
+        unique_of = schema.name if schema.unique else None
+        if not replaces_expired and unique_of is None:
+            return CALLER
+        return Authority(replaces_expired=replaces_expired, unique_of=unique_of)
+
+    @property
+    def _needs_absence(self) -> bool:
+        if self.presence is not _ANY:
+            return self.presence is Presence.MUST_NOT_EXIST
+        # A put of version 1 does not replace anything.
+        version = self.schema.version_field
+        return version is not None and getattr(self.entity, version.name) == 1
 
     def resolve_item(self, now: datetime) -> Item:
         """Return the item as a request that runs at `now` stores it."""
@@ -265,6 +311,16 @@ class Check(Write[None]):
     def condition(self) -> Condition | None:
         """Return the caller's condition, extended to treat an expired item as deleted."""
         return as_if_deleted(self.table, self.where_condition)
+
+    @property
+    def changes_unique(self) -> bool:
+        """Whether the write changes unique fields: a check changes nothing."""
+        return False
+
+    def calls(self, now: datetime) -> Calls:
+        """Return the call of a transaction that has this check alone."""
+        members = [{self.operation: self.to_dynamodb(now=now)}]
+        return (ApiCall("TransactWriteItems", {"TransactItems": members}),)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the ConditionCheck in a TransactWriteItems call."""

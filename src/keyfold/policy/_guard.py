@@ -19,6 +19,7 @@ _PARTIAL = ("SPECIFIC_ATTRIBUTES", "COUNT")
 _PUTS = Right.CREATE | Right.UPDATE
 # The number of partitions whose rights are cached.
 _MAX_CACHED = 1_000
+_NO_VALUE: AttributeValue = {}
 _NOTHING_WRITTEN: Mapping[str, AttributeValue | None] = {}
 
 
@@ -50,11 +51,13 @@ class Guard:
     __slots__ = (
         "_exact",
         "_indexes",
+        "_own_by_attribute",
         "_rights_by_partition",
         "_rules",
         "_tenant",
-        "_watched",
+        "key_names",
         "layout",
+        "partition",
         "role",
     )
 
@@ -62,7 +65,11 @@ class Guard:
         self.layout, self.role = layout, role
         self._rules = rules = rules_of(layout, role)
         self._tenant = tenant = self._read_ids(ids)
-        self._watched = rules.watched
+        # A cache of texts of watched attributes that are not another tenant's; None for no text.
+        self._own_by_attribute = [(each.attribute, {None}) for each in rules.watched]
+        self.key_names = rules.key_names
+        # The name of the table's partition key.
+        self.partition = rules.key_names.partition
         self._exact = rules.exact
         self._indexes: dict[tuple[str, str], Grant] = {}
         if tenant is not None:
@@ -130,7 +137,25 @@ class Guard:
             self._rights_by_partition[text] = granted
         if granted & right != right:
             return False
-        return not written or not self._watched or self._foreign_index_key(written) is None
+        if not written:
+            return True
+        for attribute, own in self._own_by_attribute:
+            value = written.get(attribute, _NO_VALUE)
+            if value is None or value.get("S") not in own:
+                return self._admits_index_keys(written)
+        return True
+
+    def _admits_index_keys(self, written: Mapping[str, AttributeValue | None]) -> bool:
+        """Return whether no attribute puts an item into another tenant's index partition."""
+        if self._foreign_index_key(written) is not None:
+            return False
+        for attribute, own in self._own_by_attribute:
+            value = written.get(attribute)
+            if value is not None:
+                if len(own) >= _MAX_CACHED:
+                    own.clear()
+                own.update((value.get("S"), None))
+        return True
 
     def check(self, access: Access, *, keeps_unique: bool = False) -> Denial | None:
         """Return why an access is denied; None if it is allowed.
@@ -288,7 +313,7 @@ class Guard:
 
     def _foreign_index_key(self, written: Mapping[str, AttributeValue | None]) -> str | None:
         """Return which attribute could put an item into another tenant's index partition."""
-        for attribute, index, match in self._watched:
+        for attribute, index, match in self._rules.watched:
             if attribute not in written:
                 continue
             value = written[attribute]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from keyfold.api import TableKeyNames
 from keyfold.keys import KeyTemplate, find_collision
 
 # The prefix of the partitions of guard items; each value of a unique field has one.
@@ -101,6 +102,13 @@ class Layout:
     areas: Mapping[str, Area]
     indexes: Mapping[str, IndexLayout]
     unique: frozenset[str] = frozenset()
+
+    @property
+    def key_names(self) -> TableKeyNames:
+        """The key attributes of the table, and the partition keys of its indexes."""
+        partition, *sort = self.key
+        indexes = {index.name: index.partition for index in self.indexes.values()}
+        return TableKeyNames(partition, sort[0] if sort else None, indexes)
 
     def find_parts(self) -> set[str]:
         """Return the names of all parts in partition templates."""

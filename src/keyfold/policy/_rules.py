@@ -9,6 +9,7 @@ from functools import reduce
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from keyfold.api import TableKeyNames
 from keyfold.keys import KeyTemplate, find_collision
 from keyfold.policy._layouts import Area, IndexLayout, Layout, pattern_of_parts
 from keyfold.policy._rights import EVERYTHING, Right, Role
@@ -126,6 +127,7 @@ class RoleRules:
     """The rights of a role in a table, prepared for lookups."""
 
     role: Role
+    key_names: TableKeyNames
     # Partitions with a constant key, and those whose key is known once the tenant is.
     exact: dict[str, Grant]
     own: tuple[TenantPartition, ...]
@@ -196,6 +198,7 @@ def _compile(layout: Layout, role: Role) -> RoleRules:
     watched = tuple(_find_watched(layout, role))
     return RoleRules(
         role,
+        layout.key_names,
         exact,
         tuple(dict.fromkeys(own)),
         re.compile("|".join(patterns)).fullmatch if patterns else None,

@@ -8,11 +8,12 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from keyfold.errors import KeyfoldError
+from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._paged_reads import Query, Scan, check_paged
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._arguments import method_takes_arguments_of
-from keyfold.store._dispatch import plan
+from keyfold.store._dispatch import plan_calls
 from keyfold.store._drivers import CleanUp, drive_async
 from keyfold.store._follow_options import (
     DeadLetter,
@@ -20,7 +21,7 @@ from keyfold.store._follow_options import (
     FollowOptions,
     open_follower,
 )
-from keyfold.store._plans import ApiCall, Steps
+from keyfold.store._plans import Steps
 from keyfold.store._settings import CallObserver, StoreSettings
 from keyfold.store._table_creation import plan_create_table, plan_drop_table
 
@@ -55,6 +56,7 @@ class AsyncStore:
         # Our own clients retry internally, and report each retry to an `on_retry` callback.
         self._reports_retries: bool = getattr(executor, "reports_retries", False)
         self._settings = settings
+        self._check = settings.check_call if settings.is_guarded else None
         self._prepare = prepare
         self._close = close
         # Not imported at the top: asyncio is slow to import, and the sync store does not need it.
@@ -62,7 +64,8 @@ class AsyncStore:
 
     async def run(self, request: Request[V]) -> V:
         """Run a request and return its result."""
-        return await self._drive(plan(self._settings, request))
+        steps, calls = plan_calls(self._settings, request)
+        return await self._drive(steps, calls)
 
     async def iterate(self, query: Query[V] | Scan[V]) -> AsyncIterator[V]:
         """Yield all results of a query or scan, reading page after page."""
@@ -150,10 +153,17 @@ class AsyncStore:
     ) -> None:
         await self.close()
 
-    def _drive(self, steps: Steps[V], clean_up: CleanUp | None = None) -> Coroutine[Any, Any, V]:
-        observe = self._observe if self._settings.on_call else None
+    def _drive(
+        self, steps: Steps[V], admitted: Calls = (), *, clean_up: CleanUp | None = None
+    ) -> Coroutine[Any, Any, V]:
         return drive_async(
-            steps, self._executor.execute, self._sleep, observe=observe, clean_up=clean_up
+            steps,
+            self._executor.execute,
+            self._sleep,
+            check=self._check,
+            admitted=admitted,
+            observe=self._observe if self._settings.on_call else None,
+            clean_up=clean_up,
         )
 
     async def _observe(self, call: ApiCall) -> dict[str, Any]:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from keyfold.model._batches import Batch, BatchCall
+from keyfold.model._batches import Batch
+from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._keys import identify
 from keyfold.model._reads import Get
 from keyfold.model._writes import Put
-from keyfold.store._plans import Plan, Response, RunContext, attempt, repeat_batch
+from keyfold.store._plans import Plan, Response, RunContext, attempt, repeat_batch, report_capacity
 from keyfold.store._refusals import find_oversize
 from keyfold.store._writing import decode_for, written
 from keyfold.values import Item
 
 
-def plan_batch(context: RunContext, request: Batch[Any]) -> Plan[list[Any]]:
+def plan_batch(context: RunContext, request: Batch[Any], calls: Calls) -> Plan[list[Any]]:
     """Run any number of gets, puts and deletes; return a result for each, in order."""
     results: list[Any] = [
         written(context, each) if isinstance(each, Put) else None for each in request.requests
     ]
-    calls = list(request.split(context.now))
     if len(calls) > 1:
         # A single call is refused as a whole. Of several, the first would be carried out already.
         _check_sizes(context, request)
@@ -42,15 +42,15 @@ def _check_sizes(context: RunContext, request: Batch[Any]) -> None:
 
 
 def _carry_out(
-    context: RunContext, request: Batch[Any], call: BatchCall
+    context: RunContext, request: Batch[Any], call: ApiCall
 ) -> Plan[list[tuple[str, Item]]]:
     """Make a call until all its members are processed, and return the items that it found."""
 
     def make_call(wanted: dict[str, Any], earlier: int) -> Plan[Response]:
-        payload: dict[str, Any] = {"RequestItems": wanted}
-        if context.store.reports_capacity:
-            payload["ReturnConsumedCapacity"] = "TOTAL"
-        return attempt(context, request, call.operation, payload, earlier=earlier)
+        # The first call is the one that was admitted, with all its members.
+        sent = ApiCall(call.operation, {"RequestItems": wanted}, earlier + 1) if earlier else call
+        report_capacity(context, sent)
+        return attempt(context, request, sent)
 
     jitter, wanted = context.store.jitter, call.request["RequestItems"]
     responses = yield from repeat_batch(jitter, call.operation, wanted, make_call)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Protocol
 
 from keyfold.errors import (
@@ -12,9 +13,12 @@ from keyfold.errors import (
     ItemInvalid,
     OutcomeUnknown,
     QueryInvalid,
+    RequestRefused,
+    SizeExceeded,
     WriteRefused,
 )
 from keyfold.model._batches import Batch
+from keyfold.model._calls import Calls
 from keyfold.model._collections import CollectionGet
 from keyfold.model._formatting import show_item
 from keyfold.model._paged_reads import Count, First, Query, Scan
@@ -22,10 +26,10 @@ from keyfold.model._reads import Get
 from keyfold.model._requests import Chain, Mapped, Request
 from keyfold.model._results import RawItem
 from keyfold.model._transactions import Transaction
-from keyfold.model._updates import Update, touches_unique
+from keyfold.model._updates import Update
 from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write
 from keyfold.store._batches import plan_batch
-from keyfold.store._plans import Plan, RunContext
+from keyfold.store._plans import Environment, Plan, RunContext
 from keyfold.store._reads import (
     plan_collection,
     plan_count,
@@ -39,21 +43,34 @@ from keyfold.store._transacting import plan_guarded, plan_transaction
 from keyfold.store._writing import plan_write
 
 
-class Starter(Protocol):
-    """The settings of a store, which check a request before it runs."""
+class Starter(Environment, Protocol):
+    """The settings of a store, which decide when a request runs and whether it may."""
 
-    def start(self, request: Request[Any]) -> RunContext:
-        """Return the context for running a request now; raises WrongTable, AccessDenied."""
-        ...
+    clock: Callable[[], datetime]
+
+
+# Makes the plan of a request; it begins with the calls that the request is known to make.
+_MakePlan = Callable[[RunContext, Any, Calls], Plan[Any]]
+
+
+def plan_calls(store: Starter, request: Request[Any]) -> tuple[Plan[Any], Calls]:
+    """Return the plan that runs a request now, and the calls that it is known to make.
+
+    Raises WrongTable, AccessDenied, QueryInvalid.
+    """
+    # Not by _find: this runs for every request.
+    make = _PLANS.get(type(request)) or _find(request)
+    now = store.clock()
+    calls = store.admit(request, now)
+    return make(RunContext(now, store), request, calls), calls
 
 
 def plan(store: Starter, request: Request[Any]) -> Plan[Any]:
     """Return the plan that runs a request now; raises WrongTable, AccessDenied, QueryInvalid."""
-    make = _find(request)
-    return make(store.start(request), request)
+    return plan_calls(store, request)[0]
 
 
-def _find(request: Request[Any]) -> Callable[[RunContext, Any], Plan[Any]]:
+def _find(request: Request[Any]) -> _MakePlan:
     make = _PLANS.get(type(request))
     if make is None:
         fact = f"{request!r:.80} is not a request"
@@ -61,72 +78,75 @@ def _find(request: Request[Any]) -> Callable[[RunContext, Any], Plan[Any]]:
     return make
 
 
-def _plan_mapped(context: RunContext, request: Mapped[Any]) -> Plan[Any]:
-    found = yield from _find(request.request)(context, request.request)
+def _plan_mapped(context: RunContext, request: Mapped[Any], calls: Calls) -> Plan[Any]:
+    found = yield from _find(request.request)(context, request.request, calls)
     return request.make(found, context.now)
 
 
-def _plan_chain(context: RunContext, request: Chain[Any]) -> Plan[Any]:
+def _plan_chain(context: RunContext, request: Chain[Any], calls: Calls) -> Plan[Any]:
     if request.is_lookup and context.store.is_guarded:
-        return (yield from _plan_lookup(context, request))
-    found = yield from _find(request.first)(context, request.first)
+        return (yield from _plan_lookup(context, request, calls))
+    found = yield from _find(request.first)(context, request.first, calls)
     if found is None:
         return None
     if isinstance(found, RawItem):
         # There is no entity to make the next request from.
         raise ItemInvalid(request.tables[0].name, show_item(found.key), found.reason)
     following = request.make(found)
-    make = _find(following)
-    context.store.check(following)
-    return (yield from make(context, following))
+    return (yield from _plan_next(context, following))
 
 
-def _plan_lookup(context: RunContext, request: Chain[Any]) -> Plan[Any]:
+def _plan_next(context: RunContext, request: Request[Any]) -> Plan[Any]:
+    """Return the plan of a further request; raises WrongTable, AccessDenied, QueryInvalid."""
+    make = _find(request)
+    calls = context.store.admit(request, context.now)
+    return make(context, request, tuple(call.vouched() for call in calls))
+
+
+def _plan_lookup(context: RunContext, request: Chain[Any], calls: Calls) -> Plan[Any]:
     """Run a chain for a principal that may not run its first step, and perhaps not the second.
 
     To a principal that may not see an item, the item must look the same as one that does not exist
     and as one that cannot be decoded: all three are skipped.
     """
 
-    def follow(found: Any) -> Request[Any] | None:
+    def follow(found: Any) -> Plan[Any] | None:
         following = request.make(found)
-        _find(following)
-        with suppress(AccessDenied):
-            context.store.check(following)
-            return following
+        # A request that is refused as invalid was not allowed before that.
+        with suppress(AccessDenied, RequestRefused, SizeExceeded):
+            return _plan_next(context, following)
         return None
 
     match request.first:
         case First(query=query):
-            following = yield from plan_search(context, query, follow)
+            following = yield from plan_search(context, query, calls[0], follow)
         case Get() as get:
-            following = yield from plan_lookup(context, get, follow)
+            following = yield from plan_lookup(context, get, calls[0], follow)
         case _:
             fact = "a lookup starts with get() or first()"
             raise QueryInvalid(repr(request), fact, "Use then() instead of lookup_then().")
     if following is not None:
         # The next request may be a chain, of which a later step is denied.
         with suppress(AccessDenied):
-            return (yield from _find(following)(context, following))
+            return (yield from following)
     return None
 
 
-def _plan_write(context: RunContext, request: Write[Any]) -> Plan[Any]:
-    return (
-        plan_guarded(context, request) if touches_unique(request) else plan_write(context, request)
-    )
+def _plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[Any]:
+    make = plan_guarded if request.changes_unique else plan_write
+    return make(context, request, calls)
 
 
-def _plan_create_or_get(context: RunContext, request: CreateOrGet[Any]) -> Plan[Any]:
+def _plan_create_or_get(context: RunContext, request: CreateOrGet[Any], calls: Calls) -> Plan[Any]:
     # If the outcome of the first attempt is unknown, the second finds the item that it created.
     with suppress(OutcomeUnknown):
-        return (yield from _create_or_get(context, request))
-    return (yield from _create_or_get(context, request))
+        return (yield from _create_or_get(context, request, calls))
+    return (yield from _create_or_get(context, request, calls))
 
 
-def _create_or_get(context: RunContext, request: CreateOrGet[Any]) -> Plan[Any]:
+def _create_or_get(context: RunContext, request: CreateOrGet[Any], calls: Calls) -> Plan[Any]:
     try:
-        return (yield from _plan_write(context, request.put))
+        return (yield from _plan_write(context, request.put, calls))
     except AlreadyExists as error:
         # The existing item is not of this entity, so there is nothing to return.
         if error.found is None:
@@ -134,12 +154,12 @@ def _create_or_get(context: RunContext, request: CreateOrGet[Any]) -> Plan[Any]:
         return error.found
 
 
-def _refuse_check(context: RunContext, request: Check) -> Plan[Any]:  # noqa: ARG001 - one signature for all
+def _refuse_check(context: RunContext, request: Check, calls: Calls) -> Plan[Any]:  # noqa: ARG001 - one signature for all
     fact = "a check on its own changes nothing"
     raise WriteRefused(repr(request), fact, "Put it into a transaction.")
 
 
-_PLANS: dict[type[Any], Callable[[RunContext, Any], Plan[Any]]] = {
+_PLANS: dict[type[Any], _MakePlan] = {
     Batch: plan_batch,
     Chain: _plan_chain,
     Check: _refuse_check,

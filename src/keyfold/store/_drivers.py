@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from keyfold.errors import KeyfoldError
+from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._changes import Reaction
-from keyfold.store._plans import ApiCall, HandlerCall, Plan, Response, Steps, requests_of
+from keyfold.store._plans import HandlerCall, Plan, Response, Steps, requests_of
 from keyfold.store._retries import Pause
 
 V = TypeVar("V")
@@ -21,13 +22,17 @@ def drive(
     execute: Callable[[str, dict[str, Any]], Response],
     sleep: Callable[[float], object],
     observe: Callable[[ApiCall], Response] | None = None,
+    check: Callable[[ApiCall], None] | None = None,
+    admitted: Calls = (),
     clean_up: CleanUp | None = None,
 ) -> V:
     """Run a plan and return its result.
 
-    `observe` makes the calls instead of `execute`. `clean_up` returns a plan to run after any
-    error, Ctrl-C included; the error is raised even if that plan fails.
+    `check` raises an error for a call that must not be made. The first call of `admitted` has passed
+    it already. `observe` makes the calls instead of `execute`. `clean_up` returns a plan to run after
+    any error, Ctrl-C included; the error is raised even if that plan fails.
     """
+    first = admitted[0] if admitted else None
     try:
         step = next(steps)
         while True:
@@ -35,6 +40,8 @@ def drive(
                 step = _handle_step(steps, step, sleep)
                 continue
             try:
+                if check is not None and step is not first:
+                    check(step)
                 if observe is None:
                     response = execute(step.operation, step.request)
                 else:
@@ -71,10 +78,13 @@ async def drive_async(
     execute: Callable[[str, dict[str, Any]], Awaitable[Response]],
     sleep: Callable[[float], Awaitable[object]],
     *,
+    check: Callable[[ApiCall], None] | None = None,
+    admitted: Calls = (),
     observe: Callable[[ApiCall], Awaitable[Response]] | None = None,
     clean_up: CleanUp | None = None,
 ) -> V:
     """Async version of `drive`; handlers may be coroutine functions."""
+    first = admitted[0] if admitted else None
     try:
         step = next(steps)
         while True:
@@ -82,6 +92,8 @@ async def drive_async(
                 step = await _handle_step_async(steps, step, sleep)
                 continue
             try:
+                if check is not None and step is not first:
+                    check(step)
                 if observe is None:
                     response = await execute(step.operation, step.request)
                 else:

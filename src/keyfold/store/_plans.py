@@ -19,6 +19,7 @@ from keyfold.errors import (
     QueryInvalid,
     ValidationException,
 )
+from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._changes import Change, Handler, Reaction
 from keyfold.model._requests import Request
 from keyfold.model._writes import Write
@@ -29,14 +30,6 @@ from keyfold.values import Item
 V = TypeVar("V")
 Response = dict[str, Any]
 OnInvalid = Literal["raise", "raw"]
-
-
-class ApiCall(NamedTuple):
-    """One call of DynamoDB's API; `attempt` counts from 1."""
-
-    operation: str
-    request: dict[str, Any]
-    attempt: int = 1
 
 
 class HandlerCall(NamedTuple):
@@ -61,8 +54,11 @@ class Environment(Protocol):
     is_guarded: bool
     principal: str
 
-    def check(self, request: Request[Any]) -> None:
-        """Raise WrongTable for a table of another store, AccessDenied if the role denies it."""
+    def admit(self, request: Request[Any], now: datetime) -> Calls:
+        """Return the calls that a request is known to make, all of which are allowed.
+
+        Raises WrongTable for a table of another store, and AccessDenied if the role denies a call.
+        """
         ...
 
     def seal(self, position: Item, binding: str) -> str:
@@ -81,20 +77,14 @@ class RunContext(NamedTuple):
     store: Environment
 
 
-def attempt(
-    context: RunContext,
-    request: Request[Any],
-    operation: str,
-    payload: dict[str, Any],
-    *,
-    earlier: int = 0,
-) -> Plan[Response]:
-    """Make a call for a request, and retry it after transient errors.
+def report_capacity(context: RunContext, call: ApiCall) -> None:
+    """Ask for the capacity that a call consumes, if the store has hooks that report it."""
+    if context.store.reports_capacity:
+        call.request["ReturnConsumedCapacity"] = "TOTAL"
 
-    `earlier` is the number of previous calls for the same members, such as a batch of which some
-    were left unprocessed: hooks see it added to the attempt number.
-    """
-    call = ApiCall(operation, payload, earlier + 1)
+
+def attempt(context: RunContext, request: Request[Any], call: ApiCall) -> Plan[Response]:
+    """Make a call for a request, and retry it after transient errors."""
     try:
         return (yield call)
     except KeyfoldError as error:

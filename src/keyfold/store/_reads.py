@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from keyfold.errors import KeyfoldError, QueryInvalid
+from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._collections import CollectionGet
 from keyfold.model._keys import Index
 from keyfold.model._operands import attributes_in
@@ -17,7 +18,7 @@ from keyfold.model._reads import Get
 from keyfold.model._results import Page, RawItem
 from keyfold.model._tables import Table
 from keyfold.store._decoding import SKIPPED, Decoder
-from keyfold.store._plans import ApiCall, Plan, Response, RunContext, attempt, retry
+from keyfold.store._plans import Plan, Response, RunContext, attempt, report_capacity, retry
 from keyfold.values import Item
 
 F = TypeVar("F")
@@ -31,12 +32,11 @@ _MARGIN = 1.25
 _NEVER = datetime.fromtimestamp(0, UTC)
 
 
-def plan_get(context: RunContext, request: Get[Any]) -> Plan[Any]:
+def plan_get(context: RunContext, request: Get[Any], calls: Calls) -> Plan[Any]:
     """Read one item; return None if it does not exist, has expired or is of another entity."""
-    payload = request.to_dynamodb(now=context.now)
+    (call,) = calls
     if context.store.reports_capacity:
-        payload["ReturnConsumedCapacity"] = "TOTAL"
-    call = ApiCall("GetItem", payload)
+        call.request["ReturnConsumedCapacity"] = "TOTAL"
     try:
         response = yield call
     except KeyfoldError as error:
@@ -59,13 +59,12 @@ class _PageRead:
     reads: int = 0
 
 
-def plan_page(context: RunContext, request: Query[Any] | Scan[Any]) -> Plan[Page[Any]]:
+def plan_page(
+    context: RunContext, request: Query[Any] | Scan[Any], calls: Calls
+) -> Plan[Page[Any]]:
     """Read until a page is full, skipping expired and filtered items and those of other entities."""
     check_readable(request)
-    start = None
-    if request.cursor is not None:
-        start = context.store.open(request.cursor, binding_of(request))
-    found = yield from _read(context, request, start)
+    found = yield from _read(context, request, calls[0], _start_of(context, request))
     cursor = None
     if found.position is not None:
         cursor = context.store.seal(found.position, binding_of(request))
@@ -78,10 +77,17 @@ def plan_page(context: RunContext, request: Query[Any] | Scan[Any]) -> Plan[Page
     )
 
 
+def _start_of(context: RunContext, request: Query[Any] | Scan[Any]) -> Item | None:
+    """Return the position of a request's cursor; raises CursorInvalid."""
+    if request.cursor is None:
+        return None
+    return context.store.open(request.cursor, binding_of(request))
+
+
 def _read(
-    context: RunContext, request: Query[Any] | Scan[Any], start: Item | None
+    context: RunContext, request: Query[Any] | Scan[Any], call: ApiCall, start: Item | None
 ) -> Plan[_PageRead]:
-    payload = request.to_dynamodb(now=context.now)
+    payload = call.request
     payload["ReturnConsumedCapacity"] = "TOTAL"
     decoder = Decoder(context, request)
     call_limit = limit = request.page_limit
@@ -91,7 +97,8 @@ def _read(
             payload["ExclusiveStartKey"] = start
         if call_limit is not None:
             payload["Limit"] = call_limit
-        response = yield from attempt(context, request, request.operation, payload)
+        response = yield from attempt(context, request, call)
+        call = ApiCall(call.operation, payload)
         found.reads += 1
         found.consumed += _consumed(response)
         found.scanned += response["ScannedCount"]
@@ -128,23 +135,23 @@ def suggest_limit(missing: int, *, matched: int, read: int, requested: int) -> i
     return max(missing, _MIN_LIMIT, min(wanted, _MAX_LIMIT))
 
 
-def plan_first(context: RunContext, request: First[Any]) -> Plan[Any]:
+def plan_first(context: RunContext, request: First[Any], calls: Calls) -> Plan[Any]:
     """Read until an item matches, and return it; None if none does."""
     query = request.query
     check_readable(query)
-    start = None if query.cursor is None else context.store.open(query.cursor, binding_of(query))
-    found = yield from _read(context, query, start)
+    found = yield from _read(context, query, calls[0], _start_of(context, query))
     return found.values[0] if found.values else None
 
 
 def plan_lookup(
-    context: RunContext, request: Get[Any], follow: Callable[[Any], F | None]
+    context: RunContext, request: Get[Any], call: ApiCall, follow: Callable[[Any], F | None]
 ) -> Plan[F | None]:
     """Read one item, and return what `follow` makes of it.
 
     Return None if there is no item, or if it cannot be decoded.
     """
-    response = yield from attempt(context, request, "GetItem", _payload_of(context, request))
+    report_capacity(context, call)
+    response = yield from attempt(context, request, call)
     item = response.get("Item")
     if item is None:
         return None
@@ -153,7 +160,10 @@ def plan_lookup(
 
 
 def plan_search(
-    context: RunContext, query: Query[Any] | Scan[Any], follow: Callable[[Any], F | None]
+    context: RunContext,
+    query: Query[Any] | Scan[Any],
+    call: ApiCall,
+    follow: Callable[[Any], F | None],
 ) -> Plan[F | None]:
     """Read until `follow` accepts an item, skipping those that cannot be decoded.
 
@@ -161,11 +171,13 @@ def plan_search(
     """
     check_readable(query)
     decoder = Decoder(context, query, on_invalid="raw")
-    payload = _payload_of(context, replace(query, page_limit=_MIN_LIMIT))
-    if query.cursor is not None:
-        payload["ExclusiveStartKey"] = context.store.open(query.cursor, binding_of(query))
+    start = _start_of(context, query)
+    call.request["Limit"] = _MIN_LIMIT
+    if start is not None:
+        call.request["ExclusiveStartKey"] = start
+    report_capacity(context, call)
     while True:
-        response = yield from attempt(context, query, query.operation, payload)
+        response = yield from attempt(context, query, call)
         for item in response["Items"]:
             found = decoder.decode(item)
             if found is SKIPPED or isinstance(found, RawItem):
@@ -175,41 +187,27 @@ def plan_search(
                 return following
         if "LastEvaluatedKey" not in response:
             return None
-        payload["ExclusiveStartKey"] = response["LastEvaluatedKey"]
+        call.request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
 
 
-def _payload_of(context: RunContext, request: Get[Any] | Query[Any] | Scan[Any]) -> dict[str, Any]:
-    payload = request.to_dynamodb(now=context.now)
-    if context.store.reports_capacity:
-        payload["ReturnConsumedCapacity"] = "TOTAL"
-    return payload
-
-
-def plan_count(context: RunContext, request: Count) -> Plan[int]:
+def plan_count(context: RunContext, request: Count, calls: Calls) -> Plan[int]:
     """Count the items of a query, without expired ones and those of other entities."""
-    # Keys are enough to identify the entity, so an index with any projection can be used.
-    query = replace(
-        request.query,
-        shape=replace(request.query.shape, only=None, as_refs=True),
-        page_limit=None,
-        read_limit=None,
-    )
+    query = request.source
     index = query.index
     check_readable(query)
     if index is not None and _hides_expiry(query, index):
         fact = f"{index.name} does not hold {query.table.ttl!r}, so expired items would be counted"
         raise QueryInvalid(repr(request), fact, "Count in the table, or use include_expired().")
-    start = None if query.cursor is None else context.store.open(query.cursor, binding_of(query))
-    total = 0
+    call, start, total = calls[0], _start_of(context, query), 0
     while True:
-        found = yield from _read(context, query, start)
+        found = yield from _read(context, query, call, start)
         total += len(found.values)
         if found.position is None:
             return total
-        start = found.position
+        call, start = ApiCall(call.operation, call.request), found.position
 
 
-def plan_collection(context: RunContext, request: CollectionGet[Any]) -> Plan[Any]:
+def plan_collection(context: RunContext, request: CollectionGet[Any], calls: Calls) -> Plan[Any]:
     """Read entities of several types, and group them; None if a required member is missing."""
     groups: dict[str, list[Any]] = {member.name: [] for member in request.members}
     query = request.query
@@ -219,9 +217,10 @@ def plan_collection(context: RunContext, request: CollectionGet[Any]) -> Plan[An
         )
         for member in request.members
     }
-    payload = _payload_of(context, query)
+    (call,) = calls
+    report_capacity(context, call)
     while True:
-        response = yield from attempt(context, request, "Query", payload)
+        response = yield from attempt(context, request, call)
         for item in response["Items"]:
             for name, decoder in decoders.items():
                 value = decoder.decode(item)
@@ -231,7 +230,8 @@ def plan_collection(context: RunContext, request: CollectionGet[Any]) -> Plan[An
                     break
         if "LastEvaluatedKey" not in response:
             break
-        payload["ExclusiveStartKey"] = response["LastEvaluatedKey"]
+        call = ApiCall(call.operation, call.request)
+        call.request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
     values: dict[str, Any] = {}
     for member in request.members:
         group = groups[member.name]

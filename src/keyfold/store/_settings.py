@@ -17,11 +17,12 @@ from keyfold.errors import (
     OptionInvalid,
     WrongTable,
 )
+from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._keys import TableLike
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._cursors import KEY_BYTES, CursorBox, derive_key
-from keyfold.store._plans import ApiCall, OnInvalid, RunContext
+from keyfold.store._plans import OnInvalid
 from keyfold.values import Item
 
 Clock = Callable[[], datetime]
@@ -117,17 +118,19 @@ class StoreSettings:
             self._cursors = CursorBox(derive_key(secret))
         return self._cursors
 
-    def start(self, request: Request[Any]) -> RunContext:
-        """Return the context for running a request now; raises WrongTable."""
-        self.check(request)
-        return RunContext(self.clock(), self)
+    def admit(self, request: Request[Any], now: datetime) -> Calls:
+        """Return the calls that a request is known to make.
 
-    def check(self, request: Request[Any]) -> None:
-        """Raise WrongTable if a request is for a table that the store was not opened for."""
+        Raises WrongTable if it is for a table that the store was not opened for.
+        """
         for table in request.tables:
             # Inlined rather than calling check_table: this runs for every request.
             if self.tables.get(table.name) is not table:
                 raise WrongTable(table.name, tuple(self.tables))
+        return request.calls(now)
+
+    def check_call(self, call: ApiCall) -> None:
+        """Raise AccessDenied in the store of a principal, for a call that its role denies."""
 
     def check_administration(self, operation: str, table: TableLike) -> None:
         """Raise AccessDenied in the store of a principal, which may only run requests."""

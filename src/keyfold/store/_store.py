@@ -8,11 +8,12 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from keyfold.errors import KeyfoldError
+from keyfold.model._calls import ApiCall
 from keyfold.model._paged_reads import Query, Scan, check_paged
 from keyfold.model._requests import Request
 from keyfold.model._tables import Table
 from keyfold.store._arguments import method_takes_arguments_of
-from keyfold.store._dispatch import plan
+from keyfold.store._dispatch import plan_calls
 from keyfold.store._drivers import CleanUp, drive
 from keyfold.store._follow_options import (
     DeadLetter,
@@ -20,7 +21,7 @@ from keyfold.store._follow_options import (
     FollowOptions,
     open_follower,
 )
-from keyfold.store._plans import ApiCall, Steps
+from keyfold.store._plans import Steps
 from keyfold.store._settings import CallObserver, StoreSettings
 from keyfold.store._table_creation import plan_create_table, plan_drop_table
 
@@ -53,6 +54,7 @@ class Store:
         # Our own clients retry internally, and report each retry to an `on_retry` callback.
         self._reports_retries: bool = getattr(executor, "reports_retries", False)
         self._settings = settings
+        self._check = settings.check_call if settings.is_guarded else None
         self._close = close
         self._sleep = sleep
 
@@ -60,8 +62,8 @@ class Store:
         """Run a request and return its result."""
         # As `_drive`, without another call for every request.
         observe = self._observe if self._settings.on_call else None
-        steps = plan(self._settings, request)
-        return drive(steps, self._executor.execute, self._sleep, observe)
+        steps, calls = plan_calls(self._settings, request)
+        return drive(steps, self._executor.execute, self._sleep, observe, self._check, calls)
 
     def iterate(self, query: Query[V] | Scan[V]) -> Iterator[V]:
         """Yield all results of a query or scan, reading page after page."""
@@ -165,7 +167,9 @@ class Store:
 
     def _drive(self, steps: Steps[V], clean_up: CleanUp | None = None) -> V:
         observe = self._observe if self._settings.on_call else None
-        return drive(steps, self._executor.execute, self._sleep, observe, clean_up)
+        return drive(
+            steps, self._executor.execute, self._sleep, observe, self._check, clean_up=clean_up
+        )
 
     def _observe(self, call: ApiCall) -> dict[str, Any]:
         """Make a call, and report each attempt of it to the hooks."""

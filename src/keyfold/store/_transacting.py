@@ -19,15 +19,22 @@ from keyfold.errors import (
     UniqueTaken,
 )
 from keyfold.expressions import Comparison, Condition, FunctionCall, Path, RequestPrinter, join_all
+from keyfold.model._calls import STORE, ApiCall, Calls
 from keyfold.model._formatting import show_item
 from keyfold.model._keys import identify
 from keyfold.model._reads import Get, ResultShape
 from keyfold.model._schemas import EntitySchema
-from keyfold.model._transactions import MAX_ACTIONS, MAX_TOKEN_LENGTH, Transaction, to_member
-from keyfold.model._updates import Update, touches_unique
+from keyfold.model._transactions import (
+    MAX_ACTIONS,
+    MAX_TOKEN_LENGTH,
+    Transaction,
+    as_member,
+    to_member,
+)
+from keyfold.model._updates import Update
 from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._guards import guard_item, guard_key
-from keyfold.store._plans import Plan, RunContext, attempt
+from keyfold.store._plans import Plan, RunContext, attempt, report_capacity
 from keyfold.store._reads import plan_get
 from keyfold.store._refusals import find_oversize
 from keyfold.store._retries import BACKOFF
@@ -66,18 +73,23 @@ class Action:
     before: LookedUp | None = None
 
 
-def plan_transaction(context: RunContext, request: Transaction) -> Plan[list[Any]]:
+def plan_transaction(context: RunContext, request: Transaction, calls: Calls) -> Plan[list[Any]]:
     """Run several requests in one transaction; return a result for each."""
+    (call,) = calls
     if request.is_read:
-        return (yield from _plan_reads(context, request))
-    yield from _carry_out(context, request)
+        return (yield from _plan_reads(context, request, call))
+    yield from _carry_out(context, request, call)
     return [written(context, each) if isinstance(each, Put) else None for each in request.requests]
 
 
-def plan_guarded(context: RunContext, request: Write[Any]) -> Plan[Any]:
+def plan_guarded(context: RunContext, request: Write[Any], calls: Calls) -> Plan[Any]:
     """Write one entity together with the guard items of its unique fields."""
+    (own,) = calls
+    members = [as_member(own.operation, dict(own.request))]
+    # The write itself was admitted; the rest is what the store does for unique values.
+    call = ApiCall("TransactWriteItems", {"TransactItems": members}, authority=STORE)
     try:
-        actions = yield from _carry_out(context, Transaction((request,)))
+        actions = yield from _carry_out(context, Transaction((request,)), call)
     except TransactionFailed as failure:
         (reason,) = failure.reasons
         raise reason or failure from None
@@ -89,22 +101,26 @@ def plan_guarded(context: RunContext, request: Write[Any]) -> Plan[Any]:
         # A transaction does not return the updated item, so it is read.
         shape: ResultShape[Any] = ResultShape(request.schema)
         get: Get[Any] = Get(request.table, request.item_key, shape, is_consistent=True)
-        return (yield from plan_get(context, get))
+        (call,) = get.calls(context.now)
+        return (yield from plan_get(context, get, (call.vouched(),)))
     before = next(action.before for action in actions if action.before is not None)
     return None if before.item is None else decode_written(context, request, before.item)
 
 
-def _carry_out(context: RunContext, request: Transaction) -> Plan[list[Action]]:
+def _carry_out(context: RunContext, request: Transaction, call: ApiCall) -> Plan[list[Action]]:
     """Run the writes of a transaction with their guard items; return the actions sent.
 
-    Raises TransactionFailed, TransactionInvalid.
+    `call` has the writes alone, one for each request. Raises TransactionFailed, TransactionInvalid.
     """
     token, may_vary = _token_of(request, context.store.principal)
+    call.request["ClientRequestToken"] = token
+    report_capacity(context, call)
+    members: list[dict[str, Any]] = call.request["TransactItems"]
     for race in range(1, _MAX_RACES + 1):
         actions: list[Action] = []
-        for owner, each in enumerate(request.requests):
+        for owner, (each, member) in enumerate(zip(request.requests, members, strict=True)):
             assert isinstance(each, Write)  # a transaction of reads is handled elsewhere
-            actions += yield from _expand(context, each, owner)
+            actions += yield from _expand(context, each, Action(owner, member))
         actions = _merge_guards(request, actions)
         if len(actions) > MAX_ACTIONS:
             raise TransactionInvalid(
@@ -112,14 +128,9 @@ def _carry_out(context: RunContext, request: Transaction) -> Plan[list[Action]]:
                 f"at most {MAX_ACTIONS}",
                 "Split it.",
             )
-        payload: dict[str, Any] = {
-            "TransactItems": [action.body for action in actions],
-            "ClientRequestToken": token,
-        }
-        if context.store.reports_capacity:
-            payload["ReturnConsumedCapacity"] = "TOTAL"
+        call.request["TransactItems"] = [action.body for action in actions]
         try:
-            yield from attempt(context, request, "TransactWriteItems", payload)
+            yield from attempt(context, request, call)
         except IdempotentParameterMismatchException:
             if not may_vary:
                 raise
@@ -152,7 +163,7 @@ def _token_of(request: Transaction, principal: str) -> tuple[str, bool]:
         return str(uuid.uuid4()), False
     contents = repr(request.to_dynamodb(now=_NEVER))
     may_vary = contents != repr(request.to_dynamodb(now=_LATER)) or any(
-        isinstance(each, Write) and touches_unique(each) for each in request.requests
+        isinstance(each, Write) and each.changes_unique for each in request.requests
     )
     if not may_vary and not principal:
         return request.token, False
@@ -203,25 +214,28 @@ def _unique_taken_error(request: Write[Any], field: str) -> UniqueTaken:
     return UniqueTaken(request.schema.name, key, f"another entity has the same {field}")
 
 
-def _expand(context: RunContext, request: Write[Any], owner: int) -> Plan[list[Action]]:
-    """Return the actions of one request in a transaction, including those on guard items."""
-    if not touches_unique(request):
-        return [Action(owner, to_member(request, context.now))]
+def _expand(context: RunContext, request: Write[Any], own: Action) -> Plan[list[Action]]:
+    """Return the actions of one request in a transaction, including those on guard items.
+
+    `own` is the action of the request itself.
+    """
+    if not request.changes_unique:
+        return [own]
     assert isinstance(request, Put | Update | Delete)  # checks have no guards
     schema = request.schema
     if isinstance(request, Put) and request.presence is Presence.MUST_NOT_EXIST:
-        own = Action(owner, to_member(request, context.now))
         current: UniqueValues = dict.fromkeys(schema.unique)
     else:
         payload = {"TableName": schema.table.name, "Key": request.item_key, "ConsistentRead": True}
-        response = yield from attempt(context, request, "GetItem", payload)
+        lookup = ApiCall("GetItem", payload, authority=STORE)
+        response = yield from attempt(context, request, lookup)
         before = LookedUp(response.get("Item"), _unique_values_in(schema, response.get("Item")))
         # The existing item is needed to tell a race from a failed condition; explain_failure
         # does not reveal it for requests with `returns_nothing`.
         unchanged = replace(
             request.where(_unchanged_condition(schema, before.unique_values)), returns_nothing=False
         )
-        own = Action(owner, to_member(unchanged, context.now), before=before)
+        own = Action(own.owner, to_member(unchanged, context.now), before=before)
         if before.unique_values is None:
             return [own]
         current = before.unique_values
@@ -233,9 +247,9 @@ def _expand(context: RunContext, request: Write[Any], owner: int) -> Plan[list[A
             continue
         if old is not None:
             body = {"TableName": schema.table.name, "Key": guard_key(schema, name, old)}
-            actions.append(Action(owner, {"Delete": body}, unique=name))
+            actions.append(Action(own.owner, {"Delete": body}, unique=name))
         if new is not None:
-            actions.append(Action(owner, {"Put": _put_guard(schema, name, new)}, unique=name))
+            actions.append(Action(own.owner, {"Put": _put_guard(schema, name, new)}, unique=name))
     return actions
 
 
@@ -324,12 +338,10 @@ def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:
     return merged
 
 
-def _plan_reads(context: RunContext, request: Transaction) -> Plan[list[Any]]:
-    payload = request.to_dynamodb(now=context.now)
-    payload.pop("ClientRequestToken", None)
-    if context.store.reports_capacity:
-        payload["ReturnConsumedCapacity"] = "TOTAL"
-    response = yield from attempt(context, request, "TransactGetItems", payload)
+def _plan_reads(context: RunContext, request: Transaction, call: ApiCall) -> Plan[list[Any]]:
+    call.request.pop("ClientRequestToken", None)
+    report_capacity(context, call)
+    response = yield from attempt(context, request, call)
     results: list[Any] = []
     for each, found in zip(request.requests, response["Responses"], strict=True):
         assert isinstance(each, Get)  # a transaction of writes is handled elsewhere

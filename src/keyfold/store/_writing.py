@@ -15,6 +15,7 @@ from keyfold.errors import (
     VersionConflict,
 )
 from keyfold.model._any_values import decode_any
+from keyfold.model._calls import Calls
 from keyfold.model._expiry import whole_seconds
 from keyfold.model._formatting import show_item
 from keyfold.model._reads import Get, ResultShape
@@ -22,16 +23,15 @@ from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._updates import Update
 from keyfold.model._writes import Delete, Presence, Put, Write
 from keyfold.store._decoding import SKIPPED, Decoder, is_expired
-from keyfold.store._plans import ApiCall, Plan, RunContext, retry
+from keyfold.store._plans import Plan, RunContext, retry
 from keyfold.values import AttributeValue, Item
 
 
-def plan_write(context: RunContext, request: Write[Any]) -> Plan[Any]:
+def plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[Any]:
     """Write one entity, and return it as stored; raises ConditionFailed and its subclasses."""
-    payload = request.to_dynamodb(now=context.now)
+    (call,) = calls
     if context.store.reports_capacity:
-        payload["ReturnConsumedCapacity"] = "TOTAL"
-    call = ApiCall(request.operation, payload)
+        call.request["ReturnConsumedCapacity"] = "TOTAL"
     try:
         try:
             response = yield call

@@ -1,0 +1,46 @@
+"""Calls of DynamoDB's API, as requests make them, and on whose authority they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
+
+
+class Authority(NamedTuple):
+    """What the store itself answers for in a call, or in one member of a transaction.
+
+    The store of a principal asks the role about everything else.
+    """
+
+    # All of it: the store looks something up, or has checked the call together with others.
+    is_whole: bool = False
+    # That an existing item is replaced, since only an expired one can be: it counts as absent.
+    replaces_expired: bool = False
+    # The guard items of this entity's unique values. The role is asked about the entity instead.
+    unique_of: str | None = None
+
+
+CALLER = Authority()
+"""The store answers for nothing."""
+
+STORE = (Authority(is_whole=True),)
+"""The authority of a call that the store makes on its own."""
+
+
+class ApiCall(NamedTuple):
+    """One call of DynamoDB's API; `attempt` counts from 1."""
+
+    operation: str
+    request: dict[str, Any]
+    attempt: int = 1
+    # One for each member of a transaction, or one for the call; empty if all are the caller's.
+    authority: tuple[Authority, ...] = ()
+    # For a call of a batch: the positions in the batch of the requests for each item.
+    positions: Mapping[Hashable, list[int]] = {}
+
+    def vouched(self) -> ApiCall:
+        """Return the call as one that the store makes on its own authority."""
+        return self._replace(authority=STORE)
+
+
+Calls = tuple[ApiCall, ...]
