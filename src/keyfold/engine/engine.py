@@ -28,7 +28,6 @@ from keyfold.engine.storage import (
     RowsChanged,
     SharingFailed,
     SqliteStorage,
-    Storage,
     StorageWriter,
 )
 from keyfold.engine.streams.shards import SHARD_RECORDS
@@ -90,7 +89,9 @@ class Engine:
     Several threads may use one engine, and several processes may open one file.
     """
 
-    def __init__(self, path: str, storage: Storage, context: EngineContext, upkeep: Upkeep) -> None:
+    def __init__(
+        self, path: str, storage: SqliteStorage, context: EngineContext, upkeep: Upkeep
+    ) -> None:
         """Use `Engine.open` instead."""
         self.path = path
         self.durability: Durability = storage.durability
@@ -174,7 +175,7 @@ class Engine:
     def _on_storage(
         cls,
         path: str,
-        storage: Storage,
+        storage: SqliteStorage,
         *,
         clock: Callable[[], float],
         new_id: Callable[[], str],
