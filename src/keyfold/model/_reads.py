@@ -103,7 +103,7 @@ class Get(SingleRequest[V_co | None], SingleResult[V_co], Generic[V_co]):
         request: dict[str, Any] = {"TableName": self.table.name, "Key": self.key}
         if self.is_consistent:
             request["ConsistentRead"] = True
-        names = self.shape.projection(self.table, None)
+        names = None if self.shape.only is None else self.shape.projection(self.table, None)
         if names is not None:
             printer = RequestPrinter(resolve_now(now))
             request["ProjectionExpression"] = ", ".join(map(printer.write_name, names))

@@ -32,7 +32,6 @@ def drive(
     it already. `observe` makes the calls instead of `execute`. `clean_up` returns a plan to run after
     any error, Ctrl-C included; the error is raised even if that plan fails.
     """
-    first = admitted[0] if admitted else None
     try:
         step = next(steps)
         while True:
@@ -40,7 +39,7 @@ def drive(
                 step = _handle_step(steps, step, sleep)
                 continue
             try:
-                if check is not None and step is not first:
+                if check is not None and not (admitted and step is admitted[0]):
                     check(step)
                 if observe is None:
                     response = execute(step.operation, step.request)
@@ -84,7 +83,6 @@ async def drive_async(
     clean_up: CleanUp | None = None,
 ) -> V:
     """Async version of `drive`; handlers may be coroutine functions."""
-    first = admitted[0] if admitted else None
     try:
         step = next(steps)
         while True:
@@ -92,7 +90,7 @@ async def drive_async(
                 step = await _handle_step_async(steps, step, sleep)
                 continue
             try:
-                if check is not None and step is not first:
+                if check is not None and not (admitted and step is admitted[0]):
                     check(step)
                 if observe is None:
                     response = await execute(step.operation, step.request)
