@@ -1,4 +1,4 @@
-"""Kinds of requests that methods of other requests return, for annotations and `isinstance`.
+"""What methods of requests return, for annotations and `isinstance`: other requests, and calls.
 
 >>> from keyfold.designs.market import order_by_id
 >>> from keyfold.requests import Chain
@@ -8,6 +8,7 @@ True
 
 from __future__ import annotations
 
+from keyfold.model._calls import ApiCall, Authority
 from keyfold.model._collections import CollectionGet
 from keyfold.model._paged_reads import Count, First
 from keyfold.model._patterns import Explanation, PatternStep
@@ -15,6 +16,8 @@ from keyfold.model._requests import Chain, Mapped
 from keyfold.model._writes import CreateOrGet
 
 __all__ = [
+    "ApiCall",
+    "Authority",
     "Chain",
     "CollectionGet",
     "Count",

@@ -38,7 +38,7 @@ class ApiCall(NamedTuple):
     # For a call of a batch: the positions in the batch of the requests for each item.
     positions: Mapping[Hashable, list[int]] = {}
 
-    def vouched(self) -> ApiCall:
+    def on_own_authority(self) -> ApiCall:
         """Return the call as one that the store makes on its own authority."""
         return self._replace(authority=STORE)
 

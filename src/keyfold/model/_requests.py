@@ -135,7 +135,7 @@ class Chain(DerivedRequest[V_co]):
     def calls(self, now: datetime) -> Calls:
         """Return the calls of the first request; a lookup is on the store's own authority."""
         calls = self.first.calls(now)
-        return tuple(call.vouched() for call in calls) if self.is_lookup else calls
+        return tuple(call.on_own_authority() for call in calls) if self.is_lookup else calls
 
     def __repr__(self) -> str:
         return f"<chain from {self.first!r}>"

@@ -100,7 +100,7 @@ def _plan_next(context: RunContext, request: Request[Any]) -> Plan[Any]:
     """Return the plan of a further request; raises WrongTable, AccessDenied, QueryInvalid."""
     make = _find(request)
     calls = context.store.admit(request, context.now)
-    return make(context, request, tuple(call.vouched() for call in calls))
+    return make(context, request, tuple(call.on_own_authority() for call in calls))
 
 
 def _plan_lookup(context: RunContext, request: Chain[Any], calls: Calls) -> Plan[Any]:

@@ -78,7 +78,8 @@ def plan_transaction(context: RunContext, request: Transaction, calls: Calls) ->
     (call,) = calls
     if request.is_read:
         return (yield from _plan_reads(context, request, call))
-    yield from _carry_out(context, request, call)
+    # The writes were admitted; what the store adds to them for unique values is its own.
+    yield from _carry_out(context, request, call.on_own_authority())
     return [written(context, each) if isinstance(each, Put) else None for each in request.requests]
 
 
@@ -102,7 +103,7 @@ def plan_guarded(context: RunContext, request: Write[Any], calls: Calls) -> Plan
         shape: ResultShape[Any] = ResultShape(request.schema)
         get: Get[Any] = Get(request.table, request.item_key, shape, is_consistent=True)
         (call,) = get.calls(context.now)
-        return (yield from plan_get(context, get, (call.vouched(),)))
+        return (yield from plan_get(context, get, (call.on_own_authority(),)))
     before = next(action.before for action in actions if action.before is not None)
     return None if before.item is None else decode_written(context, request, before.item)
 

@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from keyfold.engine import Engine
-from keyfold.errors import RequestRefused
-from keyfold.model import Put, Request, batch
+from keyfold.errors import ProvisionedThroughputExceededException, RequestRefused
+from keyfold.model import Put, Request, batch, transaction
 from keyfold.model._calls import STORE, ApiCall
 from keyfold.policy import Guard
 from keyfold.store import _principals
@@ -26,14 +26,21 @@ class Summary(BaseModel):
 
 
 class LoggedEngine:
-    """An engine that logs its calls; it leaves the first BatchWriteItem unprocessed if told to."""
+    """An engine that logs its calls.
+
+    It throttles the next call of an operation, and leaves a batch unprocessed, if told to.
+    """
 
     def __init__(self, engine: Engine, log: Log) -> None:
         self._engine, self._log = engine, log
         self.leaves_unprocessed = False
+        self.throttles: str | None = None
 
     def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         self._log.append(f"made {operation}")
+        if operation == self.throttles:
+            self.throttles = None
+            raise ProvisionedThroughputExceededException("slow down")
         if operation == "BatchWriteItem" and self.leaves_unprocessed:
             self.leaves_unprocessed = False
             return {"UnprocessedItems": request["RequestItems"]}
@@ -127,6 +134,25 @@ def test_a_lookup_is_on_the_authority_of_the_store(ada: AnyStore, log: Log) -> N
 def test_what_unique_values_need_is_on_the_authority_of_the_store(ada: AnyStore, log: Log) -> None:
     ada.run(Member.update(user="ada").set(Member.f.email, "new@example.com"))
     assert log == ["checked UpdateItem", "made GetItem", "made TransactWriteItems", "made GetItem"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: transaction(
+            Member.update(user="ada").set(Member.f.email, "new@example.com"), note("ada", "9").put()
+        ),
+        lambda: Member.update(user="ada").set(Member.f.email, "new@example.com"),
+        lambda: transaction(note("ada", "9").create()),
+    ],
+)
+def test_a_transaction_is_retried_on_the_same_authority(
+    ada: AnyStore, engine: LoggedEngine, log: Log, make: Callable[[], Request[Any]]
+) -> None:
+    engine.throttles = "TransactWriteItems"
+    ada.run(make())
+    assert log.count("made TransactWriteItems") == 2
+    assert len([each for each in log if each.startswith("checked")]) == 1
 
 
 def test_the_call_that_is_checked_is_the_one_that_is_made(
