@@ -341,7 +341,7 @@ class ServerConnection(asyncio.Protocol):
             self._started = state.clock()
         if len(request.body) < LARGE_BODY_BYTES and b"content-encoding" not in request.headers:
             self._run(state.prepare(request))
-        elif not state.scheduler.run_aside(lambda: state.prepare(request), self._run):
+        elif not state.scheduler.run_in_thread(lambda: state.prepare(request), self._run):
             self._call = None
             self._answer(answer_unavailable(_TOO_MANY))
 

@@ -137,10 +137,10 @@ class Scheduler:
                 self._is_flushing = True
                 self._loop.call_soon(self._flush)
         else:
-            self.run_aside(lambda: self._execute(call), done)
+            self.run_in_thread(lambda: self._execute(call), done)
         return True
 
-    def run_aside(self, work: Callable[[], T], done: Callable[[T], None]) -> bool:
+    def run_in_thread(self, work: Callable[[], T], done: Callable[[T], None]) -> bool:
         """Run `work` in a thread, then `done` with its result on the event loop.
 
         Returns False, and does nothing, if the maximum number of operations is waiting.
