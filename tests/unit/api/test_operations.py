@@ -24,7 +24,7 @@ from keyfold.api.shapes._model import input_shape, shape
 from keyfold.engine.operations import load_operation
 from keyfold.errors import ServiceError
 from keyfold.policy import _operations as policy_operations
-from keyfold.policy.accesses import _reading
+from keyfold.policy.accesses import _dispatch
 from keyfold.policy.iam._action_rules import ITEM_ACTIONS
 from keyfold.testing import _operations as testing_operations
 from keyfold.wire.client._repeating import is_read, is_repeatable
@@ -216,7 +216,7 @@ def scheduler_knows(row: Operation) -> bool:
 
 def accesses_know(row: Operation) -> bool:
     """Operations on items have their own reader of accesses; the others name their resources."""
-    reader = row.name in {**_reading._ITEM_READERS, **_reading._STATEMENT_READERS}
+    reader = row.name in {**_dispatch._ITEM_READERS, **_dispatch._STATEMENT_READERS}
     return reader is (row.subject == "items")
 
 

@@ -6,8 +6,8 @@ principal reads its calls before it makes them.
 
 from __future__ import annotations
 
+from keyfold.policy.accesses._dispatch import read_accesses
 from keyfold.policy.accesses._existence import find_existence, spellings_of
 from keyfold.policy.accesses._named_tables import KeyLookup
-from keyfold.policy.accesses._reading import read_accesses
 
 __all__ = ["KeyLookup", "find_existence", "read_accesses", "spellings_of"]
