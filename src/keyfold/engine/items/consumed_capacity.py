@@ -125,7 +125,3 @@ class CapacityMeter:
 
 def _in_order(uses: Iterable[TableUse]) -> list[TableUse]:
     return sorted(uses, key=lambda use: use.table.name)
-
-
-OFF = CapacityMeter(None)
-"""For requests that do not ask for consumed capacity."""
