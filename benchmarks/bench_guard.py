@@ -25,7 +25,7 @@ _WARM_UP_CALLS = 5
 _USERS = 20
 _ORDERS = 20
 _OWN_USER = "user00"
-# So many things of each user are overwritten repeatedly, so that neither store creates new items.
+# The number of things of each user. They are overwritten, so that neither store creates new items.
 _THINGS = 20
 
 # Makes a request from a number that differs from call to call.

@@ -4,7 +4,8 @@ python -m benchmarks.compare BASE
 python -m benchmarks.compare BASE guard store --rounds 9
 
 Each tree runs its own benchmarks, because names differ between commits; their rows are matched by
-name. A row is marked if the middle halves of the two do not overlap and they differ by 2 %.
+name. A row is marked if the middle halves of the two do not overlap and their medians differ by at
+least 2 %.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from benchmarks._rounds import Figure, Row, rotate
 
 ROOT = Path(__file__).parents[1]
 
-# Short runs: what varies most is one process from the next, so several processes are started.
+# Short runs, in several processes: figures vary more between processes than within one.
 BENCHES = {
     "engine": ["--sizes", "10k", "--no-moto", "--rounds", "30"],
     "store": ["--rounds", "20"],

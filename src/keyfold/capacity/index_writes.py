@@ -17,7 +17,7 @@ from keyfold.values import Item, item_size_bytes
 class EntryChange(Enum):
     """What happens to the entry of an item in an index."""
 
-    # The index holds the same before and after, or nothing.
+    # The index has the same entry before and after, or none.
     UNCHANGED = "unchanged"
     INSERTED = "inserted"
     DELETED = "deleted"
@@ -43,7 +43,7 @@ def find_index_write(
     key_names: Collection[str],
     projected: Collection[str] | None = None,
 ) -> IndexWrite:
-    """Return what replacing the item `old` with `new` does to one index; None is no item.
+    """Return what replacing the item `old` with `new` does to one index; None stands for no item.
 
     `key_names` are the attributes of the index's key: an item that lacks one is not in the index.
     `projected` are all attributes that the index holds, its own and the table's key included; None

@@ -46,7 +46,7 @@ def new_bucket(units_per_second: float, now: float, *, kept_seconds: float = 1) 
 
 
 def refill(bucket: TokenBucket, now: float) -> TokenBucket:
-    """Return the bucket at a later time; at an earlier one, it holds what it held.
+    """Return the bucket at the time `now`; an earlier time than its own adds no units.
 
     >>> bucket = take(new_bucket(10, now=0.0), 25)
     >>> refill(bucket, 1.5).is_empty, refill(bucket, 1.6).is_empty

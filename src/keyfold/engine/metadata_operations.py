@@ -21,7 +21,7 @@ Response = dict[str, Any]
 
 
 class MetadataCall(NamedTuple):
-    """A call of such an operation."""
+    """A call of an operation on metadata, as the functions that declare the operation get it."""
 
     context: EngineContext
     request: dict[str, Any]
@@ -44,6 +44,7 @@ class MetadataRead(Generic[Subject]):
 class MetadataWrite(Generic[Subject]):
     """An operation that finds its subject, changes it and saves it, in one transaction."""
 
+    # The operation's name, by which the known members of a request are found.
     name: str
     _: KW_ONLY
     # Raises an error for a request that is invalid whatever is stored.

@@ -54,7 +54,7 @@ class TemplatedError(KeyfoldError):
 
     def __str__(self) -> str:
         text = self.message_template.format_map({**vars(self), **self._words()})
-        # Some templates end with an advice that may be empty.
+        # Some templates end with advice, which may be empty.
         return f"{text.rstrip(' ')} [{self.code}]"
 
     def _words(self) -> dict[str, str]:

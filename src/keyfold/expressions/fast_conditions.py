@@ -1,9 +1,9 @@
 """The fast path for the most common conditions: attributes compared with placeholders.
 
 Conditions such as `a > :v AND b = :w` or `attribute_not_exists(#k) OR #t <= :now` are compiled once
-for each text with its names, and bound to a request's values in about a microsecond. The functions return None for every condition
-or value that the fast path does not handle. The caller then takes the ordinary path, which is the
-only one that raises errors.
+for each text with its names, and bound to a request's values in about a microsecond. The functions
+return None for every condition or value that the fast path does not handle. The caller then takes
+the ordinary path, which is the only one that raises errors.
 """
 
 from __future__ import annotations

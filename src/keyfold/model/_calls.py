@@ -7,24 +7,25 @@ from typing import Any, NamedTuple
 
 
 class Authority(NamedTuple):
-    """What the store itself answers for in a call, or in one member of a transaction.
+    """What the store does on its own authority in a call, or in one member of a transaction.
 
     The store of a principal asks the role about everything else.
     """
 
-    # All of it: the store looks something up, or has checked the call together with others.
+    # The whole call: it looks something up, or was checked earlier, together with others.
     is_whole: bool = False
-    # That an existing item is replaced, since only an expired one can be: it counts as absent.
+    # Replacing an existing item: only an expired one can be replaced, and it counts as absent.
     replaces_expired: bool = False
-    # The guard items of this entity's unique values. The role is asked about the entity instead.
+    # Writing the guard items of this entity's unique values. The role is asked whether it may take
+    # unique values of the entity instead.
     unique_of: str | None = None
 
 
 CALLER = Authority()
-"""The store answers for nothing."""
+"""The store does nothing on its own authority: the role is asked about everything."""
 
 STORE = (Authority(is_whole=True),)
-"""The authority of a call that the store makes on its own."""
+"""The authority of a call that is the store's own; always this object, so that `is` finds it."""
 
 
 class ApiCall(NamedTuple):
@@ -35,7 +36,7 @@ class ApiCall(NamedTuple):
     attempt: int = 1
     # One for each member of a transaction, or one for the call; empty if all are the caller's.
     authority: tuple[Authority, ...] = ()
-    # For a call of a batch: the positions in the batch of the requests for each item.
+    # For a call of a batch: by item, the positions in the batch of the requests for it.
     positions: Mapping[Hashable, list[int]] = {}
 
     def on_own_authority(self) -> ApiCall:

@@ -150,7 +150,7 @@ class Entity(BaseModel, metaclass=EntityMeta):
     def __init_subclass__(cls, **options: Unpack[EntityOptions]) -> None:
         """Read the options of a class statement; raises DeclarationInvalid."""
         super().__init_subclass__()
-        # Pydantic, which has not read the fields yet, would warn of these names.
+        # Checked before pydantic reads the fields, because it would warn about these names first.
         decorated = [each for each, value in vars(cls).items() if isinstance(value, _DECORATED)]
         _check_names(cls.__name__, [*get_annotations(cls), *decorated])
         table = options.get("table")

@@ -153,7 +153,7 @@ class EntitySchema:
     _set_writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _key_writers: tuple[tuple[str, Render], ...] = field(init=False)
     _checked: frozenset[str] = field(init=False)
-    # Whether the key has a part whose text is not any text: rendering alone would not notice.
+    # Whether a key field is text with constraints, which rendering the key would not check.
     _constrains_key: bool = field(init=False)
     # The types of the fields that are stored only in keys; None if the value of one may differ
     # after a round trip through the key.

@@ -69,7 +69,7 @@ class Write(SingleRequest[E_co], Generic[E_co]):
 
     @property
     def authority(self) -> Authority:
-        """What the store answers for, instead of the caller, when it runs the write."""
+        """What the store does on its own authority when it runs the write."""
         if not self.schema.unique or not self.changes_unique:
             return CALLER
         return Authority(unique_of=self.schema.name)
@@ -168,7 +168,7 @@ class Put(Write[E_co], Generic[E_co]):
 
     @property
     def authority(self) -> Authority:
-        """What the store answers for: guard items, and replacing an expired item by a new one."""
+        """What is the store's own: guard items, and replacing an expired item with a new one."""
         schema = self.schema
         if self.presence is _ANY and not schema.version_field and not schema.unique:
             return CALLER

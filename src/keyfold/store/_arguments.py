@@ -17,7 +17,10 @@ S = TypeVar("S")
 
 
 def takes_arguments_of(make: Callable[P, M]) -> Callable[[Callable[[M], R]], Callable[P, R]]:
-    """Return a decorator that gives a function of one argument the arguments of its constructor."""
+    """Return a decorator for a function of one argument, which `make` constructs.
+
+    The decorated function takes the arguments of `make` instead.
+    """
 
     def decorate(function: Callable[[M], R]) -> Callable[P, R]:
         @wraps(function)
@@ -33,7 +36,7 @@ def takes_arguments_of(make: Callable[P, M]) -> Callable[[Callable[[M], R]], Cal
 def method_takes_arguments_of(
     make: Callable[P, M],
 ) -> Callable[[Callable[[S, M], R]], Callable[Concatenate[S, P], R]]:
-    """Return a decorator that does the same for a method."""
+    """Return a decorator that does the same for a method, after `self`."""
 
     def decorate(method: Callable[[S, M], R]) -> Callable[Concatenate[S, P], R]:
         @wraps(method)

@@ -28,9 +28,10 @@ def drive(
 ) -> V:
     """Run a plan and return its result.
 
-    `check` raises an error for a call that must not be made. The first call of `admitted` has passed
-    it already. `observe` makes the calls instead of `execute`. `clean_up` returns a plan to run after
-    any error, Ctrl-C included; the error is raised even if that plan fails.
+    `check` raises an error for a call that must not be made. It is not asked about the first of the
+    `admitted` calls, which has passed it already; if there are several, they are the store's own.
+    `observe` makes the calls instead of `execute`. `clean_up` returns a plan to run after any error,
+    Ctrl-C included; the error is raised even if that plan fails.
     """
     try:
         step = next(steps)

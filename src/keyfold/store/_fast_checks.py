@@ -2,7 +2,7 @@
 
 They look only at the partition of each item, and at what is written where that can put an item
 into another tenant's partition of an index. Nothing is parsed but conditions, whose texts recur. A
-call that is not certainly allowed is read in full.
+call that is not certainly allowed is read in full, by `policy.accesses`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _RULES = {
     "Update": (_PUT, "Key", True),
     "UpdateItem": (_PUT, "Key", True),
 }
-# They write more than the parameter with the key has.
+# These also write attributes that are not in the parameter with the key.
 _UPDATES = {"Update", "UpdateItem"}
 _SIMPLE = {name: _RULES[name] for name in ("GetItem", "PutItem", "DeleteItem")}
 
@@ -124,7 +124,7 @@ def _find_partition(text: str, names: tuple[str, ...]) -> str | None:
 
 
 def _members_of(operation: str, request: _Body) -> Iterable[_Member] | None:
-    """Return the accesses to single items in a call; None if it has others, as a scan."""
+    """Return the accesses of a call to single items; None for a call with others, such as Scan."""
     match operation:
         case "TransactGetItems" | "TransactWriteItems":
             members = (next(iter(each.items())) for each in request["TransactItems"])

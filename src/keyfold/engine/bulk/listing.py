@@ -23,7 +23,7 @@ def list_page(
     limit: int,
     summary: tuple[str, ...],
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return a page of the work of the past 90 days: these members of the descriptions.
+    """Return a page of the work of the past 90 days: the members of its descriptions in `summary`.
 
     Exports and imports are in descending order of ARN, bulk operations of id. The second value
     holds the response's `NextToken`, if there are more. Raises ValidationException if the

@@ -40,11 +40,11 @@ class WorkBody(TypedDict):
 class WorkKind(NamedTuple):
     """A kind of work: how its records and ARNs are named, and its errors."""
 
-    # The kind of its records, and the part of its ARNs.
+    # The kind of its records, which is also the part of its ARNs before the id.
     record: Part
     # The member of a description that holds the ARN.
     arn: str
-    # The message to which a missing one's ARN is added, and its error.
+    # The message about an unknown ARN, without the ARN itself, and the class of the error.
     missing: str
     not_found: type[ServiceError]
     # Returns the error for a token that was used for another request.

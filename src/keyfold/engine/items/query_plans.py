@@ -1,8 +1,8 @@
 """The fast path of Query: plans for the queries that nearly every program makes.
 
-Everything in a request but its values, its limit and its order decides on a plan: the index, the
-expressions, their names, and what is selected. A plan is compiled once for each table and is then
-only given values. `pk = :p`, alone or with one condition on the sort key, becomes a function from
+A plan depends on the index, the expressions, their names, and what is selected. It does not depend
+on values, limit, order, start key and consumed capacity. So it is compiled once for each table, and
+is then only given values. `pk = :p`, alone or with one condition on the sort key, becomes a function from
 the values to a range of bytes. Other requests are left to the ordinary path, which alone raises
 errors: here, None means "use the ordinary path".
 """
@@ -33,8 +33,7 @@ from keyfold.values import encode_partition
 from keyfold.values.fast_scalars import read_fast_scalar
 
 Values = dict[str, Any]
-# More plans than this for one table come from generated texts that do not repeat: the cache is
-# cleared then.
+# A table with more plans than this gets generated texts that do not recur, so its cache is cleared.
 KEPT_PLANS = 1_000
 
 _SELECTS = (None, "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES", "COUNT", "SPECIFIC_ATTRIBUTES")

@@ -188,7 +188,7 @@ def _evaluate(reader: StorageReader, write: ItemWrite, *, needs_old: bool) -> Wr
     table, change = write.table, write.change
     if not needs_old and write.holds is None and isinstance(change, PutAction):
         item, value, size, entries = change
-        # Nobody needs the old item, and only a log its stored value.
+        # The caller does not need the old item; a log needs its stored value.
         stored = None if table.log is None else _read_value(reader, table, write.row_key)
         return WriteOutcome(write, None, stored, 0, item, value, size, entries)
     row = reader.get(table.rows, write.row_key)
@@ -283,7 +283,7 @@ def put_without_reading(
     size: int,
     entries: Entries,
 ) -> None:
-    """Put an item without reading the old one, for callers that do not need it."""
+    """Put an item, for callers that do not need the old one: only a log has it read."""
     if table.log is None:
         storage.put(table.rows, row_key, value, size, entries)
     else:

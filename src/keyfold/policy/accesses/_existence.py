@@ -13,7 +13,7 @@ from keyfold.policy._rights import Right
 
 
 def find_existence(request: dict[str, Any], keys: TableKeyNames) -> Right | None:
-    """Return the right that a write needs if its condition proves that an item exists, or not.
+    """Return the right that a write needs, if its condition decides between creating and replacing.
 
     None if the condition allows both, so that the write may create as well as replace. Every item
     has the attributes of the key, so a condition on their existence is one on the item's.

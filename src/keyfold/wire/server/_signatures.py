@@ -44,7 +44,7 @@ _MAX_CACHED = 1_000
 _MAX_CACHED_BYTES = 1_024
 
 _TIMESTAMP = re.compile(r"[0-9]{8}T[0-9]{6}Z")
-# Whether a header's value may not be canonical.
+# Finds white space: a header's value without any is canonical as it is.
 _has_space = re.compile(rb"\s").search
 _SIGNATURE_LENGTH = 64
 _TIMESTAMP_FORMAT = "%Y%m%dT%H%M%SZ"

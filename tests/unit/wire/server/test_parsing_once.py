@@ -1,4 +1,4 @@
-"""A request is parsed once, however many parts of the server look at it, and large ones aside."""
+"""A request is parsed once, however many parts of the server use it; a large one in a thread."""
 
 from __future__ import annotations
 
