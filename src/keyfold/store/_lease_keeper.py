@@ -19,7 +19,7 @@ from keyfold.model._requests import Request
 from keyfold.model._updates import Update
 from keyfold.store._dispatch import plan
 from keyfold.store._leases import DEAD_LETTERS, Lease, LeaseId, LeaseTable, LeaseView, lease_table
-from keyfold.store._plans import Plan, Response, RunContext, call_service
+from keyfold.store._plans import Plan, Response, repeat_call
 from keyfold.store._settings import StoreSettings
 from keyfold.store._streams import StreamState, list_shards
 
@@ -63,7 +63,7 @@ class LeaseCalls:
 
     def call(self, operation: str, request: dict[str, Any]) -> Plan[Response]:
         """Make a call, and retry it after transient errors; raises Unavailable."""
-        return call_service(RunContext(self.now(), self._settings), operation, request)
+        return repeat_call(self._settings.jitter, operation, request)
 
 
 @dataclass(slots=True)

@@ -120,18 +120,13 @@ def retry(
             error = another
 
 
-def call_service(context: RunContext, operation: str, payload: dict[str, Any]) -> Plan[Response]:
+def repeat_call(
+    jitter: Callable[[], float], operation: str, payload: dict[str, Any]
+) -> Plan[Response]:
     """Make a call that belongs to no request, such as DescribeTable, and retry transient errors.
 
     Raises Unavailable when retries are exhausted.
     """
-    return repeat_call(context.store.jitter, operation, payload)
-
-
-def repeat_call(
-    jitter: Callable[[], float], operation: str, payload: dict[str, Any]
-) -> Plan[Response]:
-    """Make a call, and retry it after transient errors; raises Unavailable."""
     attempts = Attempts(operation, jitter)
     while True:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from keyfold.errors import ResourceInUseException, ResourceNotFoundException
 from keyfold.model._tables import Table
-from keyfold.store._plans import ApiCall, Plan, Response, RunContext, call_service
+from keyfold.store._plans import ApiCall, Plan, Response, repeat_call
 from keyfold.store._retries import BACKOFF
 from keyfold.store._settings import StoreSettings
 
@@ -23,7 +23,7 @@ def plan_create_table(settings: StoreSettings, table: Table) -> Plan[None]:
     If a table of that name is being deleted, wait for that, and create it again.
     """
     table.check()
-    call = partial(call_service, RunContext(settings.clock(), settings))
+    call = partial(repeat_call, settings.jitter)
     while True:
         try:
             # Not retried: a table that a failed call did create would look like an existing one.
