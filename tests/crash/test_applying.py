@@ -38,7 +38,7 @@ def database_of(kind: Kind, path: Path) -> Generator[str]:
 
 
 def kill_after(url: str, moments: int) -> int:
-    """Start to apply, let it go on so often, and kill it while it does; tell how often it did."""
+    """Start to apply, let it continue `moments` times, and kill it; return how often it continued."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.crash.applying", url],
         cwd=ROOT,

@@ -24,7 +24,7 @@ MOST_COMMITS = 70
 
 
 def run_and_kill(path: Path, buckets: Path, run: str, commits: int) -> dict[str, list[str]]:
-    """Let a process make so many commits, kill it, and return what it had said."""
+    """Let a process make a number of commits, kill it, and return what it reported."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.crash.backing_up", str(path), str(buckets), run],
         cwd=ROOT,

@@ -1,7 +1,7 @@
 """What a file goes through in the crash tests, one acknowledged step after another.
 
 Each step is one request, and each write is all there or not there at all. `expected` says
-what the table holds after so many steps, so that the file can be compared with the last
+what the table holds after a number of steps, so that the file can be compared with the last
 step that was acknowledged.
 """
 

@@ -160,9 +160,9 @@ class AsyncStore:
             steps,
             self._executor.execute,
             self._sleep,
+            observe=self._observe if self._settings.on_call else None,
             check=self._check,
             admitted=admitted,
-            observe=self._observe if self._settings.on_call else None,
             clean_up=clean_up,
         )
 

@@ -78,9 +78,9 @@ async def drive_async(
     execute: Callable[[str, dict[str, Any]], Awaitable[Response]],
     sleep: Callable[[float], Awaitable[object]],
     *,
+    observe: Callable[[ApiCall], Awaitable[Response]] | None = None,
     check: Callable[[ApiCall], None] | None = None,
     admitted: Calls = (),
-    observe: Callable[[ApiCall], Awaitable[Response]] | None = None,
     clean_up: CleanUp | None = None,
 ) -> V:
     """Async version of `drive`; handlers may be coroutine functions."""
