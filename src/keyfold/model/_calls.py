@@ -25,7 +25,7 @@ CALLER = Authority()
 """The store does nothing on its own authority: the role is asked about everything."""
 
 STORE = (Authority(is_whole=True),)
-"""The authority of a call that is the store's own; always this object, so that `is` finds it."""
+"""The authority of a call that is the store's own."""
 
 
 class ApiCall(NamedTuple):

@@ -62,7 +62,7 @@ def admits(guards: Guards, call: ApiCall) -> bool:
             rights, item[guard.partition], item if is_write else _NOTHING
         ):
             return True
-    if authority is STORE:
+    if authority == STORE:
         return True
     if operation == "Query":
         return _admits_query(guards.get(request["TableName"]), request)

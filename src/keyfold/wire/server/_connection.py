@@ -20,7 +20,7 @@ from keyfold.wire.server._answers import (
     answer_unavailable,
 )
 from keyfold.wire.server._capacity import note_capacity
-from keyfold.wire.server._encodings import LEAST_BYTES
+from keyfold.wire.server._encodings import LEAST_BYTES, LEAST_REQUEST_BYTES
 from keyfold.wire.server._requests import (
     Headers,
     HttpRequest,
@@ -208,12 +208,12 @@ class ServerConnection(asyncio.Protocol):
     def _take_headers(self) -> Headers:
         """Return the headers of a request; the first of repeated ones counts."""
         gathered, raw = self._gathered, self._raw_headers
+        self._repeated = ()
         if not gathered:
             headers = {name.lower(): value for name, value in raw.items()}
             raw.clear()
             return headers
         headers = {name.lower(): value for name, value in reversed(gathered)}
-        self._repeated = ()
         if len(headers) != len(gathered):
             self._repeated = [(name.lower(), value) for name, value in gathered]
         gathered.clear()
@@ -224,8 +224,8 @@ class ServerConnection(asyncio.Protocol):
         headers = self._headers = self._take_headers()
         if self._head_bytes > limits.head_bytes:
             # Part of the counted bytes may belong to the body.
-            size = len(self._url) + sum(map(len, headers)) + sum(map(len, headers.values()))
-            size += sum(len(name) + len(value) for name, value in self._repeated)
+            pairs = self._repeated or headers.items()
+            size = len(self._url) + sum(len(name) + len(value) for name, value in pairs)
             if size > limits.head_bytes:
                 raise _StopParsing(answer_plain(400, _HEAD_TOO_LONG))
         if b"upgrade" in headers:
@@ -273,7 +273,7 @@ class ServerConnection(asyncio.Protocol):
             or operation is None
             or operation not in INLINE_READS
             or state.scheduler.engine is None
-            or len(body) >= LARGE_BODY_BYTES
+            or len(body) >= LEAST_REQUEST_BYTES
             or b"origin" in headers
         ):
             self._backlog.append(

@@ -58,7 +58,10 @@ class Gate(Protocol):
         ...
 
     def find_principal(self, request: HttpRequest) -> str:
-        """Return a key that is unique to the request's principal; only for allowed requests."""
+        """Return a key that is unique to the principal of an allowed request.
+
+        Raises ServiceError if the request is not allowed any more.
+        """
         ...
 
 
@@ -87,13 +90,19 @@ class KeyGate:
         return find_denial(authorizer, WirePrincipal(key.name), call)
 
     def find_principal(self, request: HttpRequest) -> str:
-        """Return the name and the rights of the key that a request is signed with."""
+        """Return the name and the rights of the key that a request is signed with.
+
+        Raises ServiceError if the request is no longer allowed: time has passed since it was
+        checked, and the file may have changed.
+        """
         claim = self._verifier.read_claim(request, self._clock())
-        entry = (
-            None if isinstance(claim, ServiceError) else self._keyring.find(claim.scope.access_key)
-        )
+        if isinstance(claim, ServiceError):
+            raise claim
+        entry = self._keyring.find(claim.scope.access_key)
+        if entry is None:
+            raise UnrecognizedClientException(UNRECOGNIZED)
         # Not the access key itself: after a key is renewed, the principal is the same.
-        return "" if entry is None else f"{entry.key.name}\0{entry.key.rights}"
+        return f"{entry.key.name}\0{entry.key.rights}"
 
 
 class OpenGate:

@@ -85,3 +85,9 @@ def test_a_large_body_that_is_not_json_gets_the_services_error(wire: Wire) -> No
         (response,) = wire.exchange(valid[:-1] + b"x")
     assert response.status == 400
     assert response.json["__type"].endswith("#SerializationException")
+
+
+def test_a_request_of_some_size_is_offered_compression_behind_a_gate(wire: Wire) -> None:
+    request = {"TableName": "Things", "Key": {"pk": {"S": "a"}}, "Unknown": "x" * 20_000}
+    (response,) = wire.exchange(ask("GetItem", request))
+    assert response.headers["accept-encoding"] == "gzip, deflate"

@@ -27,8 +27,11 @@ from keyfold.engine import Engine
 from keyfold.errors import ServiceError
 from keyfold.wire.client import Credentials
 from keyfold.wire.client._signing import Signer
+from keyfold.wire.server._gate import KeyGate
+from keyfold.wire.server._keyring import Keyring
 from keyfold.wire.server._requests import HttpRequest
 from keyfold.wire.server._signatures import MISMATCH, UNRECOGNIZED, Claim, Verifier
+from keyfold.wire.server._state import PreparedRequest
 from tests.unit.wire.server.http import TABLE, Response, Wire, get, make_table
 from tests.unit.wire.server.signing import (
     ACCESS_KEY,
@@ -37,6 +40,7 @@ from tests.unit.wire.server.signing import (
     SECRET,
     TIMESTAMP,
     Signed,
+    admit_all,
     block,
     make_gate,
     sign_by_botocore,
@@ -589,3 +593,41 @@ def test_the_cache_is_bounded() -> None:
         verifier._derive_key(f"secret {number}", "20261115")
     assert len(verifier._keys) <= 1_000
     assert len(verifier._scopes) <= 1_000
+
+
+def test_repeated_headers_are_counted_once(wire: Wire) -> None:
+    item = {"pk": {"S": "a"}, "text": {"S": "y" * 9_000}}
+    sent = sign_by_botocore("PutItem", {"TableName": TABLE, "Item": item}).add("X-Pad", "z" * 9_000)
+    data = sent.add("Via", "a").add("Via", "b").write()
+    (response,) = wire.exchange(data)
+    assert response.status == 200
+
+
+def test_headers_of_one_request_are_not_those_of_the_next(wire: Wire) -> None:
+    connection, _ = wire.connect()
+    connection.data_received(sign_by_botocore().add("Via", "a").add("Via", "b").write())
+    wire.run_until_idle()
+    requests: list[HttpRequest] = []
+    prepare = wire.state.prepare
+
+    def note(request: HttpRequest) -> PreparedRequest:
+        requests.append(request)
+        return prepare(request)
+
+    with mock.patch.object(wire.state, "prepare", note):
+        connection.data_received(b"POST / HTTP/1.1\r\n\r\n")
+    assert [request.repeated for request in requests] == [()]
+
+
+def test_a_principal_is_not_read_from_a_request_that_has_expired_meanwhile(tmp_path: Path) -> None:
+    times = iter([NOW + 300.9, NOW + 301.1])
+    keyring = Keyring(write_keys(tmp_path / "keys.toml", block()), admit_all)
+    member = {"Put": {"TableName": TABLE, "Item": {"pk": {"S": "a"}}}}
+    request = {"ClientRequestToken": "token", "TransactItems": [member]}
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        make_table(engine)
+        wire = Wire(engine, gate=KeyGate(keyring, REGION, clock=lambda: next(times)))
+        (response,) = wire.exchange(sign_by_botocore("TransactWriteItems", request).write())
+        wire.close()
+    assert response.status == 400
+    assert "Signature expired" in response.json["message"]
