@@ -205,23 +205,24 @@ class ServerConnection(asyncio.Protocol):
         append = self._gathered.append
         return lambda name, value: append((name, value))
 
-    def _take_headers(self) -> Headers:
-        """Return the headers of a request; the first of repeated ones counts."""
-        gathered, raw = self._gathered, self._raw_headers
-        self._repeated = ()
-        if not gathered:
-            headers = {name.lower(): value for name, value in raw.items()}
-            raw.clear()
-            return headers
+    def _take_gathered(self) -> Headers:
+        """Return the headers of a request behind a gate; the first of repeated ones counts."""
+        gathered = self._gathered
         headers = {name.lower(): value for name, value in reversed(gathered)}
+        self._repeated = ()
         if len(headers) != len(gathered):
             self._repeated = [(name.lower(), value) for name, value in gathered]
         gathered.clear()
         return headers
 
     def on_headers_complete(self) -> None:
-        limits = self._state.limits
-        headers = self._headers = self._take_headers()
+        limits, raw = self._state.limits, self._raw_headers
+        if self._state.gate is None:
+            headers = {name.lower(): value for name, value in raw.items()}
+            raw.clear()
+        else:
+            headers = self._take_gathered()
+        self._headers = headers
         if self._head_bytes > limits.head_bytes:
             # Part of the counted bytes may belong to the body.
             pairs = self._repeated or headers.items()
@@ -266,15 +267,13 @@ class ServerConnection(asyncio.Protocol):
             self._gathered.clear()
         operation = find_operation_fast(method, url, headers)
         is_busy = self._is_answering or self._is_stalled or self._is_closing or self._backlog
-        state = self._state
         if (
-            is_busy
+            operation not in INLINE_READS
+            or is_busy
             or not keeps_alive
-            or operation is None
-            or operation not in INLINE_READS
-            or state.scheduler.engine is None
             or len(body) >= LEAST_REQUEST_BYTES
             or b"origin" in headers
+            or not self._state.reads_inline
         ):
             self._backlog.append(
                 HttpRequest(method, url, headers, body, keeps_alive, operation, self._repeated)
@@ -282,8 +281,9 @@ class ServerConnection(asyncio.Protocol):
             self._pump()
             return
         # The fast path of reads: there is nothing to queue.
-        if state.is_fast:
-            outcome = state.scheduler.read_now(operation, body)
+        assert operation is not None  # it is one of INLINE_READS
+        if self._state.is_fast:
+            outcome = self._state.scheduler.read_now(operation, body)
             if outcome is not None:
                 self._write_response(outcome, headers)
                 return

@@ -63,6 +63,8 @@ class ServerState:
         self.is_stopping = False
         self.is_watched = metrics is not None or access_log is not None
         self.gate = gate
+        # Whether reads run on the event loop: not if something else than an engine is served.
+        self.reads_inline = scheduler.engine is not None
         # Whether reads may take the fast path, which skips the gate, metrics and the access log.
         self.is_fast = not self.is_watched and gate is None
         self.clients: set[ConnectedClient] = set()
