@@ -15,10 +15,7 @@ from keyfold.expressions.binder import (
     bind_call,
     bind_comparison,
     bind_in,
-    check_bounds,
-    check_types,
 )
-from keyfold.expressions.comparison import ORDERED_TYPES, TEXT_TYPES
 from keyfold.expressions.conditions import check_operator_count
 from keyfold.expressions.faults import ExpressionFault
 from keyfold.expressions.parser import CACHED_EXPRESSIONS, parse_condition
@@ -104,8 +101,6 @@ class BoundKeyExpression:
     """A bound KeyConditionExpression, not yet checked to be a valid key condition."""
 
     _leaves: tuple[_Leaf, ...]
-    _condition: KeyCondition | None = None
-    """The key condition, if the fast path has already read it."""
 
     def to_key_condition(self) -> KeyCondition:
         """Return the key condition; raises ValidationException if the expression is not one.
@@ -113,8 +108,6 @@ class BoundKeyExpression:
         The service checks this after it has parsed all expressions of the request and looked for
         unused placeholders.
         """
-        if self._condition is not None:
-            return self._condition
         constraints: dict[str, KeyConstraint] = {}
         for leaf in self._leaves:
             name, constraint = leaf.to_constraint()
@@ -197,13 +190,10 @@ def bind_key_condition(text: str, placeholders: Placeholders) -> BoundKeyExpress
     Raises ValidationException.
     """
     try:
-        fast_leaves = _parse_fast(text)
-        if fast_leaves is not None:
-            constraints = _bind_fast(fast_leaves, placeholders)
-            if len(constraints) == len(fast_leaves):
-                return BoundKeyExpression((), KeyCondition(constraints))
+        parsed = parse_condition(text)
+        check_operator_count(parsed.operator_count)
         leaves: list[_Leaf] = []
-        _collect(parse_condition(text).condition, Binder(placeholders), leaves)
+        _collect(parsed.condition, Binder(placeholders), leaves)
     except ExpressionFault as fault:
         raise fault.to_service_error("KeyConditionExpression") from None
     return BoundKeyExpression(tuple(leaves))
@@ -263,25 +253,6 @@ def _parse_fast(text: str) -> tuple[FastKeyCondition, ...] | None:
             case _:
                 return None
     return tuple(leaves) if all(leaf.operator in _CONSTRAINTS for leaf in leaves) else None
-
-
-def _bind_fast(
-    leaves: tuple[FastKeyCondition, ...], placeholders: Placeholders
-) -> dict[str, KeyConstraint]:
-    constraints: dict[str, KeyConstraint] = {}
-    for leaf in leaves:
-        name, operator = leaf.name, leaf.operator
-        if name[0] == "#":
-            name = placeholders.name(name)
-        values = [placeholders.value(value) for value in leaf.values]
-        if operator != "=":
-            check_types(
-                operator, values, TEXT_TYPES if operator == "begins_with" else ORDERED_TYPES
-            )
-            if operator == "BETWEEN":
-                check_bounds(*values)
-        constraints[name] = make_constraint(operator, values)
-    return constraints
 
 
 def _collect(node: Condition, binder: Binder, leaves: list[_Leaf]) -> None:
