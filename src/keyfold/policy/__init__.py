@@ -6,7 +6,7 @@ Rules are about keys, not entities, so that the server can enforce them as well 
 from __future__ import annotations
 
 from keyfold.policy._access import Access
-from keyfold.policy._guard import Denial, Guard, Principal
+from keyfold.policy._guard import Denial, Guard
 from keyfold.policy._layouts import UNIQUE_START, Area, IndexEntry, IndexLayout, Layout
 from keyfold.policy._rights import ALL, EVERYTHING, READ, WRITE, Right, Role
 from keyfold.policy._role_problems import find_role_problems
@@ -24,7 +24,6 @@ __all__ = [
     "IndexEntry",
     "IndexLayout",
     "Layout",
-    "Principal",
     "Right",
     "Role",
     "find_role_problems",

@@ -23,13 +23,6 @@ _NO_VALUE: AttributeValue = {}
 _NOTHING_WRITTEN: Mapping[str, AttributeValue | None] = {}
 
 
-class Principal(NamedTuple):
-    """A role, and the ids of the principal that has it, by tenant."""
-
-    role: str
-    ids: Mapping[str, str]
-
-
 class Denial(NamedTuple):
     """An access that is denied: the action, the table, and why.
 

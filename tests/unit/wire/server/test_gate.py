@@ -17,12 +17,15 @@ from keyfold.engine import Engine
 from keyfold.errors import AccessDeniedException, KeysUnusable, PolicyInvalid
 from keyfold.wire.client import Client, Credentials
 from keyfold.wire.server import Server, make_key_gate, make_policy_gate
-from keyfold.wire.server._keyring import changing_keys
+from keyfold.wire.server._gate import KeyGate
+from keyfold.wire.server._keyring import Keyring, changing_keys
 from keyfold.wire.server._requests import WireCall
-from tests.unit.wire.server.http import Response, Wire, ask, write_request
+from tests.unit.wire.server.http import TABLE, Response, Wire, ask, make_table, write_request
 from tests.unit.wire.server.signing import (
     NOW,
+    REGION,
     SECRET,
+    admit_all,
     block,
     sign_by_botocore,
     write_keys,
@@ -418,3 +421,17 @@ def test_requests_of_our_client_are_accepted(url: str) -> None:
         assert client.execute("GetItem", get("U#ada#P"))["Item"]["v"] == {"S": "ada"}
         with pytest.raises(AccessDeniedException, match="not authorized to perform"):
             client.execute("GetItem", get("U#bob#P"))
+
+
+def test_a_principal_is_not_read_from_a_request_that_has_expired_meanwhile(tmp_path: Path) -> None:
+    times = iter([NOW + 300.9, NOW + 301.1])
+    keyring = Keyring(write_keys(tmp_path / "keys.toml", block()), admit_all)
+    member = {"Put": {"TableName": TABLE, "Item": {"pk": {"S": "a"}}}}
+    request = {"ClientRequestToken": "token", "TransactItems": [member]}
+    with Engine.open(":memory:", upkeep_seconds=None) as engine:
+        make_table(engine)
+        wire = Wire(engine, gate=KeyGate(keyring, REGION, clock=lambda: next(times)))
+        (response,) = wire.exchange(sign_by_botocore("TransactWriteItems", request).write())
+        wire.close()
+    assert response.status == 400
+    assert "Signature expired" in response.json["message"]

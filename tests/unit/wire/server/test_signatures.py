@@ -7,40 +7,27 @@ published, and those that Alternator's authorization tests expect.
 from __future__ import annotations
 
 import gzip
-import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from unittest import mock
 from urllib.parse import quote
 
 import pytest
 from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials as BotocoreCredentials
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keyfold.engine import Engine
-from keyfold.errors import ServiceError
-from keyfold.wire.client import Credentials
-from keyfold.wire.client._signing import Signer
-from keyfold.wire.server._gate import KeyGate
-from keyfold.wire.server._keyring import Keyring
 from keyfold.wire.server._requests import HttpRequest
-from keyfold.wire.server._signatures import MISMATCH, UNRECOGNIZED, Claim, Verifier
+from keyfold.wire.server._signatures import MISMATCH, UNRECOGNIZED
 from keyfold.wire.server._state import PreparedRequest
 from tests.unit.wire.server.http import TABLE, Response, Wire, get, make_table
 from tests.unit.wire.server.signing import (
     ACCESS_KEY,
     NOW,
-    REGION,
     SECRET,
     TIMESTAMP,
     Signed,
-    admit_all,
     block,
     make_gate,
     sign_by_botocore,
@@ -179,27 +166,6 @@ def test_cached_signatures_are_still_checked_for_date_and_headers(wire: Wire) ->
     assert refusal(wire, token)[0] == "UnrecognizedClientException"
 
 
-def test_unverified_claims_are_not_cached() -> None:
-    verifier, day = Verifier("us-east-1"), TIMESTAMP[:8]
-    padding = ";".join(f"x-{number}" for number in range(1_500))
-    tracemalloc.start()
-    try:
-        for number in range(200):
-            scope = f"KEY{number}/{day}/us-east-1/dynamodb/aws4_request"
-            listed = f"SignedHeaders=host;x-amz-date;{padding}, Signature={'0' * 64}"
-            headers = {
-                b"host": b"localhost",
-                b"x-amz-date": TIMESTAMP.encode(),
-                b"authorization": f"AWS4-HMAC-SHA256 Credential={scope}, {listed}".encode(),
-            }
-            request = HttpRequest(b"POST", b"/", headers, b"", True, None)
-            assert isinstance(verifier.read_claim(request, NOW), Claim)
-        kept, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert kept < 1 << 20
-
-
 @pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
@@ -274,6 +240,30 @@ def test_a_header_may_have_several_values(wire: Wire) -> None:
     sent = one.set("Note", None).add("Note", "a").add("note", " b ")
     assert exchange(wire, sent).status == 200
     assert_mismatch(wire, one.set("Note", None).add("Note", "b").add("Note", "a"))
+
+
+def test_repeated_headers_are_counted_once(wire: Wire) -> None:
+    item = {"pk": {"S": "a"}, "text": {"S": "y" * 9_000}}
+    sent = sign_by_botocore("PutItem", {"TableName": TABLE, "Item": item}).add("X-Pad", "z" * 9_000)
+    data = sent.add("Via", "a").add("Via", "b").write()
+    (response,) = wire.exchange(data)
+    assert response.status == 200
+
+
+def test_headers_of_one_request_are_not_those_of_the_next(wire: Wire) -> None:
+    connection, _ = wire.connect()
+    connection.data_received(sign_by_botocore().add("Via", "a").add("Via", "b").write())
+    wire.run_until_idle()
+    requests: list[HttpRequest] = []
+    prepare = wire.state.prepare
+
+    def note(request: HttpRequest) -> PreparedRequest:
+        requests.append(request)
+        return prepare(request)
+
+    with mock.patch.object(wire.state, "prepare", note):
+        connection.data_received(b"POST / HTTP/1.1\r\n\r\n")
+    assert [request.repeated for request in requests] == [()]
 
 
 def test_trailers_of_a_chunked_body_are_not_headers(wire: Wire) -> None:
@@ -472,162 +462,3 @@ def test_a_presigned_url_is_valid_no_longer_than_a_header(wire: Wire) -> None:
             "IncompleteSignatureException",
             "X-Amz-Expires should be a number",
         )
-
-
-# Other signers.
-
-texts = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=30)
-access_keys = st.text("abcXYZ019_.-", min_size=1, max_size=20)
-
-
-def receive(method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> HttpRequest:
-    """Return the request that a connection parses from these bytes."""
-    received = [(name.lower().encode(), value.encode()) for name, value in headers]
-    first = dict(reversed(received))
-    repeated = received if len(first) != len(received) else ()
-    return HttpRequest(method.encode(), url.encode(), first, body, True, None, repeated)
-
-
-def verify(request: HttpRequest, now: float, keys: Credentials) -> ServiceError | None:
-    verifier = Verifier(REGION)
-    claim = verifier.read_claim(request, now)
-    if isinstance(claim, ServiceError):
-        return claim
-    assert claim.scope.access_key == keys.access_key
-    return verifier.find_fault(claim, request, keys.secret_key, keys.token)
-
-
-segments = st.text(st.characters(max_codepoint=0x24F, categories=("L", "N", "P", "Z")), max_size=6)
-
-
-@given(
-    method=st.sampled_from(("GET", "POST", "PUT", "DELETE")),
-    path=st.lists(segments | st.sampled_from((".", "..", "")), max_size=4),
-    query=st.lists(st.tuples(segments, segments), max_size=4),
-    more=st.dictionaries(
-        st.text("abcxyz-", min_size=1, max_size=8).filter(lambda name: name.strip("-") == name),
-        st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20),
-        max_size=4,
-    ),
-    body=st.binary(max_size=200),
-    keys=st.builds(Credentials, access_keys, texts, st.none() | texts),
-    now=st.integers(0, 4_000_000_000),
-    tamper=st.sampled_from(("", "body", "method", "header", "query", "path", "secret")),
-)
-def test_only_untampered_botocore_signatures_are_accepted(
-    method: str,
-    path: list[str],
-    query: list[tuple[str, str]],
-    more: dict[str, str],
-    body: bytes,
-    keys: Credentials,
-    now: int,
-    tamper: str,
-) -> None:
-    sent_path = "/" + "/".join(quote(each, safe="") for each in path)
-    sent_query = "&".join(f"{quote(n, safe='')}={quote(v, safe='')}" for n, v in query)
-    headers = {"Host": "example.com", "X-Amz-Target": "x", **more}
-    url = f"https://example.com{sent_path}" + (f"?{sent_query}" if sent_query else "")
-    made: Any = AWSRequest(method, url, headers, body)
-    signer: Any = SigV4Auth(
-        BotocoreCredentials(keys.access_key, keys.secret_key, keys.token), "dynamodb", REGION
-    )
-    at = datetime.fromtimestamp(now, UTC)
-    with mock.patch("botocore.auth.get_current_datetime", return_value=at):
-        signer.add_auth(made)
-    sent = [(name, str(value)) for name, value in made.headers.items()]
-    target = made.url.removeprefix("https://example.com")
-    tampered: Callable[[], HttpRequest] = {
-        "": lambda: receive(method, target, sent, body),
-        "secret": lambda: receive(method, target, sent, body),
-        "body": lambda: receive(method, target, sent, body + b"x"),
-        "method": lambda: receive(method + "X", target, sent, body),
-        "header": lambda: receive(
-            method, target, [(n, v + "y" if n == "X-Amz-Target" else v) for n, v in sent], body
-        ),
-        "query": lambda: receive(
-            method, target + ("&" if "?" in target else "?") + "tampered=1", sent, body
-        ),
-        "path": lambda: receive(
-            method, target.replace(sent_path, f"{sent_path}/tampered", 1), sent, body
-        ),
-    }[tamper]
-    if tamper == "secret":
-        keys = keys._replace(secret_key=keys.secret_key + "x")
-    fault = verify(tampered(), now + 0.5, keys)
-    if tamper:
-        assert fault is not None
-        assert fault.message == MISMATCH
-    else:
-        assert fault is None
-
-
-@given(
-    st.sampled_from(("GetItem", "PutItem")),
-    st.sampled_from(("", "gzip")),
-    st.binary(max_size=200),
-    st.builds(Credentials, access_keys, texts, st.none() | texts),
-    st.integers(0, 4_000_000_000),
-)
-def test_signatures_of_our_client_are_accepted(
-    operation: str, encoding: str, body: bytes, keys: Credentials, now: int
-) -> None:
-    signer = Signer("localhost:8000", REGION, agent="keyfold", accepts="gzip")
-    head = signer.write_head(f"DynamoDB_20120810.{operation}", encoding, body, now, keys)
-    _, *lines = head.decode().removesuffix("\r\n\r\n").split("\r\n")
-    headers = [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
-    assert verify(receive("POST", "/", headers, body), now, keys) is None
-    fault = verify(receive("POST", "/", headers, body + b" "), now, keys)
-    assert fault is not None
-    assert fault.message == MISMATCH
-
-
-def test_the_cache_is_bounded() -> None:
-    verifier = Verifier(REGION)
-    plain = sign_by_botocore()
-    for number in range(2_500):
-        sent = plain.change("Authorization", ACCESS_KEY, f"{ACCESS_KEY}{number}")
-        claim = verifier.read_claim(receive("POST", "/", sent.headers, b""), NOW)
-        assert not isinstance(claim, ServiceError)
-        assert claim.scope.access_key == f"{ACCESS_KEY}{number}"
-        verifier._derive_key(f"secret {number}", "20261115")
-    assert len(verifier._keys) <= 1_000
-    assert len(verifier._scopes) <= 1_000
-
-
-def test_repeated_headers_are_counted_once(wire: Wire) -> None:
-    item = {"pk": {"S": "a"}, "text": {"S": "y" * 9_000}}
-    sent = sign_by_botocore("PutItem", {"TableName": TABLE, "Item": item}).add("X-Pad", "z" * 9_000)
-    data = sent.add("Via", "a").add("Via", "b").write()
-    (response,) = wire.exchange(data)
-    assert response.status == 200
-
-
-def test_headers_of_one_request_are_not_those_of_the_next(wire: Wire) -> None:
-    connection, _ = wire.connect()
-    connection.data_received(sign_by_botocore().add("Via", "a").add("Via", "b").write())
-    wire.run_until_idle()
-    requests: list[HttpRequest] = []
-    prepare = wire.state.prepare
-
-    def note(request: HttpRequest) -> PreparedRequest:
-        requests.append(request)
-        return prepare(request)
-
-    with mock.patch.object(wire.state, "prepare", note):
-        connection.data_received(b"POST / HTTP/1.1\r\n\r\n")
-    assert [request.repeated for request in requests] == [()]
-
-
-def test_a_principal_is_not_read_from_a_request_that_has_expired_meanwhile(tmp_path: Path) -> None:
-    times = iter([NOW + 300.9, NOW + 301.1])
-    keyring = Keyring(write_keys(tmp_path / "keys.toml", block()), admit_all)
-    member = {"Put": {"TableName": TABLE, "Item": {"pk": {"S": "a"}}}}
-    request = {"ClientRequestToken": "token", "TransactItems": [member]}
-    with Engine.open(":memory:", upkeep_seconds=None) as engine:
-        make_table(engine)
-        wire = Wire(engine, gate=KeyGate(keyring, REGION, clock=lambda: next(times)))
-        (response,) = wire.exchange(sign_by_botocore("TransactWriteItems", request).write())
-        wire.close()
-    assert response.status == 400
-    assert "Signature expired" in response.json["message"]
