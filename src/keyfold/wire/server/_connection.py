@@ -313,11 +313,11 @@ class ServerConnection(asyncio.Protocol):
             elif outcome is not None:
                 self._finish(outcome)
             return
-        self._write_response(outcome, request.headers)
+        answer = finish_answer(Answer(200, outcome), request.headers)
+        self._transport.write(state.writer.write(answer, keeps_alive=True))
         if state.metrics is not None:
             note_capacity(state.metrics, call)
         if state.is_watched:
-            answer = Answer(200, outcome)
             state.note(self.peer, call.operation, request, answer, state.clock() - started)
         self.active_at = state.now
 
