@@ -219,12 +219,26 @@ def _help_of(*command: str) -> str:
 
 
 def write_own_errors() -> str:
-    """Show each of our own errors under its code."""
+    """Show each of our own errors under its code, with its attributes."""
     parts = [
         f"### `{error.code}`\n\n`keyfold.errors.{error.__name__}`. {_paragraph(error)}"
+        f"{_attributes_of(error)}"
         for error in sorted(own_errors(), key=lambda error: error.code)
     ]
     return "\n\n".join(parts)
+
+
+def _attributes_of(error: type[KeyfoldError]) -> str:
+    """Return the sentence that names an error's attributes, and their types."""
+    names = getattr(error, "__match_args__", ())
+    if not names:
+        return ""
+    types: dict[str, str] = {}
+    for base in reversed(error.__mro__):
+        # As written: the modules of the errors have postponed annotations.
+        types |= {name: str(kind) for name, kind in base.__dict__.get("__annotations__", {}).items()}
+    listed = ", ".join(f"`{name}: {types[name]}`" for name in names)
+    return f"\n\nAttributes: {listed}."
 
 
 def write_service_errors() -> str:
