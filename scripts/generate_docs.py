@@ -236,7 +236,7 @@ def _attributes_of(error: type[KeyfoldError]) -> str:
     types: dict[str, str] = {}
     for base in reversed(error.__mro__):
         # As written: the modules of the errors have postponed annotations.
-        types |= {name: str(kind) for name, kind in base.__dict__.get("__annotations__", {}).items()}
+        types |= {name: str(kind) for name, kind in inspect.get_annotations(base).items()}
     listed = ", ".join(f"`{name}: {types[name]}`" for name in names)
     return f"\n\nAttributes: {listed}."
 
