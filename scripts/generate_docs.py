@@ -18,17 +18,21 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
+from pydantic import ConfigDict
+from pydantic_core import PydanticUndefined
 from typer.testing import CliRunner
 
+import keyfold
 from keyfold import errors
 from keyfold.api import OPERATIONS
 from keyfold.cli import app
 from keyfold.errors import KeyfoldError, ServiceError
+from keyfold.model._entities import EntityOptions
 from keyfold.model._late_methods import LateMethod
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -390,6 +394,37 @@ def _document(thing: object) -> str:
     )
 
 
+def write_signature(name: str) -> str:
+    """Show the signature of a class or function of `keyfold`, one parameter a line, with types."""
+    parameters = inspect.signature(getattr(keyfold, name)).parameters.values()
+    lines = (f"{name}(", *_write_parameters(list(parameters)), ")")
+    return "```text\n" + "\n".join(lines) + "\n```"
+
+
+def write_class_statement() -> str:
+    """Show the class statement of an entity with its options, without those of pydantic."""
+    options = inspect.get_annotations(EntityOptions)
+    listed = [
+        f"    {name}: {kind.__forward_arg__},"
+        for name, kind in options.items()
+        if name not in ConfigDict.__annotations__
+    ]
+    lines = ("class Name(", "    Entity,", *listed, "    **options of pydantic's ConfigDict,", "):")
+    return "```text\n" + "\n".join(lines) + "\n```"
+
+
+def _write_parameters(parameters: list[inspect.Parameter]) -> Iterator[str]:
+    is_keyword = False
+    for each in parameters:
+        if each.kind is each.KEYWORD_ONLY and not is_keyword:
+            is_keyword = True
+            yield "    *,"
+        star = "**" if each.kind is each.VAR_KEYWORD else ""
+        default = "" if each.default is each.empty else f" = {each.default!r}"
+        default = default.replace(repr(PydanticUndefined), "...")
+        yield f"    {star}{each.name}: {each.annotation}{default},"
+
+
 def write_limits() -> str:
     """Show every limit, by subject."""
     parts: list[str] = []
@@ -449,6 +484,13 @@ WRITERS: dict[str, Callable[[], str]] = {
     "differences": write_differences,
     "commands": write_commands,
     "own-errors": write_own_errors,
+    "class-statement": write_class_statement,
+    "signature-attr": partial(write_signature, "attr"),
+    "signature-index": partial(write_signature, "Index"),
+    "signature-key": partial(write_signature, "Key"),
+    "signature-part": partial(write_signature, "part"),
+    "signature-role": partial(write_signature, "Role"),
+    "signature-table": partial(write_signature, "Table"),
     "service-errors": write_service_errors,
     "exports": write_exports,
     "limits": write_limits,

@@ -44,6 +44,19 @@ def test_every_command_is_documented() -> None:
     assert [name for name in names if f"## `keyfold {name}`" not in read("cli.md")] == []
 
 
+def test_the_keywords_of_every_declaration_are_explained() -> None:
+    signature = re.compile(r"^    (?:\*\*)?(\w+): ", re.MULTILINE)
+    missing: list[str] = []
+    shown_names: set[str] = set()
+    for section in read("declarations.md").split("\n## ")[1:]:
+        shown, _, prose = section.partition("<!-- end of generated -->")
+        names = [name for name in signature.findall(shown) if name not in ("options", "name")]
+        shown_names.update(names)
+        missing += [name for name in names if f"`{name}`" not in prose and f"`{name}=" not in prose]
+    assert missing == []
+    assert {"unique", "ttl", "project", "partition", "can"} <= shown_names
+
+
 def test_every_error_is_documented() -> None:
     page = read("errors.md")
     own = [
