@@ -22,6 +22,7 @@ from keyfold.store._follow_options import (
     open_follower,
 )
 from keyfold.store._plans import Steps
+from keyfold.store._raw_calls import plan_raw_call
 from keyfold.store._settings import CallObserver, StoreSettings
 from keyfold.store._table_creation import plan_create_table, plan_drop_table
 
@@ -77,6 +78,13 @@ class AsyncStore:
             if page.cursor is None:
                 return
             query = query.after(page.cursor)
+
+    async def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Async version of `Store.execute`: make one call of DynamoDB's API as it is.
+
+        Raises the service's errors (ServiceError), AccessDenied, Unavailable and OutcomeUnknown.
+        """
+        return await self._drive(plan_raw_call(self._settings, operation, request))
 
     def as_principal(self, role: str, /, **ids: str) -> AsyncStore:
         """Async version of `Store.as_principal`: return a store restricted to a principal's rights.

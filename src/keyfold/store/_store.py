@@ -22,6 +22,7 @@ from keyfold.store._follow_options import (
     open_follower,
 )
 from keyfold.store._plans import Steps
+from keyfold.store._raw_calls import plan_raw_call
 from keyfold.store._settings import CallObserver, StoreSettings
 from keyfold.store._table_creation import plan_create_table, plan_drop_table
 
@@ -74,6 +75,18 @@ class Store:
             if page.cursor is None:
                 return
             query = query.after(page.cursor)
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Make one call of DynamoDB's API as it is, and return the response as it is.
+
+        Use it for what requests do not cover, such as PartiQL statements. It has the store's
+        retries, hooks and, in the store of a principal, checks. Nothing is validated, hidden or
+        kept by the declarations: expired items and guard items are visible, and unique values are
+        not guarded. Hooks report its capacity if the request asks for it.
+
+        Raises the service's errors (ServiceError), AccessDenied, Unavailable and OutcomeUnknown.
+        """
+        return self._drive(plan_raw_call(self._settings, operation, request))
 
     def as_principal(self, role: str, /, **ids: str) -> Store:
         """Return a store restricted to what a principal with this role may do.

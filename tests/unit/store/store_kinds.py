@@ -43,6 +43,8 @@ class AnyStore(Protocol):
 
     def iterate(self, query: Query[V] | Scan[V]) -> list[V]: ...
 
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]: ...
+
     def as_principal(self, role: str, /, **ids: str) -> AnyStore: ...
 
     def create_table(self, table: Table) -> None: ...
@@ -72,6 +74,9 @@ class SyncStoreAdapter:
 
     def iterate(self, query: Query[V] | Scan[V]) -> list[V]:
         return list(self.store.iterate(query))
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return self.store.execute(operation, request)
 
     def as_principal(self, role: str, /, **ids: str) -> AnyStore:
         return SyncStoreAdapter(self.store.as_principal(role, **ids), self.calls, self.pauses)
@@ -128,6 +133,9 @@ class AsyncStoreAdapter:
             return [each async for each in self.store.iterate(query)]
 
         return self._runner.run(walk())
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return self._runner.run(self.store.execute(operation, request))
 
     def as_principal(self, role: str, /, **ids: str) -> AnyStore:
         return AsyncStoreAdapter(
