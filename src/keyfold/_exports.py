@@ -37,6 +37,8 @@ from keyfold.model import Update as Update
 from keyfold.model import Version as Version
 from keyfold.model import attr as attr
 from keyfold.model import batch as batch
+from keyfold.model import computed_field as computed_field
+from keyfold.model import model_validator as model_validator
 from keyfold.model import now as now
 from keyfold.model import part as part
 from keyfold.model import transaction as transaction

@@ -7,6 +7,7 @@ from keyfold.model._batches import Batch, batch
 from keyfold.model._billing import Billing, Provisioned
 from keyfold.model._changes import Change, ChangeKind, Handler, Images, Reaction
 from keyfold.model._collections import Collection
+from keyfold.model._cross_checks import computed_field, model_validator
 from keyfold.model._entities import Entity
 from keyfold.model._fields import Expiry, UnixTime, Version, attr, part
 from keyfold.model._keys import Index, Key, Shard
@@ -56,6 +57,8 @@ __all__ = [
     "Version",
     "attr",
     "batch",
+    "computed_field",
+    "model_validator",
     "now",
     "part",
     "transaction",

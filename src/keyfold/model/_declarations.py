@@ -11,6 +11,7 @@ from keyfold.errors import KeyfoldError
 from keyfold.keys import KeyTemplate, read_fields
 from keyfold.model._codecs import Codec, CodecRules, ModelCodec, codec_for
 from keyfold.model._codecs import read_fields as read_model_fields
+from keyfold.model._cross_checks import find_cross_checks, find_depends_problems
 from keyfold.model._fields import CountsWrites
 from keyfold.model._keys import Index, Shard, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
@@ -75,6 +76,8 @@ def build_schema(
     }
     ttl_field = codec.by_stored.get(table.ttl) if table.ttl is not None else None
     versions = [each for each in codec.fields.values() if each.has_mark(CountsWrites)]
+    cross_checks = find_cross_checks(entity)
+    problems += find_depends_problems(name, cross_checks, codec.fields)
     computed_names = {attribute for attribute, _ in computed.values()}
     problems += _find_name_problems(name, codec, keys, own, computed_names, type_attribute)
     problems += _find_unique_problems(name, declaration.unique, codec, keys, table)
@@ -111,6 +114,7 @@ def build_schema(
             own | computed_names | ({type_attribute} if type_attribute else set())
         ),
         shard=None if declaration.shard is None else declaration.shard.name,
+        cross_checks=cross_checks,
     )
 
 

@@ -17,6 +17,7 @@ from keyfold.keys._annotations import find_type
 from keyfold.keys._shown_values import show as show_part
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._codecs import Codec, Decode, Encode, ModelCodec, StoredField
+from keyfold.model._cross_checks import CrossCheck
 from keyfold.model._keys import TableLike
 from keyfold.model._placeholder_keys import render_placeholder_key
 from keyfold.model._placeholders import Placeholder
@@ -143,9 +144,13 @@ class EntitySchema:
     own_attributes: frozenset[str]
     # The shard that the entity's partitions belong to, or None.
     shard: str | None
+    # Validators and computed fields that depend on several fields.
+    cross_checks: tuple[CrossCheck, ...]
     # The parts of the primary key, and the fields that they are made from.
     keys: tuple[KeyPart, ...] = field(init=False)
     key_fields: frozenset[str] = field(init=False)
+    # For each field, the first check across fields that it may change, None if there is none.
+    checked_by: dict[str, CrossCheck | None] = field(init=False)
     # Names that a free-form attribute may not have.
     known_names: frozenset[str] = field(init=False)
     # Precomputed steps of encoding and decoding an item.
@@ -170,6 +175,10 @@ class EntitySchema:
     def __post_init__(self) -> None:
         self.keys = (self.partition,) if self.sort is None else (self.partition, self.sort)
         self.key_fields = frozenset(name for key in self.keys for name in key.fields)
+        self.checked_by = {
+            name: next((each for each in self.cross_checks if each.concerns(name)), None)
+            for name in self.fields
+        }
         self.known_names = self.own_attributes.union(self.fields, self.codec.by_stored)
         self._writers, self._set_writers = (
             tuple(

@@ -48,6 +48,8 @@ from keyfold.values import Item
 E_co = TypeVar("E_co", covariant=True)
 
 _SETS = {"SS", "NS", "BS"}
+# What to do about a change that an update cannot check.
+USE_CHANGE = "Read the entity and use its change(), or skip the check with unchecked()."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class Update(Write[E_co], Generic[E_co]):
     known: Mapping[str, Any] | None = None
     expiry: Moment | None = None
     returns_nothing: bool = False
+    # Whether the changes that follow are not checked; see `unchecked`.
+    is_unchecked: bool = False
 
     operation = "UpdateItem"
 
@@ -163,6 +167,16 @@ class Update(Write[E_co], Generic[E_co]):
         assert self.schema.ttl_field is not None  # or `expiry_in` would have raised
         self._check_no_overlap(Path((self.schema.ttl_field.stored,)))
         return replace(self, expiry=expiry)
+
+    def unchecked(self) -> Self:
+        """Do not check the changes that are named after this.
+
+        Their values have to be right already: they are neither validated nor converted, their
+        bounds do not become conditions, and validators and stored computed fields that depend on
+        the changed fields are ignored. A value that does not fit makes the item invalid, and a
+        computed field keeps its old value until the whole entity is written.
+        """
+        return replace(self, is_unchecked=True)
 
     def returning_nothing(self) -> Update[None]:
         """Return no stored values: neither the updated entity, nor one that fails a condition.
@@ -266,21 +280,27 @@ class Update(Write[E_co], Generic[E_co]):
         if info.owner != self.schema.name:
             fact = f"{field!r} is a field of another entity"
             raise UpdateInvalid(self.schema.name, fact, f"Use {self.schema.name}.f.")
-        if self.schema.computed:
-            computed = ", ".join(self.schema.computed)
-            fact = f"{computed} is a computed field, which an update cannot compute"
-            raise UpdateInvalid(
-                self.schema.name,
-                fact,
-                "Read the entity and replace() it, or use a plain property.",
-            )
         stored = self._field(field)
+        self._check_alone(field, stored)
         if stored is not None and stored.name in self.schema.key_fields:
             raise KeyFieldChanged(self.schema.name, stored.name)
         if stored is not None and stored is self.schema.version_field:
             fact = f"{stored.name} is the Version field, which every write increments"
             raise UpdateInvalid(self.schema.name, fact, "Leave it out.")
         return info.path
+
+    def _check_alone(self, field: FieldPath, stored: StoredField | None) -> None:
+        """Raise UpdateInvalid if a check across fields may depend on a field."""
+        schema = self.schema
+        if self.is_unchecked or not schema.cross_checks:
+            return
+        if stored is not None:
+            check = schema.checked_by[stored.name]
+        else:
+            check = next((each for each in schema.cross_checks if each.depends is None), None)
+        if check is not None:
+            fact = f"{field!r} cannot be updated alone because of the {check}"
+            raise UpdateInvalid(schema.name, fact, USE_CHANGE)
 
     def _field(self, field: FieldPath) -> StoredField | None:
         """Return the top-level field that a path starts with; None for a free-form attribute."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import assert_type
+from functools import cached_property
+from typing import Self, assert_type
 
-from keyfold import Entity, Index, Key, Table, attr, part
+from keyfold import Entity, Index, Key, Table, attr, computed_field, model_validator, part
 from tests.typing.cases.tables import Order, OrderId, OrderLine, Rate
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -74,3 +75,43 @@ def declare() -> None:
     Table("Things", key=Key("pk"), naming="kebab")  # error: reportArgumentType
     Table("Things", key=Key("pk"), indices=[by_kind])  # error: reportCallIssue
     Thing.tabel  # error: reportAttributeAccessIssue, reportUnknownMemberType
+
+
+class Booking(Entity, table=Table("Bookings", key=Key("pk")), key="B#{id}"):
+    id: str
+    price: int
+    count: int
+
+    @model_validator(mode="after", depends=("price", "count"))
+    def check_total(self) -> Self:
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def look(cls, values: object) -> object:
+        return values
+
+    @computed_field(depends=("price", "count"))
+    def total(self) -> int:
+        return self.price * self.count
+
+    @computed_field(depends=("price",), return_type=str, alias="Shown")
+    @property
+    def shown(self) -> str:
+        return str(self.price)
+
+    @computed_field()
+    @cached_property
+    def kept(self) -> bytes:
+        return b""
+
+
+def compute() -> None:
+    booking = Booking(id="a", price=1, count=2)
+    assert_type(booking.total, int)
+    assert_type(booking.shown, str)
+    assert_type(booking.kept, bytes)
+    assert_type(booking.check_total(), Booking)
+    booking.total = 5  # error: reportAttributeAccessIssue
+    booking.shown = "x"  # error: reportAttributeAccessIssue
+    Booking(id="a", price=1, count=2, total=3)  # error: reportCallIssue
