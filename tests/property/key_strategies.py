@@ -19,6 +19,9 @@ from keyfold.keys import KeyTemplate, PartFormat, Ulid, format_for
 class OrderId(Ulid, prefix="O"): ...
 
 
+class BillId(Ulid, prefix="b", separator="/#"): ...
+
+
 class Size(StrEnum):
     LARGE = "l"
     MEDIUM = "m"
@@ -85,6 +88,7 @@ KINDS = {
     "date": Kind(date, "", st.dates()),
     "datetime": Kind(datetime, "", MOMENTS),
     "order": Kind(OrderId, "", ids(OrderId)),
+    "bill": Kind(BillId, "", ids(BillId)),
     "ulid": Kind(Ulid, "", ids(Ulid)),
     "uuid": Kind(UUID, "", st.uuids()),
     "decimal": Kind(Decimal, "4.2", st.decimals(0, 9999, places=2, allow_nan=False)),

@@ -85,7 +85,7 @@ class Thing(
     clock: time | None = None
     uuid: UUID | None = None
     mode: Literal["a", "b"] | None = "a"
-    ratio: float = attr(default=0.0, allow_float=True)
+    ratio: float = 0.0
     words: set[str] = attr(default_factory=set)
     numbers: frozenset[Decimal] = frozenset({Decimal(1)})
     blobs: set[bytes] | None = None

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # Crockford's base 32: no I, L, O or U.
 LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 26
-SEPARATOR = "#"
 
 _TIME_LENGTH = 10
 _TAIL_BITS = 80
@@ -37,6 +36,7 @@ _TO_PYTHON_DIGITS = str.maketrans(LETTERS, "0123456789abcdefghijklmnopqrstuv")
 _BODY = f"[0-7][{LETTERS}{LETTERS[10:].lower()}]{{{LENGTH - 1}}}"
 _match_body = re.compile(_BODY).fullmatch
 _match_prefix = re.compile(r"[A-Za-z0-9_.-]{1,40}").fullmatch
+_MAX_SEPARATOR = 10
 
 
 class UlidSource:
@@ -124,29 +124,44 @@ class Ulid(str):
     >>> OrderId.new() < OrderId.new()
     True
 
-    Lower-case letters are converted to upper case. Raises IdInvalid for text that is not an id
-    of this type.
+    The separator is # unless the class, or a base class, has another one:
+
+    >>> class InvoiceId(Ulid, prefix="inv", separator="_"): ...
+    >>> InvoiceId.at(datetime(2025, 6, 1, tzinfo=UTC))
+    InvoiceId('inv_01JWMCKG000000000000000000')
+
+    Lower-case letters are converted to upper case, except those of the prefix. Raises IdInvalid
+    for text that is not an id of this type.
     """
 
     __slots__ = ()
 
     prefix: ClassVar[str] = ""
+    separator: ClassVar[str] = "#"
     # What every id of this type begins with: the prefix and the separator, or an empty string.
     head: ClassVar[str] = ""
 
-    def __init_subclass__(cls, *, prefix: str | None = None) -> None:
+    def __init_subclass__(cls, *, prefix: str | None = None, separator: str | None = None) -> None:
         super().__init_subclass__()
-        if prefix is None:
-            return
-        if _match_prefix(prefix) is None:
-            raise IdInvalid(
-                cls.__name__,
-                "the prefix of an id must be 1 to 40 ASCII letters, digits, '_', '-' or '.'",
-                show(prefix),
-                f"Leave out the {SEPARATOR!r}; it is added automatically.",
-            )
-        cls.prefix = prefix
-        cls.head = prefix + SEPARATOR
+        if separator is not None:
+            if len(separator) > _MAX_SEPARATOR or not separator.isprintable() or " " in separator:
+                raise IdInvalid(
+                    cls.__name__,
+                    f"the separator of an id must be up to {_MAX_SEPARATOR} printable characters",
+                    show(separator),
+                    "Use one such as '_', '-' or '#', without spaces.",
+                )
+            cls.separator = separator
+        if prefix is not None:
+            if _match_prefix(prefix) is None:
+                raise IdInvalid(
+                    cls.__name__,
+                    "the prefix of an id must be 1 to 40 ASCII letters, digits, '_', '-' or '.'",
+                    show(prefix),
+                    f"Leave out the {cls.separator!r}; it is added automatically.",
+                )
+            cls.prefix = prefix
+        cls.head = cls.prefix + cls.separator if cls.prefix else ""
 
     def __new__(cls, text: str) -> Self:
         if type(text) is cls:

@@ -51,45 +51,50 @@ def encode_set_of(members: Any, encode: Encode) -> AttributeValue:
     return {f"{kind}S": sorted(member[kind] for member in encoded)}
 
 
-def _make_encode_any(encode_float: Encode) -> Encode:
-    by_type: dict[type[Any], Encode] = {
-        str: scalars.encode_text,
-        bool: scalars.encode_bool,
-        int: scalars.encode_int,
-        Decimal: scalars.encode_decimal,
-        float: encode_float,
-        bytes: scalars.encode_bytes,
-        bytearray: scalars.encode_bytes,
-        type(None): scalars.encode_none,
-        datetime: scalars.encode_datetime,
-        date: scalars.encode_date,
-        time: scalars.encode_time,
-        UUID: scalars.encode_uuid,
-        Enum: lambda value: encode(value.value),
-        list: lambda value: encode_list_of(value, encode),
-        tuple: lambda value: encode_list_of(value, encode),
-        set: lambda value: encode_set_of(value, encode),
-        frozenset: lambda value: encode_set_of(value, encode),
-        dict: lambda value: {"M": {check_name(name): encode(each) for name, each in value.items()}},
-        BaseModel: lambda value: encode(value.model_dump()),
-        Placeholder: lambda value: {"S": str(value)},
-    }
+def encode_any(value: Any) -> AttributeValue:
+    """Encode a value by its own type: for fields of type Any and free-form attributes.
 
-    def encode(value: Any) -> AttributeValue:
-        found = by_type.get(value.__class__)
+    Raises ValueInvalid for a value that cannot be stored.
+    """
+    found = _BY_TYPE.get(value.__class__)
+    if found is None:
+        found = next((each for kind, each in _BY_TYPE.items() if isinstance(value, kind)), None)
         if found is None:
-            found = next((each for kind, each in by_type.items() if isinstance(value, kind)), None)
-            if found is None:
-                fact = f"a {type(value).__name__} cannot be stored"
-                raise ValueInvalid(scalars.show(value), fact, "")
-        return found(value)
-
-    return encode
+            fact = f"a {type(value).__name__} cannot be stored"
+            raise ValueInvalid(scalars.show(value), fact, "")
+    return found(value)
 
 
-# For fields of type Any and free-form attributes.
-encode_any = _make_encode_any(scalars.refuse_float)
-encode_any_float = _make_encode_any(scalars.encode_float)
+def _encode_list(members: Any) -> AttributeValue:
+    return encode_list_of(members, encode_any)
+
+
+def _encode_set(members: Any) -> AttributeValue:
+    return encode_set_of(members, encode_any)
+
+
+_BY_TYPE: dict[type[Any], Encode] = {
+    str: scalars.encode_text,
+    bool: scalars.encode_bool,
+    int: scalars.encode_int,
+    Decimal: scalars.encode_decimal,
+    float: scalars.encode_float,
+    bytes: scalars.encode_bytes,
+    bytearray: scalars.encode_bytes,
+    type(None): scalars.encode_none,
+    datetime: scalars.encode_datetime,
+    date: scalars.encode_date,
+    time: scalars.encode_time,
+    UUID: scalars.encode_uuid,
+    Enum: lambda value: encode_any(value.value),
+    list: _encode_list,
+    tuple: _encode_list,
+    set: _encode_set,
+    frozenset: _encode_set,
+    dict: lambda value: {"M": {check_name(name): encode_any(each) for name, each in value.items()}},
+    BaseModel: lambda value: encode_any(value.model_dump()),
+    Placeholder: lambda value: {"S": str(value)},
+}
 
 
 def check_name(name: Any) -> str:

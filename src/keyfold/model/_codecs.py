@@ -30,7 +30,6 @@ from keyfold.model._any_values import (
     check_name,
     decode_any,
     encode_any,
-    encode_any_float,
     encode_list_of,
     encode_set_of,
 )
@@ -44,7 +43,7 @@ _SETS = frozenset({"SS", "NS", "BS"})
 
 
 @dataclass(frozen=True, slots=True)
-class Codec:
+class ValueCodec:
     """How the values of one field are encoded and decoded.
 
     `kinds` are the DynamoDB types that it may be stored as, empty if unknown. `members` is the
@@ -55,7 +54,7 @@ class Codec:
     encode: Encode
     decode: Decode | None = None
     kinds: frozenset[str] = frozenset()
-    members: Codec | None = None
+    members: ValueCodec | None = None
     model: ModelCodec | None = None
 
 
@@ -65,11 +64,10 @@ class StoredField:
 
     name: str
     stored: str
-    codec: Codec
+    codec: ValueCodec
     annotation: Any
     metadata: tuple[Any, ...]
     is_part: bool
-    allows_float: bool
     is_required: bool
     accepts_none: bool
 
@@ -184,10 +182,9 @@ class ModelCodec:
 
 @dataclass(frozen=True, slots=True)
 class CodecRules:
-    """Options of codecs: how to name the attributes of nested fields, and whether to allow floats."""
+    """Options of codecs: how to name the attributes of nested fields."""
 
     name_of: Callable[[str], str]
-    allows_float: bool = False
 
 
 def annotate(annotation: Any, metadata: Sequence[Any]) -> Any:
@@ -202,16 +199,16 @@ def as_written(name: str) -> str:
 
 _DEFAULT_RULES = CodecRules(as_written)
 
-_SCALARS: tuple[tuple[type[Any], Codec], ...] = (
-    (bool, Codec(scalars.encode_bool, kinds=frozenset({"BOOL"}))),
-    (str, Codec(scalars.encode_text, kinds=frozenset({"S"}))),
-    (int, Codec(scalars.encode_int, kinds=frozenset({"N"}))),
-    (Decimal, Codec(scalars.encode_decimal, kinds=frozenset({"N"}))),
-    (bytes, Codec(scalars.encode_bytes, kinds=frozenset({"B"}))),
-    (datetime, Codec(scalars.encode_datetime, kinds=frozenset({"S"}))),
-    (date, Codec(scalars.encode_date, kinds=frozenset({"S"}))),
-    (time, Codec(scalars.encode_time, kinds=frozenset({"S"}))),
-    (UUID, Codec(scalars.encode_uuid, kinds=frozenset({"S"}))),
+_SCALARS: tuple[tuple[type[Any], ValueCodec], ...] = (
+    (bool, ValueCodec(scalars.encode_bool, kinds=frozenset({"BOOL"}))),
+    (str, ValueCodec(scalars.encode_text, kinds=frozenset({"S"}))),
+    (int, ValueCodec(scalars.encode_int, kinds=frozenset({"N"}))),
+    (Decimal, ValueCodec(scalars.encode_decimal, kinds=frozenset({"N"}))),
+    (bytes, ValueCodec(scalars.encode_bytes, kinds=frozenset({"B"}))),
+    (datetime, ValueCodec(scalars.encode_datetime, kinds=frozenset({"S"}))),
+    (date, ValueCodec(scalars.encode_date, kinds=frozenset({"S"}))),
+    (time, ValueCodec(scalars.encode_time, kinds=frozenset({"S"}))),
+    (UUID, ValueCodec(scalars.encode_uuid, kinds=frozenset({"S"}))),
 )
 
 
@@ -223,17 +220,15 @@ def _decode_float(value: AttributeValue) -> Any:
     return float(value["N"]) if "N" in value else decode_any(value)
 
 
-_SECONDS = Codec(scalars.encode_seconds, _decode_seconds, frozenset({"N"}))
-_EXPIRY = Codec(scalars.encode_expiry, _decode_seconds, frozenset({"N"}))
-_FLOAT = Codec(scalars.encode_float, _decode_float, frozenset({"N"}))
-_NO_FLOAT = Codec(scalars.refuse_float, _decode_float, frozenset({"N"}))
-_ANY = Codec(encode_any)
-_ANY_FLOAT = Codec(encode_any_float)
+_SECONDS = ValueCodec(scalars.encode_seconds, _decode_seconds, frozenset({"N"}))
+_EXPIRY = ValueCodec(scalars.encode_expiry, _decode_seconds, frozenset({"N"}))
+_FLOAT = ValueCodec(scalars.encode_float, _decode_float, frozenset({"N"}))
+_ANY = ValueCodec(encode_any)
 
 
 def codec_for(
     annotation: Any, metadata: Sequence[Any] = (), rules: CodecRules = _DEFAULT_RULES
-) -> Codec:
+) -> ValueCodec:
     """Return the codec of a field with this annotation and metadata."""
     marks: set[type[Any]] = {type(each) for each in metadata}
     if Expires in marks:
@@ -267,38 +262,38 @@ def codec_for(
         if issubclass(annotation, Enum):
             return _enum_codec(annotation)
         if issubclass(annotation, float):
-            return _FLOAT if rules.allows_float else _NO_FLOAT
+            return _FLOAT
         for kind, codec in _SCALARS:
             if issubclass(annotation, kind):
                 return codec
-    return _ANY_FLOAT if rules.allows_float else _ANY
+    return _ANY
 
 
-def _enum_codec(kind: type[Enum]) -> Codec:
+def _enum_codec(kind: type[Enum]) -> ValueCodec:
     def encode(value: Any) -> AttributeValue:
         if isinstance(value, Placeholder):
             return {"S": str(value)}
         return encode_any((value if isinstance(value, kind) else kind(value)).value)
 
     kinds = frozenset(each for member in kind for each in encode_any(member.value))
-    return Codec(encode, kinds=kinds)
+    return ValueCodec(encode, kinds=kinds)
 
 
-def _literal_codec(options: tuple[Any, ...]) -> Codec:
+def _literal_codec(options: tuple[Any, ...]) -> ValueCodec:
     def encode(value: Any) -> AttributeValue:
         if not isinstance(value, Placeholder) and value not in options:
             raise ValueError(value)
         return encode_any(value)
 
     kinds = {kind for option in options if option is not None for kind in encode_any(option)}
-    return Codec(encode, kinds=frozenset(kinds))
+    return ValueCodec(encode, kinds=frozenset(kinds))
 
 
-def _union_codec(options: tuple[Any, ...], rules: CodecRules) -> Codec:
+def _union_codec(options: tuple[Any, ...], rules: CodecRules) -> ValueCodec:
     given = [option for option in options if option is not type(None)]
     codecs = [codec_for(option, rules=rules) for option in given]
     if len(codecs) != 1:
-        return _choice_codec(codecs, rules)
+        return _choice_codec(codecs)
     (codec,) = codecs
     encode, decode = codec.encode, codec.decode
 
@@ -310,19 +305,18 @@ def _union_codec(options: tuple[Any, ...], rules: CodecRules) -> Codec:
         return None if "NULL" in value else decode(value)
 
     optional_decode = None if decode is None else decode_optional
-    return Codec(encode_optional, optional_decode, codec.kinds, codec.members, codec.model)
+    return ValueCodec(encode_optional, optional_decode, codec.kinds, codec.members, codec.model)
 
 
-def _choice_codec(codecs: list[Codec], rules: CodecRules) -> Codec:
+def _choice_codec(codecs: list[ValueCodec]) -> ValueCodec:
     """Return the codec of a union; a map is decoded as the model with most of its fields."""
     models = [codec.model for codec in codecs if codec.model is not None]
-    encode_other = encode_any_float if rules.allows_float else encode_any
 
     def encode(value: Any) -> AttributeValue:
         for codec in models:
             if isinstance(value, codec.model):
                 return {"M": codec.encode(value)}
-        return encode_other(value)
+        return encode_any(value)
 
     def decode(value: AttributeValue) -> Any:
         if "M" not in value:
@@ -341,17 +335,17 @@ def _choice_codec(codecs: list[Codec], rules: CodecRules) -> Codec:
 
     is_open = any(not codec.kinds for codec in codecs)
     kinds = frozenset(kind for codec in codecs for kind in codec.kinds)
-    return Codec(encode, decode if models else None, frozenset() if is_open else kinds)
+    return ValueCodec(encode, decode if models else None, frozenset() if is_open else kinds)
 
 
-def _list_codec(member: Codec) -> Codec:
+def _list_codec(member: ValueCodec) -> ValueCodec:
     encode, decode = member.encode, member.decode
 
     def decode_list(value: AttributeValue) -> Any:
         assert decode is not None  # or this function would not be used
         return [decode(each) for each in value["L"]] if "L" in value else decode_any(value)
 
-    return Codec(
+    return ValueCodec(
         lambda value: encode_list_of(value, encode),
         None if decode is None else decode_list,
         frozenset({"L"}),
@@ -359,7 +353,7 @@ def _list_codec(member: Codec) -> Codec:
     )
 
 
-def _tuple_codec(arguments: tuple[Any, ...], rules: CodecRules) -> Codec:
+def _tuple_codec(arguments: tuple[Any, ...], rules: CodecRules) -> ValueCodec:
     codecs = [codec_for(each, rules=rules) for each in arguments]
 
     def encode(value: Any) -> AttributeValue:
@@ -375,10 +369,10 @@ def _tuple_codec(arguments: tuple[Any, ...], rules: CodecRules) -> Codec:
         pairs = zip(codecs, members, strict=True)
         return [(codec.decode or decode_any)(each) for codec, each in pairs]
 
-    return Codec(encode, decode, frozenset({"L"}))
+    return ValueCodec(encode, decode, frozenset({"L"}))
 
 
-def _set_codec(member: Codec) -> Codec:
+def _set_codec(member: ValueCodec) -> ValueCodec:
     encode, decode = member.encode, member.decode
 
     def decode_set(value: AttributeValue) -> Any:
@@ -389,7 +383,7 @@ def _set_codec(member: Codec) -> Codec:
         return {decode({kind[0]: each}) for each in data}
 
     kinds = frozenset(f"{kind}S" for kind in member.kinds) & _SETS
-    return Codec(
+    return ValueCodec(
         lambda value: encode_set_of(value, encode),
         None if decode is None else decode_set,
         kinds or _SETS,
@@ -397,7 +391,7 @@ def _set_codec(member: Codec) -> Codec:
     )
 
 
-def _map_codec(key: Codec, member: Codec) -> Codec:
+def _map_codec(key: ValueCodec, member: ValueCodec) -> ValueCodec:
     encode, decode = member.encode, member.decode or decode_any
     has_numbers = key.kinds == frozenset({"N"})
 
@@ -419,10 +413,12 @@ def _map_codec(key: Codec, member: Codec) -> Codec:
         return {(scalars.decode_number(name)): decode(each) for name, each in members}
 
     is_plain = member.decode is None and not has_numbers
-    return Codec(encode_map, None if is_plain else decode_map, frozenset({"M"}), members=member)
+    return ValueCodec(
+        encode_map, None if is_plain else decode_map, frozenset({"M"}), members=member
+    )
 
 
-def _nested_codec(model: type[BaseModel], rules: CodecRules) -> Codec:
+def _nested_codec(model: type[BaseModel], rules: CodecRules) -> ValueCodec:
     codec = model_codec(model, rules.name_of)
 
     def encode(value: Any) -> AttributeValue:
@@ -435,10 +431,10 @@ def _nested_codec(model: type[BaseModel], rules: CodecRules) -> Codec:
     def decode(value: AttributeValue) -> Any:
         return codec.decode(value["M"]) if "M" in value else decode_any(value)
 
-    return Codec(encode, decode, frozenset({"M"}), model=codec)
+    return ValueCodec(encode, decode, frozenset({"M"}), model=codec)
 
 
-def _root_codec(model: type[BaseModel], rules: CodecRules) -> Codec:
+def _root_codec(model: type[BaseModel], rules: CodecRules) -> ValueCodec:
     inner = read_fields(model, rules.name_of)[0].codec
 
     def encode(value: Any) -> AttributeValue:
@@ -446,7 +442,7 @@ def _root_codec(model: type[BaseModel], rules: CodecRules) -> Codec:
             return {"S": str(value)}
         return inner.encode(value.root)
 
-    return Codec(encode, inner.decode, inner.kinds, inner.members, inner.model)
+    return ValueCodec(encode, inner.decode, inner.kinds, inner.members, inner.model)
 
 
 _MODELS: dict[tuple[type[BaseModel], Callable[[str], str]], ModelCodec] = {}
@@ -473,7 +469,7 @@ def read_fields(
 
 def _read_field(name: str, info: FieldInfo, name_of: Callable[[str], str]) -> StoredField:
     stored = next((each for each in info.metadata if isinstance(each, Stored)), Stored())
-    rules = CodecRules(name_of, stored.allows_float)
+    rules = CodecRules(name_of)
     return StoredField(
         name=name,
         stored=stored.name or name_of(name),
@@ -481,7 +477,6 @@ def _read_field(name: str, info: FieldInfo, name_of: Callable[[str], str]) -> St
         annotation=info.annotation,
         metadata=tuple(info.metadata),
         is_part=stored.is_part,
-        allows_float=stored.allows_float,
         is_required=info.is_required(),
         accepts_none=_accepts_none(info.annotation),
     )

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from keyfold.errors import KeyfoldError
 from keyfold.keys import KeyTemplate, read_fields
-from keyfold.model._codecs import Codec, CodecRules, ModelCodec, codec_for
+from keyfold.model._codecs import CodecRules, ModelCodec, ValueCodec, codec_for
 from keyfold.model._codecs import read_fields as read_model_fields
 from keyfold.model._cross_checks import find_cross_checks, find_depends_problems
 from keyfold.model._fields import CountsWrites
@@ -52,7 +52,7 @@ def build_schema(
                 f"{name}.{each.name}: it is stored as {each.stored!r}, as is {other.name}."
             )
         codec.add(each)
-        rules = CodecRules(name_of, each.allows_float)
+        rules = CodecRules(name_of)
         problems += (
             f"{name}.{each.name}: {problem}"
             for problem in find_ambiguities(each.annotation, each.metadata, rules)
@@ -285,7 +285,7 @@ def _text(part: KeyPart) -> str:
 
 def _read_computed(
     entity: type[BaseModel], name_of: Callable[[str], str]
-) -> dict[str, tuple[str, Codec]]:
+) -> dict[str, tuple[str, ValueCodec]]:
     return {
         name: (name_of(name), codec_for(info.return_type, rules=CodecRules(name_of)))
         for name, info in entity.__pydantic_computed_fields__.items()

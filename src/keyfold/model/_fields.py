@@ -17,7 +17,6 @@ class Stored:
 
     name: str | None = None
     is_part: bool = False
-    allows_float: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +47,13 @@ def attr(
     *,
     default: Any = PydanticUndefined,
     default_factory: Callable[[], Any] | None = None,
-    allow_float: bool = False,
     **constraints: Any,
 ) -> Any:
     """Declare a stored field with another attribute name, a default or constraints.
 
-    `constraints` are pydantic's, such as `gt=0` or `max_length=40`. A float field needs
-    `allow_float=True`, because a float may lose digits that a DynamoDB number keeps.
+    `constraints` are pydantic's, such as `gt=0` or `max_length=40`.
     """
-    return _field(Stored(name, allows_float=allow_float), default, default_factory, constraints)
+    return _field(Stored(name), default, default_factory, constraints)
 
 
 def part(

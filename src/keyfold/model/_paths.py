@@ -19,7 +19,7 @@ from keyfold.expressions import (
     Path,
 )
 from keyfold.model._any_values import Encode, encode_any
-from keyfold.model._codecs import Codec, StoredField
+from keyfold.model._codecs import StoredField, ValueCodec
 from keyfold.model._moments import has_moment, resolve_moments
 from keyfold.model._operands import Literal, to_literal
 from keyfold.model._placeholders import Placeholder
@@ -32,7 +32,7 @@ C = TypeVar("C")
 _MAX_OPTIONS = 100
 # Stands for the time at which a request runs, to check values that depend on it.
 _SAMPLE_TIME = datetime(2020, 1, 1, tzinfo=UTC)
-_ANY = Codec(encode_any)
+_ANY = ValueCodec(encode_any)
 
 
 class Comparable(ABC, Generic[C]):
@@ -121,7 +121,7 @@ class PathInfo:
     owner: str
     text: str
     path: Path
-    codec: Codec
+    codec: ValueCodec
     stored: StoredField | None = None
 
 
@@ -172,7 +172,7 @@ class FieldPath(Comparable[Any]):
         return self._inside(text, name, codec.members or _ANY)
 
     def _inside(
-        self, text: str, step: str | int, codec: Codec, stored: StoredField | None = None
+        self, text: str, step: str | int, codec: ValueCodec, stored: StoredField | None = None
     ) -> FieldPath:
         info = self._info
         path = Path((*info.path.steps, step), owner=info.owner)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 from uuid import UUID
 
@@ -16,9 +17,6 @@ from keyfold.errors import ValidationException, ValueInvalid
 from keyfold.model._placeholders import Placeholder
 from keyfold.values import AttributeValue, is_plain_number, normalise_number
 
-_FLOAT = (
-    "DynamoDB's numbers are decimal: use Decimal, or allow_float=True where digits may be lost."
-)
 _SHOWN_CHARACTERS = 80
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -52,7 +50,7 @@ def encode_int(value: Any) -> AttributeValue:
     if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
         return encode_decimal(value)
     if isinstance(value, float):
-        return refuse_float(value)
+        return _refuse_float(value)
     if not isinstance(value, int):
         raise TypeError(value)
     return {"N": _number_of(value)}
@@ -65,10 +63,14 @@ def encode_decimal(value: Any) -> AttributeValue:
     if isinstance(value, Placeholder):
         return {"N": str(value)}
     if isinstance(value, float):
-        return refuse_float(value)
+        return _refuse_float(value)
     if not isinstance(value, Decimal | int) or isinstance(value, bool):
         raise TypeError(value)
     return {"N": _number_of(value)}
+
+
+def _refuse_float(value: float) -> AttributeValue:
+    raise ValueInvalid(show(value), "the field takes no float", "Use Decimal or int.")
 
 
 def _number_of(value: Decimal | int) -> str:
@@ -90,15 +92,21 @@ def _show_number(value: Decimal | int) -> str:
 
 
 def encode_float(value: Any) -> AttributeValue:
-    """Encode a float by its shortest text, or another number."""
-    return encode_decimal(Decimal(repr(value)) if isinstance(value, float) else value)
+    """Encode a float by its shortest text, which is read back as the same float.
 
-
-def refuse_float(value: Any) -> AttributeValue:
-    """Raise ValueInvalid for a float, in a field without allow_float; encode a placeholder."""
-    if isinstance(value, Placeholder):
-        return {"N": str(value)}
-    raise ValueInvalid(show(value), "a float cannot be stored", _FLOAT)
+    That text has at most 17 digits, and DynamoDB stores 38.
+    """
+    if value.__class__ is not float:
+        if not isinstance(value, float):
+            return encode_decimal(value)
+        value = float(value)
+    if not isfinite(value):
+        raise ValueInvalid(show(value), "this float cannot be stored", "Use None for no value.")
+    text = repr(value)
+    if is_plain_number(text):
+        return {"N": text}
+    # Decimal(text) is exact; normalising it removes the ".0" of a whole number.
+    return {"N": _number_of(Decimal(text))}
 
 
 def encode_bool(value: Any) -> AttributeValue:

@@ -16,7 +16,7 @@ from keyfold.keys import KeyTemplate, Ulid
 from keyfold.keys._annotations import find_type
 from keyfold.keys._shown_values import show as show_part
 from keyfold.model._any_values import decode_any, encode_any
-from keyfold.model._codecs import Codec, Decode, Encode, ModelCodec, StoredField
+from keyfold.model._codecs import Decode, Encode, ModelCodec, StoredField, ValueCodec
 from keyfold.model._cross_checks import CrossCheck
 from keyfold.model._keys import TableLike
 from keyfold.model._placeholder_keys import render_placeholder_key
@@ -133,7 +133,7 @@ class EntitySchema:
     # The parts of index keys, by index name. Indexes are sparse: if a part is None, the item is
     # not in the index.
     index_keys: dict[str, tuple[KeyPart, ...]]
-    computed: dict[str, tuple[str, Codec]]
+    computed: dict[str, tuple[str, ValueCodec]]
     type_attribute: tuple[str, str] | None
     ttl_field: StoredField | None
     version_field: StoredField | None

@@ -79,6 +79,37 @@ def test_an_invalid_prefix_is_refused(prefix: str) -> None:
         type("Odd", (Ulid,), {}, prefix=prefix)
 
 
+def test_an_id_may_have_another_separator() -> None:
+    class InvoiceId(Ulid, prefix="inv", separator="_"): ...
+
+    class BareId(Ulid, prefix="x", separator=""): ...
+
+    made = InvoiceId(f"inv_{BODY.lower()}")
+    assert made == f"inv_{BODY}"
+    assert made.time == OrderId(TEXT).time
+    assert InvoiceId.new().startswith("inv_")
+    assert BareId(f"x{BODY}").milliseconds == made.milliseconds
+    with pytest.raises(IdInvalid, match="an id must begin with 'inv_'"):
+        InvoiceId(f"inv#{BODY}")
+
+
+def test_a_base_class_can_set_the_separator_of_all_ids() -> None:
+    class ShopId(Ulid, separator="-"): ...
+
+    class CartId(ShopId, prefix="cart"): ...
+
+    assert ShopId(BODY) == BODY
+    assert CartId.new().startswith("cart-")
+    with pytest.raises(IdInvalid, match="Leave out the '-'; it is added automatically"):
+        type("Odd", (ShopId,), {}, prefix="a b")
+
+
+@pytest.mark.parametrize("separator", [" ", "a b", "\n", "\ud800", "_" * 11])
+def test_an_invalid_separator_is_refused(separator: str) -> None:
+    with pytest.raises(IdInvalid, match=r"^Odd: the separator of an id must be .*\[id-invalid\]$"):
+        type("Odd", (Ulid,), {}, prefix="x", separator=separator)
+
+
 def test_lowercase_letters_are_accepted() -> None:
     assert OrderId(f"O#{BODY.lower()}") == TEXT
 

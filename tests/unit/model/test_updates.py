@@ -179,7 +179,7 @@ def test_passed_parts_become_conditions() -> None:
         (lambda: start().remove(f.address.city), UpdateInvalid, "Ticket.f.address.city is required"),
         (lambda: start().set(f.title, None), UpdateInvalid, "is required"),
         (lambda: start().set(f.title, 5), PathInvalid, "5 is not of its type"),
-        (lambda: start().set(f.watchers, 1.5), ValueInvalid, "use Decimal"),
+        (lambda: start().set(f.watchers, 1.5), ValueInvalid, "Use Decimal"),
         (lambda: start().set(f.status, "lost"), PathInvalid, "is not of its type"),
         (lambda: start().set(f.owner, ""), ValueInvalid, "must not be empty"),
         (lambda: start().set(f.title, "x").set(f.title, "y"), UpdateInvalid, "title and title overlap"),
