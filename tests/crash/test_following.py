@@ -65,7 +65,7 @@ def catch_up(path: Path) -> Followed:
     """Follow to the end; the leases of the dead lapse by a clock that need not be waited for."""
     clock = Clock()
     with Engine.open(path, clock=clock, shard_records=SHARD_RECORDS) as engine:
-        settings = StoreSettings([accounts, notes], cursor_key=bytes(32), clock=clock.now)
+        settings = StoreSettings([accounts, notes], cursor_key=bytes(32), clock=clock)
         return Store(engine, settings, sleep=clock.advance).follow(accounts, until_caught_up=True)
 
 

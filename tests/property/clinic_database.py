@@ -30,7 +30,7 @@ class ClinicDatabase:
         self.engine = engine
         engine.execute("CreateTable", clinic.to_dynamodb())
         settings = StoreSettings(
-            [clinic], cursor_key=bytes(32), clock=lambda: START, jitter=lambda: 0.0
+            [clinic], cursor_key=bytes(32), clock=START.timestamp, jitter=lambda: 0.0
         )
         self.store = Store(engine, settings, sleep=lambda _: None)
         self._wires: list[Wire] = []

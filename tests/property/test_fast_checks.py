@@ -39,7 +39,7 @@ CASES = st.one_of(
 @given(case=CASES)
 def test_a_call_that_is_admitted_at_once_is_allowed(case: tuple[Request[Any], Role]) -> None:
     request, role = case
-    base = StoreSettings([clinic, shelves], cursor_key=bytes(32), clock=lambda: START)
+    base = StoreSettings([clinic, shelves], cursor_key=bytes(32), clock=START.timestamp)
     ids = {} if role.tenant is None else {role.tenant: "ada"}
     settings = PrincipalSettings(base, role.name, ids)
     for call in request.calls(START):

@@ -141,7 +141,7 @@ class EnforcedDatabase:
         self.items = self.dump()
         self.store = Store(
             self._counted,
-            StoreSettings([table], cursor_key=bytes(32), clock=lambda: START, jitter=lambda: 0.0),
+            StoreSettings([table], cursor_key=bytes(32), clock=START.timestamp, jitter=lambda: 0.0),
             sleep=lambda _: None,
         )
 

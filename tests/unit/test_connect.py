@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -164,9 +163,9 @@ def test_a_bad_declaration_or_option_opens_nothing(kind: Kind, tmp_path: Path) -
         open_any_store(kind, rates, tmp_path / "bad.db", cursor_key=b"short")
     with pytest.raises(OptionInvalid, match="Give a Table, or several"):
         open_any_store(kind, cast(Any, Rate), tmp_path / "bad.db")
-    naive = SimpleNamespace(now=lambda: START.replace(tzinfo=None))
-    with pytest.raises(OptionInvalid, match="times have a time zone"):
-        open_any_store(kind, rates, tmp_path / "bad.db", clock=cast(Any, naive))
+    for clock in (lambda: START, START, lambda: float("nan")):
+        with pytest.raises(OptionInvalid, match=r"function that returns the seconds since 1970"):
+            open_any_store(kind, rates, tmp_path / "bad.db", clock=cast(Any, clock))
     with pytest.raises(OptionInvalid):
         open_any_store(kind, rates, tmp_path / "bad.db", durability="sometimes")
     with Engine.open(tmp_path / "bad.db") as engine:

@@ -25,7 +25,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # It exports what users need by a lookup that loads nothing until it is asked.
     ROOT: ("connect",),
     "errors": (),
-    "values": ("errors",),
+    "clocks": ("errors",),
+    "values": ("clocks",),
     "api": ("values",),
     "capacity": ("values",),
     "expressions": ("api",),

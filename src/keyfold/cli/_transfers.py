@@ -183,14 +183,14 @@ def choose_table(name: str | None, declared: Table | None, database: Executor, u
 class ProgressDisplay:
     """Shows progress on standard error: a bar on a terminal, otherwise a line every few seconds."""
 
-    def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, title: str, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         from keyfold.cli._terminal import make_progress_console
 
-        self._title, self._clock = title, clock
+        self._title, self._monotonic = title, monotonic
         self._console = make_progress_console()
         self._bar: Bar | None = None
         self._task: Any = None
-        self._printed_at = clock()
+        self._printed_at = monotonic()
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -221,8 +221,8 @@ class ProgressDisplay:
             self._bar.update(
                 self._task, description=title, completed=progress.items, total=total, status=status
             )
-        elif self._clock() - self._printed_at >= _LINE_SECONDS:
-            self._printed_at = self._clock()
+        elif self._monotonic() - self._printed_at >= _LINE_SECONDS:
+            self._printed_at = self._monotonic()
             print(f"{self._title}, {progress.phase}: {status}", file=sys.stderr, flush=True)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+from keyfold.clocks import Clock
 from keyfold.errors import (
     OptionInvalid,
     ResourceNotFoundException,
@@ -18,7 +20,7 @@ from keyfold.model import Table
 from keyfold.store import AsyncStore, Executor, Store, StoreSettings
 from keyfold.store._arguments import takes_arguments_of
 from keyfold.store._plans import OnInvalid
-from keyfold.store._settings import Clock, Hook, real_now
+from keyfold.store._settings import Hook
 
 if TYPE_CHECKING:
     # A store needs one kind of database: the modules of the others are not imported.
@@ -42,7 +44,7 @@ class Opening:
         *,
         client: Any = None,
         streams_client: Any = None,
-        clock: Clock = real_now,
+        clock: Clock = time.time,
         cursor_key: bytes | None = None,
         on_invalid: OnInvalid = "raise",
         on_call: Sequence[Hook] = (),
@@ -65,7 +67,7 @@ class Opening:
 
     def open_engine(self) -> Engine:
         """Open the engine of a file."""
-        given: dict[str, Any] = {"clock": lambda: self.clock().timestamp(), **self.options}
+        given: dict[str, Any] = {"clock": self.clock, **self.options}
         return import_module("keyfold.engine").Engine.open(self.url, **given)
 
 
@@ -80,7 +82,7 @@ def open(opening: Opening) -> Store:  # noqa: A001 - keyfold.open is what users 
     URL, `client` takes a boto3 client, and `streams_client` one for DynamoDB Streams, which is
     needed to follow tables.
 
-    `clock` returns the time by which items expire. An item that does not fit an entity raises
+    `clock` returns the time by which items expire, in seconds since 1970. An item that does not fit an entity raises
     ItemInvalid; with `on_invalid="raw"` it is returned as a RawItem, in place of an entity (the
     result types do not show this) and in a page's `invalid`. `on_call` hooks are called with
     every low-level call. `cursor_key` seals the cursors of pages. Without it, a file stores a key;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from keyfold.clocks import Clock
 from keyfold.engine.bulk.buckets import Buckets
 from keyfold.engine.insights.usage import UsageMonitors
 from keyfold.engine.storage import Storage
@@ -18,7 +19,7 @@ class EngineContext(NamedTuple):
     storage: Storage
     catalog: Catalog
     table_stats: TableStats
-    clock: Callable[[], float]
+    clock: Clock
     new_id: Callable[[], str]
     region: str
     account: str

@@ -16,6 +16,7 @@ import orjson
 from keyfold.api import TableKeyNames
 from keyfold.api.bodies import parse_body
 from keyfold.api.shapes import check, check_types
+from keyfold.clocks import Clock, check_clock
 from keyfold.engine.bulk.buckets import Buckets
 from keyfold.engine.context import EngineContext
 from keyfold.engine.insights.hot_keys import HotKey
@@ -108,7 +109,7 @@ class Engine:
         path: str | os.PathLike[str],
         *,
         durability: Durability | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
         new_id: Callable[[], str] | None = None,
         ttl_grace_seconds: float = 10.0,
         upkeep_seconds: float | None = 5.0,
@@ -142,9 +143,9 @@ class Engine:
             ("busy_seconds", busy_seconds, 0.0),
         ):
             _check_seconds(option, value, minimum)
-        for option, call in (("clock", clock), ("new_id", new_id or _random_id)):
-            if not callable(call):
-                raise OptionInvalid(option, call, "Give a function without arguments.")
+        check_clock(clock)
+        if not callable(new_id or _random_id):
+            raise OptionInvalid("new_id", new_id, "Give a function without arguments.")
         for option, text in (("region", region), ("account", account)):
             if not isinstance(text, str) or not text.isascii() or not text:  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
                 raise OptionInvalid(option, text, "Give the ASCII text that is to appear in ARNs.")
@@ -177,7 +178,7 @@ class Engine:
         path: str,
         storage: SqliteStorage,
         *,
-        clock: Callable[[], float],
+        clock: Clock,
         new_id: Callable[[], str],
         ttl_grace_seconds: float,
         upkeep_seconds: float | None,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from keyfold.clocks import Clock
 from keyfold.engine.bulk.buckets import Buckets
 from keyfold.engine.bulk.work_records import BULK_JOB_RECORD, IMPORT_JOB_RECORD
 from keyfold.engine.loading import load_module
@@ -35,7 +36,7 @@ Batch = Callable[[str], bool]
 class Jobs:
     """Runs the unfinished jobs of one file."""
 
-    def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
+    def __init__(self, storage: Storage, clock: Clock, buckets: Buckets) -> None:
         self._storage, self._clock, self._buckets = storage, clock, buckets
         self._importer: Importer | None = None
         self._bulk_putter: BulkPutter | None = None

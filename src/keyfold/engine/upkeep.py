@@ -8,11 +8,11 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from contextlib import suppress
 
 import orjson
 
+from keyfold.clocks import Clock
 from keyfold.engine.items.expiry import sweep_batch
 from keyfold.engine.jobs import Jobs
 from keyfold.engine.storage import RowsChanged, Storage, StorageWriter
@@ -34,7 +34,7 @@ class Upkeep:
         catalog: Catalog,
         jobs: Jobs,
         *,
-        clock: Callable[[], float],
+        clock: Clock,
         grace_seconds: float,
         interval_seconds: float | None,
         shard_records: int,

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 from weakref import WeakSet
 
+from keyfold.clocks import Clock
 from keyfold.errors import IdInvalid
 from keyfold.keys._shown_values import show
 
@@ -56,7 +57,7 @@ class UlidSource:
     def __init__(
         self,
         *,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
         randomness: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self._clock = clock

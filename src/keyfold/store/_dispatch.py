@@ -46,7 +46,7 @@ from keyfold.store._writing import plan_write
 class Starter(Environment, Protocol):
     """The settings of a store, which decide when a request runs and whether it may."""
 
-    clock: Callable[[], datetime]
+    now: Callable[[], datetime]
 
 
 # Makes the plan of a request; it begins with the calls that the request is known to make.
@@ -60,7 +60,7 @@ def plan_calls(store: Starter, request: Request[Any]) -> tuple[Plan[Any], Calls]
     """
     # Not by _find: this runs for every request.
     make = _PLANS.get(type(request)) or _find(request)
-    now = store.clock()
+    now = store.now()
     calls = store.admit(request, now)
     return make(RunContext(now, store), request, calls), calls
 

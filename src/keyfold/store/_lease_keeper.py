@@ -45,7 +45,7 @@ class LeaseCalls:
 
     def now(self) -> datetime:
         """Return the time by the store's clock."""
-        return self._settings.clock()
+        return self._settings.now()
 
     def run(self, request: Request[V]) -> Plan[V]:
         """Run a request on the lease table."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from keyfold.clocks import Clock
 from keyfold.store._settings import CallRecord, Hook
 
 _NANOSECONDS = 1_000_000_000
 
 
-def trace_calls(tracer: Any = None, *, clock_nanoseconds: Callable[[], int] = time.time_ns) -> Hook:
+def trace_calls(tracer: Any = None, *, clock: Clock = time.time) -> Hook:
     """Return a hook for `on_call` that creates a span for every low-level call.
 
     Without a tracer, the one of the global provider is used. Requires the extra
@@ -23,7 +23,7 @@ def trace_calls(tracer: Any = None, *, clock_nanoseconds: Callable[[], int] = ti
     used = trace.get_tracer("keyfold") if tracer is None else tracer
 
     def hook(record: CallRecord) -> None:
-        ended = clock_nanoseconds()
+        ended = int(clock() * _NANOSECONDS)
         started = ended - int(record.seconds * _NANOSECONDS)
         span = used.start_span(
             f"DynamoDB.{record.operation}",

@@ -8,9 +8,10 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from keyfold.clocks import Clock, check_clock, read_as_datetime
 from keyfold.errors import (
     DeclarationInvalid,
     KeyfoldError,
@@ -24,8 +25,6 @@ from keyfold.model._tables import Table
 from keyfold.store._cursors import KEY_BYTES, CursorBox, derive_key
 from keyfold.store._plans import OnInvalid
 from keyfold.values import Item
-
-Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +61,6 @@ def check_cursor_key(key: bytes) -> None:
         raise OptionInvalid("cursor_key", received, advice)
 
 
-def real_now() -> datetime:
-    """Return the current time in UTC."""
-    return datetime.now(UTC)
-
-
 class StoreSettings:
     """The tables of a store, and how it runs requests on them."""
 
@@ -78,7 +72,7 @@ class StoreSettings:
         tables: Sequence[Table],
         *,
         cursor_key: bytes | None = None,
-        clock: Clock = real_now,
+        clock: Clock = time.time,
         on_invalid: OnInvalid = "raise",
         on_call: Sequence[Hook] = (),
         jitter: Callable[[], float] = random.random,
@@ -88,8 +82,7 @@ class StoreSettings:
             if not isinstance(table, Table):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
                 raise OptionInvalid("tables", table, "Give a Table, or several.")
             table.check()
-        if clock().tzinfo is None:
-            raise OptionInvalid("clock", clock(), "Give a clock whose times have a time zone.")
+        check_clock(clock)
         self.tables = {table.name: table for table in tables}
         if len(self.tables) != len(tables):
             raise DeclarationInvalid(("the tables of a store must have different names.",))
@@ -97,7 +90,7 @@ class StoreSettings:
             raise OptionInvalid("on_invalid", on_invalid, "Give 'raise' or 'raw'.")
         if cursor_key is not None:
             check_cursor_key(cursor_key)
-        self.clock = clock
+        self.clock, self.now = clock, read_as_datetime(clock)
         self.on_invalid: OnInvalid = on_invalid
         self.on_call = tuple(on_call)
         self.reports_capacity = bool(self.on_call)

@@ -8,14 +8,18 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 
+from keyfold.clocks import Clock as AnyClock
+from keyfold.clocks import check_clock
 from keyfold.errors import OptionInvalid
 
 
 class Clock:
     """Returns the time in seconds since 1970, and can be set and advanced.
 
-    It follows the machine's clock until `set` stops it; created with a time, it is stopped
-    there from the beginning.
+    Every `clock` option of Keyfold takes one: of stores, engines, clients, id sources and services.
+
+    It follows the machine's clock, or another that is given, until `set` stops it; created with a
+    time, it is stopped there from the beginning.
 
     >>> from datetime import UTC, datetime, timedelta
     >>> clock = Clock(datetime(2026, 1, 1, tzinfo=UTC))
@@ -27,17 +31,27 @@ class Clock:
     numbers.
     """
 
-    def __init__(self, at: datetime | float | None = None) -> None:
+    def __init__(self, at: datetime | float | AnyClock | None = None) -> None:
         self._lock = threading.Lock()
         self._watchers: list[Callable[[], None]] = []
-        # Added to the machine's time while the clock is running.
+        # Read while the clock is running; None is the machine's clock, as it is at each reading,
+        # since freezegun and others replace `time.time`.
+        self._source: AnyClock | None = None
+        # Added to the source's time.
         self._offset_seconds = 0.0
-        self._stopped_at = None if at is None else _to_seconds("at", at)
+        self._stopped_at: float | None = None
+        if callable(at):
+            check_clock(at)
+            self._source = at
+        elif at is not None:
+            self._stopped_at = _to_seconds("at", at)
 
     def __call__(self) -> float:
         """Return the seconds since 1970."""
         stopped_at = self._stopped_at
-        return time.time() + self._offset_seconds if stopped_at is None else stopped_at
+        if stopped_at is not None:
+            return stopped_at
+        return (self._source or time.time)() + self._offset_seconds
 
     def now(self) -> datetime:
         """Return the time in UTC."""
@@ -85,7 +99,9 @@ def _to_seconds(option: str, at: datetime | float) -> float:
             raise OptionInvalid(option, at, advice)
         return at.timestamp()
     if not _is_number(at):
-        raise OptionInvalid(option, at, "Give a datetime with a time zone, or seconds since 1970.")
+        raise OptionInvalid(
+            option, at, "Give a datetime with a time zone, seconds since 1970, or a clock."
+        )
     return float(at)
 
 

@@ -12,6 +12,8 @@ from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
+from keyfold.clocks import Clock as AnyClock
+from keyfold.clocks import check_clock
 from keyfold.errors import OptionInvalid
 from keyfold.testing._clock import Clock
 from keyfold.testing._fault_profile import FaultProfile
@@ -35,7 +37,7 @@ class Activation:
     def __init__(
         self,
         *,
-        clock: Clock | None,
+        clock: AnyClock | None,
         faults: FaultProfile,
         region: str,
         shard_records: int | None,
@@ -54,7 +56,7 @@ class Activation:
             from keyfold.testing._core import Core  # noqa: PLC0415
 
         core = Core(
-            clock=Clock() if self._clock is None else self._clock,
+            clock=self._clock if isinstance(self._clock, Clock) else Clock(self._clock),
             faults=self._faults,
             region=self._region,
             shard_records=self._shard_records,
@@ -159,7 +161,7 @@ def dynamodb(target: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def dynamodb(
     *,
-    clock: Clock | None = None,
+    clock: AnyClock | None = None,
     faults: FaultProfile | None = None,
     region: str = "us-east-1",
     shard_records: int | None = None,
@@ -170,7 +172,7 @@ def dynamodb(
     target: Any = None,
     /,
     *,
-    clock: Clock | None = None,
+    clock: AnyClock | None = None,
     faults: FaultProfile | None = None,
     region: str = "us-east-1",
     shard_records: int | None = None,
@@ -197,16 +199,17 @@ def dynamodb(
     applies. No network is used, and neither credentials nor a region have to be configured:
     clients made inside use `region` if they have none.
 
-    `clock` is the service's clock, `faults` the faults to inject. Shards of streams are split
+    `clock` is the service's clock: a `Clock`, or any other, which the service's then follows.
+    `faults` are the faults to inject. Shards of streams are split
     after `shard_records` records; a small number tests how code handles splits. `sleep` is
     called for injected latency (asynchronous clients await asyncio.sleep). `buckets` is a folder
     whose subfolders stand for S3 buckets, for exports, imports and bulk operations.
 
     Raises OptionInvalid.
     """
-    if not isinstance(clock, Clock | None):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
-        raise OptionInvalid("clock", clock, "Give a keyfold.testing.Clock.")
-    if not isinstance(faults, FaultProfile | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if clock is not None:
+        check_clock(clock)
+    if not isinstance(faults, FaultProfile | None):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may not check types
         raise OptionInvalid("faults", faults, "Give a keyfold.testing.FaultProfile.")
     activation = Activation(
         clock=clock,

@@ -88,10 +88,10 @@ def backfill_table(
             path,
             {"command": "backfill", "declared": declared.name, **source.describe()},
             rejects=None if is_dry else options.rejects,
-            started_at=options.environment.now(),
+            started_at=options.environment.clock(),
         )
-        clock = options.environment.clock
-        meter = ProgressMeter(clock, readers=[reader], writers=[writer], watch=options.watch)
+        monotonic = options.environment.monotonic
+        meter = ProgressMeter(monotonic, readers=[reader], writers=[writer], watch=options.watch)
         work = _Backfill(location.table, declared, reader, writer, is_dry=is_dry)
         state, earlier = checkpoint.state, checkpoint.state.items
         if not checkpoint.is_resumed:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from keyfold.clocks import Clock
 from keyfold.errors import ResourceNotFoundException, TableMissing
 from keyfold.store import Executor
 from keyfold.store._drivers import drive
@@ -22,8 +23,8 @@ V = TypeVar("V")
 class CallEnvironment:
     """The clocks, the sleep and the randomness that calls use; tests pass their own."""
 
-    clock: Callable[[], float] = time.monotonic
-    now: Callable[[], float] = time.time
+    clock: Clock = time.time
+    monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     jitter: Callable[[], float] = random.random
 
@@ -39,8 +40,9 @@ class Caller:
         self._lock = threading.Lock()
         self.rate = rate
         self.units = 0.0
-        clock, sleep = environment.clock, environment.sleep
-        self._limiter = None if rate is None else RateLimiter(rate, clock=clock, sleep=sleep)
+        monotonic, sleep = environment.monotonic, environment.sleep
+        limiter = None if rate is None else RateLimiter(rate, monotonic=monotonic, sleep=sleep)
+        self._limiter = limiter
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Make a call, with retries after errors that are transient; raises Unavailable."""

@@ -43,25 +43,25 @@ class ProgressMeter:
 
     def __init__(
         self,
-        clock: Callable[[], float],
+        monotonic: Callable[[], float],
         *,
         readers: Sequence[Caller],
         writers: Sequence[Caller],
         watch: ProgressCallback,
     ) -> None:
-        self._clock, self._watch = clock, watch
+        self._monotonic, self._watch = monotonic, watch
         self._readers, self._writers = readers, writers
-        self._started_at = self._phase_started_at = clock()
+        self._started_at = self._phase_started_at = monotonic()
         self._phase: Phase = "moving"
 
     def begin(self, phase: Phase) -> None:
         """Begin a phase; its speed is measured from now on."""
-        self._phase, self._phase_started_at = phase, self._clock()
+        self._phase, self._phase_started_at = phase, self._monotonic()
 
     @property
     def seconds(self) -> float:
         """How long the job has been running."""
-        return self._clock() - self._started_at
+        return self._monotonic() - self._started_at
 
     @property
     def read_units(self) -> float:
@@ -77,7 +77,7 @@ class ProgressMeter:
         self, state: State, *, items: int, earlier: int = 0, expected: int | None = None
     ) -> None:
         """Report that `items` are done, `earlier` of them by runs before this one."""
-        seconds = self._clock() - self._phase_started_at
+        seconds = self._monotonic() - self._phase_started_at
         speed = (items - earlier) / seconds if seconds > 0 else 0.0
         left = None
         # DescribeTable's ItemCount is hours old, so it may be too small.

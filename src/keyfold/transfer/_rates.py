@@ -14,7 +14,7 @@ class RateLimiter:
     plus one second's worth.
 
     >>> slept = []
-    >>> limiter = RateLimiter(10.0, clock=lambda: 0.0, sleep=slept.append)
+    >>> limiter = RateLimiter(10.0, monotonic=lambda: 0.0, sleep=slept.append)
     >>> limiter.take(25.0)
     >>> limiter.wait()
     >>> slept
@@ -22,12 +22,12 @@ class RateLimiter:
     """
 
     def __init__(
-        self, rate: float, *, clock: Callable[[], float], sleep: Callable[[float], None]
+        self, rate: float, *, monotonic: Callable[[], float], sleep: Callable[[float], None]
     ) -> None:
         self.rate = rate
-        self._clock, self._sleep = clock, sleep
+        self._monotonic, self._sleep = monotonic, sleep
         self._lock = threading.Lock()
-        self._level, self._filled_at = rate, clock()
+        self._level, self._filled_at = rate, monotonic()
 
     def wait(self) -> None:
         """Sleep until the balance is no longer negative."""
@@ -44,6 +44,6 @@ class RateLimiter:
             self._level -= units
 
     def _fill(self) -> None:
-        now = self._clock()
+        now = self._monotonic()
         self._level = min(self.rate, self._level + (now - self._filled_at) * self.rate)
         self._filled_at = now

@@ -225,12 +225,12 @@ def _run_job(
         options.checkpoint,
         {**description, **source.describe(), **target.describe()},
         rejects=options.rejects,
-        started_at=options.environment.now(),
+        started_at=options.environment.clock(),
     )
     state = checkpoint.state
     readers, writers = callers
-    clock = options.environment.clock
-    meter = ProgressMeter(clock, readers=readers, writers=writers, watch=options.watch)
+    monotonic = options.environment.monotonic
+    meter = ProgressMeter(monotonic, readers=readers, writers=writers, watch=options.watch)
     job = TransferJob(
         source=source,
         target=target,

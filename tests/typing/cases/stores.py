@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from typing import assert_type
@@ -9,6 +10,7 @@ from typing import assert_type
 import keyfold
 from keyfold import AsyncStore, Key, Page, Ref, Store, Table, model
 from keyfold.store import CallRecord
+from keyfold.testing import Clock
 from tests.typing.cases.patterns import get_by_base, order_by_id, save
 from tests.typing.cases.tables import (
     Order,
@@ -35,7 +37,7 @@ def sync() -> None:
     with keyfold.open(
         [rates, market],
         "shop.db",
-        clock=lambda: datetime.now(UTC),
+        clock=Clock(datetime(2026, 1, 1, tzinfo=UTC)),
         cursor_key=b"secret",
         on_invalid="raw",
         on_call=[show],
@@ -47,7 +49,7 @@ def sync() -> None:
         store.as_principal(Rate)  # error: reportArgumentType
         store.as_principal("customer", user=7)  # error: reportArgumentType
         store.as_principal("customer", "ada")  # error: reportCallIssue
-    with rates.open(":memory:", clock=lambda: datetime.now(UTC), on_call=[show]) as store:
+    with rates.open(":memory:", clock=time.time, on_call=[show]) as store:
         assert_type(store, Store)
         assert_type(store.run(Rate.get(base="USD", target="EUR")), Rate | None)
     with market.open(client=object(), streams_client=object()) as store:
@@ -60,7 +62,7 @@ def sync() -> None:
     keyfold.opne(rates, ":memory:")  # error: reportAttributeAccessIssue, reportUnknownMemberType
     keyfold.open("rates", ":memory:")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", on_invalid="skip")  # error: reportArgumentType
-    keyfold.open(rates, ":memory:", clock=lambda: 0.0)  # error: reportArgumentType
+    keyfold.open(rates, ":memory:", clock=lambda: datetime.now(UTC))  # error: reportArgumentType
     keyfold.open(rates, ":memory:", cursor_key="secret")  # error: reportArgumentType
     keyfold.open(rates, ":memory:", on_call=[print, len])  # error: reportArgumentType
 

@@ -39,7 +39,7 @@ def test_without_a_terminal_a_line_is_printed_now_and_then(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     times = iter([0.0, 1.0, 5.0, 5.0, 6.0, 9.0])
-    with ProgressDisplay("copying Shop", clock=lambda: next(times)) as show:
+    with ProgressDisplay("copying Shop", monotonic=lambda: next(times)) as show:
         for _ in range(4):
             show(MOVING)
     printed = capsys.readouterr()

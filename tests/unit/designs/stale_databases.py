@@ -31,7 +31,7 @@ class Database:
         self._execute, self._read = execute, read
         self.clock = clock
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        settings = StoreSettings([table], cursor_key=bytes(32), clock=self.clock.now)
+        settings = StoreSettings([table], cursor_key=bytes(32), clock=self.clock)
         self.store = Store(self, settings)
         with suppress(*transport.get().refusals):
             self.store.create_table(table)

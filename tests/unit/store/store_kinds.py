@@ -193,7 +193,7 @@ def open_any_store(
     options.setdefault("upkeep_seconds", None)
     options["on_call"] = [*options.get("on_call", ()), calls.append]
     if clock is not None:
-        options["clock"] = clock.now
+        options["clock"] = clock
     if kind == "sync":
         return SyncStoreAdapter(keyfold.open(tables, url, **options), calls, [])
     return AsyncStoreAdapter(lambda: keyfold.open_async(tables, url, **options), calls, [])
@@ -235,7 +235,7 @@ class DatabasesByUrl:
                     store.create_table(table)
         calls: list[CallRecord] = []
         options["on_call"] = [*options.get("on_call", ()), calls.append]
-        options["clock"] = self._clock.now
+        options["clock"] = self._clock
         if self._transport.kind == "boto3":
             where = place["url"]
             place = {
@@ -289,7 +289,7 @@ def any_store_on(
     calls: list[CallRecord] = []
     pauses: list[float] = []
     if clock is not None:
-        options["clock"] = clock.now
+        options["clock"] = clock
     settings = StoreSettings(
         tables, cursor_key=cursor_key, jitter=jitter, on_call=[calls.append], **options
     )

@@ -536,7 +536,7 @@ def test_a_task_that_is_cancelled_gives_the_leases_back(engine: Database, clock:
         await asyncio.sleep(0)
 
     async def cancel() -> Followed:
-        settings = StoreSettings([ledger], cursor_key=bytes(32), clock=clock.now, is_embedded=True)
+        settings = StoreSettings([ledger], cursor_key=bytes(32), clock=clock, is_embedded=True)
         store = AsyncStore(Awaited(), settings, sleep=sleep)
         await store.create_table(ledger)
         reached = asyncio.Event()

@@ -18,11 +18,11 @@ from tests.unit.store.store_kinds import START
 def test_every_call_becomes_a_span() -> None:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    hook = trace_calls(provider.get_tracer("tests"), clock_nanoseconds=lambda: 5_000_000_000)
+    hook = trace_calls(provider.get_tracer("tests"), clock=lambda: 5.0)
     rate = Rate(base="USD", target="EUR", rate=Decimal(1), at=START)
-    with keyfold.open(rates, ":memory:", clock=lambda: START) as store:
+    with keyfold.open(rates, ":memory:", clock=START.timestamp) as store:
         assert store.run(Rate.get(base="USD", target="EUR")) is None
-    with keyfold.open(rates, ":memory:", clock=lambda: START, on_call=[hook]) as store:
+    with keyfold.open(rates, ":memory:", clock=START.timestamp, on_call=[hook]) as store:
         exporter.clear()
         store.run(rate.put())
         with pytest.raises(AlreadyExists):

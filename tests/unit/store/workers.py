@@ -50,7 +50,7 @@ class WorkerSimulation:
 
     def start(self, name: str, **options: Any) -> SimulatedWorker:
         settings = StoreSettings(
-            [self.table], cursor_key=bytes(32), clock=self.clock.now, jitter=lambda: 1.0
+            [self.table], cursor_key=bytes(32), clock=self.clock, jitter=lambda: 1.0
         )
         given: dict[str, Any] = {
             "batch": 5,

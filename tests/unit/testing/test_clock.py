@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+import keyfold
+from keyfold import Entity, Expiry, Key, Table, Ulid, attr
+from keyfold.engine import Engine
 from keyfold.errors import OptionInvalid
+from keyfold.keys import UlidSource
 from keyfold.testing import Clock
+from keyfold.wire.server import Server
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -50,6 +56,42 @@ def test_a_clock_may_start_stopped_and_be_set_back() -> None:
     clock = Clock(NEW_YEAR)
     clock.set(0)
     assert (clock(), clock.now()) == (0.0, datetime(1970, 1, 1, tzinfo=UTC))
+
+
+def test_a_clock_may_follow_another() -> None:
+    now = [100.0]
+    clock = Clock(lambda: now[0])
+    clock.advance(50)
+    now[0] = 200.0
+    assert clock() == 250.0
+    with pytest.raises(OptionInvalid, match="seconds since 1970"):
+        Clock(cast(Any, lambda: NEW_YEAR))
+
+
+def test_one_clock_serves_every_part(tmp_path: Path) -> None:
+    clock = Clock(NEW_YEAR)
+    songs = Table("Songs", key=Key("pk"), ttl="ttl")
+
+    class Song(Entity, table=songs, key="SONG#{id}"):
+        id: str
+        expires: Expiry | None = attr("ttl", default=None)
+
+    assert Ulid.new(source=UlidSource(clock=clock)).time == NEW_YEAR
+    with (
+        Engine.open(":memory:", clock=clock) as engine,
+        Server(engine).running() as url,
+    ):
+        stores = [
+            keyfold.open(songs, tmp_path / "songs.db", clock=clock),
+            keyfold.open(songs, url, clock=clock),
+        ]
+        for store in stores:
+            with store:
+                store.create_table(songs)
+                store.run(Song(id="a").put().expiring_in(timedelta(hours=1)))
+                assert store.run(Song.get(id="a")) is not None
+                clock.advance(timedelta(hours=2))
+                assert store.run(Song.get(id="a")) is None
 
 
 def test_any_time_zone_is_accepted() -> None:

@@ -174,7 +174,7 @@ def test_a_context_manager_can_be_reused_and_nested() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("clock", lambda: 0.0), ("faults", {"throttling": 1}), ("region", "")]
+    ("option", "value"), [("clock", lambda: "noon"), ("faults", {"throttling": 1}), ("region", "")]
 )
 def test_an_invalid_option_is_refused(option: str, value: Any) -> None:
     options: dict[str, Any] = {option: value}

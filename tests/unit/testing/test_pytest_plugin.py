@@ -62,7 +62,7 @@ def test_loading_the_plugin_loads_neither_the_engine_nor_botocore() -> None:
     assert PLUGIN in loaded
     own = {name for name in loaded if name.startswith("keyfold")}
     packages = {".".join(name.split(".")[:2]) for name in own}
-    assert packages == {"keyfold", "keyfold.errors", "keyfold.testing"}
+    assert packages == {"keyfold", "keyfold.clocks", "keyfold.errors", "keyfold.testing"}
     assert not {name.partition(".")[0] for name in loaded} & {"apsw", "boto3", "botocore", "orjson"}
 
 

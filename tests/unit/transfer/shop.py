@@ -61,7 +61,7 @@ class Time:
     @property
     def environment(self) -> CallEnvironment:
         return CallEnvironment(
-            clock=self.clock, now=lambda: NOW, sleep=self.sleep, jitter=lambda: 0.5
+            clock=lambda: NOW, monotonic=self.clock, sleep=self.sleep, jitter=lambda: 0.5
         )
 
 

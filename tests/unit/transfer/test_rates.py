@@ -6,7 +6,7 @@ from tests.unit.transfer.shop import Time
 
 def make(rate: float) -> tuple[RateLimiter, Time]:
     time = Time()
-    return RateLimiter(rate, clock=time.clock, sleep=time.sleep), time
+    return RateLimiter(rate, monotonic=time.clock, sleep=time.sleep), time
 
 
 def test_calls_within_the_rate_do_not_wait() -> None:

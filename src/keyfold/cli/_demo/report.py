@@ -131,7 +131,7 @@ def run_demo(
     if not is_service:
         # Without upkeep, expired items stay stored while the patterns run, as on AWS.
         options["upkeep_seconds"] = None
-    with keyfold.open(tables, url, clock=lambda: now, on_call=[log], **options) as store:
+    with keyfold.open(tables, url, clock=now.timestamp, on_call=[log], **options) as store:
         for table in tables:
             store.create_table(table)
             if store.run(table.scan().include_expired().first()) is not None:

@@ -7,13 +7,13 @@ therefore neither skips a record nor puts one twice. The report is written after
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple, NotRequired, cast
 
 import orjson
 
 from keyfold.api.shapes import check, check_types
+from keyfold.clocks import Clock
 from keyfold.engine.bulk.buckets import BucketFailed, Buckets
 from keyfold.engine.bulk.bulk_reports import ReportsBody, add_lines, write_file, write_summary
 from keyfold.engine.bulk.input_files import InputFiles, InputRecord, SourceBody
@@ -77,7 +77,7 @@ class _Plan(NamedTuple):
 class BulkPutter:
     """Runs the bulk operations of one database file."""
 
-    def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
+    def __init__(self, storage: Storage, clock: Clock, buckets: Buckets) -> None:
         self._storage, self._clock, self._buckets = storage, clock, buckets
         self._inputs = InputFiles(buckets)
 

@@ -17,6 +17,7 @@ from typing import Any, NotRequired, TypedDict, cast
 
 import orjson
 
+from keyfold.clocks import Clock
 from keyfold.engine.bulk.buckets import BucketFailed, Buckets
 from keyfold.engine.bulk.work_records import EXPORTS, WorkBody, read_work, write_work
 from keyfold.engine.metadata import parse_record
@@ -64,7 +65,7 @@ def begin_exporting(writer: StorageWriter, id_: str, job: ExportJob) -> None:
     _write(writer, id_, job)
 
 
-def export_batch(storage: Storage, buckets: Buckets, clock: Callable[[], float], id_: str) -> bool:
+def export_batch(storage: Storage, buckets: Buckets, clock: Clock, id_: str) -> bool:
     """Run the next batch of an export; return whether it was the last."""
     job, export = storage.read(
         lambda reader: (reader.get_record(EXPORT_JOB_RECORD, id_), read_work(reader, EXPORTS, id_))

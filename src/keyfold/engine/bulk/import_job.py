@@ -7,12 +7,12 @@ a process that continues after a killed one neither skips a record nor counts on
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from itertools import islice
 from typing import Any, cast
 
 import orjson
 
+from keyfold.clocks import Clock
 from keyfold.engine.bulk.buckets import BucketFailed, Buckets
 from keyfold.engine.bulk.input_files import InputFiles, InputRecord, SourceBody
 from keyfold.engine.bulk.work_records import (
@@ -45,7 +45,7 @@ class ImportJob(SourceBody):
 class Importer:
     """Runs the imports of one database file."""
 
-    def __init__(self, storage: Storage, clock: Callable[[], float], buckets: Buckets) -> None:
+    def __init__(self, storage: Storage, clock: Clock, buckets: Buckets) -> None:
         self._storage, self._clock = storage, clock
         self._inputs = InputFiles(buckets)
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from keyfold.capacity import TokenBucket, UnitKind, new_bucket, refill, take, throttling_reason
+from keyfold.clocks import Clock
 from keyfold.engine.insights.hot_keys import HotKey, KeyCounter
 from keyfold.errors import ThrottlingException
 from keyfold.values import Item, restore_binaries
@@ -54,7 +55,7 @@ class _KeyCounts:
 class UsageMonitor:
     """Throttles the use of one table, and counts the keys that are used."""
 
-    def __init__(self, plan: UsagePlan, arn: str, clock: Callable[[], float]) -> None:
+    def __init__(self, plan: UsagePlan, arn: str, clock: Clock) -> None:
         self._arn, self._clock = arn, clock
         self._lock = threading.Lock()
         self._buckets: dict[tuple[str, UnitKind], TokenBucket] = {}
@@ -150,7 +151,7 @@ class UsageMonitor:
 class UsageMonitors:
     """The monitors of one engine, kept while the catalog's cache of their tables is dropped."""
 
-    def __init__(self, clock: Callable[[], float], table_arn: Callable[[str], str]) -> None:
+    def __init__(self, clock: Clock, table_arn: Callable[[str], str]) -> None:
         self._clock, self._table_arn = clock, table_arn
         self._by_id: dict[str, UsageMonitor] = {}
         self._lock = threading.Lock()

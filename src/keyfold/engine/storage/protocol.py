@@ -19,6 +19,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
+from keyfold.clocks import Clock
+
 T = TypeVar("T")
 
 # What an acknowledged write survives: a power failure, the end of the process, or neither.
@@ -313,7 +315,7 @@ class Storage(RowReader, RowWriter, Protocol):
         """End the view that `hold_view` began."""
         ...
 
-    def use_clock(self, clock: Callable[[], float]) -> None:
+    def use_clock(self, clock: Clock) -> None:
         """Take the times of changes from `clock`, in seconds since 1970."""
         ...
 

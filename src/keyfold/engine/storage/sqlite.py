@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 
 import apsw
 
+from keyfold.clocks import Clock
 from keyfold.engine.loading import IMPORTING
 from keyfold.engine.storage.checkpoints import Checkpointer
 from keyfold.engine.storage.connections import (
@@ -272,7 +273,7 @@ class SqliteStorage:
         self._is_view_held = False
         self._view.roll_back()
 
-    def use_clock(self, clock: Callable[[], float]) -> None:
+    def use_clock(self, clock: Clock) -> None:
         self._view.clock = clock
 
     @contextmanager

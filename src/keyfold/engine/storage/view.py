@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import apsw
 
+from keyfold.clocks import Clock
 from keyfold.engine.storage.connections import LOG_FORMAT, Binding, Cursor, SqliteConnection
 from keyfold.engine.storage.log_statements import create_log_statements, log_statements
 from keyfold.engine.storage.protocol import (
@@ -76,7 +76,7 @@ class View:
         connection.create_scalar_function(HOLDS, self._condition.evaluate, 1)
         # An estimate; it also changes with every write, so that a caller can detect one.
         self.written_pages = 0
-        self.clock: Callable[[], float] = time.time
+        self.clock: Clock = time.time
         # All changes of a transaction have one time: a restore must never find half of them.
         self._changed_at: float | None = None
 

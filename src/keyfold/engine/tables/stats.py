@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import orjson
 
+from keyfold.clocks import Clock
 from keyfold.engine.items.keys import END
 from keyfold.engine.storage import Span, Storage, StorageReader
 from keyfold.engine.tables.table import EngineTable, TableBody, build_table
@@ -33,7 +33,7 @@ NOTHING = ItemCounts(0, 0, {})
 class TableStats:
     """Counts the items of tables, and caches the counts of large tables."""
 
-    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
+    def __init__(self, storage: Storage, clock: Clock) -> None:
         self._storage, self._clock = storage, clock
         self._known: dict[tuple[int, int], tuple[float, ItemCounts]] = {}
 

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from keyfold.api import find_operation
+from keyfold.clocks import Clock
 from keyfold.errors import OptionInvalid
 from keyfold.wire.client._calls import NoResponse, OnRetry
 from keyfold.wire.client._endpoints import Endpoint
@@ -45,7 +46,7 @@ class AsyncClient:
         sends_gzip: bool | None = None,
         tls: ssl.SSLContext | None = None,
         connections: int = 64,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] | None = None,
         jitter: Callable[[], float] = random_fraction,

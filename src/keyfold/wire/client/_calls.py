@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from keyfold.api import find_operation
+from keyfold.clocks import Clock
 from keyfold.errors import (
     KeyfoldError,
     OutcomeUnknown,
@@ -135,7 +136,7 @@ class CallPolicy:
         budget: RetryBudget,
         total_seconds: float,
         sends_gzip: bool | None,
-        clock: Callable[[], float],
+        clock: Clock,
         monotonic: Callable[[], float],
         jitter: Callable[[], float],
     ) -> None:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from keyfold.api import find_operation
+from keyfold.clocks import Clock
 from keyfold.wire.client._calls import CallPolicy, NoResponse, OnRetry
 from keyfold.wire.client._connections import Pool
 from keyfold.wire.client._retries import Retries, Timeouts, random_fraction
@@ -57,7 +58,7 @@ class Client:
         accepts_gzip: bool | None = None,
         sends_gzip: bool | None = None,
         tls: ssl.SSLContext | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random_fraction,

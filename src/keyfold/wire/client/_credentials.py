@@ -10,6 +10,7 @@ from datetime import datetime
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from keyfold.clocks import Clock
 from keyfold.errors import CredentialsMissing, OptionInvalid
 from keyfold.wire.client._signing import Credentials
 
@@ -100,7 +101,7 @@ def find_source(
     *,
     profile: str | None,
     is_aws: bool,
-    clock: Callable[[], float],
+    clock: Clock,
     environment: Mapping[str, str] = os.environ,
 ) -> CredentialSource:
     """Return the source of a client's credentials.
@@ -215,7 +216,7 @@ def _from_profile(name: str, settings: dict[str, str]) -> Credentials:
 class _BotocoreChain:
     """botocore's provider chain, which renews temporary credentials itself."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._found: Any = None
 

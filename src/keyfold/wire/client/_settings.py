@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from keyfold.clocks import Clock
 from keyfold.errors import OptionInvalid
 from keyfold.wire.client._calls import CallPolicy
 from keyfold.wire.client._credentials import find_source
@@ -35,7 +36,7 @@ class ClientSettings:
         accepts_gzip: bool | None,
         sends_gzip: bool | None,
         tls: ssl.SSLContext | None,
-        clock: Callable[[], float],
+        clock: Clock,
         monotonic: Callable[[], float],
         jitter: Callable[[], float],
     ) -> None:

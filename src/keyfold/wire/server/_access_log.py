@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TextIO
 
 import orjson
 
+from keyfold.clocks import Clock
 from keyfold.wire.server._answers import Answer
 from keyfold.wire.server._requests import HttpRequest
 
@@ -18,7 +18,7 @@ _LONGEST_URL = 200
 class AccessLog:
     """Logs requests and the status of their answers; never the contents of items."""
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, stream: TextIO, clock: Clock = time.time) -> None:
         self._stream = stream
         self._clock = clock
 

@@ -303,7 +303,7 @@ class ServerConnection(asyncio.Protocol):
     def _read(self, request: HttpRequest, call: WireCall) -> None:
         """Answer a read that is to be checked or recorded, or that failed on the fast path."""
         state = self._state
-        started = self._started = state.clock()
+        started = self._started = state.monotonic()
         answer = state.admit_call(request, call)
         outcome = state.scheduler.read_inline(call) if answer is None else None
         if not isinstance(outcome, bytes):
@@ -318,7 +318,7 @@ class ServerConnection(asyncio.Protocol):
         if state.metrics is not None:
             note_capacity(state.metrics, call)
         if state.is_watched:
-            state.note(self.peer, call.operation, request, answer, state.clock() - started)
+            state.note(self.peer, call.operation, request, answer, state.monotonic() - started)
         self.active_at = state.now
 
     def _pump(self) -> None:
@@ -338,7 +338,7 @@ class ServerConnection(asyncio.Protocol):
         state = self._state
         self._request = request
         if state.is_watched:
-            self._started = state.clock()
+            self._started = state.monotonic()
         if len(request.body) < LARGE_BODY_BYTES and b"content-encoding" not in request.headers:
             self._run(state.prepare(request))
         elif not state.scheduler.run_in_thread(lambda: state.prepare(request), self._run):
@@ -376,7 +376,7 @@ class ServerConnection(asyncio.Protocol):
             )
         if state.is_watched:
             operation = "" if self._call is None else self._call.operation
-            state.note(self.peer, operation, request, answer, state.clock() - self._started)
+            state.note(self.peer, operation, request, answer, state.monotonic() - self._started)
         self.active_at = state.now
         self._is_answering = False
         self._request = None

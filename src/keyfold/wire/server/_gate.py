@@ -7,10 +7,11 @@ refusal reveals nothing about what the tables hold.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from keyfold.clocks import Clock
 from keyfold.errors import (
     KeysUnusable,
     PolicyInvalid,
@@ -68,9 +69,7 @@ class Gate(Protocol):
 class KeyGate:
     """Allows requests that are signed with a key of a file, within the rights of the key."""
 
-    def __init__(
-        self, keyring: Keyring, region: str, *, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, keyring: Keyring, region: str, *, clock: Clock = time.time) -> None:
         self._keyring = keyring
         self._verifier = Verifier(region)
         self._clock = clock
@@ -141,7 +140,7 @@ def make_key_gate(
     *,
     tables: Iterable[RuledTable] = (),
     region: str = _REGION,
-    clock: Callable[[], float] = time.time,
+    clock: Clock = time.time,
 ) -> Gate:
     """Return a gate that verifies signatures with the keys of a file; raises KeysUnusable.
 

@@ -42,7 +42,7 @@ class PreparedRequest(NamedTuple):
 
 
 class ServerState:
-    """The open connections, the bytes they buffer, their clock, and what answers them."""
+    """The open connections, the bytes they buffer, the time, and what answers them."""
 
     def __init__(
         self,
@@ -52,13 +52,13 @@ class ServerState:
         metrics: Metrics | None,
         access_log: AccessLog | None,
         gate: Gate | None = None,
-        clock: Callable[[], float] = time.perf_counter,
+        monotonic: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.scheduler = scheduler
         self.limits = limits
         self.writer = ResponseWriter()
-        self.clock = clock
-        self.now = clock()
+        self.monotonic = monotonic
+        self.now = monotonic()
         self.buffered_bytes = 0
         self.is_stopping = False
         self.is_watched = metrics is not None or access_log is not None
@@ -88,8 +88,8 @@ class ServerState:
             self.on_empty()
 
     def sweep(self) -> None:
-        """Update the clock, and close the connections whose clients have exceeded a timeout."""
-        self.now = self.clock()
+        """Update the time, and close the connections whose clients have exceeded a timeout."""
+        self.now = self.monotonic()
         self.writer.tick()
         for client in list(self.clients):
             client.sweep(self.now)

@@ -143,7 +143,7 @@ class Wire:
             metrics=None,
             access_log=None,
             gate=gate,
-            clock=self.clock,
+            monotonic=self.clock,
         )
 
     def connect(self) -> tuple[ServerConnection, FakeTransport]:
