@@ -70,6 +70,15 @@ class StoredField:
     is_part: bool
     is_required: bool
     accepts_none: bool
+    # Former attribute names, the newest first.
+    former: tuple[str, ...] = ()
+
+    def find(self, item: Mapping[str, AttributeValue]) -> AttributeValue | None:
+        """Return the field's value in an item, under its current name or a former one."""
+        value = item.get(self.stored)
+        if value is None and self.former:
+            return next((item[name] for name in self.former if name in item), None)
+        return value
 
     @property
     def is_set(self) -> bool:
@@ -122,6 +131,8 @@ class ModelCodec:
     has_extra: bool
     # Fields whose attribute may be missing: True if that means an empty set, False for None.
     absent: dict[str, bool] = field(default_factory=dict[str, bool])
+    # Fields with former attribute names.
+    renamed: list[StoredField] = field(default_factory=list[StoredField])
 
     def add(self, each: StoredField) -> None:
         """Add a field."""
@@ -130,6 +141,8 @@ class ModelCodec:
             self.by_stored[each.stored] = each
             if each.accepts_none or each.is_set:
                 self.absent[each.name] = each.is_set
+            if each.former:
+                self.renamed.append(each)
 
     def encode(self, value: BaseModel) -> Item:
         """Return the attributes of an instance of the model."""
@@ -160,6 +173,8 @@ class ModelCodec:
         """Return the field values of an item, for pydantic to validate."""
         raw: dict[str, Any] = {}
         known = self.by_stored
+        if self.renamed:
+            item = self.with_current_names(item)
         for stored, value in item.items():
             each = known.get(stored)
             if each is not None:
@@ -169,6 +184,21 @@ class ModelCodec:
                 raw[stored] = decode_any(value)
         self.fill(raw)
         return raw
+
+    def with_current_names(
+        self, item: Mapping[str, AttributeValue]
+    ) -> Mapping[str, AttributeValue]:
+        """Return an item without former attribute names; the item itself if it has none.
+
+        If an item has several names of an attribute, the current one counts, or else the newest.
+        """
+        renamed: Item | None = None
+        for each in self.renamed:
+            for former in each.former:
+                if former in item:
+                    renamed = dict(item) if renamed is None else renamed
+                    renamed.setdefault(each.stored, renamed.pop(former))
+        return item if renamed is None else renamed
 
     def fill(self, raw: dict[str, Any]) -> None:
         """Add None or an empty set for each field whose attribute is missing."""
@@ -330,7 +360,8 @@ def _choice_codec(codecs: list[ValueCodec]) -> ValueCodec:
                 )
             except ValidationError:
                 continue
-            found.append((len(item.keys() & codec.by_stored.keys()), made))
+            named = codec.with_current_names(item).keys() & codec.by_stored.keys()
+            found.append((len(named), made))
         return max(found, key=lambda each: each[0])[1] if found else decode_any(value)
 
     is_open = any(not codec.kinds for codec in codecs)
@@ -479,6 +510,7 @@ def _read_field(name: str, info: FieldInfo, name_of: Callable[[str], str]) -> St
         is_part=stored.is_part,
         is_required=info.is_required(),
         accepts_none=_accepts_none(info.annotation),
+        former=stored.former,
     )
 
 

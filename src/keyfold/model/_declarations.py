@@ -13,6 +13,7 @@ from keyfold.model._codecs import CodecRules, ModelCodec, ValueCodec, codec_for
 from keyfold.model._codecs import read_fields as read_model_fields
 from keyfold.model._cross_checks import find_cross_checks, find_depends_problems
 from keyfold.model._fields import CountsWrites
+from keyfold.model._former_names import find_former_problems
 from keyfold.model._keys import Index, Shard, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.model._unions import find_ambiguities
@@ -26,7 +27,8 @@ class Declaration:
 
     key: tuple[str, ...]
     index_templates: Mapping[Index, tuple[str, ...]]
-    kind: str | None
+    # The values of the type attribute, the newest first; empty for the class name.
+    kinds: tuple[str, ...]
     unique: tuple[str, ...]
     shard: Shard | None = None
     is_fallback: bool = False
@@ -80,6 +82,8 @@ def build_schema(
     problems += find_depends_problems(name, cross_checks, codec.fields)
     computed_names = {attribute for attribute, _ in computed.values()}
     problems += _find_name_problems(name, codec, keys, own, computed_names, type_attribute)
+    reserved = own | computed_names | ({type_attribute} if type_attribute else set[str]())
+    problems += _find_renaming_problems(declaration, name, codec, keys, reserved)
     problems += _find_unique_problems(name, declaration.unique, codec, keys, table)
     if entity.model_config.get("frozen") is not True:
         problems.append(f"{name}: entities must be frozen. Remove frozen from its model_config.")
@@ -93,6 +97,7 @@ def build_schema(
     if len(problems) > found:
         return None
     partition, *rest = keys
+    kinds = declaration.kinds or (name,)
     return EntitySchema(
         entity=entity,
         table=table,
@@ -103,16 +108,13 @@ def build_schema(
         sort=rest[0] if rest else None,
         index_keys=index_keys,
         computed=computed,
-        type_attribute=(
-            None if type_attribute is None else (type_attribute, declaration.kind or name)
-        ),
+        kinds=kinds,
+        type_attribute=None if type_attribute is None else (type_attribute, kinds[0]),
         ttl_field=ttl_field,
         version_field=versions[0] if versions else None,
         unique=declaration.unique,
         parts=tuple(each.name for each in codec.fields.values() if each.is_part),
-        own_attributes=frozenset(
-            own | computed_names | ({type_attribute} if type_attribute else set())
-        ),
+        own_attributes=frozenset(reserved),
         shard=None if declaration.shard is None else declaration.shard.name,
         cross_checks=cross_checks,
     )
@@ -144,6 +146,26 @@ def _find_name_problems(
             yield f"{subject} the item's type. Give it another name with attr()."
         elif stored.stored in computed:
             yield f"{subject} a computed field. Give it another name with attr()."
+
+
+def _find_renaming_problems(
+    declaration: Declaration,
+    name: str,
+    codec: ModelCodec,
+    keys: tuple[KeyPart, ...],
+    reserved: set[str],
+) -> Iterator[str]:
+    kinds = declaration.kinds
+    if len(set(kinds)) != len(kinds) or not all(kinds):
+        yield f"{name}: kind={kinds!r} lists the same value twice, or an empty one."
+    held = {part.held_by.name for part in keys if part.held_by is not None}
+    for field in codec.renamed:
+        if field.name in held:
+            yield (
+                f"{name}.{field.name}: it is stored in the item's key, whose attributes cannot be "
+                "renamed. Remove was."
+            )
+    yield from find_former_problems(name, codec, reserved)
 
 
 def _find_unique_problems(

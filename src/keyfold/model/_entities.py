@@ -35,7 +35,7 @@ class EntityOptions(ConfigDict, total=False):
     table: Table
     key: KeyDeclaration
     indexes: Mapping[Index, str | Sequence[str]]
-    kind: str | None
+    kind: str | Sequence[str]
     unique: str | Sequence[str]
     fallback: bool
 
@@ -86,7 +86,7 @@ def _read_declaration(name: str, options: EntityOptions) -> Declaration:
         index_templates={
             index: _as_tuple(templates) for index, templates in options.get("indexes", {}).items()
         },
-        kind=options.get("kind"),
+        kinds=_as_tuple(options.get("kind", ())),
         unique=_as_tuple(options.get("unique", ())),
         shard=_read_shard(name, key),
         is_fallback=options.get("fallback", False),
@@ -134,8 +134,9 @@ class Entity(BaseModel, metaclass=EntityMeta):
     `table` is the table, and `key` has a template for each of its key attributes. `indexes` has
     the templates of index keys; an entity is in an index only while all fields of its index key
     have values (a sparse index). `unique` names fields whose values no other entity may have.
-    `kind` is the value of the table's type attribute, by default the class name. `fallback` makes
-    this the entity of items that match no other.
+    `kind` is the value of the table's type attribute, by default the class name. A renamed class
+    lists its former ones after the current one: `kind=("Member", "User")` writes Member and reads
+    both. `fallback` makes this the entity of items that match no other.
 
     The methods return requests for `store.run`; none of them accesses a database.
     """

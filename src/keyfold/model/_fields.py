@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -17,6 +17,8 @@ class Stored:
 
     name: str | None = None
     is_part: bool = False
+    # Former attribute names, the newest first.
+    former: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +47,19 @@ Version = Annotated[int, CountsWrites()]
 def attr(
     name: str | None = None,
     *,
+    was: str | Sequence[str] = (),
     default: Any = PydanticUndefined,
     default_factory: Callable[[], Any] | None = None,
     **constraints: Any,
 ) -> Any:
     """Declare a stored field with another attribute name, a default or constraints.
 
-    `constraints` are pydantic's, such as `gt=0` or `max_length=40`.
+    `was` has former attribute names, the newest first: an item that is still stored under one of
+    them is read, and the next write of the field stores the current name. `constraints` are
+    pydantic's, such as `gt=0` or `max_length=40`.
     """
-    return _field(Stored(name), default, default_factory, constraints)
+    former = (was,) if isinstance(was, str) else tuple(was)
+    return _field(Stored(name, former=former), default, default_factory, constraints)
 
 
 def part(

@@ -122,6 +122,11 @@ class TableLike(Protocol):
         ...
 
     @property
+    def entities(self) -> Mapping[str, Any]:
+        """The schemas of its entities, by name."""
+        ...
+
+    @property
     def ttl(self) -> str | None:
         """The attribute with the time at which an item expires; None if items do not expire."""
         ...

@@ -92,6 +92,7 @@ def _make_area(
     attributes = {*table.key.names}
     for schema in members:
         attributes |= schema.codec.by_stored.keys() | schema.own_attributes
+        attributes |= {name for field in schema.codec.renamed for name in field.former}
     entities = tuple(schema.name for schema in members)
     unique = {each.fields[field].stored for each in members for field in each.unique}
     return Area(

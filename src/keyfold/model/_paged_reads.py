@@ -18,6 +18,7 @@ from keyfold.expressions import (
     RequestPrinter,
     join_all,
 )
+from keyfold.model._former_names import cover_former_names
 from keyfold.model._keys import Index, TableLike
 from keyfold.model._operands import attributes_in, check_condition
 from keyfold.model._placeholders import Placeholder
@@ -113,7 +114,7 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
             request["IndexName"] = self.index.name
         request |= self._write_keys(printer, now)
         if self.filter is not None:
-            request["FilterExpression"] = printer.write_condition(self.filter)
+            request["FilterExpression"] = printer.write_condition(self._whole_filter(self.filter))
         if self.is_consistent:
             request["ConsistentRead"] = True
         if self.page_limit is not None:
@@ -123,6 +124,14 @@ class PagedRead(SingleRequest[Page[V_co]], Generic[V_co]):
             request["ProjectionExpression"] = ", ".join(map(printer.write_name, names))
         printer.add_to(request)
         return request
+
+    def _whole_filter(self, condition: Condition) -> Condition:
+        """Return the filter, which also finds items that are stored under former names."""
+        schema = self.shape.schema
+        for each in self.table.entities.values() if schema is None else [schema]:
+            if each.has_former_names:
+                condition = cover_former_names(each.codec, condition, owner=each.name)
+        return condition
 
     def _only(self, model: type[BaseModel]) -> Self:
         check_only(self.shape.schema, model)

@@ -46,10 +46,20 @@ class ResultShape(Generic[V_co]):
         # Needed to tell whether an item has expired and which entity it is, if the index has them.
         internal = [table.ttl, self.schema.type_attribute and self.schema.type_attribute[0]]
         extra = [name for name in internal if name is not None]
+        extra += self.former_names
         missing = [] if index is None else index.find_unprojected(table, extra)
         return tuple(
             dict.fromkeys([*keys, *wanted, *(each for each in extra if each not in missing)])
         )
+
+    @property
+    def former_names(self) -> list[str]:
+        """The former names of the attributes that a projection reads; an index may lack them."""
+        if self.only is None or self.schema is None or not self.schema.codec.renamed:
+            return []
+        wanted = self.only.__pydantic_fields__
+        renamed = [each for each in self.schema.codec.renamed if each.name in wanted]
+        return [name for each in renamed for name in each.former]
 
     def __str__(self) -> str:
         name = "items" if self.schema is None else self.schema.name

@@ -18,6 +18,7 @@ from keyfold.keys._shown_values import show as show_part
 from keyfold.model._any_values import decode_any, encode_any
 from keyfold.model._codecs import Decode, Encode, ModelCodec, StoredField, ValueCodec
 from keyfold.model._cross_checks import CrossCheck
+from keyfold.model._former_names import has_former_names
 from keyfold.model._keys import TableLike
 from keyfold.model._placeholder_keys import render_placeholder_key
 from keyfold.model._placeholders import Placeholder
@@ -134,6 +135,9 @@ class EntitySchema:
     # not in the index.
     index_keys: dict[str, tuple[KeyPart, ...]]
     computed: dict[str, tuple[str, ValueCodec]]
+    # The values of the type attribute: the current one, then former ones, the oldest last.
+    kinds: tuple[str, ...]
+    # The table's type attribute, and its value for this entity.
     type_attribute: tuple[str, str] | None
     ttl_field: StoredField | None
     version_field: StoredField | None
@@ -153,6 +157,8 @@ class EntitySchema:
     checked_by: dict[str, CrossCheck | None] = field(init=False)
     # Names that a free-form attribute may not have.
     known_names: frozenset[str] = field(init=False)
+    # Whether a field, or a nested one, has former attribute names.
+    has_former_names: bool = field(init=False)
     # Precomputed steps of encoding and decoding an item.
     _writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
     _set_writers: tuple[tuple[str, str, Encode], ...] = field(init=False)
@@ -179,7 +185,9 @@ class EntitySchema:
             name: next((each for each in self.cross_checks if each.concerns(name)), None)
             for name in self.fields
         }
-        self.known_names = self.own_attributes.union(self.fields, self.codec.by_stored)
+        former = (name for each in self.codec.renamed for name in each.former)
+        self.known_names = self.own_attributes.union(self.fields, self.codec.by_stored, former)
+        self.has_former_names = has_former_names(self.codec)
         self._writers, self._set_writers = (
             tuple(
                 (each.name, each.stored, each.codec.encode)
@@ -350,9 +358,9 @@ class EntitySchema:
     def fits(self, item: Mapping[str, AttributeValue]) -> bool:
         """Return whether an item's type attribute, or its key, matches this entity."""
         if self.type_attribute is not None:
-            attribute, kind = self.type_attribute
+            attribute = self.type_attribute[0]
             if attribute in item:
-                return item[attribute].get("S") == kind
+                return item[attribute].get("S") in self.kinds
         return self._parse_keys(item) is not None
 
     def read_keys(self, item: Mapping[str, AttributeValue]) -> dict[str, Any] | None:
@@ -386,6 +394,8 @@ class EntitySchema:
         `keys` are the fields from the item's key, if they are already known.
         """
         raw: dict[str, Any] = {}
+        if self.codec.renamed:
+            item = self.codec.with_current_names(item)
         try:
             for attribute, name, kind, convert in self._fast:
                 data = item[attribute][kind]

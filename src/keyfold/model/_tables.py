@@ -340,15 +340,15 @@ class Table:
         return problems
 
     def _find_kind_conflicts(self) -> list[str]:
-        kinds: dict[tuple[str, str], str] = {}
+        if self.type_attribute is None:
+            return []
+        owners: dict[str, str] = {}
         problems: list[str] = []
         for schema in self.entities.values():
-            if schema.type_attribute is not None:
-                other = kinds.setdefault(schema.type_attribute, schema.name)
+            for kind in schema.kinds:
+                other = owners.setdefault(kind, schema.name)
                 if other != schema.name:
-                    problems.append(
-                        f"{other} and {schema.name} are both of kind {schema.type_attribute[1]!r}."
-                    )
+                    problems.append(f"{other} and {schema.name} are both of kind {kind!r}.")
         return problems
 
     def _find_type_conflicts(self) -> list[str]:

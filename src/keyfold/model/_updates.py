@@ -17,6 +17,7 @@ from keyfold.expressions import (
     Condition,
     DeleteFrom,
     FunctionCall,
+    In,
     Path,
     Remove,
     RequestPrinter,
@@ -28,6 +29,11 @@ from keyfold.model._any_values import encode_any
 from keyfold.model._codecs import StoredField
 from keyfold.model._expiry import not_expired
 from keyfold.model._formatting import show_item
+from keyfold.model._former_names import (
+    cover_former_names,
+    need_current_names,
+    replace_former_names,
+)
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, has_moment
 from keyfold.model._operands import check_condition, to_literal
@@ -191,9 +197,10 @@ class Update(Write[E_co], Generic[E_co]):
         exists: Condition = FunctionCall("attribute_exists", (key,))
         if self.schema.type_attribute is not None:
             # An item of another entity may have the same key, with another type attribute.
-            attribute, kind = self.schema.type_attribute
-            path = Path((attribute,))
-            own = Comparison("=", path, {"S": kind})
+            path, kinds = Path((self.schema.type_attribute[0],)), self.schema.kinds
+            own: Condition = Comparison("=", path, {"S": kinds[0]})
+            if len(kinds) > 1:
+                own = In(path, tuple({"S": kind} for kind in kinds))
             exists = exists & (FunctionCall("attribute_not_exists", (path,)) | own)
         known = [
             path.not_exists() if value is None else path.eq(value)
@@ -204,6 +211,10 @@ class Update(Write[E_co], Generic[E_co]):
             )
         ]
         whole = join_all(exists, *known, self.where_condition)
+        if self.schema.has_former_names and whole is not None:
+            codec = self.schema.codec
+            current = need_current_names(codec, self.actions)
+            whole = join_all(cover_former_names(codec, whole), *current)
         return join_all(whole, not_expired(self.table))
 
     @property
@@ -252,6 +263,8 @@ class Update(Write[E_co], Generic[E_co]):
             assert self.schema.ttl_field is not None  # or `expiring_in` would have raised
             path = Path((self.schema.ttl_field.stored,))
             actions.append(SetTo(path, to_literal(self.expiry.resolve(now), encode_expiry)))
+        if self.schema.has_former_names:
+            return replace_former_names(self.schema.codec, actions)
         return tuple(actions)
 
     def __repr__(self) -> str:

@@ -15,6 +15,7 @@ from keyfold.model._any_values import encode_any
 from keyfold.model._calls import CALLER, ApiCall, Authority, Calls
 from keyfold.model._expiry import as_if_deleted
 from keyfold.model._formatting import show_item
+from keyfold.model._former_names import cover_former_names
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, now
 from keyfold.model._operands import check_condition, to_literal
@@ -154,7 +155,8 @@ class Put(Write[E_co], Generic[E_co]):
         elif self.presence is Presence.MUST_EXIST:
             presence = FunctionCall("attribute_exists", (key,))
         version = self._version_condition(key)
-        return as_if_deleted(self.table, join_all(presence, version, self.where_condition))
+        whole = join_all(presence, version, self.where_condition)
+        return as_if_deleted(self.table, _cover(self.schema, whole))
 
     def _version_condition(self, key: Path) -> Condition | None:
         field = self.schema.version_field
@@ -264,7 +266,7 @@ class Delete(Write[E_co | None], Generic[E_co]):
 
     def condition(self) -> Condition | None:
         """Return the caller's condition, extended to treat an expired item as deleted."""
-        return as_if_deleted(self.table, self.where_condition)
+        return as_if_deleted(self.table, _cover(self.schema, self.where_condition))
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the DeleteItem call."""
@@ -310,7 +312,7 @@ class Check(Write[None]):
 
     def condition(self) -> Condition | None:
         """Return the caller's condition, extended to treat an expired item as deleted."""
-        return as_if_deleted(self.table, self.where_condition)
+        return as_if_deleted(self.table, _cover(self.schema, self.where_condition))
 
     @property
     def changes_unique(self) -> bool:
@@ -339,6 +341,12 @@ class Check(Write[None]):
 
     def __repr__(self) -> str:
         return f"<check {self.schema.name} {show_item(self.key)} {self.where_condition!r}>"
+
+
+def _cover(schema: EntitySchema, condition: Condition | None) -> Condition | None:
+    if condition is None or not schema.has_former_names:
+        return condition
+    return cover_former_names(schema.codec, condition)
 
 
 def expiry_in(schema: EntitySchema, delay: timedelta) -> Moment:

@@ -105,7 +105,7 @@ def _decode_only(schema: EntitySchema, model: type[Any], item: Mapping[str, Attr
         field = schema.fields[name]
         if field.is_part:
             continue
-        value = item.get(field.stored)
+        value = field.find(item)
         if value is not None:
             raw[name] = (field.codec.decode or decode_any)(value)
         elif name in schema.codec.absent:

@@ -267,7 +267,8 @@ def check_readable(request: Query[Any] | Scan[Any]) -> None:
         raise QueryInvalid(repr(request), fact, "Use refs(), or only() with some of the fields.")
     wanted = shape.projection(request.table, None) or ()
     lacking = index.find_unprojected(request.table, wanted)
-    lacking = [name for name in lacking if name != request.table.ttl]
+    optional = (request.table.ttl, *shape.former_names)
+    lacking = [name for name in lacking if name not in optional]
     if lacking:
         fact = f"{index.name} does not hold {', '.join(lacking)}"
         raise QueryInvalid(repr(request), fact, "Use only() with other fields, or refs().")

@@ -18,6 +18,7 @@ from keyfold.model._any_values import decode_any
 from keyfold.model._calls import Calls
 from keyfold.model._expiry import whole_seconds
 from keyfold.model._formatting import show_item
+from keyfold.model._former_names import find_former_name
 from keyfold.model._reads import Get, ResultShape
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._updates import Update
@@ -119,6 +120,11 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
             conflict = _find_conflict(request, item)
             if conflict is not None:
                 return VersionConflict(schema.name, key, conflict, found)
+            if isinstance(request, Update) and item is not None:
+                former = find_former_name(schema.codec, request.actions, item)
+                if former is not None:
+                    fact = f"it is stored under the former name {former!r}; run keyfold backfill"
+                    return ConditionFailed(schema.name, key, fact, found)
         case _:
             pass
     return ConditionFailed(schema.name, key, "the condition does not hold", found)
@@ -137,5 +143,5 @@ def _find_conflict(request: Put[Any] | Update[Any], item: Item | None) -> str | 
         return None
     if item is None:
         return f"it was read with version {seen}, and no longer exists" if seen else None
-    stored = item.get(field.stored, {}).get("N")
+    stored = (field.find(item) or {}).get("N")
     return None if stored == str(seen) else f"it was read with version {seen}, and now has {stored}"

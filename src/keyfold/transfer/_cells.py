@@ -49,7 +49,7 @@ def to_cells(schema: EntitySchema, item: Item) -> dict[str, str]:
                 field.codec.encode(getattr(value, name))
             )[0]
         else:
-            stored = item.get(field.stored)
+            stored = field.find(item)
         cells[name] = "" if stored is None else _to_cell(stored, _column_type(field))
     other = _find_other(item, from_cells(schema, cells))
     cells[OTHER] = orjson.dumps(other).decode() if other else ""

@@ -122,7 +122,7 @@ def _find_schema(table: Table, item: Mapping[str, AttributeValue]) -> EntitySche
         return table.find_schema(item)
     kind = item[attribute].get("S")
     for schema in table.entities.values():
-        if schema.type_attribute is not None and schema.type_attribute[1] == kind:
+        if schema.type_attribute is not None and kind in schema.kinds:
             return schema
     # The type was renamed: the item's key must match exactly one entity.
     bare = {name: value for name, value in item.items() if name != attribute}
