@@ -64,11 +64,11 @@ def list_patterns(table: Table) -> dict[str, Any]:
 
 def _explain(pattern: Pattern[..., Any]) -> Explanation | str:
     """Return what a pattern does, or the reason why that is unknown."""
-    from keyfold.errors import PatternUnexplained
+    from keyfold.errors import PatternFailed, PatternUnexplained
 
     try:
         return pattern.explain()
-    except PatternUnexplained as error:
+    except (PatternFailed, PatternUnexplained) as error:
         return str(error)
 
 

@@ -151,6 +151,19 @@ class PatternUnknown(TemplatedError, KeyError):
         return {"known": ", ".join(self.known) or "none"}
 
 
+class PatternFailed(TemplatedError, RuntimeError):
+    """An access pattern raises an error, or returns a request that cannot run.
+
+    The error is the cause (`__cause__`), with its traceback.
+    """
+
+    code = "pattern-failed"
+    message_template = "pattern {pattern!r}: it raises {error}: {detail}."
+    pattern: str
+    error: str
+    detail: str
+
+
 class PatternUnexplained(TemplatedError, TypeError):
     """An access pattern cannot be called with placeholders."""
 

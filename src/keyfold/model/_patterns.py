@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from keyfold.errors import DeclarationInvalid, PatternUnexplained, PatternUnknown
+from keyfold.errors import DeclarationInvalid, PatternUnknown
 from keyfold.model._batches import Batch
 from keyfold.model._collections import CollectionGet
 from keyfold.model._formatting import show_item
 from keyfold.model._paged_reads import Count, First, Query, Scan
+from keyfold.model._pattern_faults import check_runnable, pattern_error
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._reads import Get, Ref, ResultShape
 from keyfold.model._requests import Chain, Mapped, Request
@@ -111,7 +112,9 @@ class Pattern(Generic[P, R_co]):
         """Return the API calls that the pattern makes, without running them.
 
         The pattern's function is called with the values of its example, and with placeholders for
-        its other arguments. Raises PatternUnexplained if it cannot take a placeholder.
+        its other arguments. Raises PatternUnexplained if it cannot take a placeholder, and
+        PatternFailed for any other error of the function, or if the request cannot run, such as an
+        update that lacks parts of an index key.
         """
         arguments = {
             each.name: self.example.get(each.name, _placeholder_for(each.name, each.annotation))
@@ -121,12 +124,8 @@ class Pattern(Generic[P, R_co]):
         try:
             request = self.make(**arguments)  # type: ignore[call-arg]
             steps = tuple(_explain(request))
-        except ValidationError as error:
-            fields = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
-            reason = f"{error.title} validates {fields} when it is created"
-            raise PatternUnexplained(self.name, reason) from error
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise PatternUnexplained(self.name, str(error)) from error
+        except Exception as error:
+            raise pattern_error(self.name, error, arguments.values()) from error
         return Explanation(self.name, steps)
 
 
@@ -138,6 +137,7 @@ def _placeholder_for(name: str, annotation: Any) -> Any:
 
 
 def _explain(request: Request[Any]) -> Iterator[PatternStep]:
+    check_runnable(request)
     match request:
         case Query(table=table, index=index, keys=keys):
             yield PatternStep(
@@ -152,8 +152,10 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
             yield PatternStep(
                 "Scan", table.name, name, "", scans=True, filters=request.filter is not None
             )
-        case First(query=query) | Count(query=query) | CollectionGet(query=query):
+        case First(query=query) | CollectionGet(query=query):
             yield from _explain(query)
+        case Count(query=query):
+            yield from _explain(request.source)
         case Get(table=table, key=key):
             yield PatternStep("GetItem", table.name, None, show_item(key))
         case Write(table=table):
@@ -184,7 +186,7 @@ def _explain(request: Request[Any]) -> Iterator[PatternStep]:
                 tables = ", ".join(dict.fromkeys(each.table.name for each in members))
                 yield PatternStep(call.operation, tables, None, "; ".join(map(_key_of, members)))
         case _:
-            raise TypeError(f"{request!r} is not a request")
+            raise TypeError(f"{request!r} cannot be explained")
 
 
 def _explain_write(request: Write[Any]) -> Iterator[PatternStep]:

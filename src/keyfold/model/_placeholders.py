@@ -28,7 +28,7 @@ class Placeholder:
 
     def __getattr__(self, name: str) -> Placeholder:
         if name.startswith("__"):
-            raise AttributeError(name)
+            raise AttributeError(name, name=name, obj=self)
         return Placeholder(f"{self._text}.{name}")
 
     def __call__(self, *arguments: object, **named: object) -> Placeholder:
@@ -67,16 +67,14 @@ class Placeholder:
         if self is other:
             return True
         raise TypeError(
-            f"{self} is a placeholder for an argument of a pattern, and cannot be compared. "
-            "Declare an example for the pattern."
+            f"{self} is a placeholder for an argument of a pattern, and cannot be compared"
         )
 
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"{self} is a placeholder for an argument of a pattern, and has no truth value. "
-            "Declare an example for the pattern."
+            f"{self} is a placeholder for an argument of a pattern, and has no truth value"
         )
 
     def __iter__(self) -> Iterator[Any]:

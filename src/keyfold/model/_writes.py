@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from keyfold.errors import UpdateInvalid, WriteRefused
 from keyfold.expressions import Comparison, Condition, FunctionCall, Path, RequestPrinter, join_all
@@ -347,6 +347,12 @@ def _cover(schema: EntitySchema, condition: Condition | None) -> Condition | Non
     if condition is None or not schema.has_former_names:
         return condition
     return cover_former_names(schema.codec, condition)
+
+
+def refuse_alone(check: Check) -> NoReturn:
+    """Raise WriteRefused: a check is run in a transaction only."""
+    fact = "a check on its own changes nothing"
+    raise WriteRefused(repr(check), fact, "Put it into a transaction.")
 
 
 def expiry_in(schema: EntitySchema, delay: timedelta) -> Moment:

@@ -15,7 +15,6 @@ from keyfold.errors import (
     QueryInvalid,
     RequestRefused,
     SizeExceeded,
-    WriteRefused,
 )
 from keyfold.model._batches import Batch
 from keyfold.model._calls import Calls
@@ -27,7 +26,7 @@ from keyfold.model._requests import Chain, Mapped, Request
 from keyfold.model._results import RawItem
 from keyfold.model._transactions import Transaction
 from keyfold.model._updates import Update
-from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write
+from keyfold.model._writes import Check, CreateOrGet, Delete, Put, Write, refuse_alone
 from keyfold.store._batches import plan_batch
 from keyfold.store._plans import Environment, Plan, RunContext
 from keyfold.store._reads import (
@@ -155,8 +154,7 @@ def _create_or_get(context: RunContext, request: CreateOrGet[Any], calls: Calls)
 
 
 def _refuse_check(context: RunContext, request: Check, calls: Calls) -> Plan[Any]:  # noqa: ARG001 - one signature for all
-    fact = "a check on its own changes nothing"
-    raise WriteRefused(repr(request), fact, "Put it into a transaction.")
+    refuse_alone(request)
 
 
 _PLANS: dict[type[Any], _MakePlan] = {

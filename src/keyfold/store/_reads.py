@@ -8,15 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from keyfold.errors import KeyfoldError, QueryInvalid
+from keyfold.errors import KeyfoldError
 from keyfold.model._calls import ApiCall, Calls
 from keyfold.model._collections import CollectionGet
-from keyfold.model._keys import Index
-from keyfold.model._operands import attributes_in
+from keyfold.model._index_reads import check_countable, check_readable
 from keyfold.model._paged_reads import Count, First, Query, Scan
 from keyfold.model._reads import Get
 from keyfold.model._results import Page, RawItem
-from keyfold.model._tables import Table
 from keyfold.store._decoding import SKIPPED, Decoder
 from keyfold.store._plans import Plan, Response, RunContext, attempt, report_capacity, retry
 from keyfold.values import Item
@@ -193,11 +191,7 @@ def plan_search(
 def plan_count(context: RunContext, request: Count, calls: Calls) -> Plan[int]:
     """Count the items of a query, without expired ones and those of other entities."""
     query = request.source
-    index = query.index
-    check_readable(query)
-    if index is not None and _hides_expiry(query, index):
-        fact = f"{index.name} does not hold {query.table.ttl!r}, so expired items would be counted"
-        raise QueryInvalid(repr(request), fact, "Count in the table, or use include_expired().")
+    check_countable(request)
     call, start, total = calls[0], _start_of(context, query), 0
     while True:
         found = yield from _read(context, query, call, start)
@@ -250,44 +244,6 @@ def _matches(value: Any, parts: dict[str, Any]) -> bool:
     return all(getattr(value, name, given) == given for name, given in parts.items())
 
 
-def check_readable(request: Query[Any] | Scan[Any]) -> None:
-    """Raise QueryInvalid if the index of a query does not project what the query reads."""
-    index, shape = request.index, request.shape
-    if index is None or index.project == "all":
-        return
-    if request.filter is not None:
-        lacking = index.find_unprojected(request.table, sorted(attributes_in(request.filter)))
-        if lacking:
-            fact = f"{index.name} does not hold {', '.join(lacking)}, which where() uses"
-            raise QueryInvalid(repr(request), fact, "Query the table, or filter by other fields.")
-    if shape.as_refs:
-        return
-    if shape.only is None or shape.schema is None:
-        fact = f"{index.name} holds only some attributes of its items"
-        raise QueryInvalid(repr(request), fact, "Use refs(), or only() with some of the fields.")
-    wanted = shape.projection(request.table, None) or ()
-    lacking = index.find_unprojected(request.table, wanted)
-    optional = (request.table.ttl, *shape.former_names)
-    lacking = [name for name in lacking if name not in optional]
-    if lacking:
-        fact = f"{index.name} does not hold {', '.join(lacking)}"
-        raise QueryInvalid(repr(request), fact, "Use only() with other fields, or refs().")
-    if _hides_expiry(request, index):
-        fact = f"{index.name} does not hold {request.table.ttl!r}, so expired items would be found"
-        raise QueryInvalid(repr(request), fact, "Use refs(), or include_expired().")
-
-
-def _hides_expiry(request: Query[Any] | Scan[Any], index: Index) -> bool:
-    """Return whether items may have expired although their index entries do not show it."""
-    table, schema = _table_of(request), request.shape.schema
-    if table.ttl is None or request.includes_expired:
-        return False
-    if not index.find_unprojected(table, [table.ttl]):
-        return False
-    schemas = table.entities.values() if schema is None else [schema]
-    return any(each.ttl_field is not None or each.codec.has_extra for each in schemas)
-
-
 def binding_of(request: Query[Any] | Scan[Any]) -> str:
     """Return what a cursor is bound to: its query, apart from page size, consistency and fields."""
     shape = replace(request.shape, only=None, as_refs=False)
@@ -303,9 +259,3 @@ def _position_of(request: Query[Any] | Scan[Any], item: Item) -> Item:
 
 def _consumed(response: Response) -> float:
     return float(response.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0))
-
-
-def _table_of(request: Any) -> Table:
-    table = request.table
-    assert isinstance(table, Table)  # the one that made the request
-    return table
