@@ -35,9 +35,10 @@ class VersionConflict(ConditionFailed):
 
 
 class UniqueTaken(ConditionFailed):
-    """Another entity already has this value of a unique field."""
+    """Another entity already has this value of a unique field; `field` names the field."""
 
     code = "unique-taken"
+    field: str = ""
 
 
 class TransactionFailed(TemplatedError):

@@ -80,7 +80,7 @@ def batch(requests: Iterable[Get[Any] | Put[Any] | Delete[Any]]) -> Batch[Any]:
                 if schema.unique:
                     raise BatchInvalid(
                         f"{schema.name} has unique fields, whose guard items a batch cannot write",
-                        "Use create() and delete(), or a transaction.",
+                        "Run each write alone, or in a transaction.",
                     )
                 if each.condition() is not None:
                     raise BatchInvalid(

@@ -17,8 +17,12 @@ from keyfold.model._former_names import find_former_problems
 from keyfold.model._keys import Index, Shard, TableLike
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.model._unions import find_ambiguities
-
-_SCALARS = frozenset({"S", "N", "B"})
+from keyfold.model._unique import (
+    UniqueNames,
+    find_guard_name_problems,
+    find_unique_problems,
+    make_unique_fields,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class Declaration:
     index_templates: Mapping[Index, tuple[str, ...]]
     # The values of the type attribute, the newest first; empty for the class name.
     kinds: tuple[str, ...]
-    unique: tuple[str, ...]
+    unique: UniqueNames
     shard: Shard | None = None
     is_fallback: bool = False
 
@@ -84,7 +88,7 @@ def build_schema(
     problems += _find_name_problems(name, codec, keys, own, computed_names, type_attribute)
     reserved = own | computed_names | ({type_attribute} if type_attribute else set[str]())
     problems += _find_renaming_problems(declaration, name, codec, keys, reserved)
-    problems += _find_unique_problems(name, declaration.unique, codec, keys, table)
+    problems += find_unique_problems(name, declaration.unique, codec, keys, table)
     if entity.model_config.get("frozen") is not True:
         problems.append(f"{name}: entities must be frozen. Remove frozen from its model_config.")
     if ttl_field is not None and ttl_field.codec.kinds != frozenset({"N"}):
@@ -96,8 +100,12 @@ def build_schema(
         problems.append(f"{name}: it has several Version fields; keep one.")
     if len(problems) > found:
         return None
-    partition, *rest = keys
     kinds = declaration.kinds or (name,)
+    unique = make_unique_fields(declaration.unique, codec, kinds[-1])
+    problems += find_guard_name_problems(name, unique.values())
+    if len(problems) > found:
+        return None
+    partition, *rest = keys
     return EntitySchema(
         entity=entity,
         table=table,
@@ -112,7 +120,7 @@ def build_schema(
         type_attribute=None if type_attribute is None else (type_attribute, kinds[0]),
         ttl_field=ttl_field,
         version_field=versions[0] if versions else None,
-        unique=declaration.unique,
+        unique=unique,
         parts=tuple(each.name for each in codec.fields.values() if each.is_part),
         own_attributes=frozenset(reserved),
         shard=None if declaration.shard is None else declaration.shard.name,
@@ -166,30 +174,6 @@ def _find_renaming_problems(
                 "renamed. Remove was."
             )
     yield from find_former_problems(name, codec, reserved)
-
-
-def _find_unique_problems(
-    name: str,
-    unique: tuple[str, ...],
-    codec: ModelCodec,
-    keys: tuple[KeyPart, ...],
-    table: TableLike,
-) -> Iterator[str]:
-    if not unique:
-        return
-    for each in unique:
-        field = codec.fields.get(each)
-        if field is None:
-            yield f"{name}: unique field {each!r} is not one of its fields."
-        elif field.is_part or not field.codec.kinds or not field.codec.kinds <= _SCALARS:
-            yield f"{name}.{each}: a unique field must be stored as text, a number or bytes."
-    if any(part.kind != "S" for part in keys):
-        yield f"{name}: it has unique fields, whose guard items need a table with text keys."
-    if table.ttl is not None and (table.ttl in codec.by_stored or codec.has_extra):
-        yield (
-            f"{name}: it has unique fields and can expire, which would leave their guard items "
-            "behind."
-        )
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from keyfold.model._queries import make_query
 from keyfold.model._reads import Get, ResultShape
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._tables import Table
+from keyfold.model._unique import read_unique
 from keyfold.model._updates import Update
 from keyfold.model._writes import Check, Delete, Presence, Put, make_put
 
@@ -36,7 +37,7 @@ class EntityOptions(ConfigDict, total=False):
     key: KeyDeclaration
     indexes: Mapping[Index, str | Sequence[str]]
     kind: str | Sequence[str]
-    unique: str | Sequence[str]
+    unique: str | Sequence[str] | Mapping[str, str]
     fallback: bool
 
 
@@ -87,7 +88,7 @@ def _read_declaration(name: str, options: EntityOptions) -> Declaration:
             index: _as_tuple(templates) for index, templates in options.get("indexes", {}).items()
         },
         kinds=_as_tuple(options.get("kind", ())),
-        unique=_as_tuple(options.get("unique", ())),
+        unique=read_unique(options.get("unique", ())),
         shard=_read_shard(name, key),
         is_fallback=options.get("fallback", False),
     )
@@ -133,7 +134,8 @@ class Entity(BaseModel, metaclass=EntityMeta):
 
     `table` is the table, and `key` has a template for each of its key attributes. `indexes` has
     the templates of index keys; an entity is in an index only while all fields of its index key
-    have values (a sparse index). `unique` names fields whose values no other entity may have.
+    have values (a sparse index). `unique` names fields whose values no other entity may have, or
+    maps them to the names of their guards.
     `kind` is the value of the table's type attribute, by default the class name. A renamed class
     lists its former ones after the current one: `kind=("Member", "User")` writes Member and reads
     both. `fallback` makes this the entity of items that match no other.
@@ -211,8 +213,7 @@ class Entity(BaseModel, metaclass=EntityMeta):
         """Return a request that writes the entity, replacing any item with its key (an upsert).
 
         If the entity has a Version field, the put uses optimistic locking: it fails with
-        VersionConflict if the stored entity was written since this one was read. Raises
-        WriteRefused for an entity with unique fields: use `create`.
+        VersionConflict if the stored entity was written since this one was read.
         """
         return _make_put(self, Presence.ANY)
 

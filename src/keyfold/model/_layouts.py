@@ -94,7 +94,9 @@ def _make_area(
         attributes |= schema.codec.by_stored.keys() | schema.own_attributes
         attributes |= {name for field in schema.codec.renamed for name in field.former}
     entities = tuple(schema.name for schema in members)
-    unique = {each.fields[field].stored for each in members for field in each.unique}
+    unique = {
+        name for each in members for field in each.unique.values() for name in field.attributes
+    }
     return Area(
         name,
         templates,

@@ -23,6 +23,7 @@ from keyfold.model._keys import TableLike
 from keyfold.model._placeholder_keys import render_placeholder_key
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._scalars import decode_number, show
+from keyfold.model._unique import UniqueField
 from keyfold.values import AttributeValue, Item
 
 Parse = Callable[[str], dict[str, Any] | None]
@@ -141,7 +142,7 @@ class EntitySchema:
     type_attribute: tuple[str, str] | None
     ttl_field: StoredField | None
     version_field: StoredField | None
-    unique: tuple[str, ...]
+    unique: dict[str, UniqueField]
     # Fields that are stored only in keys, and the attributes that the schema writes besides those
     # of fields.
     parts: tuple[str, ...]

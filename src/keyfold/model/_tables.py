@@ -28,6 +28,7 @@ from keyfold.model._reads import Get, ResultShape
 from keyfold.model._requests import Request
 from keyfold.model._schemas import EntitySchema, ItemMismatch
 from keyfold.model._table_problems import find_problems
+from keyfold.model._unique import find_shared_guards
 from keyfold.policy import Layout, Role
 from keyfold.values import AttributeValue
 
@@ -278,6 +279,7 @@ class Table:
         self._pending = [each for each in self._pending if not self._complete(*each, problems)]
         problems += self._find_collisions()
         problems += self._find_kind_conflicts()
+        problems += find_shared_guards(self.entities.values())
         for index in self.indexes:
             if self.entities and not any(
                 index.name in schema.index_keys for schema in self.entities.values()

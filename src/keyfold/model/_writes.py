@@ -366,17 +366,7 @@ def expiry_in(schema: EntitySchema, delay: timedelta) -> Moment:
 
 
 def make_put(table: TableLike, schema: EntitySchema, entity: Any, presence: Presence) -> Put[Any]:
-    """Return a request that writes an entity, with its item encoded now.
-
-    Raises WriteRefused for an upsert of an entity with unique fields: the store would not know
-    which guard items of the replaced entity to delete.
-    """
-    if schema.unique and presence is Presence.ANY:
-        raise WriteRefused(
-            schema.name,
-            "it has unique fields, and put() would leave stale guard items behind",
-            "Use create(), update() and delete().",
-        )
+    """Return a request that writes an entity, with its item encoded now."""
     item = schema.encode(entity)
     version = schema.version_field
     if version is not None:

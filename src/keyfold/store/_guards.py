@@ -1,38 +1,78 @@
-"""Guard items, which keep unique fields unique: one per value, in the entity's table."""
+"""Guard items, which keep unique fields unique: one for each value, in the entity's table.
+
+A guard's key is made of the guard's name and the value; the guard holds the key of the item that
+has the value, its owner. `docs/internals/unique-values.md` describes the format.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from keyfold.model._keys import TableLike
-from keyfold.model._schemas import EntitySchema
 from keyfold.policy import UNIQUE_START
 from keyfold.values import AttributeValue, Item, normalise_number
 
+# Attributes of a guard: its name, and the key of its owner as a map.
+NAME, OWNER = "keyfold_unique", "keyfold_owner"
+# The attribute of guards in the format before owners were recorded: the class and the field.
+_FORMER_NAME = "guards"
 _SORT = "keyfold#unique"
 _MAX_LENGTH = 200
 
 
-def guard_key(schema: EntitySchema, field: str, value: AttributeValue) -> Item:
-    """Return the key of the guard item for one stored value of a unique field."""
+@dataclass(frozen=True, slots=True)
+class StoredGuard:
+    """A guard item that was read: its key, its name and the key of its owner.
+
+    Guards in the former format have no owner; their name is that of the class and the field.
+    """
+
+    key: Item
+    name: str
+    owner: Item | None
+
+
+def guard_key(table: TableLike, name: str, value: AttributeValue) -> Item:
+    """Return the key of the guard item for one value."""
     ((kind, data),) = value.items()
     text: str = data.hex() if kind == "B" else normalise_number(data) if kind == "N" else data
     if len(text) > _MAX_LENGTH:
-        text = hashlib.sha256(text.encode()).hexdigest()
-    key = schema.table.key
-    item: Item = {key.partition[0]: {"S": f"{UNIQUE_START}{schema.name}#{field}#{kind}#{text}"}}
+        # Marked, so that the hash of a long value is not taken for a short value.
+        kind, text = f"{kind}-sha256", hashlib.sha256(text.encode()).hexdigest()
+    return reserved_key(table, f"{name}#{kind}#{text}")
+
+
+def reserved_key(table: TableLike, rest: str) -> Item:
+    """Return a key in the part of the table that is reserved for unique values."""
+    key = table.key
+    item: Item = {key.partition[0]: {"S": f"{UNIQUE_START}{rest}"}}
     if key.sort:
         item[key.sort[0]] = {"S": _SORT}
     return item
 
 
-def guard_item(schema: EntitySchema, field: str, value: AttributeValue) -> Item:
-    """Return the guard item for one stored value of a unique field."""
-    return {**guard_key(schema, field, value), "guards": {"S": f"{schema.name}.{field}"}}
+def guard_item(table: TableLike, name: str, value: AttributeValue, owner: Item) -> Item:
+    """Return the guard item for one value of the item with the key `owner`."""
+    return {**guard_key(table, name, value), NAME: {"S": name}, OWNER: {"M": dict(owner)}}
 
 
 def is_guard(table: TableLike, item: Mapping[str, AttributeValue]) -> bool:
-    """Return whether an item is a guard item."""
+    """Return whether an item is a guard item, or another item that Keyfold keeps for unique values."""
     text = item.get(table.key.partition[0], {}).get("S")
     return text is not None and text.startswith(UNIQUE_START)
+
+
+def read_guard(table: TableLike, item: Mapping[str, AttributeValue]) -> StoredGuard | None:
+    """Return what a guard item says; None for an item that is no guard."""
+    if not is_guard(table, item):
+        return None
+    key = {name: item[name] for name in table.key.names}
+    owner: Any = item.get(OWNER, {}).get("M")
+    name: Any = item.get(NAME, {}).get("S")
+    if isinstance(owner, Mapping) and isinstance(name, str):
+        return StoredGuard(key, name, dict(owner))  # pyright: ignore[reportUnknownArgumentType] - an item
+    former: Any = item.get(_FORMER_NAME, {}).get("S")
+    return StoredGuard(key, former, None) if isinstance(former, str) else None

@@ -18,12 +18,9 @@ from keyfold.errors import (
     TransactionInvalid,
     UniqueTaken,
 )
-from keyfold.expressions import Comparison, Condition, FunctionCall, Path, RequestPrinter, join_all
 from keyfold.model._calls import STORE, ApiCall, Calls
 from keyfold.model._formatting import show_item
-from keyfold.model._keys import identify
 from keyfold.model._reads import Get, ResultShape
-from keyfold.model._schemas import EntitySchema
 from keyfold.model._transactions import (
     MAX_ACTIONS,
     MAX_TOKEN_LENGTH,
@@ -33,13 +30,20 @@ from keyfold.model._transactions import (
 )
 from keyfold.model._updates import Update
 from keyfold.model._writes import Delete, Presence, Put, Write
-from keyfold.store._guards import guard_item, guard_key
+from keyfold.store._guard_actions import (
+    GuardAction,
+    UniqueValues,
+    find_guard_actions,
+    unchanged_condition,
+    unique_state,
+    unique_values_in,
+)
 from keyfold.store._plans import Plan, RunContext, attempt, report_capacity
 from keyfold.store._reads import plan_get
 from keyfold.store._refusals import find_oversize
 from keyfold.store._retries import BACKOFF
 from keyfold.store._writing import decode_for, decode_written, explain_failure, written
-from keyfold.values import AttributeValue, Item
+from keyfold.values import Item
 
 # How often a write to an entity with unique fields is attempted while others change that entity.
 _MAX_RACES = 5
@@ -47,29 +51,25 @@ _MAX_RACES = 5
 _NEVER = datetime.fromtimestamp(0, UTC)
 _LATER = _NEVER + timedelta(days=1)
 
-# The stored values of unique fields by field name; None for a field without a value.
-UniqueValues = Mapping[str, AttributeValue | None]
-
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """The state of an entity when its guard actions were derived; both None if it did not exist."""
+    """The item of an entity when its guard actions were derived; None if it did not exist."""
 
     item: Item | None
-    unique_values: UniqueValues | None
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """One member of TransactWriteItems, and which request it belongs to.
 
-    `owner` is the place of that request in the transaction. `unique` is the field, if the action
-    is on a guard item; `before` is the earlier state of an entity that has guards.
+    `owner` is the place of that request in the transaction. `guard` is what the action does, if
+    it is on a guard item; `before` is the earlier state of an entity that has guards.
     """
 
     owner: int
     body: dict[str, Any]
-    unique: str | None = None
+    guard: GuardAction | None = None
     before: LookedUp | None = None
 
 
@@ -117,11 +117,13 @@ def _carry_out(context: RunContext, request: Transaction, call: ApiCall) -> Plan
     call.request["ClientRequestToken"] = token
     report_capacity(context, call)
     members: list[dict[str, Any]] = call.request["TransactItems"]
+    # Guards of values that an item has, although another item owns the guard.
+    foreign: set[Hashable] = set()
     for race in range(1, _MAX_RACES + 1):
         actions: list[Action] = []
         for owner, (each, member) in enumerate(zip(request.requests, members, strict=True)):
             assert isinstance(each, Write)  # a transaction of reads is handled elsewhere
-            actions += yield from _expand(context, each, Action(owner, member))
+            actions += yield from _expand(context, each, Action(owner, member), foreign)
         actions = _merge_guards(request, actions)
         if len(actions) > MAX_ACTIONS:
             raise TransactionInvalid(
@@ -143,8 +145,10 @@ def _carry_out(context: RunContext, request: Transaction, call: ApiCall) -> Plan
                 for action, reason in zip(actions, error.fields["CancellationReasons"], strict=True)
                 if reason.get("Code", "None") != "None"
             ]
-            if race < _MAX_RACES and any(_is_race(request, *each) for each in failed):
-                # The entity was changed after it was read: it has other guards now.
+            retries = [_is_race(request, *each, foreign) for each in failed]
+            if race < _MAX_RACES and any(retries):
+                # The entity was changed after it was read, or a guard that it releases is not its
+                # own: it has other guards.
                 yield BACKOFF.pause(race, context.store.jitter())
                 continue
             raise TransactionFailed(_failure_reasons(context, request, failed)) from None
@@ -173,19 +177,25 @@ def _token_of(request: Transaction, principal: str) -> tuple[str, bool]:
     return made[:MAX_TOKEN_LENGTH], may_vary
 
 
-def _is_race(request: Transaction, action: Action, reason: Mapping[str, Any]) -> bool:
-    """Return whether an entity was changed after its guard actions were derived."""
-    if action.before is None or reason.get("Code") != "ConditionalCheckFailed":
+def _is_race(
+    request: Transaction, action: Action, reason: Mapping[str, Any], foreign: set[Hashable]
+) -> bool:
+    """Return whether other actions may succeed: the state they were derived from has changed.
+
+    Adds guards that turned out to have another owner to `foreign`, and removes others.
+    """
+    if reason.get("Code") != "ConditionalCheckFailed":
+        return False
+    guard = action.guard
+    if guard is not None and guard.kind != "take":
+        foreign ^= {guard.identity}
+        return True
+    if action.before is None:
         return False
     each = request.requests[action.owner]
     assert isinstance(each, Write)  # only writes have a state to compare
-    return _unique_values_in(each.schema, reason.get("Item")) != action.before.unique_values
-
-
-def _unique_values_in(schema: EntitySchema, item: Item | None) -> UniqueValues | None:
-    if item is None:
-        return None
-    return {name: item.get(schema.fields[name].stored) for name in schema.unique}
+    before, now = action.before.item, reason.get("Item")
+    return unique_state(each.schema, before) != unique_state(each.schema, now)
 
 
 def _failure_reasons(
@@ -198,8 +208,8 @@ def _failure_reasons(
         if reasons[action.owner] is not None:
             # The failure of the entity itself comes first, and says more than that of its guards.
             continue
-        if action.unique is not None:
-            reasons[action.owner] = _unique_taken_error(each, action.unique)
+        if action.guard is not None and reason["Code"] == "ConditionalCheckFailed":
+            reasons[action.owner] = _guard_error(each, action.guard)
         elif reason["Code"] == "ConditionalCheckFailed":
             reasons[action.owner] = explain_failure(context, each, reason.get("Item"))
         else:
@@ -210,12 +220,18 @@ def _failure_reasons(
     return tuple(reasons)
 
 
-def _unique_taken_error(request: Write[Any], field: str) -> UniqueTaken:
+def _guard_error(request: Write[Any], guard: GuardAction) -> KeyfoldError:
+    if guard.kind != "take":
+        fact = f"the guard of its {guard.field} was changed by others meanwhile, {_MAX_RACES} times"
+        return RequestRefused(repr(request), fact)
     key = show_item(request.item_key)
-    return UniqueTaken(request.schema.name, key, f"another entity has the same {field}")
+    fact = f"another entity has the same {guard.field}"
+    return UniqueTaken(request.schema.name, key, fact, field=guard.field)
 
 
-def _expand(context: RunContext, request: Write[Any], own: Action) -> Plan[list[Action]]:
+def _expand(
+    context: RunContext, request: Write[Any], own: Action, foreign: set[Hashable]
+) -> Plan[list[Action]]:
     """Return the actions of one request in a transaction, including those on guard items.
 
     `own` is the action of the request itself.
@@ -224,33 +240,29 @@ def _expand(context: RunContext, request: Write[Any], own: Action) -> Plan[list[
         return [own]
     assert isinstance(request, Put | Update | Delete)  # checks have no guards
     schema = request.schema
-    if isinstance(request, Put) and request.presence is Presence.MUST_NOT_EXIST:
-        current: UniqueValues = dict.fromkeys(schema.unique)
-    else:
+    current: UniqueValues = dict.fromkeys(schema.unique)
+    if not isinstance(request, Put) or request.presence is not Presence.MUST_NOT_EXIST:
         payload = {"TableName": schema.table.name, "Key": request.item_key, "ConsistentRead": True}
         lookup = ApiCall("GetItem", payload, authority=STORE)
-        response = yield from attempt(context, request, lookup)
-        before = LookedUp(response.get("Item"), _unique_values_in(schema, response.get("Item")))
+        item: Item | None = (yield from attempt(context, request, lookup)).get("Item")
         # The existing item is needed to tell a race from a failed condition; explain_failure
         # does not reveal it for requests with `returns_nothing`.
         unchanged = replace(
-            request.where(_unchanged_condition(schema, before.unique_values)), returns_nothing=False
+            request.where(unchanged_condition(schema, unique_state(schema, item))),
+            returns_nothing=False,
         )
-        own = Action(own.owner, to_member(unchanged, context.now), before=before)
-        if before.unique_values is None:
+        own = Action(own.owner, to_member(unchanged, context.now), before=LookedUp(item))
+        if item is not None:
+            current = unique_values_in(schema, item)
+        elif not isinstance(request, Put) or request.presence is Presence.MUST_EXIST:
+            # It deletes nothing, or fails.
             return [own]
-        current = before.unique_values
-    wanted = _new_unique_values(request, current)
     actions = [own]
-    for name in schema.unique:
-        old, new = current[name], wanted[name]
-        if old == new:
-            continue
-        if old is not None:
-            body = {"TableName": schema.table.name, "Key": guard_key(schema, name, old)}
-            actions.append(Action(own.owner, {"Delete": body}, unique=name))
-        if new is not None:
-            actions.append(Action(own.owner, {"Put": _put_guard(schema, name, new)}, unique=name))
+    wanted = _new_unique_values(request, current)
+    for guard in find_guard_actions(schema, request.item_key, current, wanted):
+        is_foreign = guard.kind == "release" and guard.identity in foreign
+        done = replace(guard, kind="leave") if is_foreign else guard
+        actions.append(Action(own.owner, done.to_member(schema.table.name), guard=done))
     return actions
 
 
@@ -261,7 +273,7 @@ def _new_unique_values(
     schema = request.schema
     match request:
         case Put():
-            return {name: request.item.get(schema.fields[name].stored) for name in current}
+            return unique_values_in(schema, request.item)
         case Update():
             assigned = {
                 name: None if value is None else schema.fields[name].codec.encode(value)
@@ -273,70 +285,42 @@ def _new_unique_values(
             return dict.fromkeys(current)
 
 
-def _unchanged_condition(schema: EntitySchema, current: UniqueValues | None) -> Condition:
-    """Return the condition that unique fields still have these values.
-
-    For None, the condition is that the entity still does not exist.
-    """
-    if current is None:
-        return FunctionCall("attribute_not_exists", (Path((schema.partition.attribute,)),))
-    conditions: list[Condition] = []
-    for name, value in current.items():
-        place = Path((schema.fields[name].stored,))
-        if value is None:
-            conditions.append(FunctionCall("attribute_not_exists", (place,)))
-        else:
-            conditions.append(Comparison("=", place, value))
-    condition = join_all(*conditions)
-    assert condition is not None  # there are unique fields
-    return condition
-
-
-def _put_guard(schema: EntitySchema, name: str, value: AttributeValue) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "TableName": schema.table.name,
-        "Item": guard_item(schema, name, value),
-    }
-    printer = RequestPrinter()
-    free = FunctionCall("attribute_not_exists", (Path((schema.table.key.partition[0],)),))
-    body["ConditionExpression"] = printer.write_condition(free)
-    printer.add_to(body)
-    return body
-
-
 def _merge_guards(request: Transaction, actions: list[Action]) -> list[Action]:
     """Return the actions with at most one per guard item, as a transaction requires.
 
-    If one entity releases a value and another takes it, the guard is kept. If two entities take
-    the same value, TransactionFailed is raised.
+    If one entity releases a value and another takes it, the guard changes hands. If two entities
+    take the same value, TransactionFailed is raised.
     """
     merged: list[Action] = []
     by_guard: dict[Hashable, int] = {}
     reasons: list[KeyfoldError | None] = [None] * len(request.requests)
     for action in actions:
-        if action.unique is None:
+        guard = action.guard
+        place = len(merged) if guard is None else by_guard.setdefault(guard.identity, len(merged))
+        if guard is None or place == len(merged):
             merged.append(action)
             continue
-        ((kind, body),) = action.body.items()
-        names = request.requests[action.owner].table.key.names
-        key = {name: body["Item" if kind == "Put" else "Key"][name] for name in names}
-        place = by_guard.setdefault(identify(body["TableName"], key), len(merged))
-        if place == len(merged):
-            merged.append(action)
-            continue
-        pair = [merged[place], action]
-        puts = [each for each in pair if "Put" in each.body]
-        if len(puts) > 1:
-            each = request.requests[action.owner]
-            assert isinstance(each, Write)  # reads have no guards
-            reasons[action.owner] = _unique_taken_error(each, action.unique)
-        elif puts:
-            (put,) = puts
-            kept = {name: put.body["Put"][name] for name in ("TableName", "Item")}
-            merged[place] = replace(put, body={"Put": kept})
+        known = merged[place].guard
+        assert known is not None  # it is the place of a guard
+        each = request.requests[action.owner]
+        assert isinstance(each, Write)  # reads have no guards
+        takers = [one for one in (merged[place], action) if one.guard and one.guard.kind == "take"]
+        if len(takers) > 1 and known.owner != guard.owner:
+            reasons[action.owner] = _guard_error(each, guard)
+        elif takers:
+            merged[place] = _hand_over(takers[0], guard if takers[0] is merged[place] else known)
     if any(reasons):
         raise TransactionFailed(tuple(reasons))
     return merged
+
+
+def _hand_over(taker: Action, other: GuardAction) -> Action:
+    """Return an action that takes a guard which its owner may give up in the same transaction."""
+    guard = taker.guard
+    assert guard is not None  # it takes one
+    if other.kind == "release":
+        guard = replace(guard, former_owners=(*guard.former_owners, other.owner))
+    return replace(taker, body=guard.to_member(guard.table.name), guard=guard)
 
 
 def _plan_reads(context: RunContext, request: Transaction, call: ApiCall) -> Plan[list[Any]]:

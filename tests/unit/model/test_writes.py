@@ -17,7 +17,6 @@ from keyfold.errors import (
     QueryInvalid,
     TransactionInvalid,
     UpdateInvalid,
-    WriteRefused,
 )
 from keyfold.model import Entity, Key, Table, Version, attr, batch, now, transaction
 from tests.unit.model.shop import Device, Order, OrderId, OrderLine, Rate, Ticket, User
@@ -148,7 +147,6 @@ def test_keys_and_index_keys_are_rendered_from_the_fields() -> None:
         (lambda: RATE.put().where(True), QueryInvalid, "a condition is expected"),  # type: ignore[arg-type]
         (lambda: Rate.delete(base="a", target="b").where(None), QueryInvalid, "but got None"),  # type: ignore[arg-type]
         (lambda: Rate.check("x", base="a", target="b"), QueryInvalid, "but got 'x'"),  # type: ignore[arg-type]
-        (lambda: User(name="a").put(), WriteRefused, "would leave stale guard items behind"),
     ],
 )  # fmt: skip
 def test_a_bad_write_is_refused_when_it_is_built(

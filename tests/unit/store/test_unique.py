@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from keyfold.errors import (
     AlreadyExists,
+    BatchInvalid,
     ConditionFailed,
     NotFound,
     TransactionFailed,
@@ -18,7 +20,7 @@ from keyfold.errors import (
     UpdateInvalid,
     VersionConflict,
 )
-from keyfold.model import Entity, Index, Key, Table, Version, attr, transaction
+from keyfold.model import Entity, Index, Key, Table, Version, attr, batch, transaction
 from keyfold.store import Store, StoreSettings
 from keyfold.testing import Clock
 from keyfold.values import Item
@@ -45,7 +47,9 @@ class RacedEngine:
     def guards(self) -> list[str]:
         items: list[Item] = self.engine.execute("Scan", {"TableName": "Accounts"})["Items"]
         return sorted(
-            item["pk"]["S"].removeprefix("keyfold#unique#") for item in items if "guards" in item
+            item["pk"]["S"].removeprefix("keyfold#unique#")
+            for item in items
+            if "keyfold_owner" in item
         )
 
 
@@ -66,7 +70,7 @@ def email(name: str, value: str | None) -> Any:
 
 def test_create_takes_a_free_value(users: AnyStore, raced_engine: RacedEngine) -> None:
     assert users.run(ADA.create()) == ADA
-    assert raced_engine.guards() == ["User#email#S#ada@x.org", "User#number#N#1"]
+    assert raced_engine.guards() == ["User.email#S#ada@x.org", "User.number#N#1"]
     with pytest.raises(UniqueTaken) as caught:
         users.run(BOB.model_copy(update={"email": "ada@x.org"}).create())
     assert str(caught.value) == (
@@ -101,14 +105,14 @@ def test_update_moves_the_guard(users: AnyStore, raced_engine: RacedEngine) -> N
     moved = users.run(email("ada", "new@x.org"))
     assert moved == ADA.model_copy(update={"email": "new@x.org"})
     assert raced_engine.guards() == [
-        "User#email#S#bob@x.org", "User#email#S#new@x.org", "User#number#N#1",
+        "User.email#S#bob@x.org", "User.email#S#new@x.org", "User.number#N#1",
     ]  # fmt: skip
     with pytest.raises(UniqueTaken, match="another entity has the same email"):
         users.run(email("bob", "new@x.org"))
     assert users.run(email("bob", "ada@x.org")).email == "ada@x.org"
     assert users.run(email("bob", "ada@x.org")).email == "ada@x.org"
     assert users.run(email("bob", None)).email is None
-    assert raced_engine.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
+    assert raced_engine.guards() == ["User.email#S#new@x.org", "User.number#N#1"]
 
 
 def test_an_update_of_other_fields_is_a_single_call(users: AnyStore) -> None:
@@ -122,7 +126,7 @@ def test_replace_moves_the_guards(users: AnyStore, raced_engine: RacedEngine) ->
     users.run(ADA.create())
     other = User(name="ada", email="new@x.org")
     assert users.run(other.replace()) == other
-    assert raced_engine.guards() == ["User#email#S#new@x.org"]
+    assert raced_engine.guards() == ["User.email#S#new@x.org"]
     assert users.run(other.model_copy(update={"note": "x"}).replace()).note == "x"
 
 
@@ -151,7 +155,7 @@ def test_writes_that_return_nothing_move_the_guards_too(
     assert (
         users.run(User.update(name="ada").set(User.f.email, "a@x.org").returning_nothing()) is None
     )
-    assert "User#email#S#a@x.org" in raced_engine.guards()
+    assert "User.email#S#a@x.org" in raced_engine.guards()
     users.pauses.clear()
     with pytest.raises(ConditionFailed) as caught:
         users.run(User.delete(name="ada").where(User.f.email.eq("b@x.org")).returning_nothing())
@@ -187,7 +191,7 @@ def test_guards_are_never_seen(users: AnyStore) -> None:
     assert len(found) == 2
     assert users.run(accounts.scan().count()) == 2
     assert users.run(User.scan().count()) == 1
-    guarded = accounts.query(pk="keyfold#unique#User#email#S#ada@x.org")
+    guarded = accounts.query(pk="keyfold#unique#User.email#S#ada@x.org")
     assert list(users.run(guarded)) == []
 
 
@@ -319,7 +323,7 @@ def test_a_change_between_the_read_and_the_write_is_noticed(
     users.run(ADA.create())
     raced_engine.before.append(lambda: users_of(raced_engine).run(email("ada", "mid@x.org")))
     assert users.run(email("ada", "new@x.org")).email == "new@x.org"
-    assert raced_engine.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
+    assert raced_engine.guards() == ["User.email#S#new@x.org", "User.number#N#1"]
     assert len(users.pauses) == 1
 
     raced_engine.before.append(lambda: users_of(raced_engine).run(email("ada", "mid@x.org")))
@@ -335,7 +339,7 @@ def test_an_entity_that_appears_between_the_read_and_the_write_is_noticed(
     raced_engine.before.append(lambda: users_of(raced_engine).run(ADA.create()))
     changed = ADA.model_copy(update={"email": "new@x.org"})
     assert users.run(changed.replace()) == changed
-    assert raced_engine.guards() == ["User#email#S#new@x.org", "User#number#N#1"]
+    assert raced_engine.guards() == ["User.email#S#new@x.org", "User.number#N#1"]
     users.run(User.delete(name="ada"))
 
     raced_engine.before.append(lambda: users_of(raced_engine).run(ADA.create()))
@@ -385,3 +389,165 @@ def test_versions_are_checked_too(open_store: OpenStore) -> None:
     third = store.run(Doc.update(id="1").set(Doc.f.slug, "c"))
     assert third == Doc(id="1", slug="c", version=3)
     store.run(Doc(id="2", slug="b").create())
+
+
+# Upserts.
+
+
+def test_put_takes_and_moves_values(users: AnyStore, raced_engine: RacedEngine) -> None:
+    assert users.run(ADA.put()) == ADA
+    assert users.run(ADA.put()) == ADA
+    moved = User(name="ada", email="new@x.org")
+    assert users.run(moved.put()) == moved
+    assert raced_engine.guards() == ["User.email#S#new@x.org"]
+    users.run(BOB.put())
+    with pytest.raises(UniqueTaken) as caught:
+        users.run(User(name="bob", email="new@x.org").put())
+    assert caught.value.field == "email"
+    assert users.run(User.get(name="bob")) == BOB
+
+
+def test_put_notices_an_entity_that_appears_or_vanishes_meanwhile(
+    users: AnyStore, raced_engine: RacedEngine
+) -> None:
+    raced_engine.before.append(lambda: users_of(raced_engine).run(ADA.create()))
+    changed = User(name="ada", email="new@x.org")
+    assert users.run(changed.put()) == changed
+    assert raced_engine.guards() == ["User.email#S#new@x.org"]
+    raced_engine.before.append(lambda: users_of(raced_engine).run(User.delete(name="ada")))
+    assert users.run(ADA.put()) == ADA
+    assert raced_engine.guards() == ["User.email#S#ada@x.org", "User.number#N#1"]
+
+
+# Owners.
+
+
+def remove_guards(engine: Database) -> None:
+    for item in engine.execute("Scan", {"TableName": "Accounts"})["Items"]:
+        if "keyfold_owner" in item:
+            key = {name: item[name] for name in ("pk", "sk")}
+            engine.execute("DeleteItem", {"TableName": "Accounts", "Key": key})
+
+
+def test_a_guard_has_the_key_of_its_owner(users: AnyStore, raced_engine: RacedEngine) -> None:
+    users.run(BOB.create())
+    key = {"pk": {"S": "keyfold#unique#User.email#S#bob@x.org"}, "sk": {"S": "keyfold#unique"}}
+    found = raced_engine.engine.execute("GetItem", {"TableName": "Accounts", "Key": key})["Item"]
+    assert found == {
+        **key,
+        "keyfold_unique": {"S": "User.email"},
+        "keyfold_owner": {"M": {"pk": {"S": "USER#bob"}, "sk": {"S": "USER"}}},
+    }
+
+
+def test_a_guard_is_released_by_its_owner_alone(users: AnyStore, raced_engine: RacedEngine) -> None:
+    # Two entities have one value, as after a field was made unique and before that was resolved.
+    users.run(ADA.create())
+    remove_guards(raced_engine.engine)
+    users.run(User(name="eve", email="ada@x.org").create())
+    assert users.run(email("ada", "free@x.org")).email == "free@x.org"
+    assert raced_engine.guards() == ["User.email#S#ada@x.org", "User.email#S#free@x.org"]
+    with pytest.raises(UniqueTaken):
+        users.run(email("ada", "ada@x.org"))
+    users.run(User.delete(name="eve"))
+    assert raced_engine.guards() == ["User.email#S#free@x.org"]
+
+
+def test_a_guard_that_becomes_the_entity_s_own_meanwhile_is_released(
+    users: AnyStore, raced_engine: RacedEngine
+) -> None:
+    users.run(ADA.create())
+    remove_guards(raced_engine.engine)
+    users.run(User(name="eve", email="ada@x.org").create())
+
+    def hand_over() -> None:
+        users_of(raced_engine).run(User.delete(name="eve"))
+        users_of(raced_engine).run(email("ada", None))
+        users_of(raced_engine).run(email("ada", "ada@x.org"))
+
+    # The first attempt finds another owner; before the second, the guard is ada's.
+    raced_engine.before += [hand_over, lambda: None]
+    assert users.run(email("ada", "free@x.org")).email == "free@x.org"
+    assert raced_engine.guards() == ["User.email#S#free@x.org"]
+
+
+def test_a_value_whose_guard_the_entity_owns_already_is_its_own(
+    users: AnyStore, raced_engine: RacedEngine
+) -> None:
+    users.run(ADA.create())
+    key = {"pk": {"S": "USER#ada"}, "sk": {"S": "USER"}}
+    raced_engine.engine.execute("DeleteItem", {"TableName": "Accounts", "Key": key})
+    assert users.run(ADA.create()) == ADA
+    with pytest.raises(UniqueTaken):
+        users.run(User(name="bob", email="ada@x.org").create())
+
+
+def test_the_error_names_the_field_and_not_the_owner(users: AnyStore) -> None:
+    users.run(ADA.create())
+    with pytest.raises(UniqueTaken) as caught:
+        users.run(User(name="bob", number=Decimal(1)).create())
+    assert caught.value.field == "number"
+    assert caught.value.found is None
+    assert "ada" not in str(caught.value)
+    assert pickle.loads(pickle.dumps(caught.value)).field == "number"
+
+
+def test_batches_refuse_entities_with_unique_fields() -> None:
+    for request in (ADA.put(), User.delete(name="ada")):
+        with pytest.raises(BatchInvalid, match="whose guard items a batch cannot write"):
+            batch([request])
+
+
+# Names.
+
+
+def test_two_entities_that_both_give_a_name_share_their_values(open_store: OpenStore) -> None:
+    table = Table("People", key=Key("pk"))
+
+    class Member(Entity, table=table, key="M#{id}", unique={"email": "mail"}):
+        id: str
+        email: str
+
+    class Guest(Entity, table=table, key="G#{id}", unique={"contact": "mail"}):
+        id: str
+        contact: str
+
+    store = open_store(table)
+    store.run(Member(id="1", email="a").create())
+    with pytest.raises(UniqueTaken) as caught:
+        store.run(Guest(id="1", contact="a").create())
+    assert caught.value.field == "contact"
+    store.run(transaction(Member.delete(id="1"), Guest(id="1", contact="a").create()))
+    with pytest.raises(UniqueTaken):
+        store.run(Member(id="1", email="a").create())
+
+
+def test_guards_survive_a_rename_of_class_and_field(
+    engine: Database, make_store: OpenStore
+) -> None:
+    old = Table("Renamed", key=Key("pk"))
+
+    class Person(Entity, table=old, key="P#{id}", unique="email"):
+        id: str
+        email: str
+
+    new = Table("Renamed", key=Key("pk"))
+
+    class Customer(Entity, table=new, key="P#{id}", kind=("Client", "Person"), unique="mail"):
+        id: str
+        mail: str = attr("mail", was=("address", "email"))
+
+    Store(engine, StoreSettings([old])).create_table(old)
+    make_store(engine, [old]).run(Person(id="1", email="a").create())
+    store = make_store(engine, [new])
+    with pytest.raises(UniqueTaken):
+        store.run(Customer(id="2", mail="a").create())
+    store.run(Customer.update(id="1").set(Customer.f.mail, "b"))
+    store.run(Customer(id="2", mail="a").create())
+    with pytest.raises(UniqueTaken):
+        store.run(Customer(id="2", mail="b").put())
+    store.run(Customer.delete(id="1"))
+    store.run(Customer.delete(id="2"))
+    store.run(Customer(id="2", mail="a").create())
+    with pytest.raises(UniqueTaken):
+        make_store(engine, [old]).run(Person(id="3", email="a").create())

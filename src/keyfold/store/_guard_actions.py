@@ -1,0 +1,137 @@
+"""The actions of a transaction that keep guard items in step with the item that they guard.
+
+A guard is taken if it is free or belongs to the same item already, and released by its owner
+alone. Both are conditions of the transaction, so no interleaving of writers can break them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from keyfold.expressions import (
+    And,
+    Comparison,
+    Condition,
+    FunctionCall,
+    Not,
+    Or,
+    Path,
+    RequestPrinter,
+    join_all,
+)
+from keyfold.model._keys import TableLike, identify
+from keyfold.model._schemas import EntitySchema
+from keyfold.store._guards import OWNER, guard_item, guard_key
+from keyfold.values import AttributeValue, Item
+
+# The stored values of unique fields by field name; None for a field without a value.
+UniqueValues = Mapping[str, AttributeValue | None]
+# What an item has for its unique fields, by stored name; None for an item that does not exist.
+UniqueState = Mapping[str, AttributeValue | None] | None
+
+_OWNER = Path((OWNER,))
+
+
+@dataclass(frozen=True, slots=True)
+class GuardAction:
+    """Something done to one guard item: it is taken or released by an item, or left to another.
+
+    A guard is left if the item has the value but another item owns the guard, which happens only
+    while duplicates from before the field was unique are not resolved.
+    """
+
+    kind: Literal["take", "release", "leave"]
+    table: TableLike
+    name: str
+    field: str
+    value: AttributeValue
+    owner: Item
+    # Others that give the guard up in the same transaction.
+    former_owners: tuple[Item, ...] = ()
+
+    @property
+    def key(self) -> Item:
+        """The key of the guard item."""
+        return guard_key(self.table, self.name, self.value)
+
+    @property
+    def identity(self) -> Hashable:
+        """The guard's key in a form that can be compared."""
+        return identify(self.table.name, self.key)
+
+    def to_member(self, table_name: str) -> dict[str, Any]:
+        """Return the member of TransactWriteItems that does it."""
+        body: dict[str, Any] = {"TableName": table_name}
+        exists = FunctionCall("attribute_exists", (Path((self.table.key.partition[0],)),))
+        is_owned = [_is_owner(each) for each in (self.owner, *self.former_owners)]
+        condition: Condition = Or((Not(exists), *is_owned))
+        if self.kind == "take":
+            body["Item"] = guard_item(self.table, self.name, self.value, self.owner)
+        else:
+            body["Key"] = self.key
+        if self.kind == "leave":
+            condition = And((exists, Not(is_owned[0])))
+        add_condition(body, condition)
+        return {_MEMBERS[self.kind]: body}
+
+
+_MEMBERS = {"take": "Put", "release": "Delete", "leave": "ConditionCheck"}
+
+
+def find_guard_actions(
+    schema: EntitySchema, owner: Item, old: UniqueValues, new: UniqueValues
+) -> Iterator[GuardAction]:
+    """Yield what a write does to guards that changes an item's unique values from `old` to `new`."""
+    for name, field in schema.unique.items():
+        before, after = old[name], new[name]
+        if before == after:
+            continue
+        if before is not None:
+            yield GuardAction("release", schema.table, field.guard, name, before, owner)
+        if after is not None:
+            yield GuardAction("take", schema.table, field.guard, name, after, owner)
+
+
+def unique_values_in(schema: EntitySchema, item: Mapping[str, AttributeValue]) -> UniqueValues:
+    """Return the values that an item has of its unique fields."""
+    return {name: field.value_in(item) for name, field in schema.unique.items()}
+
+
+def unique_state(schema: EntitySchema, item: Mapping[str, AttributeValue] | None) -> UniqueState:
+    """Return what an item has for its unique fields, by stored name; None for no item."""
+    if item is None:
+        return None
+    return {
+        field.stored: field.find(item) for field in map(schema.fields.__getitem__, schema.unique)
+    }
+
+
+def unchanged_condition(schema: EntitySchema, state: UniqueState) -> Condition:
+    """Return the condition that an item's unique fields are still in the state that was read.
+
+    It names attributes by their current names; requests cover former ones.
+    """
+    if state is None:
+        return FunctionCall("attribute_not_exists", (Path((schema.partition.attribute,)),))
+    conditions: list[Condition] = [
+        FunctionCall("attribute_not_exists", (Path((name,)),))
+        if value is None
+        else Comparison("=", Path((name,)), value)
+        for name, value in state.items()
+    ]
+    condition = join_all(*conditions)
+    assert condition is not None  # there are unique fields
+    return condition
+
+
+def add_condition(body: dict[str, Any], condition: Condition) -> None:
+    """Add a condition to a member of TransactWriteItems."""
+    printer = RequestPrinter()
+    body["ConditionExpression"] = printer.write_condition(condition)
+    printer.add_to(body)
+
+
+def _is_owner(key: Item) -> Condition:
+    return Comparison("=", _OWNER, {"M": dict(key)})
