@@ -11,18 +11,26 @@ from pydantic import BaseModel, ConfigDict, Field, computed_field
 from keyfold.errors import DeclarationInvalid
 from keyfold.expressions import Condition
 from keyfold.model._declarations import Declaration
+from keyfold.model._edits import (
+    DeleteMethod,
+    UpdateMethod,
+    change_of,
+    ref_to,
+    refresh_of,
+)
 from keyfold.model._fields import attr, part
 from keyfold.model._keys import Index, Shard
 from keyfold.model._operands import check_condition
 from keyfold.model._paged_reads import Query, Scan
+from keyfold.model._patches import Patch, read_patch
 from keyfold.model._paths import Fields
 from keyfold.model._queries import make_query
-from keyfold.model._reads import Get, ResultShape
+from keyfold.model._reads import Get, Ref, ResultShape
 from keyfold.model._schemas import EntitySchema
 from keyfold.model._tables import Table
 from keyfold.model._unique import read_unique
 from keyfold.model._updates import Update
-from keyfold.model._writes import Check, Delete, Presence, Put, make_put
+from keyfold.model._writes import Check, Presence, Put, make_put
 
 KeyDeclaration = str | Shard | Sequence[str | Shard]
 
@@ -124,8 +132,8 @@ def _check_names(name: str, fields: Iterable[str]) -> None:
 
 
 _RESERVED_NAMES = frozenset(
-    {"check", "create", "delete", "f", "get", "put", "query", "replace"}
-    | {"scan", "update", "keyfold_schema"}
+    {"change", "check", "create", "delete", "f", "get", "put", "query", "ref", "refresh"}
+    | {"replace", "scan", "update", "keyfold_schema"}
 )
 
 
@@ -225,20 +233,33 @@ class Entity(BaseModel, metaclass=EntityMeta):
         """Return a request that overwrites an existing entity; fails with NotFound if none exists."""
         return _make_put(self, Presence.MUST_EXIST)
 
-    @classmethod
-    def update(cls, **parts: Any) -> Update[Self]:
-        """Return a request that updates fields of one existing entity, by the fields of its key.
+    update: ClassVar[UpdateMethod] = UpdateMethod()
+    delete: ClassVar[DeleteMethod] = DeleteMethod()
 
-        Name the changes with its methods: `Song.update(title=…).set(Song.f.artist, "…")`.
+    def change(self, patch: Patch | None = None, /, **fields: Any) -> Update[Self]:
+        """Return an update that gives fields of this entity new values: `order.change(status="x")`.
+
+        The whole entity is validated with its new values, which can also come from a `patch`: a
+        mapping, or a model of which only the fields that are set count. The update writes what
+        differs: fields, index keys, and stored computed fields. Its condition is that what it is
+        based on is still stored: the version, if there is a Version field, otherwise the changed
+        fields and those that index keys, computed fields and validators depend on. If it is not,
+        the update fails with VersionConflict.
+
+        If nothing differs, nothing is written, and running the update returns the stored entity.
+        Raises FieldUnknown, KeyFieldChanged, UpdateInvalid, and pydantic's ValidationError.
         """
-        schema = cls.keyfold_schema()
-        return Update(_table(cls), schema, *schema.make_key(parts))
+        return change_of(self, fields if patch is None else {**read_patch(patch), **fields})
 
-    @classmethod
-    def delete(cls, **parts: Any) -> Delete[Self]:
-        """Return a request that deletes one entity, by the fields of its key."""
-        schema = cls.keyfold_schema()
-        return Delete(_table(cls), schema, *schema.make_key(parts))
+    # References.
+
+    def refresh(self) -> Get[Self]:
+        """Return a consistent read of this entity, as it is stored now; None if it is gone."""
+        return refresh_of(self)
+
+    def ref(self) -> Ref[Self]:
+        """Return a reference to this entity: its key without its other fields."""
+        return ref_to(self)
 
     @classmethod
     def check(cls, condition: Condition, /, **parts: Any) -> Check:

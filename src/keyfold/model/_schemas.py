@@ -228,6 +228,11 @@ class EntitySchema:
         )
         self._held = tuple(part.attribute for part in index_parts.values() if part.template is None)
 
+    @property
+    def index_templates(self) -> tuple[KeyPart, ...]:
+        """The parts of index keys that are rendered by templates and are not in the primary key."""
+        return self._index_writers
+
     # Encoding.
 
     def make_key(self, parts: Mapping[str, Any]) -> tuple[Item, Mapping[str, Any]]:

@@ -84,6 +84,9 @@ def as_member(operation: str, body: dict[str, Any]) -> dict[str, Any]:
     """Return the body of a call as a member of TransactItems."""
     for single in ("ReturnValues", "ConsistentRead"):
         body.pop(single, None)
+    if operation == "UpdateItem" and "UpdateExpression" not in body:
+        # An update without changes. In a transaction, DynamoDB does not accept it as one.
+        operation = "ConditionCheck"
     return {_MEMBERS.get(operation, operation): body}
 
 

@@ -37,6 +37,7 @@ from keyfold.model._former_names import (
 from keyfold.model._keys import TableLike
 from keyfold.model._moments import Moment, has_moment
 from keyfold.model._operands import check_condition, to_literal
+from keyfold.model._patches import Patch, read_patch
 from keyfold.model._paths import (
     FieldPath,
     check_kinds,
@@ -49,7 +50,7 @@ from keyfold.model._requests import resolve_now
 from keyfold.model._scalars import encode_expiry
 from keyfold.model._schemas import EntitySchema, KeyPart
 from keyfold.model._writes import Write, expiry_in
-from keyfold.values import Item
+from keyfold.values import AttributeValue, Item
 
 E_co = TypeVar("E_co", covariant=True)
 
@@ -81,6 +82,14 @@ class Update(Write[E_co], Generic[E_co]):
     returns_nothing: bool = False
     # Whether the changes that follow are not checked; see `unchecked`.
     is_unchecked: bool = False
+    # What an instance has of the fields that index keys are made from. Those that the update uses
+    # become conditions. The stored item may lack `unstored` ones, which have a default.
+    seen: Mapping[str, Any] | None = None
+    unstored: frozenset[str] = frozenset()
+    # The item whose attributes are the values of `known` and `seen`, as it stores them.
+    as_stored: Item | None = None
+    # Whether an update without changes is an error, or only checks its condition.
+    may_change_nothing: bool = False
 
     operation = "UpdateItem"
 
@@ -101,6 +110,21 @@ class Update(Write[E_co], Generic[E_co]):
             )
         action = SetTo(self._target(field), value_operand(field, value))
         return self._with(action, self._assign(field, value))
+
+    def set_from(self, patch: Patch) -> Self:
+        """Set the fields of a patch: a mapping by field name, or a model's fields that are set.
+
+        None removes a field. An empty patch is no error: if nothing else is changed, running the
+        update writes nothing, checks its condition and returns the stored entity. A field of the
+        key may be in the patch if it has the same value; otherwise, KeyFieldChanged is raised.
+        """
+        request = replace(self, may_change_nothing=True)
+        for name, value in read_patch(patch).items():
+            if name not in self.schema.key_fields:
+                request = request.set(field_path(self.schema, name), value)
+            elif value != self.values.get(name):
+                raise KeyFieldChanged(self.schema.name, name)
+        return request
 
     def set_if_absent(self, field: FieldPath, value: Any) -> Self:
         """Set a field if it has no value yet; otherwise leave it unchanged."""
@@ -202,20 +226,55 @@ class Update(Write[E_co], Generic[E_co]):
             if len(kinds) > 1:
                 own = In(path, tuple({"S": kind} for kind in kinds))
             exists = exists & (FunctionCall("attribute_not_exists", (path,)) | own)
-        known = [
-            path.not_exists() if value is None else path.eq(value)
-            for path, value in (
-                (field_path(self.schema, name), value)
-                for name, value in (self.known or {}).items()
-                if name not in self.schema.key_fields
-            )
-        ]
+        known = [self._expect(*each) for each in self.expected().items()]
         whole = join_all(exists, *known, self.where_condition)
         if self.schema.has_former_names and whole is not None:
             codec = self.schema.codec
             current = need_current_names(codec, self.actions)
             whole = join_all(cover_former_names(codec, whole), *current)
         return join_all(whole, not_expired(self.table))
+
+    def expected(self) -> Mapping[str, Any]:
+        """Return the values that fields must have: those that are known or used of an instance."""
+        if not self.known and not self.seen:
+            return {}
+        expected = dict(self.known or {})
+        version = self.schema.version_field
+        # The version stands for everything that an instance has seen.
+        if self.seen and (version is None or version.name not in expected):
+            assigned = self.assigned or {}
+            for part in self._changed_index_parts():
+                if all(assigned.get(name, ...) is not None for name in part.fields):
+                    expected |= {
+                        name: self.seen[name]
+                        for name in part.fields
+                        if name in self.seen and name not in assigned
+                    }
+        return {name: expected[name] for name in expected if name not in self.schema.key_fields}
+
+    def expects_another_form(self, item: Item) -> bool:
+        """Return whether an item has a value that is expected in another form, or not at all."""
+        for name, value in self.expected().items():
+            encode = path_info(field_path(self.schema, name)).codec.encode
+            if self._stored_in(item, name) != (None if _is_absent(value) else encode(value)):
+                return True
+        return False
+
+    def _stored_in(self, item: Item, name: str) -> AttributeValue | None:
+        field = self.schema.fields.get(name)
+        return item.get(name) if field is None else field.find(item)
+
+    def _expect(self, name: str, value: Any) -> Condition:
+        path = field_path(self.schema, name)
+        if self.as_stored is not None:
+            stored = self._stored_in(self.as_stored, name)
+            place = path_info(path).path
+            return path.not_exists() if stored is None else Comparison("=", place, stored)
+        if _is_absent(value):
+            return path.not_exists()
+        if name in self.unstored:
+            return path.eq(value) | path.not_exists()
+        return path.eq(value)
 
     @property
     def is_repeatable(self) -> bool:
@@ -233,20 +292,23 @@ class Update(Write[E_co], Generic[E_co]):
         return any(name in (self.assigned or ()) for name in self.schema.unique)
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
-        """Return the body of the UpdateItem call; raises UpdateInvalid if it changes nothing."""
-        if not self.actions and self.expiry is None:
+        """Return the body of the UpdateItem call; raises UpdateInvalid if it changes nothing.
+
+        After `set_from` and `Entity.change`, an update may change nothing. It then has no
+        expression, only the condition: nothing is written, and the stored entity comes back.
+        """
+        changes = bool(self.actions) or self.expiry is not None
+        if not changes and not self.may_change_nothing:
             advice = "Call set() or another method that changes a field."
             raise UpdateInvalid(self.schema.name, "the update changes nothing", advice)
         now = resolve_now(now)
         printer = RequestPrinter(now)
         condition = self.condition()
         assert condition is not None  # an update always requires the entity to exist
-        request: dict[str, Any] = {
-            "TableName": self.table.name,
-            "Key": self.key,
-            "UpdateExpression": printer.write_update(self.all_actions(now)),
-            "ConditionExpression": printer.write_condition(condition),
-        }
+        request: dict[str, Any] = {"TableName": self.table.name, "Key": self.key}
+        if changes:
+            request["UpdateExpression"] = printer.write_update(self.all_actions(now))
+        request["ConditionExpression"] = printer.write_condition(condition)
         if not self.returns_nothing:
             request["ReturnValues"] = "ALL_NEW"
             request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
@@ -378,17 +440,24 @@ class Update(Write[E_co], Generic[E_co]):
             if part.attribute not in self.table.key.names
         ]
 
+    def _changed_index_parts(self) -> list[KeyPart]:
+        """Return the parts of index keys that are rendered from a field that is set."""
+        assigned = self.assigned or {}
+        return [
+            part
+            for part in self._index_parts()
+            if part.template is not None and any(name in assigned for name in part.fields)
+        ]
+
     def _index_actions(self) -> list[Action]:
         actions: dict[str, Action] = {}
-        assigned, known = self.assigned or {}, self.known or {}
-        for part in self._index_parts():
-            if part.template is None or not any(name in assigned for name in part.fields):
-                continue
+        assigned, known, seen = self.assigned or {}, self.known or {}, self.seen or {}
+        for part in self._changed_index_parts():
             path = Path((part.attribute,))
             if any(name in assigned and assigned[name] is None for name in part.fields):
                 actions[part.attribute] = Remove(path)
                 continue
-            values = {**self.values, **known, **assigned}
+            values = {**seen, **self.values, **known, **assigned}
             missing = tuple(name for name in part.fields if name not in values)
             if missing:
                 raise IndexPartsUnknown(self.schema.name, part.attribute, missing)
@@ -398,6 +467,11 @@ class Update(Write[E_co], Generic[E_co]):
             else:
                 actions[part.attribute] = SetTo(path, rendered)
         return list(actions.values())
+
+
+def _is_absent(value: Any) -> bool:
+    """Return whether a value is not stored: None, and an empty set."""
+    return value is None or (isinstance(value, set | frozenset) and not value)
 
 
 def _path(field: object) -> FieldPath:

@@ -241,6 +241,8 @@ class Delete(Write[E_co | None], Generic[E_co]):
     values: Mapping[str, Any]
     where_condition: Condition | None = None
     returns_nothing: bool = False
+    # The version of the instance that is deleted, 0 if it has none yet; None for a delete by key.
+    seen_version: int | None = None
 
     operation = "DeleteItem"
 
@@ -265,8 +267,21 @@ class Delete(Write[E_co | None], Generic[E_co]):
         return replace(self, returns_nothing=True)  # type: ignore[return-value]
 
     def condition(self) -> Condition | None:
-        """Return the caller's condition, extended to treat an expired item as deleted."""
-        return as_if_deleted(self.table, _cover(self.schema, self.where_condition))
+        """Return the caller's condition and that on the version, for an item that has not expired."""
+        whole = join_all(self._version_condition(), self.where_condition)
+        return as_if_deleted(self.table, _cover(self.schema, whole))
+
+    def _version_condition(self) -> Condition | None:
+        field = self.schema.version_field
+        if field is None or self.seen_version is None:
+            return None
+        # What is gone already needs no deletion, and is no conflict.
+        gone = FunctionCall("attribute_not_exists", (Path((self.schema.partition.attribute,)),))
+        path = Path((field.stored,))
+        seen = self.seen_version
+        if not isinstance(seen, Placeholder) and not seen:
+            return gone | FunctionCall("attribute_not_exists", (path,))
+        return gone | Comparison("=", path, to_literal(seen, encode_any))
 
     def to_dynamodb(self, *, now: datetime | None = None) -> dict[str, Any]:
         """Return the body of the DeleteItem call."""

@@ -141,12 +141,12 @@ class LeaseKeeper:
     def release(self, owned: OwnedLease, requested_by: str | None) -> Plan[None]:
         """Release a lease, to the worker that requested it or, for None, to any."""
         fields = self._entity.f
-        update = owned.lease.change().set(fields.owner, requested_by).remove(fields.requested_by)
+        update = owned.lease.renew().set(fields.owner, requested_by).remove(fields.requested_by)
         yield from self.write(owned, update)
         self.owned.pop(owned.lease.lease_id, None)
 
     def _move(self, owned: OwnedLease) -> Update[Lease]:
-        update = owned.lease.change()
+        update = owned.lease.renew()
         if owned.position is None:
             return update
         return update.set(self._entity.f.checkpoint, owned.position)
@@ -157,7 +157,7 @@ class LeaseKeeper:
         """Renew the leases that are due; drop those that other workers have taken."""
         for owned in list(self.owned.values()):
             if self.is_due(owned.renewed_at, RENEWAL):
-                yield from self.write(owned, owned.lease.change())
+                yield from self.write(owned, owned.lease.renew())
 
     def balance(self) -> Plan[None]:
         """Read all leases, and take or request those of this worker's share."""
@@ -173,14 +173,14 @@ class LeaseKeeper:
             yield from self._take(lease)
         if requested is not None:
             fields = self._entity.f
-            request = self._entity.update(**requested.parts).set(fields.requested_by, self._worker)
+            request = requested.update().set(fields.requested_by, self._worker)
             still = fields.owner.eq(requested.owner) & fields.requested_by.not_exists()
             with suppress(ConditionFailed, OutcomeUnknown):
                 yield from self._calls.run(request.where(still))
 
     def _take(self, lease: Lease) -> Plan[None]:
         now, fields = self._calls.now(), self._entity.f
-        update = lease.change().set(fields.owner, self._worker).remove(fields.requested_by)
+        update = lease.renew().set(fields.owner, self._worker).remove(fields.requested_by)
         try:
             taken = yield from self._calls.run(update)
         except (ConditionFailed, OutcomeUnknown):
@@ -227,7 +227,7 @@ class LeaseKeeper:
             existing = {shard.id for shard in shards}
             for lease in leases:
                 if lease.label == label and lease.is_done and lease.shard not in existing:
-                    yield from self._calls.run(self._entity.delete(**lease.parts))
+                    yield from self._calls.run(lease.delete())
 
     def _begin(self) -> Plan[Lease]:
         """Create the lease for dead letters, which marks the start of the follower."""

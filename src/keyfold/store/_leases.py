@@ -55,21 +55,14 @@ class Lease(Entity):
         return self.label, self.shard
 
     @property
-    def parts(self) -> dict[str, str]:
-        """The fields of its key."""
-        return {"follower": self.follower, "label": self.label, "shard": self.shard}
-
-    @property
     def is_for_dead_letters(self) -> bool:
         """Whether it is the lease for dead letters, and not for a shard."""
         return self.label == DEAD_LETTERS
 
-    def change(self) -> Update[Lease]:
+    def renew(self) -> Update[Lease]:
         """Return an update that increments the counter if no other worker has changed the lease."""
-        entity = type(self)
-        unchanged = entity.f.counter.eq(self.counter)
-        update = entity.update(**self.parts).set(entity.f.counter, self.counter + 1)
-        return update.where(unchanged)
+        counter = type(self).f.counter
+        return self.update().set(counter, self.counter + 1).where(counter.eq(self.counter))
 
 
 class StoredDeadLetter(Entity):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from keyfold.errors import (
@@ -15,7 +16,7 @@ from keyfold.errors import (
     VersionConflict,
 )
 from keyfold.model._any_values import decode_any
-from keyfold.model._calls import Calls
+from keyfold.model._calls import STORE, ApiCall, Calls
 from keyfold.model._expiry import whole_seconds
 from keyfold.model._formatting import show_item
 from keyfold.model._former_names import find_former_name
@@ -39,8 +40,30 @@ def plan_write(context: RunContext, request: Write[Any], calls: Calls) -> Plan[A
         except KeyfoldError as error:
             response = yield from retry(context, request, call, error)
     except ConditionalCheckFailedException as error:
-        raise explain_failure(context, request, error.fields.get("Item")) from None
+        item = error.fields.get("Item")
+        if isinstance(request, Update) and item is not None and _is_as_seen(request, item):
+            as_stored = replace(request, as_stored=item)
+            again = ApiCall(call.operation, as_stored.to_dynamodb(now=context.now), authority=STORE)
+            return (yield from plan_write(context, as_stored, (again,)))
+        raise explain_failure(context, request, item) from None
     return _result_of(context, request, response.get("Attributes"))
+
+
+def _is_as_seen(request: Update[Any], item: Item) -> bool:
+    """Return whether an item has what an instance has seen of it, if perhaps in another form.
+
+    Another program, or an older version of this one, may store the same values in another way, or
+    not have stored the defaults inside a nested model. The condition then compares with the item.
+    """
+    if request.seen is None or request.as_stored is not None or not request.expected():
+        return False
+    try:
+        found = request.schema.decode(item)
+    except ItemMismatch:
+        return False
+    return all(
+        getattr(found, name, None) == value for name, value in request.expected().items()
+    ) and request.expects_another_form(item)
 
 
 def _result_of(context: RunContext, request: Write[Any], attributes: Item | None) -> Any:
@@ -116,8 +139,8 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
             return NotFound(schema.name, key, "it does not exist")
         case Update() if item is not None and not schema.fits(item):
             return NotFound(schema.name, key, "another entity has its key")
-        case Put() | Update():
-            conflict = _find_conflict(request, item)
+        case Put() | Update() | Delete():
+            conflict = _find_conflict(request, item, found)
             if conflict is not None:
                 return VersionConflict(schema.name, key, conflict, found)
             if isinstance(request, Update) and item is not None:
@@ -130,18 +153,37 @@ def explain_failure(context: RunContext, request: Write[Any], item: Item | None)
     return ConditionFailed(schema.name, key, "the condition does not hold", found)
 
 
-def _find_conflict(request: Put[Any] | Update[Any], item: Item | None) -> str | None:
-    """Return how the stored version differs from the one that the writer read; None if it agrees."""
+def _find_conflict(
+    request: Put[Any] | Update[Any] | Delete[Any], item: Item | None, found: Any
+) -> str | None:
+    """Return how the stored entity differs from the one that the writer read; None if it agrees."""
     field = request.schema.version_field
     if field is None:
-        return None
-    if isinstance(request, Put):
-        seen: int = getattr(request.entity, field.name) - 1
-    elif field.name in (request.known or {}):
-        seen = (request.known or {})[field.name]
-    else:
-        return None
+        return _find_changed(request, found)
+    seen: int | None
+    match request:
+        case Put():
+            seen = getattr(request.entity, field.name) - 1
+        case Update(known=known):
+            if field.name not in (known or {}):
+                return None
+            seen = (known or {})[field.name]
+        case Delete(seen_version=seen):
+            if seen is None:
+                return None
     if item is None:
         return f"it was read with version {seen}, and no longer exists" if seen else None
     stored = (field.find(item) or {}).get("N")
-    return None if stored == str(seen) else f"it was read with version {seen}, and now has {stored}"
+    if stored == (str(seen) if seen else None):
+        return None
+    return f"it was read with version {seen or 0}, and now has {stored}"
+
+
+def _find_changed(request: Write[Any], found: Any) -> str | None:
+    """Return which fields of an instance were changed since it was read; None if none was."""
+    if not isinstance(request, Update) or request.seen is None or found is None:
+        return None
+    changed = [
+        name for name, value in request.expected().items() if getattr(found, name, None) != value
+    ]
+    return f"{', '.join(changed)} changed since it was read" if changed else None

@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, assert_type
+from typing import Any, TypeVar, assert_type
 
-from keyfold import Check, Condition, Delete, Put, Store, Transaction, Update, batch, transaction
+from pydantic import BaseModel
+
+from keyfold import (
+    Check,
+    Condition,
+    Delete,
+    Entity,
+    Get,
+    Put,
+    Ref,
+    Store,
+    Transaction,
+    Update,
+    batch,
+    transaction,
+)
 from tests.typing.cases.tables import Order, OrderId, OrderLine, Rate
+
+E = TypeVar("E", bound=Entity)
 
 
 def put(store: Store, rate: Rate) -> None:
@@ -45,6 +62,37 @@ def delete(store: Store) -> None:
     assert_type(
         store.run(Rate.delete(base="USD", target="EUR").where(Rate.f.stale.eq(True))), Rate | None
     )
+
+
+class RatePatch(BaseModel):
+    stale: bool | None = None
+
+
+def edit(store: Store, rate: Rate) -> None:
+    assert_type(rate.update(), Update[Rate])
+    assert_type(store.run(rate.update().set(Rate.f.stale, True)), Rate)
+    assert_type(rate.delete(), Delete[Rate])
+    assert_type(store.run(rate.delete()), Rate | None)
+    assert_type(rate.change(stale=True), Update[Rate])
+    assert_type(store.run(rate.change(RatePatch(stale=True))), Rate)
+    assert_type(store.run(rate.change({"stale": True}, rate=Decimal(1))), Rate)
+    assert_type(store.run(Rate.update(base="A", target="B").set_from(RatePatch())), Rate)
+    assert_type(rate.refresh(), Get[Rate])
+    assert_type(store.run(rate.refresh()), Rate | None)
+    assert_type(rate.ref(), Ref[Rate])
+    rate.update(base="USD")  # error: reportCallIssue
+    rate.delete(base="USD")  # error: reportCallIssue
+    Rate.update("USD", "EUR")  # error: reportCallIssue
+    Rate.change(stale=True)  # error: reportCallIssue
+    rate.change(True)  # error: reportArgumentType
+    rate.update = rate.update  # error: reportAttributeAccessIssue
+
+
+def edit_any(store: Store, kind: type[E], entity: E) -> None:
+    assert_type(kind.update(base="USD"), Update[E])
+    assert_type(entity.update(), Update[E])
+    assert_type(entity.delete(), Delete[E])
+    assert_type(entity.change(), Update[E])
 
 
 def returning_nothing(store: Store, rate: Rate) -> None:

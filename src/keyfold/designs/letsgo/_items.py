@@ -113,13 +113,13 @@ class AnyItem(Item, table=table, key=("{category}", "{key}"), fallback=True):
         return super().replace()
 
     @classmethod
-    def update(cls, **parts: Any) -> Update[Self]:
+    def update(cls, **parts: Any) -> Update[Self]:  # pyright: ignore[reportIncompatibleVariableOverride] - by the key alone, which is checked
         """Return a request that updates attributes of an existing item."""
         _check_not_reserved(parts.get("category"))
         return super().update(**parts)
 
     @classmethod
-    def delete(cls, **parts: Any) -> Delete[Self]:
+    def delete(cls, **parts: Any) -> Delete[Self]:  # pyright: ignore[reportIncompatibleVariableOverride] - by the key alone, which is checked
         """Return a request that deletes the item."""
         _check_not_reserved(parts.get("category"))
         return super().delete(**parts)

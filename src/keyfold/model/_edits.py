@@ -1,0 +1,248 @@
+"""Edits of an entity that was read: `update` and `delete` without its key, and `change`.
+
+An instance knows its key and what it has seen of the stored item. What a request uses of that
+becomes a condition, so that an edit of something outdated fails instead of damaging the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from types import MethodType
+from typing import Any, Protocol, TypeVar, cast, overload
+
+from pydantic import BaseModel
+
+from keyfold.errors import FieldUnknown, KeyFieldChanged, UpdateInvalid
+from keyfold.expressions import Action, Path, Remove, SetTo
+from keyfold.model._placeholders import Placeholder
+from keyfold.model._reads import Get, Ref, ResultShape
+from keyfold.model._schemas import EntitySchema
+from keyfold.model._updates import Update
+from keyfold.model._writes import Delete
+from keyfold.values import Item
+
+E = TypeVar("E", bound=BaseModel)
+R_co = TypeVar("R_co", covariant=True)
+
+
+class ByKey(Protocol[R_co]):
+    """A method of an entity's class, which takes the fields of the key."""
+
+    def __call__(self, **parts: Any) -> R_co: ...
+
+
+class OfInstance(Protocol[R_co]):
+    """A method of an entity, which knows its key."""
+
+    def __call__(self) -> R_co: ...
+
+
+class UpdateMethod:
+    """`Entity.update`: of a class by the fields of a key, or of an instance."""
+
+    @overload
+    def __get__(self, instance: None, owner: type[E]) -> ByKey[Update[E]]: ...
+    @overload
+    def __get__(self, instance: E, owner: type[E]) -> OfInstance[Update[E]]: ...
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            return MethodType(_update_by_key, owner)
+        return MethodType(update_of, instance)
+
+
+class DeleteMethod:
+    """`Entity.delete`: of a class by the fields of a key, or of an instance."""
+
+    @overload
+    def __get__(self, instance: None, owner: type[E]) -> ByKey[Delete[E]]: ...
+    @overload
+    def __get__(self, instance: E, owner: type[E]) -> OfInstance[Delete[E]]: ...
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            return MethodType(_delete_by_key, owner)
+        return MethodType(_delete_of, instance)
+
+
+def _update_by_key(cls: Any, **parts: Any) -> Update[Any]:
+    """Return a request that updates fields of one existing entity.
+
+    Name the changes with its methods: `Song.update(title=…).set(Song.f.artist, "…")`.
+
+    The class takes the fields of the key; an instance knows them: `song.update()`. It also knows
+    the fields that index keys are made from. Those that an index key needs become conditions, and
+    so does the version, if there is a Version field: the update fails with VersionConflict if the
+    entity was written since it was read.
+    """
+    schema: EntitySchema = cls.keyfold_schema()
+    return Update(schema.table, schema, *schema.make_key(parts))
+
+
+def _delete_by_key(cls: Any, **parts: Any) -> Delete[Any]:
+    """Return a request that deletes one entity.
+
+    The class takes the fields of the key; an instance knows them: `song.delete()`. If the instance
+    has a Version field, the deletion fails with VersionConflict if the entity was written since it
+    was read. An entity that no longer exists is no error.
+    """
+    schema: EntitySchema = cls.keyfold_schema()
+    return Delete(schema.table, schema, *schema.make_key(parts))
+
+
+def update_of(entity: Any) -> Update[Any]:
+    """Return an update of an entity that was read, on the condition of what the update uses of it."""
+    schema = _schema_of(entity)
+    held = entity.__dict__
+    key, parts = schema.make_key(_key_values(schema, held))
+    parts_of_indexes = {
+        name: held[name]
+        for part in schema.index_templates
+        for name in part.fields
+        if name not in schema.key_fields
+    }
+    version = schema.version_field
+    known = None if version is None else {version.name: _version_of(entity, schema)}
+    return Update(
+        schema.table,
+        schema,
+        key,
+        parts,
+        known=known,
+        seen=parts_of_indexes,
+        unstored=_unstored(entity, parts_of_indexes),
+    )
+
+
+def _delete_of(entity: Any) -> Delete[Any]:
+    schema = _schema_of(entity)
+    key, parts = schema.make_key(_key_values(schema, entity.__dict__))
+    seen = None if schema.version_field is None else _version_of(entity, schema) or 0
+    return Delete(schema.table, schema, key, parts, seen_version=seen)
+
+
+def refresh_of(entity: Any) -> Get[Any]:
+    """Return a consistent read of an entity, by its key."""
+    schema = _schema_of(entity)
+    key, parts = schema.make_key(_key_values(schema, entity.__dict__))
+    shape: ResultShape[Any] = ResultShape(schema)
+    return Get(schema.table, key, shape, schema.known_from(parts), is_consistent=True)
+
+
+def ref_to(entity: Any) -> Ref[Any]:
+    """Return a reference to an entity."""
+    schema = _schema_of(entity)
+    return Ref(schema.entity, *schema.make_key(_key_values(schema, entity.__dict__)))
+
+
+def change_of(entity: Any, fields: Mapping[str, Any]) -> Update[Any]:
+    """Return an update that writes what differs between an entity and itself with other values.
+
+    Raises FieldUnknown, KeyFieldChanged, UpdateInvalid, and pydantic's ValidationError.
+    """
+    schema = _schema_of(entity)
+    _check_changeable(schema, entity, fields)
+    values = [*entity.__dict__.values(), *fields.values()]
+    if any(isinstance(each, Placeholder) for each in values):
+        # The change is only explained: every field that is given counts as changed.
+        changed = entity.model_copy()
+        changed.__dict__.update(fields)
+        return _write_changes(schema, entity, changed, set(fields))
+    changed = _with_values(entity, fields)
+    for name in schema.key_fields:
+        if getattr(changed, name) != getattr(entity, name):
+            raise KeyFieldChanged(schema.name, name)
+    return _write_changes(schema, entity, changed, None)
+
+
+def _write_changes(
+    schema: EntitySchema, entity: Any, changed: Any, given: set[str] | None
+) -> Update[Any]:
+    old, new = schema.encode(entity), schema.encode(changed)
+    attributes = {name: each.stored for name, each in schema.fields.items() if not each.is_part}
+    attributes |= {name: name for name in {**_extra_of(entity), **_extra_of(changed)}}
+    differing = {
+        name: stored
+        for name, stored in attributes.items()
+        if old.get(stored) != new.get(stored) or (given is not None and name in given)
+    }
+    computed = {
+        stored for stored, _ in schema.computed.values() if old.get(stored) != new.get(stored)
+    }
+    assigned = {name: getattr(changed, name, None) for name in differing}
+    request = update_of(entity)
+    known = request.known
+    if known is None:
+        based_on = _based_on(schema, differing, attributes) - schema.key_fields
+        known = {name: deepcopy(getattr(entity, name, None)) for name in sorted(based_on)}
+    return replace(
+        request,
+        actions=tuple(_differences([*differing.values(), *computed], new)),
+        assigned=deepcopy(assigned),
+        known=known,
+        unstored=request.unstored | _unstored(entity, known),
+        may_change_nothing=True,
+    )
+
+
+def _differences(attributes: Iterable[str], new: Item) -> Iterable[Action]:
+    for name in attributes:
+        path = Path((name,))
+        yield SetTo(path, new[name]) if name in new else Remove(path)
+
+
+def _based_on(schema: EntitySchema, differing: Iterable[str], fields: Iterable[str]) -> set[str]:
+    """Return the fields that a change is based on: those it changes, and what checks look at."""
+    names = set(differing)
+    for check in schema.cross_checks:
+        if any(map(check.concerns, differing)):
+            names |= set(fields) if check.depends is None else check.depends
+    return names
+
+
+def _with_values(entity: Any, fields: Mapping[str, Any]) -> Any:
+    """Return an entity with other values, validated as a whole."""
+    held = entity.__dict__
+    model = _schema_of(entity).entity
+    values = {name: held[name] for name in model.__pydantic_fields__}
+    return model.__pydantic_validator__.validate_python(
+        {**values, **_extra_of(entity), **fields}, by_alias=False, by_name=True
+    )
+
+
+def _extra_of(entity: BaseModel) -> Mapping[str, Any]:
+    return entity.model_extra or {}
+
+
+def _check_changeable(schema: EntitySchema, entity: Any, fields: Mapping[str, Any]) -> None:
+    for name in fields:
+        if name in schema.fields:
+            continue
+        if not schema.codec.has_extra or name in schema.known_names:
+            raise FieldUnknown(schema.name, name, tuple(schema.fields))
+    version = schema.version_field
+    if version is None or version.name not in fields:
+        return
+    if fields[version.name] != getattr(entity, version.name):
+        fact = f"{version.name} is the Version field, which every write increments"
+        raise UpdateInvalid(schema.name, fact, "Leave it out.")
+
+
+def _schema_of(entity: Any) -> EntitySchema:
+    return cast(Any, type(entity)).keyfold_schema()
+
+
+def _key_values(schema: EntitySchema, held: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: held[name] for name in schema.key_fields}
+
+
+def _version_of(entity: Any, schema: EntitySchema) -> Any:
+    """Return the version that an entity was read with; None if its item had none."""
+    assert schema.version_field is not None  # or there is no version to ask for
+    held = getattr(entity, schema.version_field.name)
+    return held if isinstance(held, Placeholder) else held or None
+
+
+def _unstored(entity: BaseModel, names: Iterable[str]) -> frozenset[str]:
+    """Return the fields with a default that the item may not have: it was not read with them."""
+    return frozenset(names) - entity.model_fields_set
