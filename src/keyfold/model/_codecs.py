@@ -35,6 +35,7 @@ from keyfold.model._any_values import (
 )
 from keyfold.model._fields import Expires, Stored, UnixSeconds
 from keyfold.model._placeholders import Placeholder
+from keyfold.model._undeclared import UNDECLARED, add_undeclared, keep_in_model
 from keyfold.values import AttributeValue, Item
 
 Decode = Callable[[Any], Any]
@@ -56,6 +57,11 @@ class ValueCodec:
     kinds: frozenset[str] = frozenset()
     members: ValueCodec | None = None
     model: ModelCodec | None = None
+
+    @property
+    def has_models(self) -> bool:
+        """Whether the value is a nested model, or has nested models as members."""
+        return self.model is not None or (self.members is not None and self.members.has_models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +160,8 @@ class ModelCodec:
             item[each.stored] = each.codec.encode(held)
         if self.has_extra:
             self.encode_extra(value, item, frozenset(), self.model.__name__)
+        elif UNDECLARED in value.__dict__:
+            add_undeclared(value, item, self.by_stored)
         return item
 
     def encode_extra(
@@ -361,6 +369,7 @@ def _choice_codec(codecs: list[ValueCodec]) -> ValueCodec:
             except ValidationError:
                 continue
             named = codec.with_current_names(item).keys() & codec.by_stored.keys()
+            keep_in_model(codec, item, made)
             found.append((len(named), made))
         return max(found, key=lambda each: each[0])[1] if found else decode_any(value)
 

@@ -23,6 +23,7 @@ from keyfold.model._keys import TableLike
 from keyfold.model._placeholder_keys import render_placeholder_key
 from keyfold.model._placeholders import Placeholder
 from keyfold.model._scalars import decode_number, show
+from keyfold.model._undeclared import UNDECLARED, add_undeclared, keep_nested, keep_undeclared
 from keyfold.model._unique import UniqueField
 from keyfold.values import AttributeValue, Item
 
@@ -158,6 +159,8 @@ class EntitySchema:
     checked_by: dict[str, CrossCheck | None] = field(init=False)
     # Names that a free-form attribute may not have.
     known_names: frozenset[str] = field(init=False)
+    # Every attribute that the schema writes, and the former names of those.
+    declared_names: frozenset[str] = field(init=False)
     # Whether a field, or a nested one, has former attribute names.
     has_former_names: bool = field(init=False)
     # Precomputed steps of encoding and decoding an item.
@@ -176,6 +179,8 @@ class EntitySchema:
     _all_readers: tuple[_Reader, ...] = field(init=False)
     _key_readers: tuple[tuple[str, str, Parse | None], ...] = field(init=False)
     _index_writers: tuple[KeyPart, ...] = field(init=False)
+    # Fields that contain models: the attribute, the field and its codec.
+    _nested: tuple[tuple[str, str, ValueCodec], ...] = field(init=False)
     # Field attributes that are also index keys, and may therefore not be empty.
     _held: tuple[str, ...] = field(init=False)
 
@@ -187,7 +192,8 @@ class EntitySchema:
             for name in self.fields
         }
         former = (name for each in self.codec.renamed for name in each.former)
-        self.known_names = self.own_attributes.union(self.fields, self.codec.by_stored, former)
+        self.declared_names = self.own_attributes.union(self.codec.by_stored, former)
+        self.known_names = self.declared_names.union(self.fields)
         self.has_former_names = has_former_names(self.codec)
         self._writers, self._set_writers = (
             tuple(
@@ -210,6 +216,11 @@ class EntitySchema:
         fast = [each.stored for each in self.codec.by_stored.values() if _is_fast(each)]
         self._fast = tuple(each[:4] for each in self._all_readers if each[0] in fast)
         self._others = tuple(each for each in self._all_readers if each[0] not in fast)
+        self._nested = tuple(
+            (each.stored, each.name, each.codec)
+            for each in self.codec.by_stored.values()
+            if each.codec.has_models
+        )
         self._key_readers = tuple(
             (each.attribute, each.kind, None if each.template is None else each.template.parse)
             for each in self.keys
@@ -331,6 +342,8 @@ class EntitySchema:
             raise ValueInvalid(f"{self.name}.{name}", fact, "") from error
         if self.codec.has_extra:
             self.codec.encode_extra(value, item, self.own_attributes, self.name)
+        if UNDECLARED in values:
+            add_undeclared(value, item, self.declared_names)
         for attribute in self._held:
             if attribute in item:
                 check_not_empty(f"{self.name}.{attribute}", item[attribute])
@@ -422,11 +435,18 @@ class EntitySchema:
                 raw[name] = found[name]
         try:
             # DynamoDB has fewer types than Python, so a model's strict mode is not applied here.
-            return self.entity.__pydantic_validator__.validate_python(
+            value = self.entity.__pydantic_validator__.validate_python(
                 raw, strict=False, by_alias=False, by_name=True
             )
         except ValidationError as error:
             raise ItemMismatch(summarise(error)) from error
+        # The cheapest exact test: one lookup per attribute, without a new set.
+        if not self.declared_names.issuperset(item):
+            keep_undeclared(value, item, {*self.declared_names, *(value.model_extra or ())})
+        for attribute, name, codec in self._nested:
+            if attribute in item:
+                keep_nested(codec, item[attribute], value.__dict__[name])
+        return value
 
     def _read_each(
         self, readers: tuple[_Reader, ...], item: Mapping[str, AttributeValue], raw: dict[str, Any]

@@ -103,7 +103,8 @@ def find_patch(table: Table, item: Item) -> tuple[str, ItemPatch | None]:
     # Keys of indexes that the entity is not in are removed, too.
     keys_of_indexes = {name for index in table.indexes for name in index.key.names}
     removable = (derived | keys_of_indexes) - key.keys() - schema.codec.by_stored.keys()
-    removes = tuple(sorted(name for name in removable & item.keys() if name not in rendered))
+    kept = rendered.keys() & schema.declared_names
+    removes = tuple(sorted(name for name in removable & item.keys() if name not in kept))
     if not sets and not removes:
         return schema.name, None
     sources = _find_sources(schema, [*sets, *removes]) - key.keys()
